@@ -1,0 +1,57 @@
+"""Everything that hedgerow raises on purpose.
+
+HedgerowError
+├── InputError        what came in cannot be read as a table
+├── SchemaError       columns, roles, domains or hierarchies do not fit the table
+├── ParameterError    a parameter is not what it must be
+├── Infeasible        a promise that this table cannot keep
+├── BrokenPromise     a release does not keep what it promises; it is not returned, not written, not read
+├── BundleError       a folder is not a whole, unedited release
+└── QueryError        a question that cannot be answered with a bound, with the reason
+
+A message is one or two sentences: what must hold, what came, what to do. It names columns, counts and parameters,
+never a cell of the table.
+"""
+
+__all__ = [
+    "BrokenPromise",
+    "BundleError",
+    "HedgerowError",
+    "Infeasible",
+    "InputError",
+    "ParameterError",
+    "QueryError",
+    "SchemaError",
+]
+
+
+class HedgerowError(Exception):
+    """The root: catching this catches every deliberate refusal."""
+
+
+class InputError(HedgerowError):
+    """What came in cannot be read as a table."""
+
+
+class SchemaError(HedgerowError):
+    """Columns, roles, domains or hierarchies do not fit the table."""
+
+
+class ParameterError(HedgerowError, ValueError):
+    """A parameter is not what it must be."""
+
+
+class Infeasible(HedgerowError):
+    """A promise that this table cannot keep; the message names the nearest one that it can."""
+
+
+class BrokenPromise(HedgerowError):
+    """A release that does not keep what it promises."""
+
+
+class BundleError(HedgerowError):
+    """A folder that is not a whole, unedited release."""
+
+
+class QueryError(HedgerowError):
+    """A question that cannot be answered with a bound."""
