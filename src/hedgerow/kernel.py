@@ -1,0 +1,104 @@
+"""Loops that NumPy cannot say, compiled by Numba when the input is worth it.
+
+A kernel is written once, in the part of Python that Numba compiles. Small inputs run the plain function: importing
+Numba costs more than looping over a few thousand rows, and the plain function is the reference in the tests. The
+first compilation on a machine takes seconds, so it is announced; later processes load it from the disk cache.
+
+A kernel may call kernels of its own module only: Numba's cache looks at the caller's file, so a change in another
+file would go unnoticed.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import tempfile
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Generic, ParamSpec, TypeVar
+
+__all__ = ["SMALL", "Kernel", "kernel", "on_compile"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+SMALL = 4096
+"""Up to this many elements the plain Python loop wins over importing Numba."""
+
+_listeners: list[Callable[[str], None]] = []
+
+
+def on_compile(listener: Callable[[str], None]) -> None:
+    """Call `listener` with a sentence before a kernel is compiled for the first time on this machine."""
+    if listener not in _listeners:
+        _listeners.append(listener)
+
+
+class Kernel(Generic[P, R]):
+    """A loop in two speeds: `plain` for small inputs and as the reference, `compiled` for large ones."""
+
+    def __init__(self, plain: Callable[P, R]) -> None:
+        self.plain = plain
+        functools.update_wrapper(self, plain)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run compiled where the longest argument has more than `SMALL` elements, plain otherwise."""
+        longest = max((len(a) for a in args if hasattr(a, "__len__")), default=0)
+        return (self.plain if longest <= SMALL else self.compiled)(*args, **kwargs)
+
+    @functools.cached_property
+    def compiled(self) -> Callable[P, R]:
+        """The compiled function; loads from the cache, or compiles, when first called."""
+        import numba
+
+        folder = _cache_folder()
+        if folder is not None:
+            numba.config.CACHE_DIR = str(folder)
+        if not _is_cached(folder, self.plain):
+            for listener in _listeners:
+                listener(f"compiling '{self.plain.__name__}' (a few seconds, once per machine)")
+        compiled: Callable[P, R] = numba.njit(nogil=True, cache=folder is not None)(_with_compiled_callees(self.plain))
+        return compiled
+
+
+def kernel(function: Callable[P, R]) -> Kernel[P, R]:
+    """Mark a function as a kernel."""
+    return Kernel(function)
+
+
+def _with_compiled_callees(function: Any) -> Any:
+    """Return `function` seeing the compiled form of the kernels that it calls."""
+    callees = {name: function.__globals__.get(name) for name in function.__code__.co_names}
+    kernels = {name: callee.compiled for name, callee in callees.items() if isinstance(callee, Kernel)}
+    if not kernels:
+        return function
+    rebound = types.FunctionType(function.__code__, {**function.__globals__, **kernels}, function.__name__)
+    rebound.__qualname__, rebound.__module__ = function.__qualname__, function.__module__
+    return rebound
+
+
+@functools.cache
+def _cache_folder() -> Path | None:
+    """Find a writable folder for compiled kernels; where there is none Numba would raise, so caching is left off."""
+    for base in (os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME"), "~/.cache"):
+        if not base:
+            continue
+        folder = Path(base).expanduser() / "hedgerow"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                return folder
+        except OSError:
+            continue
+    return None
+
+
+def _is_cached(folder: Path | None, function: Any) -> bool:
+    """Tell whether Numba's index for this function exists and is newer than the source."""
+    if folder is None:
+        return False
+    source = Path(function.__code__.co_filename)
+    pattern = f"*/{source.stem}.{function.__qualname__}-{function.__code__.co_firstlineno}.*.nbi"
+    written = max((index.stat().st_mtime for index in folder.glob(pattern)), default=0.0)
+    return written > source.stat().st_mtime
