@@ -1,0 +1,68 @@
+"""Re-derive a release's guarantee from what is published.
+
+Nothing here is shared with the code that makes releases: groups are found by sorting, thresholds are compared as
+fractions. One check a function; a check returns a sentence about what it saw or raises BrokenPromise.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from hedgerow.audit.ke import check_ke
+from hedgerow.audit.helpers import check_help
+from hedgerow.errors import BrokenPromise
+from hedgerow.release import Release, read
+from hedgerow.release.bundle import open_helper
+
+__all__ = ["Verification", "verify", "verify_bundle"]
+
+_CRITERIA: dict[str, Callable[[Release], str]] = {"ke": check_ke}
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was checked, a sentence each. It exists only if every check passed."""
+
+    checks: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(f"ok  {check}" for check in self.checks)
+
+
+def verify(release: Release) -> Verification:
+    """Check that a release holds what it says and nothing else; raise BrokenPromise if not."""
+    criterion = _CRITERIA.get(release.guarantee.criterion)
+    if criterion is None:
+        raise BrokenPromise("The release promises a criterion that this version cannot verify.")
+    return Verification((_check_columns(release), _check_rows(release), criterion(release)))
+
+
+def verify_bundle(path: str | os.PathLike[str]) -> Verification:
+    """Check a bundle on disk: checksums first, then the promise, then the helper table."""
+    release = read(path)
+    helper = check_help(release, open_helper(path, "help"))
+    return Verification(("every file fits its SHA-256 in the manifest", *verify(release).checks, helper))
+
+
+def _check_columns(release: Release) -> str:
+    """Nothing but the declared columns leaves: no index, no identifier, no metadata."""
+    table = release.tables["release"]
+    declared = [*release.columns.all, release.group_column]
+    if sorted(table.column_names) != sorted(declared):
+        raise BrokenPromise("The published columns are not those that the release declares.")
+    if table.schema.metadata or any(table.schema.field(name).metadata for name in declared):
+        raise BrokenPromise("The published table carries metadata.")
+    if any(pa.types.is_dictionary(table.schema.field(name).type) for name in declared):
+        raise BrokenPromise("A published column carries a dictionary, which may hold values of rows held back.")
+    return f"{len(declared)} columns, all declared, no metadata"
+
+
+def _check_rows(release: Release) -> str:
+    rows, published = release.rows, release.tables["release"].num_rows
+    if rows.published != published or rows.input != published + rows.suppressed:
+        raise BrokenPromise("The row counts do not add up: published and held back must make the input.")
+    return f"{published:,} rows published, {rows.suppressed:,} held back, {rows.input:,} came in"

@@ -1,0 +1,100 @@
+"""What every method does: read, check roles, hold back what the policy says, publish, audit, return or raise."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hedgerow.errors import Infeasible, SchemaError
+from hedgerow.randomness import Keys, seeded_keys, system_keys
+from hedgerow.release import PublishedColumns, Release, Rows
+
+if TYPE_CHECKING:
+    from hedgerow.schema import Schema
+    from hedgerow.table import Table
+
+__all__ = ["Method", "Prepared", "Progress"]
+
+Progress = Callable[[str, float], None]
+"""Called with the name of the step and the share of the work that is done."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A table whose columns have meaning and whose rows will all be published."""
+
+    table: Table
+    schema: Schema
+    columns: PublishedColumns
+    rows: Rows
+    keys: Keys
+    reproducible: bool
+
+
+class Method(ABC):
+    """A criterion, a partition and a form under the name that people know."""
+
+    def publish(
+        self, source: object, schema: Schema, *, seed: int | None = None, progress: Progress | None = None
+    ) -> Release:
+        """Publish a table: a frame, a DuckDB relation or a path, with a role for each of its columns.
+
+        Randomness is the operating system's. A `seed` makes the release reproducible, which undoes its protection for
+        whoever learns the seed; such a release is stamped and not written without an explicit flag.
+        """
+        from hedgerow.audit import verify
+
+        report = progress or _silent
+        report("reading", 0.0)
+        prepared = _prepare(source, schema, seed)
+        release = self._release(prepared, report)
+        report("auditing", 0.8)
+        verify(release)
+        report("done", 1.0)
+        return release
+
+    @abstractmethod
+    def _release(self, prepared: Prepared, progress: Progress) -> Release:
+        """Partition and publish; the caller audits."""
+
+
+def _silent(step: str, share: float) -> None:
+    """Show nothing."""
+
+
+def _prepare(source: object, schema: Schema, seed: int | None) -> Prepared:
+    from hedgerow.table import read_table
+
+    table = read_table(source)
+    schema.check(table)
+    kept = _without_suppressed(table, schema)
+    if kept.num_rows == 0:
+        raise Infeasible("No rows are left to publish: every row was held back for a missing value.")
+    return Prepared(
+        table=kept,
+        schema=schema,
+        columns=PublishedColumns(tuple(schema.quasi), tuple(schema.sensitive), tuple(schema.plain)),
+        rows=Rows(table.num_rows, kept.num_rows, table.num_rows - kept.num_rows),
+        keys=system_keys if seed is None else seeded_keys(seed),
+        reproducible=seed is not None,
+    )
+
+
+def _without_suppressed(table: Table, schema: Schema) -> Table:
+    """Hold back rows with a missing value where the policy says so; refuse them where it says that."""
+    keep = np.ones(table.num_rows, bool)
+    for name in (*schema.quasi, *schema.plain, *schema.sensitive):
+        column, policy = table.arrow.column(name), schema.missing_policy(name)
+        if column.null_count == 0 or policy == "value":
+            continue
+        if policy == "refuse":
+            raise SchemaError(
+                f"'{name}' has {column.null_count:,} missing values. Say what to do with them: "
+                f'missing={{"{name}": "suppress"}} holds these rows back and counts them.'
+            )
+        keep &= column.is_valid().to_numpy()
+    return table if keep.all() else table.take(np.flatnonzero(keep))

@@ -1,0 +1,105 @@
+"""The manifest: what a bundle says of itself, as JSON that any program can read."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict
+
+import msgspec
+
+from hedgerow._version import __version__
+from hedgerow.errors import BundleError
+from hedgerow.release.guarantee import Guarantee
+from hedgerow.release.release import Release
+
+__all__ = ["FORMAT", "FileEntry", "Manifest", "decode", "describe", "encode"]
+
+FORMAT = "hedgerow/1"
+
+
+class FileEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One file of the bundle; `rows` is None for text."""
+
+    sha256: str
+    bytes: int
+    rows: int | None = None
+
+
+class ColumnNames(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Published columns by role."""
+
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    plain: tuple[str, ...]
+
+
+class RowCounts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Rows that came in, were published, were held back."""
+
+    input: int
+    published: int
+    suppressed: int
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything about a release except its rows. `checksum` covers the rest of the manifest."""
+
+    format: str = FORMAT
+    hedgerow: str = __version__
+    form: str
+    method: str
+    parameters: dict[str, int | str]
+    guarantee: Guarantee
+    columns: ColumnNames
+    group_column: str
+    rows: RowCounts
+    groups: int
+    missing: dict[str, str]
+    reproducible_insecure: bool
+    files: dict[str, FileEntry]
+    checksum: str = ""
+
+
+def describe(release: Release, files: dict[str, FileEntry]) -> Manifest:
+    """Write down a release whose files are known."""
+    return Manifest(
+        form=release.form,
+        method=release.made.method,
+        parameters=dict(release.made.parameters),
+        guarantee=release.guarantee,
+        columns=ColumnNames(**asdict(release.columns)),
+        group_column=release.group_column,
+        rows=RowCounts(**asdict(release.rows)),
+        groups=release.groups,
+        missing=dict(release.made.missing),
+        reproducible_insecure=release.made.reproducible,
+        files=files,
+    )
+
+
+def encode(manifest: Manifest) -> bytes:
+    """Turn a manifest into JSON with its checksum."""
+    sealed = msgspec.structs.replace(manifest, checksum=_checksum(manifest))
+    return msgspec.json.format(msgspec.json.encode(sealed), indent=2) + b"\n"
+
+
+def decode(text: bytes) -> Manifest:
+    """Read a manifest; raise BundleError for anything but a whole, unedited one of this format."""
+    try:
+        manifest = msgspec.json.decode(text, type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BundleError(f"manifest.json is not a hedgerow manifest ({_kind_of(error)}); ask for the bundle again.") from None
+    if manifest.format != FORMAT:
+        raise BundleError(f"manifest.json has a format that this version does not read; it reads {FORMAT!r}.")
+    if manifest.checksum != _checksum(manifest):
+        raise BundleError("manifest.json was edited or damaged: its checksum does not fit; ask for the bundle again.")
+    return manifest
+
+
+def _checksum(manifest: Manifest) -> str:
+    bare = msgspec.structs.replace(manifest, checksum="")
+    return hashlib.sha256(msgspec.json.encode(bare)).hexdigest()
+
+
+def _kind_of(error: Exception) -> str:
+    return "a field is missing or wrong" if isinstance(error, msgspec.ValidationError) else "not valid JSON"

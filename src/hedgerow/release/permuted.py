@@ -1,0 +1,68 @@
+"""Quasi-identifiers as they are, sensitive values shuffled inside each group.
+
+Source     dissertation on permutation-based microdata protection, section 2.4
+Guarantee  inside a group every assignment of its sensitive values to its rows is equally likely; the order of the
+           published rows, the group numbers and the order inside a group are independent of the input's order
+Cost       O(n) time; row numbers and codes of the sensitive column beyond the table
+
+Rows are published group after group. Group numbers are a secret relabelling, so the order says nothing, and whoever
+reads the release may rely on groups being contiguous.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.randomness import Keys, system_keys
+from hedgerow.release.release import PublishedColumns
+from hedgerow.release.shuffle import deal, permutation, shuffle_within
+
+if TYPE_CHECKING:
+    from hedgerow.partition.pieces import Pieces
+    from hedgerow.table import Encoded
+
+__all__ = ["free_name", "permuted"]
+
+
+def permuted(
+    kept: pa.Table,
+    columns: PublishedColumns,
+    sensitive: Encoded,
+    pieces: Pieces,
+    *,
+    group_column: str,
+    keys: Keys = system_keys,
+) -> pa.Table:
+    """Publish the quasi-identifiers and plain columns of `kept` beside a shuffled sensitive column and group numbers."""
+    groups = _relabelled(pieces.groups, keys)
+    rows, offsets = deal(sensitive.codes, pieces.values, groups, pieces.counts, keys=keys)
+    shuffle_within(rows, offsets, keys=keys)
+    codes = _values_by_group(pieces, groups)
+    shuffle_within(codes, offsets, keys=keys)
+    numbers = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
+    published = {name: kept.column(name).take(pa.array(rows)) for name in (*columns.quasi, *columns.plain)}
+    published[columns.sensitive[0]] = sensitive.domain.take(pa.array(codes))
+    published[group_column] = pa.array(numbers)
+    return pa.table(published)
+
+
+def free_name(wanted: str, taken: tuple[str, ...]) -> str:
+    """Return `wanted`, or the first of wanted_2, wanted_3, ... that no column has; SQL ignores case, so do we."""
+    lowered = {name.lower() for name in taken}
+    candidates = (wanted if n == 1 else f"{wanted}_{n}" for n in range(1, len(taken) + 2))
+    return next(name for name in candidates if name.lower() not in lowered)
+
+
+def _relabelled(groups: NDArray[np.int32], keys: Keys) -> NDArray[np.int32]:
+    """Give the groups secret random numbers."""
+    return permutation(int(groups.max()) + 1, keys=keys)[groups]
+
+
+def _values_by_group(pieces: Pieces, groups: NDArray[np.int32]) -> NDArray[np.int32]:
+    """List the codes of each group, group after group."""
+    order = np.argsort(groups, kind="stable")
+    return np.repeat(pieces.values[order], pieces.counts[order])

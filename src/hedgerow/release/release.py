@@ -1,0 +1,107 @@
+"""A release: what leaves, and nothing else.
+
+It is built from arrays that are named one by one, so that a new working column stays inside until someone adds it
+here. There is no way back to the table from it.
+
+`ask`, `sql`, `verify` and `save` are the front door to the packages that follow on the path of data; they import them
+when called, so that this module itself depends on nothing below it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from hedgerow.release.guarantee import Guarantee
+
+if TYPE_CHECKING:
+    from hedgerow.audit import Verification
+    from hedgerow.query import Answer
+
+__all__ = ["Made", "PublishedColumns", "Release", "Rows"]
+
+
+@dataclass(frozen=True)
+class PublishedColumns:
+    """The names of the published columns by what they mean; identifiers are gone."""
+
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    plain: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Every published column in the order of publication."""
+        return (*self.quasi, *self.plain, *self.sensitive)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How many rows came in, were published and were held back. The difference is never silent."""
+
+    input: int
+    published: int
+    suppressed: int = 0
+
+
+@dataclass(frozen=True)
+class Made:
+    """How a release was made: the method's name, its parameters, and where its randomness came from."""
+
+    method: str
+    parameters: Mapping[str, int | str]
+    missing: Mapping[str, str] = field(default_factory=dict)
+    reproducible: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Published tables with their guarantee. `kind` is the kind of frame that came in and that `frame` gives back."""
+
+    form: str
+    tables: Mapping[str, pa.Table]
+    columns: PublishedColumns
+    group_column: str
+    guarantee: Guarantee
+    rows: Rows
+    groups: int
+    made: Made
+    kind: str = "arrow"
+
+    def ask(self, sql: str) -> Answer:
+        """Answer one aggregate with its guaranteed bounds."""
+        from hedgerow import query
+
+        return query.ask(self, sql)
+
+    def sql(self, sql: str) -> pa.Table:
+        """Answer a SELECT; each aggregate x comes as x (expected), x_lower, x_upper and x_std."""
+        from hedgerow import query
+
+        return query.sql(self, sql)
+
+    def verify(self) -> Verification:
+        """Re-derive the guarantee from what is published; return what was checked, or raise BrokenPromise."""
+        from hedgerow import audit
+
+        return audit.verify(self)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, allow_insecure: bool = False) -> None:
+        """Verify, then write a bundle: a folder of Parquet files with a manifest, whole or not at all."""
+        from hedgerow.audit import verify
+        from hedgerow.query import help_table
+        from hedgerow.release.bundle import write
+
+        verify(self)
+        write(self, path, helpers={"help": help_table(self)}, overwrite=overwrite, allow_insecure=allow_insecure)
+
+    def frame(self, name: str | None = None) -> Any:
+        """Return a published table (the only one, if not named) as the kind of frame that came in."""
+        from hedgerow.table import to_kind
+
+        table = self.tables[name] if name is not None else next(iter(self.tables.values()))
+        return to_kind(table, self.kind)
