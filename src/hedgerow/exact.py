@@ -114,7 +114,9 @@ def ticks(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], F
     largest = float(np.abs(where.positions).max(initial=0.0))
     places = _MOST_PLACES - 1 - math.floor(math.log10(largest))
     if abs(places) > 290:
-        raise SchemaError("numbers must be zero or lie between 1e-270 and 1e270 in size; give the column in other units")
+        raise SchemaError(
+            "numbers must be zero or lie between 1e-270 and 1e270 in size; give the column in other units"
+        )
     # The product errs by at most 3 parts in 2^53 of 10^15 steps, so half a step on either side always encloses it.
     steps = where.positions * 10.0**places
     return np.floor(steps - 0.5).astype(np.int64), np.ceil(steps + 0.5).astype(np.int64), Fraction(10) ** -places

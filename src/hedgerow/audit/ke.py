@@ -64,9 +64,7 @@ def _blocks(starts: NDArray[np.int64], rows: int) -> Iterator[tuple[int, int]]:
     yield from zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
 
 
-def _check_block(
-    values: NDArray[Any], starts: NDArray[np.int64], first: int, last: int, k: int, e: Fraction
-) -> None:
+def _check_block(values: NDArray[Any], starts: NDArray[np.int64], first: int, last: int, k: int, e: Fraction) -> None:
     """Check the groups that lie in rows first..last."""
     inside = starts[np.searchsorted(starts, first) : np.searchsorted(starts, last)] - first
     sizes = np.diff(np.append(inside, len(values)))

@@ -9,20 +9,13 @@ import msgspec
 
 from hedgerow._version import __version__
 from hedgerow.errors import BundleError
+from hedgerow.release.folder import FileEntry
 from hedgerow.release.guarantee import Guarantee
 from hedgerow.release.release import Release
 
-__all__ = ["FORMAT", "FileEntry", "Manifest", "decode", "describe", "encode"]
+__all__ = ["FORMAT", "Manifest", "decode", "describe", "encode"]
 
 FORMAT = "hedgerow/1"
-
-
-class FileEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One file of the bundle; `rows` is None for text."""
-
-    sha256: str
-    bytes: int
-    rows: int | None = None
 
 
 class ColumnNames(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -88,7 +81,9 @@ def decode(text: bytes) -> Manifest:
     try:
         manifest = msgspec.json.decode(text, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BundleError(f"manifest.json is not a hedgerow manifest ({_kind_of(error)}); ask for the bundle again.") from None
+        raise BundleError(
+            f"manifest.json is not a hedgerow manifest ({_kind_of(error)}); ask for the bundle again."
+        ) from None
     if manifest.format != FORMAT:
         raise BundleError(f"manifest.json has a format that this version does not read; it reads {FORMAT!r}.")
     if manifest.checksum != _checksum(manifest):

@@ -1,0 +1,161 @@
+"""A folder of Parquet files and texts with a manifest, written whole or not at all and checked when read.
+
+It is written under a hidden name beside its target, every file synced, the manifest last, then renamed. Whatever a
+killed writer leaves behind is swept by the next one. Reading checks every checksum before a row is looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hedgerow.errors import BundleError
+from hedgerow.release.swap import put_in_place, settled, sync_folder
+
+__all__ = ["MANIFEST", "FileEntry", "check_files", "read_manifest", "read_table", "write_folder"]
+
+MANIFEST = "manifest.json"
+_MARK = ".hedgerow-writing-"
+
+
+class FileEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One file of a bundle; `rows` is None for text."""
+
+    sha256: str
+    bytes: int
+    rows: int | None = None
+
+
+def write_folder(
+    path: str | os.PathLike[str],
+    *,
+    tables: Mapping[str, pa.Table],
+    texts: Mapping[str, str],
+    manifest: Callable[[dict[str, FileEntry]], bytes],
+    overwrite: bool = False,
+) -> None:
+    """Write `tables` as <name>.parquet, `texts` as they are named, and last the manifest that lists them."""
+    target = Path(path).absolute()
+    if target.exists() and not overwrite:
+        raise BundleError(f"'{target.name}' exists already; choose another folder or ask to overwrite it.")
+    if target.exists() and not _replaceable(target):
+        raise BundleError(f"'{target.name}' is not a hedgerow bundle, so it is not overwritten; choose another folder.")
+    with _folder_beside(target) as folder:
+        files = {f"{name}.parquet": _write_table(table, folder / f"{name}.parquet") for name, table in tables.items()}
+        files |= {name: _write_bytes(text.encode(), folder / name) for name, text in texts.items()}
+        _write_bytes(manifest(files), folder / MANIFEST)
+        sync_folder(folder)
+        put_in_place(folder, target, replace=overwrite)
+
+
+def read_manifest(path: str | os.PathLike[str]) -> tuple[Path, bytes]:
+    """Find a bundle's folder and read its manifest."""
+    folder = settled(Path(path).absolute())
+    try:
+        return folder, (folder / MANIFEST).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise BundleError(f"'{folder.name}' is not a hedgerow bundle: it has no {MANIFEST}.") from None
+    except OSError as error:
+        raise BundleError(f"'{folder.name}' cannot be read: {error.strerror}.") from None
+
+
+def check_files(folder: Path, files: Mapping[str, FileEntry]) -> None:
+    """Raise BundleError unless the folder holds exactly these files, unedited."""
+    found = {entry.name for entry in folder.iterdir()} - {MANIFEST}
+    if strange := found - set(files):
+        raise BundleError(f"'{folder.name}' holds {len(strange)} file(s) that its manifest does not list.")
+    for name, entry in files.items():
+        _check_file(folder, name, entry)
+
+
+def read_table(folder: Path, name: str, entry: FileEntry) -> pa.Table:
+    """Read a Parquet file whose checksum was checked; its row count is compared before anything is allocated."""
+    try:
+        with pq.ParquetFile(folder / name) as file:
+            if file.metadata.num_rows != entry.rows:
+                raise BundleError(f"{name} does not have the number of rows that its manifest says.")
+            return file.read().combine_chunks()
+    except (pa.ArrowException, OSError):
+        raise BundleError(f"{name} is not a readable Parquet file of this bundle.") from None
+
+
+def _check_file(folder: Path, name: str, entry: FileEntry) -> None:
+    if Path(name).name != name or name.startswith("."):
+        raise BundleError(f"{MANIFEST} lists a file outside the bundle.")
+    file = folder / name
+    if not file.is_file():
+        raise BundleError(f"{name} is missing from the bundle; ask for it again.")
+    if file.stat().st_size != entry.bytes or _sha256(file) != entry.sha256:
+        raise BundleError(f"{name} was edited or damaged: its checksum does not fit the manifest; ask for it again.")
+
+
+def _write_table(table: pa.Table, file: Path) -> FileEntry:
+    # The Arrow schema would repeat the types in a private format and could carry metadata: readers need neither.
+    pq.write_table(table.replace_schema_metadata(None), file, compression="zstd", store_schema=False)
+    return _entry(file, rows=table.num_rows)
+
+
+def _write_bytes(text: bytes, file: Path) -> FileEntry:
+    file.write_bytes(text)
+    return _entry(file)
+
+
+def _entry(file: Path, rows: int | None = None) -> FileEntry:
+    with file.open("rb+") as handle:
+        os.fsync(handle.fileno())
+    return FileEntry(sha256=_sha256(file), bytes=file.stat().st_size, rows=rows)
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _replaceable(target: Path) -> bool:
+    """Only a bundle, or an empty folder, may be replaced."""
+    return target.is_dir() and ((target / MANIFEST).is_file() or not any(target.iterdir()))
+
+
+@contextmanager
+def _folder_beside(target: Path) -> Iterator[Path]:
+    """Make a hidden folder beside `target` that is gone afterwards, whatever happens, unless it was renamed."""
+    folder = target.with_name(f".{target.name}{_MARK}{os.getpid()}-{secrets.token_hex(4)}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(target)
+        folder.mkdir()
+        yield folder
+    except OSError as error:
+        raise BundleError(f"'{target.name}' could not be written: {error.strerror or 'input/output error'}.") from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep(target: Path) -> None:
+    """Remove what writers that were killed left behind: folders whose process no longer runs."""
+    for stale in target.parent.glob(f".{target.name}{_MARK}*"):
+        writer = stale.name.rpartition(_MARK)[2].partition("-")[0]
+        if writer.isdigit() and not _runs(int(writer)):
+            shutil.rmtree(stale, ignore_errors=True)
+
+
+def _runs(process: int) -> bool:
+    if sys.platform == "win32":  # there os.kill ends the process instead of asking after it
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
