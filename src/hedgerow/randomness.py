@@ -18,7 +18,9 @@ __all__ = ["Keys", "seeded_keys", "system_keys"]
 class Keys(Protocol):
     """A source of randomness: call it with a count, get that many uniform 64-bit integers."""
 
-    def __call__(self, count: int, /) -> NDArray[np.uint64]: ...
+    def __call__(self, count: int, /) -> NDArray[np.uint64]:
+        """Draw `count` keys."""
+        ...
 
 
 def system_keys(count: int, /) -> NDArray[np.uint64]:

@@ -9,7 +9,7 @@ __all__ = ["Guarantee"]
 NOT_PROMISED = (
     "Presence: whoever knows the quasi-identifiers of a person can see whether a row with them was published.",
     "Composition: a second, independent release of the same rows can narrow down what this one hides.",
-    "Correlation: a reader who knows how the sensitive column depends on the quasi-identifiers guesses better than chance.",
+    "Correlation: whoever knows how the sensitive column depends on the quasi-identifiers guesses better than chance.",
 )
 """What no method that publishes quasi-identifiers as they are can promise."""
 

@@ -37,7 +37,7 @@ def permuted(
     group_column: str,
     keys: Keys = system_keys,
 ) -> pa.Table:
-    """Publish the quasi-identifiers and plain columns of `kept` beside a shuffled sensitive column and group numbers."""
+    """Publish the open columns of `kept` as they are beside a shuffled sensitive column and group numbers."""
     groups = _relabelled(pieces.groups, keys)
     rows, offsets = deal(sensitive.codes, pieces.values, groups, pieces.counts, keys=keys)
     shuffle_within(rows, offsets, keys=keys)
