@@ -1,0 +1,252 @@
+"""Grow a tree over values in any of the ways that people write one down.
+
+Every way ends in the same thing, a `Branch` with branches or values below it; `hierarchy` turns that into arrays and
+checks it. Messages here may quote what the user wrote into the hierarchy.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from os import PathLike
+from typing import Any
+
+from hedgerow.errors import InputError, ParameterError, SchemaError
+from hedgerow.exact import as_fraction
+
+__all__ = [
+    "DEEPEST",
+    "ROOT",
+    "Branch",
+    "arx_tree",
+    "balanced_tree",
+    "fixed_depth_tree",
+    "interval_tree",
+    "layers_of_width",
+    "nested_tree",
+]
+
+ROOT = "*"
+"""The label of the root unless its author gave another."""
+
+DEEPEST = 64
+"""A hierarchy with more levels than this is a list that contains itself, or a slip."""
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A node with something below it; a label of None is made from the values below it."""
+
+    label: str | None
+    children: tuple[Any, ...]
+
+
+def nested_tree(tree: object) -> Branch:
+    """Read nested lists; a mapping gives its branches names: `{"north": ["a", "b"], "south": ["c"]}`."""
+    return Branch(ROOT, _nested_children(tree, 1))
+
+
+def _nested_children(tree: object, depth: int) -> tuple[Any, ...]:
+    if depth > DEEPEST:
+        raise SchemaError(f"a hierarchy must have at most {DEEPEST} levels; this one goes deeper.")
+    if isinstance(tree, Mapping):
+        return tuple(Branch(str(name), _nested_children(below, depth + 1)) for name, below in tree.items())
+    if not isinstance(tree, list | tuple):
+        raise SchemaError(f"a nested hierarchy must be made of lists and mappings; got {type(tree).__name__}.")
+    return tuple(
+        Branch(None, _nested_children(item, depth + 1)) if isinstance(item, list | tuple | Mapping) else item
+        for item in tree
+    )
+
+
+def balanced_tree(values: Sequence[Any], fanout: int) -> Branch:
+    """Cut the values into `fanout` runs of even length, each of these again, down to single values."""
+    _require_whole("fanout", fanout, 2)
+    return Branch(ROOT, tuple(_balanced(part, fanout) for part in _even_runs(values, fanout)))
+
+
+def _balanced(values: Sequence[Any], fanout: int) -> Any:
+    if len(values) == 1:
+        return values[0]
+    return Branch(None, tuple(_balanced(part, fanout) for part in _even_runs(values, fanout)))
+
+
+def fixed_depth_tree(values: Sequence[Any], depth: int) -> Branch:
+    """Put every value `depth` steps below the root, with fan-outs as even as they can be."""
+    _require_whole("depth", depth, 1)
+    if depth > DEEPEST:
+        raise ParameterError(f"'depth' must be at most {DEEPEST}; got {depth}.")
+    return Branch(ROOT, _deep(values, depth))
+
+
+def _deep(values: Sequence[Any], depth: int) -> tuple[Any, ...]:
+    if depth == 1:
+        return tuple(values)
+    fanout = math.ceil(round(len(values) ** (1 / depth), 9))
+    return tuple(Branch(None, _deep(part, depth - 1)) for part in _even_runs(values, fanout))
+
+
+def _even_runs(values: Sequence[Any], parts: int) -> list[Sequence[Any]]:
+    parts = max(1, min(parts, len(values)))
+    ends = [len(values) * i // parts for i in range(parts + 1)]
+    return [values[start:end] for start, end in pairwise(ends)]
+
+
+def layers_of_width(values: Sequence[Any], width: Any, start: Any) -> list[list[Any]]:
+    """Cut points of even width around the values, one list per width; each width must divide the next."""
+    widths = [_positive(one) for one in (width if isinstance(width, list | tuple) else [width])]
+    if any(coarser % finer for finer, coarser in pairwise(widths)):
+        raise SchemaError("intervals overlap: every width must be a multiple of the one before it.")
+    numbers = [_number(value) for value in values]
+    if not numbers or not widths:
+        raise SchemaError("an interval hierarchy needs at least one value and one width.")
+    first = _number(start) if start is not None else min(numbers) // widths[-1] * widths[-1]
+    steps = (max(numbers) - first) // widths[-1] + 1
+    # Every level ends where the widest one ends, so that all levels cover the same range.
+    end = first + steps * widths[-1]
+    return [[_readable(first + i * one) for i in range(int((end - first) / one) + 1)] for one in widths]
+
+
+def interval_tree(values: Sequence[Any], layers: Sequence[Sequence[Any]]) -> Branch:
+    """Group ascending values by cut points, one layer of cuts per level, finest first.
+
+    Cuts a < b < c make [a, b) and [b, c). The coarser layers' cuts must be among the finer ones'.
+    """
+    exact = [_comparable(value) for value in values]
+    if any(low >= high for low, high in pairwise(exact)):
+        raise SchemaError("the values of an interval hierarchy must ascend; sort them and drop doubles.")
+    for finer, coarser in pairwise(layers):
+        _require_nested(finer, coarser)
+    for cuts in layers:
+        _require_covering(exact, cuts)
+    return Branch(ROOT, _cut(list(zip(exact, values, strict=True)), list(reversed(layers))))
+
+
+def _cut(pairs: list[tuple[Any, Any]], coarsest_first: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+    if not coarsest_first:
+        return tuple(value for _, value in pairs)
+    cuts, finer = coarsest_first[0], coarsest_first[1:]
+    exact_cuts = [_comparable(cut) for cut in cuts]
+    runs: dict[int, list[tuple[Any, Any]]] = {}
+    for pair in pairs:
+        runs.setdefault(bisect_right(exact_cuts, pair[0]), []).append(pair)
+    return tuple(Branch(f"[{cuts[i - 1]}, {cuts[i]})", _cut(run, finer)) for i, run in runs.items())
+
+
+def _positive(width: object) -> Fraction:
+    if _number(width) <= 0:
+        raise SchemaError(f"'width' must be positive; got {width}.")
+    return _number(width)
+
+
+def _number(value: object) -> Fraction:
+    try:
+        return as_fraction(value)
+    except ValueError as error:
+        raise SchemaError("intervals of even width need numbers; give 'cuts' for other kinds of values.") from error
+
+
+def _readable(number: Fraction) -> int | float:
+    return int(number) if number.denominator == 1 else float(number)
+
+
+def _comparable(value: Any) -> Any:
+    """Numbers as fractions; dates and texts as they are."""
+    return as_fraction(value) if isinstance(value, int | float | Fraction) else value
+
+
+def _require_covering(exact: Sequence[Any], cuts: Sequence[Any]) -> None:
+    exact_cuts = [_comparable(cut) for cut in cuts]
+    if len(cuts) < 2 or any(low >= high for low, high in pairwise(exact_cuts)):
+        raise SchemaError("'cuts' must be at least two ascending, different points.")
+    outside = sum(not exact_cuts[0] <= value < exact_cuts[-1] for value in exact)
+    if outside:
+        raise SchemaError(
+            f"{outside} values lie in no interval: the cuts cover [{cuts[0]}, {cuts[-1]}), the end not included."
+        )
+
+
+def _require_nested(finer: Sequence[Any], coarser: Sequence[Any]) -> None:
+    known = {_comparable(cut) for cut in finer}
+    astray = [str(cut) for cut in coarser if _comparable(cut) not in known]
+    if astray:
+        raise SchemaError(
+            f"intervals overlap: the cuts {', '.join(astray)} of a level are not cuts of the level below."
+        )
+
+
+def arx_tree(path: str | PathLike[str], delimiter: str) -> Branch:
+    """Read ARX's format: no header, one line per value, most specific first, the last column the same everywhere."""
+    lines = _read_lines(path, delimiter)
+    _require_rectangle(lines)
+    root = {line[-1] for line in lines}
+    if len(root) > 1:
+        raise SchemaError(
+            f"the last column of a hierarchy must hold one label; it holds {len(root)}. Add a column of '*'."
+        )
+    _require_differing([line[0] for line in lines])
+    _require_one_parent(lines)
+    return Branch(root.pop(), _arx_children([line[-2::-1] for line in lines]))
+
+
+def _arx_children(paths: Sequence[list[str]]) -> tuple[Any, ...]:
+    """Group root-to-value paths by their first label; first come, first placed."""
+    if len(paths[0]) == 1:
+        return tuple(path[0] for path in paths)
+    below: dict[str, list[list[str]]] = {}
+    for path in paths:
+        below.setdefault(path[0], []).append(path[1:])
+    return tuple(Branch(label, _arx_children(rest)) for label, rest in below.items())
+
+
+def _read_lines(path: str | PathLike[str], delimiter: str) -> list[list[str]]:
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            lines = [line for line in csv.reader(file, delimiter=delimiter, strict=True) if line]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(
+            f"the hierarchy file cannot be read as UTF-8 text in columns: {type(error).__name__}."
+        ) from error
+    if not lines:
+        raise InputError("the hierarchy file holds no lines; it needs one per value.")
+    return lines
+
+
+def _require_rectangle(lines: Sequence[Sequence[str]]) -> None:
+    width = len(lines[0])
+    if width < 2:
+        raise SchemaError(
+            "a hierarchy file needs at least two columns: the value and one label. Is the delimiter right?"
+        )
+    if width > DEEPEST:
+        raise SchemaError(f"a hierarchy must have at most {DEEPEST} levels; this file has {width}.")
+    ragged = [number for number, line in enumerate(lines, 1) if len(line) != width]
+    if ragged:
+        raise SchemaError(
+            f"line {ragged[0]} must have {width} columns as the first line has; {len(ragged)} lines differ."
+        )
+
+
+def _require_differing(values: Iterable[str]) -> None:
+    seen: set[str] = set()
+    twice = [value for value in values if value in seen or seen.add(value)]  # type: ignore[func-returns-value]
+    if twice:
+        raise SchemaError(f"every value must be listed once; '{twice[0]}' is listed again ({len(twice)} such lines).")
+
+
+def _require_one_parent(lines: Sequence[Sequence[str]]) -> None:
+    for level in range(1, len(lines[0]) - 1):
+        parents: dict[str, str] = {}
+        for line in lines:
+            if parents.setdefault(line[level], line[level + 1]) != line[level + 1]:
+                raise SchemaError(f"'{line[level]}' of level {level} lies under two labels of level {level + 1}.")
+
+
+def _require_whole(name: str, number: object, least: int) -> None:
+    if type(number) is not int or number < least:
+        raise ParameterError(f"'{name}' must be an integer of at least {least}; got {number!r}.")

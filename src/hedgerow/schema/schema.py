@@ -1,0 +1,169 @@
+"""What every column of a table means: the one thing that nobody but the data's owner can know."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from hedgerow.errors import SchemaError
+from hedgerow.schema.domain import Domain
+from hedgerow.schema.hierarchy import Hierarchy
+from hedgerow.schema.role import Role
+
+if TYPE_CHECKING:
+    from hedgerow.table import Table
+
+__all__ = ["MissingPolicy", "Schema"]
+
+MissingPolicy = Literal["value", "suppress", "refuse"]
+"""What an empty cell does: it counts as one more value, or its row is left out, or the table is refused."""
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+_DEFAULT_POLICY: Mapping[Role, MissingPolicy] = {
+    Role.IDENTIFIER: "value",
+    Role.QUASI: "value",
+    Role.PLAIN: "value",
+    # A missing sensitive value that is published as a value tells that nothing is known about somebody.
+    Role.SENSITIVE: "refuse",
+}
+
+
+@dataclass(frozen=True, init=False)
+class Schema:
+    """The role of every column, and for some columns a domain, a hierarchy or a policy for missing values.
+
+    A single name may stand for a list of one. `missing` is one policy for all columns or a policy per column.
+    """
+
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    identifier: tuple[str, ...]
+    plain: tuple[str, ...]
+    domains: Mapping[str, Domain]
+    hierarchies: Mapping[str, Hierarchy]
+    missing: Mapping[str, str]
+
+    def __init__(
+        self,
+        quasi: str | Sequence[str] = (),
+        sensitive: str | Sequence[str] = (),
+        identifier: str | Sequence[str] = (),
+        plain: str | Sequence[str] = (),
+        *,
+        domains: Mapping[str, Domain] = _NOTHING,
+        hierarchies: Mapping[str, Hierarchy] = _NOTHING,
+        missing: str | Mapping[str, str] = _NOTHING,
+    ) -> None:
+        given = {"quasi": quasi, "sensitive": sensitive, "identifier": identifier, "plain": plain}
+        for role, names in given.items():
+            object.__setattr__(self, role, _names(role, names))
+        _require_one_role(list(self._pairs()))
+        columns = self.roles
+        policies = dict.fromkeys(columns, missing) if isinstance(missing, str) else missing
+        object.__setattr__(self, "domains", _mapping("domains", domains, columns, Domain))
+        object.__setattr__(self, "hierarchies", _mapping("hierarchies", hierarchies, columns, Hierarchy))
+        object.__setattr__(self, "missing", _mapping("missing", policies, columns, str))
+        _require_policies(self.missing)
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        """The role of each column, by name."""
+        return dict(self._pairs())
+
+    def missing_policy(self, column: str) -> MissingPolicy:
+        """The policy for a column's missing values: the declared one, else the default of its role."""
+        roles = self.roles
+        if column not in roles:
+            raise SchemaError(f"'{column}' is not a column of this schema{_hint(column, roles)}.")
+        declared: Any = self.missing.get(column, _DEFAULT_POLICY[roles[column]])
+        policy: MissingPolicy = declared
+        return policy
+
+    def domain(self, column: str, table: Table) -> Domain:
+        """The declared domain of a column, else the open one of its type."""
+        return self.domains[column] if column in self.domains else Domain.of(table.arrow.schema.field(column).type)
+
+    def check(self, table: Table) -> None:
+        """Raise SchemaError unless this schema fits the table."""
+        self._check_names(table.names)
+        for column in self.roles:
+            self._check_missing(column, table)
+        for column, domain in self.domains.items():
+            domain.check(column, table.encode(column).domain)
+        for column, hierarchy in self.hierarchies.items():
+            hierarchy.leaf_codes(column, table.encode(column).domain)
+
+    def _pairs(self) -> Iterator[tuple[str, Role]]:
+        for role in Role:
+            yield from ((name, role) for name in getattr(self, role.value))
+
+    def _check_names(self, names: Sequence[str]) -> None:
+        roles = self.roles
+        present = set(names)
+        unknown = [name for name in roles if name not in present]
+        if unknown:
+            raise SchemaError(f"the table has no column {_quoted(unknown)}{_hint(unknown[0], names)}.")
+        without = [name for name in names if name not in roles]
+        if without:
+            raise SchemaError(
+                f"every column must have a role; {_quoted(without)} {'has' if len(without) == 1 else 'have'} none. "
+                "Make each one quasi, sensitive, identifier or plain."
+            )
+        if not self.sensitive:
+            raise SchemaError("a schema must name at least one sensitive column: what the release is to protect.")
+
+    def _check_missing(self, column: str, table: Table) -> None:
+        empty = table.arrow.column(column).null_count
+        if empty and self.missing_policy(column) == "refuse":
+            raise SchemaError(
+                f"'{column}' has {empty} missing values and its policy is 'refuse'; "
+                f"declare missing={{'{column}': 'suppress'}} or 'value', or fill them in."
+            )
+
+
+def _names(role: str, given: object) -> tuple[str, ...]:
+    names = (given,) if isinstance(given, str) else given
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise SchemaError(f"'{role}' must be a column name or a sequence of them; got {type(given).__name__}.")
+    return tuple(names)
+
+
+def _require_one_role(pairs: Sequence[tuple[str, Role]]) -> None:
+    if not pairs:
+        raise SchemaError("a schema must give at least one column a role; got none.")
+    first: dict[str, Role] = {}
+    for name, role in pairs:
+        if name in first and first[name] == role:
+            raise SchemaError(f"'{name}' is listed twice as {role}; once is enough.")
+        if first.setdefault(name, role) != role:
+            raise SchemaError(f"'{name}' must have one role; it is listed as {first[name]} and as {role}.")
+
+
+def _mapping(argument: str, given: object, columns: Mapping[str, Role], kind: type) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise SchemaError(f"'{argument}' must map column names to values; got {type(given).__name__}.")
+    for name, value in given.items():
+        if name not in columns:
+            raise SchemaError(f"'{argument}' names '{name}', which has no role{_hint(name, columns)}.")
+        if not isinstance(value, kind):
+            raise SchemaError(f"'{argument}' of '{name}' must be a {kind.__name__}; got {type(value).__name__}.")
+    return dict(given)
+
+
+def _require_policies(policies: Mapping[str, str]) -> None:
+    for name, policy in policies.items():
+        if policy not in get_args(MissingPolicy):
+            raise SchemaError(f"'missing' of '{name}' must be 'value', 'suppress' or 'refuse'; got '{policy}'.")
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def _hint(name: object, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(str(name), list(known), n=1)
+    return f"; did you mean '{close[0]}'?" if close else ""

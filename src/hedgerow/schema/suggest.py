@@ -1,0 +1,152 @@
+"""Propose a role for every column, with a reason that a person can accept or reject.
+
+A suggestion is never applied by itself: publishing needs a schema that somebody wrote. Names are read first, since they
+say what a column means; counts decide the rest. In doubt a column is quasi-identifying, because an attribute that was
+wrongly believed unknown to outsiders is how releases have failed. Reasons quote names and counts, never cells.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.schema.role import Role
+
+if TYPE_CHECKING:
+    from hedgerow.table import Table
+
+__all__ = ["Suggestion", "suggest"]
+
+
+def _words(name: str) -> frozenset[str]:
+    """The words of a column name: `dateOfBirth`, `date_of_birth` and `DATE OF BIRTH` are the same three."""
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return frozenset(re.findall(r"[a-z]+", parted.lower()))
+
+
+_IDENTIFIER_WORDS = _words(
+    "id uuid guid ssn name firstname lastname surname email mail phone telephone mobile passport iban account address "
+    "street url ip login username licence license mrn"
+)
+_SENSITIVE_WORDS = _words(
+    "salary income wage wages pay earnings revenue disease diagnosis icd illness condition medication drug treatment "
+    "hiv cancer result loss gain debt credit score balance loan tax crime offence conviction vote party"
+)
+_QUASI_WORDS = _words(
+    "age birth born birthday dob birthdate sex gender race ethnicity ethnic nationality country origin citizenship zip "
+    "zipcode postcode postal plz city town village state county region district division municipality education degree "
+    "school marital married relationship occupation job profession workclass employer religion language household "
+    "children height weight admission discharge"
+)
+_FREE_TEXT_SHARE = 0.5
+"""Texts of which more than half are unique read like names or notes, not like categories."""
+
+_MANY_VALUES = 50
+_SKEW = 1.25
+"""A mean this far above the median is the mark of money, counts and laboratory values."""
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A proposed role for one column, and what was seen of the column."""
+
+    column: str
+    role: Role
+    reason: str
+    type: str
+    distinct: int
+    missing_share: float
+
+
+@dataclass(frozen=True)
+class _Column:
+    """What the rules look at: a column's words, type, and how often each value occurs."""
+
+    words: frozenset[str]
+    type: pa.DataType
+    values: pa.Array
+    counts: NDArray[np.int64]
+
+    @property
+    def rows(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def distinct(self) -> int:
+        return len(self.values)
+
+    @property
+    def unique_share(self) -> float:
+        return self.distinct / self.rows
+
+    @property
+    def is_number(self) -> bool:
+        return bool(pa.types.is_integer(self.type) or pa.types.is_floating(self.type) or pa.types.is_decimal(self.type))
+
+    @property
+    def is_text(self) -> bool:
+        return bool(pa.types.is_string(self.type))
+
+
+def suggest(table: Table) -> list[Suggestion]:
+    """Propose a role for every column of a table, in the table's order."""
+    return [_suggest_one(table, name) for name in table.names]
+
+
+def _suggest_one(table: Table, name: str) -> Suggestion:
+    encoded = table.encode(name)
+    counts = encoded.counts()[: len(encoded.domain)]
+    column = _Column(_words(name), encoded.domain.type, encoded.domain, counts)
+    role, reason = _judge(column)
+    missing = 1 - column.rows / table.num_rows if table.num_rows else 0.0
+    return Suggestion(name, role, reason, str(column.type), column.distinct, missing)
+
+
+def _judge(column: _Column) -> tuple[Role, str]:
+    if column.distinct == 0:
+        return Role.PLAIN, "holds no values at all"
+    if column.distinct == 1:
+        return Role.PLAIN, "holds one value only: it tells nobody apart"
+    return _judge_by_name(column) or _judge_by_shape(column)
+
+
+def _judge_by_name(column: _Column) -> tuple[Role, str] | None:
+    if column.words & _IDENTIFIER_WORDS and column.unique_share == 1:
+        return Role.IDENTIFIER, f"the name says '{min(column.words & _IDENTIFIER_WORDS)}' and all values differ"
+    for words, role, meaning in (
+        (_SENSITIVE_WORDS, Role.SENSITIVE, "something that people keep to themselves"),
+        (_QUASI_WORDS, Role.QUASI, "something that outsiders know or can look up"),
+        (_IDENTIFIER_WORDS, Role.IDENTIFIER, "something that points at one person"),
+    ):
+        hits = sorted(column.words & words)
+        if hits:
+            return role, f"the name says '{hits[0]}': {meaning}"
+    return None
+
+
+def _judge_by_shape(column: _Column) -> tuple[Role, str]:
+    if column.unique_share == 1 and not pa.types.is_floating(column.type):
+        return Role.IDENTIFIER, f"all {column.rows:,} values differ: looks like an identifier"
+    if column.is_text and column.unique_share > _FREE_TEXT_SHARE:
+        return Role.IDENTIFIER, f"{column.unique_share:.0%} of the texts are unique: looks like names or free text"
+    if column.is_number and column.distinct >= _MANY_VALUES and _is_skewed(column):
+        return (
+            Role.SENSITIVE,
+            f"{column.distinct:,} different numbers with a long tail: looks like money or a measurement",
+        )
+    return (
+        Role.QUASI,
+        f"{column.distinct:,} different values that an outsider may know: quasi-identifying unless you know better",
+    )
+
+
+def _is_skewed(column: _Column) -> bool:
+    values = np.array(column.values.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    middle = np.searchsorted(np.cumsum(column.counts), column.rows / 2)
+    median = float(values[middle])
+    return float(np.average(values, weights=column.counts)) > _SKEW * median >= 0
