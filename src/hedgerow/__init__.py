@@ -1,1 +1,92 @@
-"""hedgerow: publish personal data by breaking links, and answer SQL over it with guaranteed bounds."""
+"""hedgerow publishes personal data so that nobody's sensitive value can be pinned down, and answers SQL with bounds.
+
+The path of data is the tree. A module imports only from lines above it:
+
+    errors, randomness, kernel, exact    what everything leans on
+    table/       1  rows come in: files and frames, integer codes inside
+    schema/      2  columns get meaning: roles, domains, hierarchies
+    criteria/    3  what a group must satisfy
+    partition/   4  search: rows to groups, one algorithm a file
+    release/     5  what leaves: one form a file; guarantee, manifest, bundle
+    query/       6a answers from a release alone, with guaranteed bounds
+    audit/       6b the promise re-derived from the published bytes
+    attack/      6c adversaries, one file each
+    utility/     6d measures of loss
+    methods/     7  the names people know: criterion + partition + form, audited
+    graph/          the same path for bipartite graphs, in small
+    studies/        one paper's experiment a file
+    cli/            one verb a file
+
+`query`, `audit` and `attack` never import `table`: what the adversary may import is what the adversary may see.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from hedgerow._version import __version__
+from hedgerow.errors import (
+    BrokenPromise,
+    BundleError,
+    HedgerowError,
+    Infeasible,
+    InputError,
+    ParameterError,
+    QueryError,
+    SchemaError,
+)
+
+if TYPE_CHECKING:
+    from hedgerow.methods import KEAnonymity
+    from hedgerow.query import Answer
+    from hedgerow.release import Release
+    from hedgerow.release import read as open
+    from hedgerow.schema import Domain, Hierarchy, Schema, suggest
+    from hedgerow.table import read_table
+
+__all__ = [
+    "Answer",
+    "BrokenPromise",
+    "BundleError",
+    "Domain",
+    "HedgerowError",
+    "Hierarchy",
+    "Infeasible",
+    "InputError",
+    "KEAnonymity",
+    "ParameterError",
+    "QueryError",
+    "Release",
+    "Schema",
+    "SchemaError",
+    "__version__",
+    "open",
+    "read_table",
+    "suggest",
+]
+
+_HOMES = {
+    "Answer": "query.Answer",
+    "Domain": "schema.Domain",
+    "Hierarchy": "schema.Hierarchy",
+    "KEAnonymity": "methods.KEAnonymity",
+    "Release": "release.Release",
+    "Schema": "schema.Schema",
+    "open": "release.read",
+    "read_table": "table.read_table",
+    "suggest": "schema.suggest",
+}
+"""Where the public names live; they are imported when first used, so that `import hedgerow` costs next to nothing."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")
+    module, _, attribute = _HOMES[name].rpartition(".")
+    value = globals()[name] = getattr(importlib.import_module(f"hedgerow.{module}"), attribute)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

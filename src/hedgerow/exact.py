@@ -15,11 +15,24 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import SchemaError
 
-__all__ = ["MAX_TICK", "Line", "as_fraction", "decimal_places", "float_above", "float_below", "line", "ticks"]
+__all__ = [
+    "MAX_TICK",
+    "Line",
+    "as_fraction",
+    "column_line",
+    "column_numbers",
+    "decimal_places",
+    "float_above",
+    "float_below",
+    "line",
+    "ticks",
+    "written",
+]
 
 MAX_TICK = 2**62
 """Differences of two ticks must fit a signed 64-bit integer."""
@@ -43,6 +56,17 @@ def as_fraction(number: object) -> Fraction:
         if exact.is_finite():
             return Fraction(exact)
     raise ValueError("not a finite number")
+
+
+def written(number: Fraction) -> str:
+    """Write a fraction so that `Fraction` and `as_fraction` read it back: as a decimal if it has one, else as a ratio."""
+    rest, places = number.denominator, 0
+    while rest % 10 == 0 or rest % 2 == 0 or rest % 5 == 0:
+        rest, places = rest // (10 if rest % 10 == 0 else 2 if rest % 2 == 0 else 5), places + 1
+    if rest != 1:
+        return f"{number.numerator}/{number.denominator}"
+    scaled = number * 10**places
+    return str(Decimal(scaled.numerator).scaleb(-places)) if places else str(number.numerator)
 
 
 def float_below(number: Fraction) -> float:
@@ -96,12 +120,41 @@ def line(values: NDArray[Any]) -> Line:
     if values.dtype.kind in "iu":
         if values.size and (values.max() >= MAX_TICK or values.min() <= -MAX_TICK):
             raise SchemaError("whole numbers must lie within ±2^62; give the column in larger units")
-        return Line(values.astype(np.int64), Fraction(1))
+        return Line(values.astype(np.int64, copy=False), Fraction(1))
     floats = values.astype(np.float64)
     places = decimal_places(floats)
     if places is None:
         return Line(floats, Fraction(1))
     return Line(np.rint(floats * 10.0**places).astype(np.int64), Fraction(1, 10**places))
+
+
+def column_numbers(column: pa.Array | pa.ChunkedArray, name: str = "column") -> tuple[NDArray[Any], Fraction]:
+    """Read an Arrow column without missing values as numbers and their unit: decimals unscaled, dates in days."""
+    kind = column.type
+    if pa.types.is_date32(kind):
+        return column.cast(pa.int32()).to_numpy().astype(np.int64), Fraction(1)
+    if pa.types.is_decimal128(kind):
+        return _unscaled(column, name), Fraction(1, 10**kind.scale)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return np.asarray(column.to_numpy()), Fraction(1)
+    raise SchemaError(f"'{name}' holds {kind}; distances need numbers or dates.")
+
+
+def _unscaled(column: pa.Array | pa.ChunkedArray, name: str) -> NDArray[np.int64]:
+    """Read the integers behind decimals: Arrow stores them as 128-bit little-endian numbers."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    words = np.frombuffer(whole.buffers()[1], np.int64).reshape(-1, 2)[whole.offset : whole.offset + len(whole)]
+    low, high = words[:, 0], words[:, 1]
+    if (high != low >> 63).any() or (np.abs(low) >= MAX_TICK).any():
+        raise SchemaError(f"'{name}' has decimals of more than 18 digits; give it in larger units.")
+    return low.copy()
+
+
+def column_line(column: pa.Array | pa.ChunkedArray, name: str = "column") -> Line:
+    """Place an Arrow column of numbers, decimals or dates on an exact line."""
+    numbers, unit = column_numbers(column, name)
+    where = line(numbers)
+    return Line(where.positions, where.unit * unit)
 
 
 def ticks(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], Fraction]:

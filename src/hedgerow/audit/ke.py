@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import BrokenPromise
+from hedgerow.exact import Line, column_line
 from hedgerow.release import Release
 
 __all__ = ["check_ke"]
@@ -32,8 +33,9 @@ def check_ke(release: Release) -> str:
         raise BrokenPromise("The guarantee does not cover every sensitive column.")
     starts = group_starts(table, release)
     for name in release.columns.sensitive:
+        where = _on_line(table.column(name))
         for first, last in _blocks(starts, table.num_rows):
-            _check_block(_comparable(table.column(name).slice(first, last - first)), starts, first, last, k, e)
+            _check_block(where.positions[first:last], starts, first, last, k, where.distance(e))
     sizes = np.diff(np.append(starts, table.num_rows))
     return (
         f"each of {len(sizes):,} groups ({sizes.min():,} to {sizes.max():,} rows) "
@@ -84,21 +86,13 @@ def _count_narrow(lows: NDArray[Any], highs: NDArray[Any], e: Fraction) -> int:
     if lows.dtype.kind == "i":
         return int((highs - lows < math.ceil(e)).sum())
     # Floats decide where rounding cannot matter; the few that are left are compared as fractions.
-    low, high = lows.astype(float), highs.astype(float)
-    near = high - low <= float(e) + 1e-9 * (np.abs(high) + np.abs(low) + float(e))
+    near = highs - lows <= float(e) + 1e-9 * (np.abs(highs) + np.abs(lows) + float(e))
     pairs = zip(lows[near].tolist(), highs[near].tolist(), strict=True)
-    return sum(_fraction(high) - _fraction(low) < e for low, high in pairs)
+    return sum(Fraction(high) - Fraction(low) < e for low, high in pairs)
 
 
-def _comparable(column: pa.ChunkedArray) -> NDArray[Any]:
-    """Return a column as an array that sorts; missing values have no distance, so they break the promise."""
+def _on_line(column: pa.ChunkedArray) -> Line:
+    """Place a column on the line; missing values have no distance, so they break the promise."""
     if column.null_count:
         raise BrokenPromise("The sensitive column has missing values.")
-    if pa.types.is_date32(column.type):
-        column = column.cast(pa.int32()).cast(pa.int64())
-    return np.asarray(column.to_numpy())
-
-
-def _fraction(value: Any) -> Fraction:
-    """Read a number as the decimal that it prints."""
-    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+    return column_line(column)

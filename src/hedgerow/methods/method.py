@@ -34,6 +34,11 @@ class Prepared:
     keys: Keys
     reproducible: bool
 
+    @property
+    def policies(self) -> dict[str, str]:
+        """The declared policy for missing values of each published column."""
+        return {name: str(self.schema.missing_policy(name)) for name in self.columns.all}
+
 
 class Method(ABC):
     """A criterion, a partition and a form under the name that people know."""

@@ -1,4 +1,4 @@
-"""What re-running a paper's experiment gives: its claims, each with a verdict, and the figures and numbers behind them."""
+"""A paper's experiment, re-run: its claims, each with a verdict, and the figures and numbers behind them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,6 @@
+"""Stage 7, the names people know: a criterion, a partition and a form composed, audited, returned or raised."""
+
+from hedgerow.methods.ke_anonymity import KEAnonymity
+from hedgerow.methods.method import Method
+
+__all__ = ["KEAnonymity", "Method"]
