@@ -66,6 +66,11 @@ class KEAnonymity(Method):
         column = _one_sensitive(prepared)
         progress("counting", 0.1)
         sensitive = prepared.table.encode(column)
+        if sensitive.has_missing:
+            raise SchemaError(
+                f"'{column}' has missing values, which have no distance to others; "
+                f'missing={{"{column}": "suppress"}} holds these rows back and counts them.'
+            )
         where = column_line(sensitive.domain, column)
         criterion = KE(self.k, self.e)
         KE(self.k, where.distance(criterion.e)).require(where.positions, unit=where.unit, column=column)

@@ -1,0 +1,57 @@
+"""The command line: one verb a file, loaded when it is called, so that `hedgerow --help` answers at once."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from hedgerow._version import __version__
+from hedgerow.errors import HedgerowError
+
+__all__ = ["main"]
+
+VERBS = {
+    "inspect": "Show a table's columns and suggest a role for each.",
+    "publish": "Publish a table under a promise, from a recipe or from flags.",
+    "query": "Ask a release an SQL question; every answer has guaranteed bounds.",
+    "verify": "Re-derive a release's promise from its bytes.",
+    "demo": "Run the whole path once on generated data.",
+}
+"""The verbs in the order of the path of data."""
+
+
+class Verbs(click.Group):
+    """A group whose commands are modules of this package."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs in the order in which a person needs them."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load a verb's module."""
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = getattr(importlib.import_module(f"hedgerow.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the verbs from their one-line descriptions, without loading any of them."""
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a verb; a deliberate refusal is one sentence on the error stream, not a traceback."""
+        try:
+            return super().invoke(ctx)
+        except HedgerowError as error:
+            click.secho(f"hedgerow: {error}", err=True, fg="red")
+            sys.exit(2)
+
+
+@click.group(cls=Verbs)
+@click.version_option(__version__, prog_name="hedgerow")
+def main() -> None:
+    """Publish personal data by breaking links, and answer SQL over it with guaranteed bounds."""

@@ -1,0 +1,41 @@
+"""`hedgerow inspect`: what is in a table, and which role each column seems to have."""
+
+from __future__ import annotations
+
+import click
+
+__all__ = ["inspect"]
+
+
+@click.command()
+@click.argument("table", type=click.Path(exists=True))
+def inspect(table: str) -> None:
+    """Show the columns of TABLE with a suggested role and the reason for it.
+
+    Suggestions are for you to accept or change: nothing is published until every column has a role.
+    """
+    from hedgerow.cli.show import console
+    from hedgerow.cli.show import table as shown
+    from hedgerow.schema import suggest
+    from hedgerow.table import read_table
+
+    rows = read_table(table)
+    suggestions = suggest(rows)
+    screen = console()
+    screen.print(
+        shown(
+            f"{rows.num_rows:,} rows, {len(rows.names)} columns",
+            ("column", "type", "distinct", "missing", "suggested role", "because"),
+            [(s.column, s.type, f"{s.distinct:,}", f"{s.missing:.1%}", s.role, s.reason) for s in suggestions],
+            right=("distinct", "missing"),
+        )
+    )
+    screen.print("Roles as a start for a recipe:\n")
+    for role in ("identifier", "quasi", "sensitive", "plain"):
+        names = [s.column for s in suggestions if s.role == role]
+        screen.print(f"  {role:<10} = {_toml(names)}", markup=False, soft_wrap=True)
+
+
+def _toml(names: list[str]) -> str:
+    quoted = ('"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"' for name in names)
+    return f"[{', '.join(quoted)}]"

@@ -1,0 +1,126 @@
+"""`hedgerow publish`: a table becomes a release under a promise."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hedgerow.errors import ParameterError
+from hedgerow.recipe import Recipe, Roles, read_recipe
+
+if TYPE_CHECKING:
+    from hedgerow.release import Release
+
+__all__ = ["publish", "run"]
+
+LETTERS = {
+    "k": "least number of distinct sensitive values (or of rows) in a group",
+    "e": "least range of the sensitive values in a group",
+    "objective": "which partition is best: sum, max, max_overlap, count or random",
+}
+"""The parameters of all methods, by name; a method refuses those that it does not have."""
+
+
+def _letters(command: Any) -> Any:
+    for name, meaning in reversed(LETTERS.items()):
+        command = click.option(f"--{name.replace('_', '-')}", name, metavar="VALUE", help=meaning)(command)
+    return command
+
+
+@click.command()
+@click.argument("source", type=click.Path(exists=True))
+@click.option("--quasi", metavar="A,B,...", default="", help="columns that identify a person when combined")
+@click.option("--sensitive", metavar="A,...", default="", help="columns that nobody may learn of a person")
+@click.option("--identifier", metavar="A,...", default="", help="columns to leave out")
+@click.option("--plain", metavar="A,...", default="", help="columns to publish as they are")
+@click.option("--others", type=click.Choice(["identifier", "quasi", "plain"]), help="role of all columns not named")
+@click.option("--missing", metavar="A=suppress,...", default="", help="policy for missing values of a column")
+@click.option("--method", metavar="NAME", help="ke, ...")
+@_letters
+@click.option("--out", type=click.Path(), help="folder for the release")
+@click.option("--overwrite", is_flag=True, help="replace a bundle that is there already")
+@click.option("--seed", type=int, help="reproducible and insecure: for tests only")
+@click.option("--allow-insecure", is_flag=True, help="write a bundle in spite of --seed")
+def publish(source: str, overwrite: bool, seed: int | None, allow_insecure: bool, **flags: str | None) -> None:
+    """Publish SOURCE: a recipe (.toml), or a table together with flags.
+
+    \b
+    hedgerow publish recipe.toml
+    hedgerow publish adult.csv --quasi age,sex --sensitive capital-loss --others identifier \\
+        --method ke --k 4 --e 100 --out out
+    """
+    recipe = read_recipe(source) if source.endswith(".toml") else _recipe(source, flags)
+    run(recipe, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure)
+
+
+def run(recipe: Recipe, *, overwrite: bool = False, seed: int | None = None, allow_insecure: bool = False) -> Release:
+    """Publish what a recipe says, save it, and print what was done."""
+    from hedgerow.cli.show import console, progress_bar
+    from hedgerow.table import read_table
+
+    began = time.perf_counter()
+    with progress_bar() as progress:
+        progress("reading", 0.0)
+        method, source = recipe.build_method(), read_table(recipe.table)
+        release = method.publish(source, recipe.build_schema(source.names), seed=seed, progress=progress)
+        progress("writing", 0.9)
+        release.save(recipe.output, overwrite=overwrite, allow_insecure=allow_insecure)
+    console().print(summary(release, recipe.output, time.perf_counter() - began))
+    return release
+
+
+def summary(release: Release, output: str, seconds: float) -> Any:
+    """Say what was done in a small table."""
+    import numpy as np
+
+    from hedgerow.cli.show import facts
+    from hedgerow.utility import typical_widths
+
+    sizes = np.bincount(release.tables["release"].column(release.group_column).to_numpy())
+    return facts(
+        f"Published to {output}",
+        [
+            ("rows", f"{release.rows.published:,} of {release.rows.input:,}"),
+            ("held back", f"{release.rows.suppressed:,}"),
+            (
+                "groups",
+                f"{release.groups:,}, of {sizes.min():,} to {sizes.max():,} rows, median {int(np.median(sizes)):,}",
+            ),
+            ("promise", release.guarantee.promise),
+            ("against", release.guarantee.adversary),
+            *((f"bounds of {question}", f"±{width:.1%} of the answer") for question, width in typical_widths(release)),
+            (
+                "randomness",
+                "a seed: reproducible and insecure" if release.made.reproducible else "the operating system",
+            ),
+            ("time", f"{seconds:.1f} s"),
+        ],
+    )
+
+
+def _recipe(source: str, flags: dict[str, str | None]) -> Recipe:
+    """Write down flags as the recipe that they stand for."""
+    if not flags["method"] or not flags["out"]:
+        raise ParameterError("A table needs at least --method and --out; or put everything into a recipe (.toml).")
+    parameters = {name: value for name in LETTERS if (value := flags[name]) is not None}
+    return Recipe(
+        table=source,
+        output=flags["out"],
+        roles=Roles(*(_split(flags[role]) for role in ("quasi", "sensitive", "identifier", "plain"))),
+        method={"name": flags["method"], **parameters},
+        others=flags["others"],
+        missing=dict(_pair(text) for text in _split(flags["missing"])),
+    )
+
+
+def _split(text: str | None) -> list[str]:
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    column, equals, policy = text.rpartition("=")
+    if not equals:
+        raise ParameterError("--missing takes column=policy pairs, for example --missing income=suppress.")
+    return column, policy

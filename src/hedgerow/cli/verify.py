@@ -1,0 +1,26 @@
+"""`hedgerow verify`: is the promise kept? Exit code 0 says yes, 1 says no."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from hedgerow.errors import BrokenPromise, BundleError
+
+__all__ = ["verify"]
+
+
+@click.command()
+@click.argument("bundle", type=click.Path())
+def verify(bundle: str) -> None:
+    """Check BUNDLE: every checksum, then the promise re-derived from the published rows, then the helper table."""
+    from hedgerow.audit import verify_bundle
+
+    try:
+        verification = verify_bundle(bundle)
+    except (BrokenPromise, BundleError) as error:
+        click.secho(f"not verified: {error}", fg="red", err=True)
+        sys.exit(1)
+    for check in verification.checks:
+        click.echo(f"ok  {check}")
