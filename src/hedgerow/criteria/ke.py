@@ -1,0 +1,177 @@
+"""(k,e)-anonymity: a group holds at least k distinct sensitive values, and their range is at least e.
+
+Source     dissertation on permutation-based microdata protection, section 2.3
+Guarantee  whoever knows a person's group still faces k candidate values that lie at least e apart
+Cost       O(1) per group; `latest_start` O(u log u) on u distinct values
+Deviates   comparisons are exact: integers against the rounded-up e, floats by fractions where rounding could matter
+
+The threshold e is in the same units as `positions`, the sorted distinct values on an exact line (`hedgerow.exact`).
+A float position is the binary number that it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import Infeasible, ParameterError
+from hedgerow.exact import as_fraction, float_above, float_below
+
+__all__ = ["KE", "Positions", "largest_e", "largest_k", "latest_start"]
+
+Positions = NDArray[np.int64] | NDArray[np.float64]
+Number = int | float | str | Decimal | Fraction
+
+
+@dataclass(frozen=True, init=False)
+class KE:
+    """At least `k` distinct values with a range of at least `e`, read exactly (floats as the decimal they print)."""
+
+    k: int
+    e: Fraction
+
+    monotone: ClassVar[bool] = True
+    """More values never shrink a range or a number of distinct values, so unions of good groups are good."""
+
+    def __init__(self, k: int, e: Number) -> None:
+        object.__setattr__(self, "k", _read_k(k))
+        object.__setattr__(self, "e", _read_e(e))
+
+    def holds(self, distinct: NDArray[Any], lowest: Positions, highest: Positions) -> NDArray[np.bool_]:
+        """Tell for each group whether it satisfies the criterion, from its distinct values, least and greatest."""
+        enough: NDArray[np.bool_] = distinct >= self.k
+        return enough & _spans(lowest, highest, self.e)
+
+    def feasible(self, positions: Positions) -> bool:
+        """Tell whether any partition can satisfy the criterion: exactly when the whole column as one group does."""
+        return len(positions) >= self.k and bool(_spans(positions[:1], positions[-1:], self.e).all())
+
+    def require(self, positions: Positions, *, unit: Fraction = Fraction(1), column: str | None = None) -> None:
+        """Raise Infeasible, naming what could be promised, where the column cannot satisfy the criterion.
+
+        `unit` turns positions into the column's own terms for the message.
+        """
+        if self.feasible(positions):
+            return
+        place = "" if column is None else f" in {column!r}"
+        needs = f"({self.k}, {_words(self.e * unit)})-anonymity needs {self.k} distinct values"
+        needs += f" spread over {_words(self.e * unit)}{place}; "
+        raise Infeasible(needs + _what_works(positions, unit))
+
+
+def largest_k(positions: Positions, *, e: Number = 0) -> int:
+    """The largest k for which (k,e)-anonymity is feasible, or 0 where no k is."""
+    distinct = len(positions)
+    return distinct if distinct >= 2 and KE(2, e).feasible(positions) else 0
+
+
+def largest_e(positions: Positions, *, k: int = 2) -> Fraction | None:
+    """The largest e for which (k,e)-anonymity is feasible, or None where no e is."""
+    return None if len(positions) < _read_k(k) else _range(positions)
+
+
+def latest_start(positions: Positions, *, k: int, e: Number) -> NDArray[np.int64]:
+    """For each i the largest d such that the values d..i satisfy (k,e), or -1 where none does; never decreasing."""
+    criterion = KE(k, e)
+    fits_k = np.maximum(np.arange(len(positions), dtype=np.int64) - (criterion.k - 1), -1)
+    if positions.dtype.kind == "f":
+        return _latest_float(positions.astype(np.float64, copy=False), fits_k, criterion.e)
+    return np.minimum(fits_k, _latest_integer(positions.astype(np.int64, copy=False), math.ceil(criterion.e)))
+
+
+def _latest_integer(positions: NDArray[np.int64], least: int) -> NDArray[np.int64]:
+    """For each i the largest d with a range of at least `least`, or -1."""
+    latest = np.full(len(positions), -1, np.int64)
+    # Only where the first value is far enough does `position - least` stay above it, and so within 64 bits.
+    wide = positions - positions[:1] >= least
+    if wide.any():
+        latest[wide] = np.searchsorted(positions, positions[wide] - least, side="right") - 1
+    return latest
+
+
+def _latest_float(positions: NDArray[np.float64], fits_k: NDArray[np.int64], e: Fraction) -> NDArray[np.int64]:
+    """For each i the largest d <= fits_k[i] with an exact range of at least e, or -1."""
+    with np.errstate(over="ignore"):
+        # One step beyond the rounded difference encloses position - e, so the answer lies between the two ranks.
+        below = np.nextafter(positions - float_above(e), -np.inf)
+        above = np.nextafter(positions - float_below(e), np.inf)
+    sure = np.minimum(np.searchsorted(positions, below, side="right") - 1, fits_k)
+    possible = np.minimum(np.searchsorted(positions, above, side="right") - 1, fits_k)
+    while (open_ := np.flatnonzero(sure < possible)).size:
+        middle = (sure[open_] + possible[open_] + 1) // 2
+        spans = _spans(positions[middle], positions[open_], e)
+        sure[open_] = np.where(spans, middle, sure[open_])
+        possible[open_] = np.where(spans, possible[open_], middle - 1)
+    return sure
+
+
+def _spans(lowest: Positions, highest: Positions, e: Fraction) -> NDArray[np.bool_]:
+    """Tell exactly where `highest - lowest >= e`."""
+    if lowest.dtype.kind != "f":
+        wide: NDArray[np.bool_] = highest - lowest >= math.ceil(e)
+        return wide
+    with np.errstate(over="ignore"):
+        near = highest - lowest
+    # Rounding is monotone: a rounded difference beyond the floats around e is beyond e before rounding, too.
+    decided: NDArray[np.bool_] = near > float_above(e)
+    doubtful = np.flatnonzero((near >= float_below(e)) & ~decided)
+    decided[doubtful] = [b - a >= e for a, b in zip(*map(_exact, (lowest[doubtful], highest[doubtful])), strict=True)]
+    return decided
+
+
+def _exact(floats: Positions) -> Iterable[Fraction]:
+    return map(Fraction, floats.tolist())
+
+
+def _read_k(k: object) -> int:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer):
+        raise ParameterError(f"'k' must be an integer of at least 2; got {_came(k)}.")
+    if k < 2:
+        raise ParameterError(f"'k' must be an integer of at least 2; got {int(k)}. A group of one hides nobody.")
+    return int(k)
+
+
+def _read_e(e: object) -> Fraction:
+    try:
+        exact = as_fraction(e)
+    except ValueError:
+        raise ParameterError(f"'e' must be a finite number of at least 0; got {_came(e)}.") from None
+    if exact < 0:
+        raise ParameterError(f"'e' must be a finite number of at least 0; got {_came(e)}. 0 asks for no spread.")
+    return exact
+
+
+def _came(value: object) -> str:
+    """Show a refused parameter; a table that came by mistake shows its type, not its cells."""
+    plain = isinstance(value, bool | int | float | np.number | Decimal | Fraction) or value is None
+    return str(value) if plain else f"a value of type {type(value).__name__}"
+
+
+def _what_works(positions: Positions, unit: Fraction) -> str:
+    distinct = len(positions)
+    if distinct < 2:
+        return f"this table has {distinct}, so no k works."
+    widest = _words(_range(positions) * unit)
+    has = f"this table has {distinct} spread over {widest}. "
+    return has + f"The largest k that works is {distinct}, the largest e is {widest}."
+
+
+def _range(positions: Positions) -> Fraction:
+    return Fraction(positions[-1].item()) - Fraction(positions[0].item())
+
+
+def _words(number: Fraction) -> str:
+    """Write a number so that reading it back gives it, or something barely smaller."""
+    if number.denominator == 1:
+        return str(number.numerator)
+    nearest = float(number)
+    while as_fraction(nearest) > number:
+        nearest = math.nextafter(nearest, -math.inf)
+    return repr(nearest)

@@ -1,0 +1,1 @@
+"""Strategies, contracts and exhaustive oracles: public, for people who add methods."""
