@@ -1,0 +1,88 @@
+"""What every reader checks at the door, and how a refusal keeps cells out of its message."""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from hedgerow.errors import InputError, ParameterError
+
+__all__ = ["MAX_CELLS", "attempt", "check_names", "check_shape", "check_size", "optional"]
+
+T = TypeVar("T")
+
+MAX_CELLS = 1_000_000_000
+"""Rows times columns that a file may announce: 8 GB of numbers. A small file that announces more is likely a bomb."""
+
+_MOST_ROWS = 2**31 - 2
+"""Codes are 32-bit, and one code stands for missing."""
+
+
+def attempt(step: Callable[[], T], sentence: str) -> T:
+    """Run `step`; whatever it raises becomes an `InputError` that says `sentence`.
+
+    Foreign libraries quote cells in their messages, so nothing of theirs travels on: raising after the handler has
+    ended leaves no `__context__` behind.
+    """
+    try:
+        return step()
+    except MemoryError:
+        raise
+    except Exception:
+        pass
+    raise InputError(sentence)
+
+
+def check_shape(rows: int, columns: int) -> None:
+    """Refuse a table without rows or columns, or with more rows than codes can number."""
+    if rows < 1 or columns < 1:
+        raise InputError(f"A table must have at least one row and one column; this one has {rows} and {columns}.")
+    if rows > _MOST_ROWS:
+        raise InputError(f"A table may have at most {_MOST_ROWS:,} rows; this one has {rows:,}. Split it.")
+
+
+def check_size(rows: int, columns: int, *, max_cells: int) -> None:
+    """Refuse a file by the size that it announces, before anything of that size is allocated."""
+    if isinstance(max_cells, bool) or not isinstance(max_cells, int) or max_cells < 1:
+        raise ParameterError(f"'max_cells' must be an integer of at least 1; got {max_cells!r}.")
+    if rows * columns > max_cells:
+        raise InputError(
+            f"The file announces {rows:,} rows of {columns:,} columns, more than the limit of {max_cells:,} cells; "
+            "pass a larger 'max_cells' if that is what you expect."
+        )
+
+
+def check_names(names: Sequence[object]) -> None:
+    """Refuse column names that are not distinct, non-empty texts."""
+    for number, name in enumerate(names, start=1):
+        if not isinstance(name, str):
+            raise InputError(f"Column {number} must be named by a text; its name is of type {type(name).__name__}.")
+        if not name.strip():
+            raise InputError(f"Column {number} has no name; name it or remove it.")
+        if "\0" in name or not _is_unicode(name):
+            raise InputError(f"The name of column {number} holds a character that no file can carry; rename it.")
+    uses = Counter(names)
+    doubles = [number for number, name in enumerate(names, start=1) if uses[name] > 1]
+    if doubles:
+        # Numbers, not names: in a file without a header line the names are somebody's cells.
+        listed = ", ".join(map(str, doubles[:10])) + (" and more" if len(doubles) > 10 else "")
+        raise InputError(f"Column names must be distinct; columns {listed} share a name with another.")
+
+
+def optional(module: str, package: str) -> Any:
+    """Import a module of the extra 'files', or say how to get it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        message = f"Reading this file needs the package '{package}'; install it with: pip install hedgerow[files]"
+        raise InputError(message) from error
+
+
+def _is_unicode(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

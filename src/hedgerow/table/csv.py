@@ -1,0 +1,147 @@
+"""Delimited text files in.
+
+Every cell is read as text, one dictionary of distinct texts a column, so that deciding a column's type looks at each
+distinct cell once and at all of them. Spaces and tabs around a cell are dropped. A missing value is an empty cell or
+one of `typed.MISSING`; in quotes a marker is a text like any other, unless all other cells are numbers or dates. An
+empty text is missing. In a file of one column an empty line is a missing value; elsewhere empty lines are skipped.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from functools import partial
+from itertools import accumulate, islice
+from os import PathLike
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
+
+from hedgerow.errors import InputError
+from hedgerow.table.checks import attempt
+from hedgerow.table.dialect import RECORD, Dialect, find_dialect, to_utf8
+from hedgerow.table.flat import flatten
+from hedgerow.table.formulas import unescape, unescape_name
+from hedgerow.table.paths import read_bytes
+from hedgerow.table.table import Table
+from hedgerow.table.typed import MISSING, typed
+
+__all__ = ["read_csv"]
+
+_BLOCK = 1 << 24
+_LARGEST_BLOCK = 2**31 - 1
+_NOTHING = re.compile(rb"[\r\n]*+\Z")
+_DISTINCT = pa.dictionary(pa.int32(), pa.string())
+
+
+def read_csv(
+    path: str | PathLike[str],
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    unescape_formulas: bool = False,
+) -> Table:
+    """Read a delimited text file whose first line names the columns.
+
+    Delimiter and encoding are detected unless given. `unescape_formulas` undoes what `write_csv` did to keep
+    spreadsheets from running cells.
+    """
+    text = to_utf8(read_bytes(path), encoding)
+    dialect = find_dialect(text, delimiter)
+    cells = _parse(text, dialect)
+    _check_closed(text, cells)
+    names = [unescape_name(name) for name in dialect.names] if unescape_formulas else list(dialect.names)
+    read = partial(_read_column, unescape_formulas=unescape_formulas)
+    columns = [
+        attempt(partial(read, column), f"Column '{name}' holds more than 2 GiB of text; shorten it.")
+        for name, column in zip(names, cells.columns, strict=True)
+    ]
+    return flatten(pa.table(columns, names=names), "file")
+
+
+def _parse(text: bytes, dialect: Dialect) -> pa.Table:
+    """Cut the rows into cells; where a row fits no block, the block becomes as large as the file."""
+    if _NOTHING.match(text, dialect.start):
+        raise InputError("The file has a header and no rows; a table needs at least one row.")
+    for block in (_BLOCK, min(len(text) + 1, _LARGEST_BLOCK)):
+        ragged: list[Any] = []
+        try:
+            return _read_texts(text, dialect, block, ragged)
+        except pa.ArrowInvalid:
+            if ragged:
+                break
+    raise _refusal(text, dialect)
+
+
+def _read_texts(text: bytes, dialect: Dialect, block: int, ragged: list[Any], *, threads: bool = True) -> pa.Table:
+    names = [str(number) for number in range(len(dialect.names))]
+
+    def note(row: Any) -> str:
+        ragged.append(row)
+        return "error"
+
+    return arrow_csv.read_csv(
+        pa.BufferReader(pa.py_buffer(text).slice(dialect.start)),
+        read_options=arrow_csv.ReadOptions(column_names=names, block_size=block, use_threads=threads),
+        parse_options=arrow_csv.ParseOptions(
+            delimiter=dialect.delimiter,
+            newlines_in_values=b'"' in text,
+            ignore_empty_lines=len(names) > 1,
+            invalid_row_handler=note,
+        ),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, _DISTINCT),
+            null_values=MISSING,
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            check_utf8=False,
+        ),
+    )
+
+
+def _refusal(text: bytes, dialect: Dialect) -> InputError:
+    """Read again without threads, which alone tells the number of the record that does not fit."""
+    ragged: list[Any] = []
+    with suppress(pa.ArrowInvalid):
+        _read_texts(text, dialect, min(len(text) + 1, _LARGEST_BLOCK), ragged, threads=False)
+    if not ragged:
+        return InputError("The file cannot be cut into rows and columns; a row may be longer than 2 GiB.")
+    row = ragged[0]
+    line = _line_of_record(text, dialect.start, row.number)
+    return InputError(
+        f"Line {line} has {row.actual_columns} cells where the header has {row.expected_columns}; "
+        "repair the line or put quotes around cells that hold the delimiter."
+    )
+
+
+def _line_of_record(text: bytes, start: int, number: int) -> int:
+    """The line on which the record of this number after the header begins, as an editor counts."""
+    records = (record for record in RECORD.finditer(text, start) if record.group().strip(b"\r\n"))
+    begin = next(islice(records, number - 1, None)).start()
+    return len(text[:begin].splitlines()) + 1
+
+
+def _check_closed(text: bytes, cells: pa.Table) -> None:
+    last = cells.column(cells.num_columns - 1)[-1].as_py() or ""
+    if text.count(b'"') % 2 and ("\n" in last or "\r" in last):
+        raise InputError("The file opens a quote and never closes it; close it, or double quotes inside of a cell.")
+
+
+def _read_column(cells: pa.ChunkedArray, *, unescape_formulas: bool) -> pa.Array:
+    """Type the distinct texts of a column together, and point every row at its value."""
+    texts = _trimmed(pa.concat_arrays([chunk.dictionary for chunk in cells.chunks]))
+    values = typed(unescape(texts) if unescape_formulas else texts)
+    ends = accumulate((len(chunk.dictionary) for chunk in cells.chunks), initial=0)
+    places = [
+        pc.add(chunk.indices, pa.scalar(start, pa.int32())) for chunk, start in zip(cells.chunks, ends, strict=False)
+    ]
+    return pa.DictionaryArray.from_arrays(pa.concat_arrays(places), values)
+
+
+def _trimmed(texts: pa.Array) -> pa.Array:
+    trimmed = pc.ascii_trim(texts, characters=" \t")
+    # A marker between spaces was not recognised while parsing; one without spaces was left because it was quoted.
+    marker = pc.and_(pc.is_in(trimmed, pa.array(MISSING)), pc.not_equal(trimmed, texts))
+    return pc.if_else(marker, None, trimmed)

@@ -1,0 +1,183 @@
+"""Any Arrow table as a `Table`: flat types, one chunk a column, and nothing that rides along.
+
+What rides along in Arrow data: rows outside a slice, categories that no row uses, values under a null, an index,
+metadata. All of it is left behind here, once, for every source.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hedgerow.errors import InputError
+from hedgerow.table.checks import attempt, check_names, check_shape
+from hedgerow.table.table import Table
+
+__all__ = ["MOST_TEXT", "check_type", "flatten"]
+
+MOST_TEXT = 2**31 - 1
+"""Bytes of text that one column can hold."""
+
+_MICRO = pa.timestamp("us")
+# Years 1 to 9999: what Python, SQL and ISO 8601 can all say.
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
+_MICROS_A_DAY = 86_400_000_000
+
+
+def flatten(arrow: pa.Table, kind: str) -> Table:
+    """Bring an Arrow table into the form that `Table` promises, or refuse by column name and type."""
+    arrow = _without_index(arrow)
+    check_names(arrow.column_names)
+    check_shape(arrow.num_rows, arrow.num_columns)
+    columns = [_flat(arrow.column(i), name) for i, name in enumerate(arrow.column_names)]
+    return Table(pa.table(columns, names=arrow.column_names), kind)
+
+
+def _without_index(arrow: pa.Table) -> pa.Table:
+    """Drop the columns that pandas' metadata declares to be an index: an index is never published."""
+    metadata = (arrow.schema.metadata or {}).get(b"pandas")
+    try:
+        declared = json.loads(metadata)["index_columns"] if metadata else []
+    except (ValueError, KeyError, TypeError):
+        declared = []
+    index = {name for name in declared if isinstance(name, str)}
+    return arrow.select([i for i, name in enumerate(arrow.column_names) if name not in index])
+
+
+def _flat(column: pa.ChunkedArray, name: str) -> pa.Array:
+    check_type(column.type, name)
+    array = attempt(lambda: _compact(column), f"Column '{name}' is damaged or holds more than 2 GiB of text.")
+    converted = _converter(array.type, name)(array, name)
+    return _blank_nulls(converted)
+
+
+def _compact(column: pa.ChunkedArray) -> pa.Array:
+    """One array in fresh buffers that hold the visible rows and nothing else."""
+    column.validate(full=True)
+    _check_decoded_bytes(column)
+    chunks = [_decoded(chunk) for chunk in column.chunks]
+    # A second, empty part forces a copy where a single chunk would be handed through with the buffers of its parent.
+    kind = chunks[0].type if chunks else column.type
+    return pa.concat_arrays([*chunks, pa.array([], type=kind)])
+
+
+def _decoded(chunk: pa.Array) -> pa.Array:
+    if isinstance(chunk, pa.RunEndEncodedArray):
+        chunk = pc.run_end_decode(chunk)
+    return chunk.dictionary.take(chunk.indices) if isinstance(chunk, pa.DictionaryArray) else chunk
+
+
+def _check_decoded_bytes(column: pa.ChunkedArray) -> None:
+    """Count before decoding: a long text in a dictionary costs its length again in every row."""
+    if not isinstance(column.type, pa.DictionaryType) or column.type.value_type not in (pa.string(), pa.large_string()):
+        return
+    if sum(map(_decoded_bytes, column.chunks)) > MOST_TEXT:
+        raise OverflowError("more text than one column can hold")
+
+
+def _decoded_bytes(chunk: pa.DictionaryArray) -> int:
+    rows = np.bincount(chunk.indices.drop_null().to_numpy(), minlength=len(chunk.dictionary))
+    lengths = pc.binary_length(chunk.dictionary).fill_null(0).to_numpy(zero_copy_only=False)
+    return int(rows @ lengths.astype(np.int64))
+
+
+def check_type(kind: pa.DataType, name: str) -> None:
+    """Refuse a column by its type alone."""
+    _converter(kind.value_type if isinstance(kind, pa.DictionaryType | pa.RunEndEncodedType) else kind, name)
+
+
+def _converter(kind: pa.DataType, name: str) -> Callable[[pa.Array, str], pa.Array]:
+    for accepts, convert in _RULES:
+        if accepts(kind):
+            return convert
+    advice = "flatten it into columns of single values" if pa.types.is_nested(kind) else "convert it to text or numbers"
+    raise InputError(f"Column '{name}' has type {_spoken(kind)}, which a table cannot hold; {advice}.")
+
+
+def _spoken(kind: pa.DataType) -> str:
+    # Nested types spell out their field names, and field names can be keys taken from the data.
+    if isinstance(kind, pa.BaseExtensionType):
+        return f"extension {kind.extension_name}"
+    return str(kind).split("<")[0].split("[")[0]
+
+
+def _all_missing(array: pa.Array, name: str) -> pa.Array:
+    return pa.nulls(len(array), pa.string())
+
+
+def _as_it_is(array: pa.Array, name: str) -> pa.Array:
+    return array
+
+
+def _integers(array: pa.Array, name: str) -> pa.Array:
+    sentence = f"Column '{name}' holds whole numbers beyond 64 bits with sign; give them as text or in larger units."
+    return attempt(lambda: array.cast(pa.int64()), sentence)
+
+
+def _floats(array: pa.Array, name: str) -> pa.Array:
+    numbers = array.cast(pa.float64())
+    if pc.any(pc.is_inf(numbers)).as_py():
+        raise InputError(
+            f"Column '{name}' holds an infinite number, or one beyond the range of 64-bit floats; "
+            "replace it by a number or leave it empty."
+        )
+    # Adding zero turns -0.0 into 0.0, so that equal numbers have equal bytes.
+    return pc.add(pc.if_else(pc.is_nan(numbers), None, numbers), 0.0)
+
+
+def _decimals(array: pa.Array, name: str) -> pa.Array:
+    wide = isinstance(array.type, pa.Decimal256Type)
+    kind = pa.decimal128(min(array.type.precision, 38) if not wide else 38, array.type.scale)
+    return attempt(lambda: array.cast(kind), f"Column '{name}' holds decimals of more than 38 digits; round them.")
+
+
+def _text(array: pa.Array, name: str) -> pa.Array:
+    return attempt(lambda: array.cast(pa.string()), f"Column '{name}' holds more than 2 GiB of text; shorten it.")
+
+
+def _dates(array: pa.Array, name: str) -> pa.Array:
+    days = attempt(lambda: array.cast(pa.date32()), f"Column '{name}' holds dates that are not whole days.")
+    _check_years(days.view(pa.int32()), _FIRST_DAY, _LAST_DAY, name)
+    return days
+
+
+def _timestamps(array: pa.Array, name: str) -> pa.Array:
+    """Microseconds without a zone; instants that carried a zone are given in UTC."""
+    sentence = f"Column '{name}' holds times finer than microseconds or beyond year 9999; round them."
+    zone = array.type.tz
+    micros = attempt(lambda: array.cast(pa.timestamp("us", zone)).cast(pa.int64()), sentence)
+    _check_years(micros, _FIRST_DAY * _MICROS_A_DAY, (_LAST_DAY + 1) * _MICROS_A_DAY - 1, name)
+    return micros.cast(_MICRO)
+
+
+def _check_years(ticks: pa.Array, first: int, last: int, name: str) -> None:
+    span = pc.min_max(ticks).as_py()
+    if span["min"] is not None and (span["min"] < first or span["max"] > last):
+        raise InputError(f"Column '{name}' holds dates outside the years 1 to 9999; correct them or leave them empty.")
+
+
+def _blank_nulls(array: pa.Array) -> pa.Array:
+    """Zero the bytes under nulls: what was masked there must not travel."""
+    if not array.null_count:
+        return array
+    zero = {pa.string(): "", pa.bool_(): False}.get(array.type, 0)
+    filled = array.fill_null(pa.scalar(zero, array.type))
+    return pa.Array.from_buffers(array.type, len(array), [array.buffers()[0], *filled.buffers()[1:]])
+
+
+_RULES: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array, str], pa.Array]], ...] = (
+    (pa.types.is_null, _all_missing),
+    (pa.types.is_boolean, _as_it_is),
+    (pa.types.is_integer, _integers),
+    (pa.types.is_floating, _floats),
+    (pa.types.is_decimal, _decimals),
+    (pa.types.is_string, _as_it_is),
+    (pa.types.is_large_string, _text),
+    (pa.types.is_string_view, _text),
+    (pa.types.is_date, _dates),
+    (pa.types.is_timestamp, _timestamps),
+)

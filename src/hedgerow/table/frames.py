@@ -1,0 +1,158 @@
+"""Data frames in, and the same kind out.
+
+A frame is recognised by the library that its class comes from, so no library is imported for the sake of asking.
+An index is dropped and frames are never changed: what is read is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hedgerow.errors import InputError, ParameterError
+from hedgerow.table.checks import attempt, check_names
+from hedgerow.table.flat import flatten
+from hedgerow.table.table import Table
+
+__all__ = ["read_frame", "to_kind"]
+
+
+def read_frame(source: object) -> Table:
+    """Read a frame of pandas, polars, pyarrow or DuckDB, a mapping of names to columns, or an Arrow stream."""
+    for library in _libraries(source):
+        if library in _READERS:
+            return flatten(_READERS[library](source), _KINDS[library])
+    if isinstance(source, Mapping):
+        return flatten(_from_columns(list(source), list(source.values())), "arrow")
+    if hasattr(source, "__arrow_c_stream__"):
+        return flatten(attempt(lambda: pa.table(source), "The Arrow stream cannot be read."), "arrow")
+    raise _not_a_table(source)
+
+
+def _libraries(source: object) -> list[str]:
+    return [cls.__module__.partition(".")[0] for cls in type(source).__mro__]
+
+
+def _not_a_table(source: object) -> InputError:
+    return InputError(
+        "A table must be a path, a frame of pandas, polars or pyarrow, a DuckDB relation or a mapping of columns; "
+        f"got {type(source).__module__}.{type(source).__qualname__}."
+    )
+
+
+def _from_pandas(frame: Any) -> pa.Table:
+    if not hasattr(frame, "columns"):
+        raise _not_a_table(frame)
+    names = [_name(name) for name in frame.columns]
+    return _from_columns(names, [frame.iloc[:, i] for i in range(len(names))])
+
+
+def _name(name: object) -> object:
+    """Frames made from arrays number their columns; other names that are not texts are refused later."""
+    counted = isinstance(name, int | np.integer) and not isinstance(name, bool)
+    return str(name) if counted else name
+
+
+def _from_columns(names: list[Any], columns: list[Any]) -> pa.Table:
+    check_names(names)
+    arrays = [_array(values, name) for name, values in zip(names, columns, strict=True)]
+    lengths = {len(array) for array in arrays}
+    if len(lengths) > 1:
+        raise InputError(f"Columns must be equally long; they have from {min(lengths)} to {max(lengths)} values.")
+    return pa.table(arrays, names=names)
+
+
+def _array(values: Any, name: str) -> pa.Array | pa.ChunkedArray:
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    sentence = f"Column '{name}' must hold values of one type: numbers, texts, truth values or dates."
+    if isinstance(values, str | bytes):
+        raise InputError(sentence)
+    # Sparse columns of pandas have no Arrow form; as objects they do.
+    dense = values.astype(values.dtype.subtype) if "Sparse" in type(getattr(values, "dtype", None)).__name__ else values
+    return attempt(lambda: pa.array(dense, from_pandas=True), sentence)
+
+
+def _from_polars(frame: Any) -> pa.Table:
+    if hasattr(frame, "collect"):
+        frame = attempt(frame.collect, "The polars query cannot be computed.")
+    if not hasattr(frame, "columns"):
+        raise _not_a_table(frame)
+    arrays = [_from_series(frame.get_column(name), name) for name in frame.columns]
+    return pa.table(arrays, names=frame.columns)
+
+
+def _from_series(series: Any, name: str) -> pa.Array:
+    return attempt(series.to_arrow, f"Column '{name}' has type {series.dtype.base_type()}, which Arrow cannot hold.")
+
+
+def _from_arrow(source: Any) -> pa.Table:
+    if isinstance(source, pa.Table):
+        return source
+    if isinstance(source, pa.RecordBatch):
+        return pa.Table.from_batches([source])
+    if isinstance(source, pa.RecordBatchReader):
+        return attempt(source.read_all, "The Arrow stream cannot be read to its end.")
+    raise _not_a_table(source)
+
+
+def _from_duckdb(relation: Any) -> pa.Table:
+    if not hasattr(relation, "to_arrow_table"):
+        raise _not_a_table(relation)
+    return attempt(relation.to_arrow_table, "The DuckDB relation cannot be computed; is its connection still open?")
+
+
+_READERS: dict[str, Callable[[Any], pa.Table]] = {
+    "pandas": _from_pandas,
+    "polars": _from_polars,
+    "pyarrow": _from_arrow,
+    "duckdb": _from_duckdb,
+    "_duckdb": _from_duckdb,
+}
+
+_KINDS = {"pandas": "pandas", "polars": "polars", "pyarrow": "arrow", "duckdb": "duckdb", "_duckdb": "duckdb"}
+
+
+def to_kind(table: pa.Table, kind: str) -> object:
+    """Give an Arrow table as the kind that came in: pandas for pandas, and so on; files and Arrow give pyarrow."""
+    writers: dict[str, Callable[[pa.Table], object]] = {
+        "pandas": _to_pandas,
+        "polars": _to_polars,
+        "duckdb": _to_duckdb,
+        "arrow": _as_it_is,
+        "file": _as_it_is,
+    }
+    if kind not in writers:
+        raise ParameterError(f"'kind' must be one of {', '.join(map(repr, writers))}; got {kind!r}.")
+    return writers[kind](table)
+
+
+def _as_it_is(table: pa.Table) -> pa.Table:
+    return table
+
+
+def _to_pandas(table: pa.Table) -> object:
+    import pandas
+
+    # Without these types a missing value turns whole numbers into floats, and truth values into objects.
+    nullable = {pa.int64(): pandas.Int64Dtype(), pa.int32(): pandas.Int32Dtype(), pa.bool_(): pandas.BooleanDtype()}
+    columns = {
+        name: column.to_pandas(types_mapper=nullable.get if column.null_count else None)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }
+    return pandas.DataFrame(columns)
+
+
+def _to_polars(table: pa.Table) -> object:
+    import polars
+
+    return polars.from_arrow(table)
+
+
+def _to_duckdb(table: pa.Table) -> object:
+    import duckdb
+
+    return duckdb.from_arrow(table)

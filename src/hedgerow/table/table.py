@@ -1,0 +1,75 @@
+"""Rows and columns as they came in; a table never leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.errors import SchemaError
+
+if TYPE_CHECKING:
+    from hedgerow.table.encode import Encoded
+
+__all__ = ["Table"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """An immutable table of flat columns: `read_table` makes one from files and data frames.
+
+    `arrow` has one chunk a column, no metadata and no hidden rows; its types are bool, int64, float64, decimal128,
+    string, date32 and timestamp[us]. `kind` says what it was made from, so that results can go back as the same kind.
+    """
+
+    arrow: pa.Table
+    kind: str = "arrow"
+    _encoded: dict[str, Encoded] = field(default_factory=dict, init=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column names, in order."""
+        return tuple(self.arrow.column_names)
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+        return int(self.arrow.num_rows)
+
+    def encode(self, name: str) -> Encoded:
+        """A column as codes in the order of its values; computed once."""
+        if name not in self._encoded:
+            from hedgerow.table.encode import encode
+
+            self._check([name])
+            self._encoded[name] = encode(self.arrow.column(name))
+        return self._encoded[name]
+
+    def select(self, names: Sequence[str]) -> Table:
+        """The named columns, in that order."""
+        self._check(names)
+        return Table(self.arrow.select(list(names)), self.kind)
+
+    def take(self, rows: NDArray[np.int64]) -> Table:
+        """The rows at these positions, in that order."""
+        return Table(self.arrow.take(pa.array(rows, type=pa.int64())), self.kind)
+
+    def _check(self, names: Sequence[str]) -> None:
+        known = set(self.names)
+        unknown = [repr(name) for name in names if name not in known]
+        if unknown:
+            raise SchemaError(f"The table has no column {', '.join(unknown)}; it has {_listed(self.names)}.")
+
+    def __repr__(self) -> str:
+        # Types and counts alone: Arrow's own text form shows cells, and this one ends up in logs.
+        columns = [f"{field.name}: {field.type}" for field in self.arrow.schema]
+        return f"Table({self.num_rows} rows; {_listed(columns, quote=False)})"
+
+
+def _listed(names: Sequence[str], *, most: int = 20, quote: bool = True) -> str:
+    shown = [repr(name) if quote else name for name in names[:most]]
+    return ", ".join(shown) + (f" and {len(names) - most} more" if len(names) > most else "")
