@@ -22,9 +22,9 @@ The path of data is the tree. A module imports only from lines above it:
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from hedgerow._lazy import lazy
 from hedgerow._version import __version__
 from hedgerow.errors import (
     BrokenPromise,
@@ -77,15 +77,10 @@ _HOMES = {
     "read_table": "table.read_table",
     "suggest": "schema.suggest",
 }
-"""Where the public names live; they are imported when first used, so that `import hedgerow` costs next to nothing."""
+"""Where the public names live; they are imported when first used."""
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")
-    module, _, attribute = _HOMES[name].rpartition(".")
-    value = globals()[name] = getattr(importlib.import_module(f"hedgerow.{module}"), attribute)
-    return value
+__getattr__ = lazy(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

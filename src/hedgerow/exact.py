@@ -59,7 +59,7 @@ def as_fraction(number: object) -> Fraction:
 
 
 def written(number: Fraction) -> str:
-    """Write a fraction so that `Fraction` and `as_fraction` read it back: as a decimal if it has one, else as a ratio."""
+    """Write a fraction so that `Fraction` reads it back: as a decimal if it has one, else as a ratio."""
     rest, places = number.denominator, 0
     while rest % 10 == 0 or rest % 2 == 0 or rest % 5 == 0:
         rest, places = rest // (10 if rest % 10 == 0 else 2 if rest % 2 == 0 else 5), places + 1

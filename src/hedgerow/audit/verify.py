@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from hedgerow.audit.ke import check_ke
 from hedgerow.audit.helpers import check_help
+from hedgerow.audit.ke import check_ke
 from hedgerow.errors import BrokenPromise
 from hedgerow.release import Release, read
 from hedgerow.release.bundle import open_helper

@@ -31,12 +31,12 @@ __all__ = ["OBJECTIVES", "KEAnonymity"]
 OBJECTIVES = ("sum", "max", "max_overlap", "count", "random")
 
 _PROMISE = (
-    "In each group of published rows the column '{column}' has at least {k} distinct values, and they span a range of at "
-    "least {e}. Which row of a group has which of its values was decided by a fair shuffle."
+    "In each group of published rows the column '{column}' has at least {k} distinct values, and they span a range of "
+    "at least {e}. Which row of a group has which of its values was decided by a fair shuffle."
 )
 _ADVERSARY = (
-    "Knows everybody's quasi-identifiers, that they are in the table, and this algorithm; knows nobody's sensitive value "
-    "and no relation between sensitive values and quasi-identifiers."
+    "Knows everybody's quasi-identifiers, that they are in the table, and this algorithm; knows nobody's sensitive "
+    "value and no relation between sensitive values and quasi-identifiers."
 )
 
 

@@ -1,0 +1,17 @@
+"""What all tests share: a schema and a small real release, made once."""
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("hedgerow", deadline=None, print_blob=True)
+settings.load_profile("hedgerow")
+
+
+@pytest.fixture(scope="session")
+def salaries_release():
+    """The printed salary table, published (3, 2000)-anonymously with a seed."""
+    import hedgerow as hr
+    from hedgerow.datasets import salaries
+
+    schema = hr.Schema(quasi=["age", "zipcode", "gender"], sensitive="salary", identifier=["name"])
+    return hr.KEAnonymity(k=3, e=2000).publish(salaries(), schema, seed=1)
