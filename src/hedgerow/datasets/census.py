@@ -78,7 +78,7 @@ def census(n: int, *, seed: int = 0) -> pa.Table:
 
 def _uniform(count: int, keys: Keys) -> Floats:
     """Uniform numbers in [0, 1) from the upper 53 bits of each key."""
-    return np.multiply(keys(count) >> np.uint64(11), 2.0**-53, dtype=np.float64)
+    return (keys(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def _draw(shares: Floats, given: Codes, keys: Keys) -> Codes:

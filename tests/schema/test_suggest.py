@@ -1,0 +1,79 @@
+import pyarrow as pa
+import pytest
+
+from hedgerow.datasets import adult, census, data_folder, patients, salaries
+from hedgerow.schema import Role, suggest
+from hedgerow.table.table import Table
+
+
+def _roles(table: pa.Table) -> dict[str, Role]:
+    return {suggestion.column: suggestion.role for suggestion in suggest(Table(table))}
+
+
+def test_the_printed_tables_get_the_roles_of_their_papers() -> None:
+    """Names are identifiers, salaries and diseases sensitive, the rest known to outsiders."""
+    assert _roles(salaries()) == {
+        "name": "identifier",
+        "age": "quasi",
+        "zipcode": "quasi",
+        "gender": "quasi",
+        "salary": "sensitive",
+    }
+    assert _roles(patients()) == {"name": "identifier", "age": "quasi", "sex": "quasi", "disease": "sensitive"}
+
+
+def test_census_roles() -> None:
+    """Money is sensitive; everything else is quasi-identifying until somebody objects."""
+    roles = _roles(census(500))
+    assert roles.pop("salary_class") == roles.pop("income") == "sensitive"
+    assert set(roles.values()) == {"quasi"}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role", "reason"),
+    [
+        ("serial", list(range(40)), "identifier", "all 40 values differ: looks like an identifier"),
+        ("tax_id", [f"x{i}" for i in range(40)], "identifier", "the name says 'id' and all values differ"),
+        ("note", [f"text {i // 2 * (i % 3 > 0)}" for i in range(40)], "quasi", "different values"),
+        ("remark", [f"text {i % 30}" for i in range(40)], "identifier", "75% of the texts are unique"),
+        ("dateOfBirth", ["a", "b"] * 20, "quasi", "the name says 'birth'"),
+        ("MARITAL-STATUS", ["a", "b"] * 20, "quasi", "the name says 'marital'"),
+        ("capital.loss", [0, 1] * 20, "sensitive", "the name says 'loss'"),
+        ("x", [i**3 for i in range(60)] * 2, "sensitive", "60 different numbers with a long tail"),
+        ("x", list(range(60)) * 2, "quasi", "60 different values"),
+        ("x", [i / 7 for i in range(40)], "quasi", "40 different values"),
+        ("x", [1] * 40, "plain", "one value only"),
+        ("x", pa.array([None] * 40, pa.int64()), "plain", "no values at all"),
+    ],
+)
+def test_rules(name: str, values: object, role: str, reason: str) -> None:
+    """Each rule proposes its role and says why."""
+    (suggestion,) = suggest(Table(pa.table({name: values})))
+    assert (suggestion.role, suggestion.column) == (role, name)
+    assert reason in suggestion.reason
+
+
+def test_what_was_seen_is_reported() -> None:
+    """Type, distinct count and share of missing cells come with the suggestion."""
+    (suggestion,) = suggest(Table(pa.table({"town": ["a", None, "b", "a"]})))
+    assert (suggestion.type, suggestion.distinct, suggestion.missing_share) == ("string", 2, 0.25)
+
+
+def test_a_table_without_rows_gets_suggestions() -> None:
+    """Nothing to see is said, not divided by."""
+    (suggestion,) = suggest(Table(pa.table({"age": pa.array([], pa.int64())})))
+    assert (suggestion.role, suggestion.missing_share) == ("plain", 0.0)
+
+
+def test_reasons_hold_no_cells() -> None:
+    """A canary in the data appears in no suggestion."""
+    table = pa.table({"name": ["CANARY"] * 3 + ["x"], "town": ["CANARY", "a", "b", "c"], "one": ["CANARY"] * 4})
+    assert "CANARY" not in repr(suggest(Table(table)))
+
+
+@pytest.mark.skipif(data_folder() is None, reason="Adult is not on this machine")
+def test_adult_roles() -> None:
+    """On Adult the money columns come out sensitive and no column is published as plain by accident."""
+    roles = _roles(adult().drop_columns(["part"]))
+    assert {name for name, role in roles.items() if role == "sensitive"} == {"capital-gain", "capital-loss", "income"}
+    assert "plain" not in roles.values()
