@@ -1,0 +1,104 @@
+"""Answers from a release alone: SQL in, guaranteed bounds out.
+
+parse     SQL text to a `Question`; everything is an allow-list
+bind      names to columns, constants to kinds, the condition to what is known and what is hidden
+view      the release as arrays: codes, groups as ranges of rows
+evidence  per group: how many rows are hit, which values they may have
+bounds    least and greatest answers over all assignments, in exact integers
+expectation  mean and deviation when every assignment is equally likely
+arrays    the engine on arrays; `help`, `rewrite` and `duckdb_engine` are the same in plain SQL
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+
+from hedgerow.errors import ParameterError, QueryError
+from hedgerow.query.answer import Answer
+
+if TYPE_CHECKING:
+    from hedgerow.query.question import Bound
+    from hedgerow.query.result import Result
+    from hedgerow.release import Release
+
+__all__ = ["Answer", "Engine", "Session", "ask", "connect", "help_table", "rewrite", "sql"]
+
+
+class Engine(Protocol):
+    """Whatever can answer a bound question."""
+
+    def run(self, bound: Bound) -> Result:
+        """Answer it."""
+
+
+class Session:
+    """Questions to one release through one engine."""
+
+    def __init__(self, release: Release, engine: Engine) -> None:
+        self._release = release
+        self.engine = engine
+
+    def ask(self, sql: str) -> Answer:
+        """Answer one aggregate."""
+        bound = _bound(self._release, sql)
+        if len(bound.aggregates) != 1 or bound.groups:
+            raise QueryError("ask takes one aggregate without GROUP BY; sql takes the rest and returns a table")
+        (estimate,) = self.engine.run(bound).estimates.values()
+        return estimate.answers[0]
+
+    def sql(self, sql: str) -> pa.Table:
+        """Answer every aggregate in every group: the keys, then x (expected), x_lower, x_upper and x_std."""
+        return self.engine.run(_bound(self._release, sql)).table()
+
+
+def connect(release: Release, engine: str = "arrays") -> Session:
+    """Open a session on "arrays", or on "duckdb": the release and its help table in an in-memory database."""
+    if engine == "arrays":
+        from hedgerow.query.arrays import ArrayEngine
+        from hedgerow.query.view import view_of
+
+        return Session(release, ArrayEngine(view_of(release)))
+    if engine == "duckdb":
+        from hedgerow.query.duckdb_engine import DuckDBEngine
+
+        return Session(release, DuckDBEngine(release))
+    raise ParameterError(f"'engine' must be 'arrays' or 'duckdb'; got {engine!r}")
+
+
+def ask(release: Release, sql: str) -> Answer:
+    """Answer one aggregate with its guaranteed bounds."""
+    return connect(release).ask(sql)
+
+
+def sql(release: Release, sql: str) -> pa.Table:
+    """Answer a SELECT; each aggregate x comes as x (expected), x_lower, x_upper and x_std."""
+    return connect(release).sql(sql)
+
+
+def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
+    """Say the question as plain SQL over the tables `release` and `help`, for any analyst with a database."""
+    from hedgerow.query.rewrite import rewritten
+    from hedgerow.query.view import view_of
+
+    if dialect != "duckdb":
+        raise ParameterError(f"'dialect' must be 'duckdb'; got {dialect!r}")
+    return rewritten(view_of(release), _bound(release, sql), release.group_column)
+
+
+def help_table(release: Release) -> pa.Table:
+    """Return the bounds of every aggregate for every group and every number of hits: one row per published row."""
+    from hedgerow.query.help import help_of
+    from hedgerow.query.view import view_of
+
+    return help_of(view_of(release))
+
+
+def _bound(release: Release, sql: str) -> Bound:
+    from hedgerow.query.bind import bind
+    from hedgerow.query.parse import parse
+    from hedgerow.query.view import view_of
+
+    view = view_of(release)
+    return bind(parse(sql), view.columns, view.sensitive)

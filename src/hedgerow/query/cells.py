@@ -1,0 +1,60 @@
+"""Reduce entries of (cell, group) to one number per cell, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Celled", "best", "means", "totals"]
+
+Ints = NDArray[np.int64]
+_HALF = np.int64(2**32 - 1)
+
+
+class Celled(Protocol):
+    """Anything with entries sorted by cell."""
+
+    @property
+    def cells(self) -> int: ...
+    @property
+    def cell(self) -> Ints: ...
+    @property
+    def group(self) -> Ints: ...
+
+
+def totals(where: Celled, entries: Ints) -> list[int]:
+    """Sum 64-bit integers per cell without overflow: high and low halves apart, joined as Python integers."""
+    if len(entries) == 0:
+        return [0] * where.cells
+    high, low = _sums(where, entries >> 32), _sums(where, entries & _HALF)
+    return [(int(h) << 32) + int(l) for h, l in zip(high, low, strict=True)]
+
+
+def _sums(where: Celled, entries: Ints) -> Ints:
+    if where.cells == 1:
+        return entries.sum(keepdims=True)
+    running = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(entries)))
+    edges = np.searchsorted(where.cell, np.arange(where.cells + 1))
+    return np.diff(running[edges])
+
+
+def means(where: Celled, entries: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum floats per cell; for expectations, where the last digit does not matter."""
+    if where.cells == 1:
+        return entries.sum(keepdims=True)
+    return np.bincount(where.cell, weights=entries, minlength=where.cells)
+
+
+def best(choose: Any, where: Celled, among: NDArray[np.bool_], value: Callable[[Ints], Ints]) -> list[int | None]:
+    """Minimum or maximum per cell of the entries marked by `among`; None where there is none."""
+    cell, group = where.cell[among], where.group[among]
+    result: list[int | None] = [None] * where.cells
+    if len(cell) == 0:
+        return result
+    starts = np.flatnonzero(np.concatenate(([True], cell[1:] != cell[:-1])))
+    for index, bound in zip(cell[starts], choose.reduceat(value(group), starts), strict=True):
+        result[index] = int(bound)
+    return result

@@ -1,0 +1,141 @@
+"""Mean and standard deviation of an answer when every assignment of values to rows is equally likely.
+
+Inside a group the rows hit draw their values without replacement; groups are independent. A value that does not count
+(missing, or failing a condition) enters sums as zero. Where an answer may be NULL, mean and deviation are those of
+the assignments that give a number. The mean of AVG over an uncertain number of rows has no closed form: the ratio of
+means stands in for it, with the deviation of its linearization. Everything is in ticks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.query.bounds import Interval
+from hedgerow.query.cells import means
+from hedgerow.query.evidence import Hits, Ints, Values, matches, rank
+
+__all__ = ["Spread", "average", "count", "maximum", "minimum", "total"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Mean and standard deviation per cell, in ticks; nan where no assignment has a value."""
+
+    mean: Floats
+    std: Floats
+
+
+def count(hits: Hits, values: Values) -> Spread:
+    """COUNT: hypergeometric in each group."""
+    share = values.moments.count[hits.group] / values.sizes[hits.group]
+    variance = _draws(hits, values) * share * (1.0 - share)
+    return Spread(means(hits, hits.expected * share), np.sqrt(means(hits, variance)))
+
+
+def total(hits: Hits, values: Values) -> Spread:
+    """SUM: h times the mean, h (N-h)/(N-1) times the variance."""
+    mean, variance = _total(hits, values, np.zeros(hits.cells))
+    defined = 1.0 - _chance_of_null(hits, values)
+    conditional = _divide(mean, defined)
+    # E[X²] is spread over the assignments that give a number; variance + bias² avoids subtracting large squares.
+    square = _divide(variance, defined) + mean * conditional - conditional**2
+    return Spread(conditional, np.sqrt(np.maximum(square, 0.0)))
+
+
+def average(hits: Hits, values: Values) -> Spread:
+    """AVG: the sum over the number of rows; exact where that number is known."""
+    number = count(hits, values).mean
+    sums, _ = _total(hits, values, np.zeros(hits.cells))
+    ratio = _divide(sums, number)
+    _, variance = _total(hits, values, np.nan_to_num(ratio))
+    return Spread(ratio, _divide(np.sqrt(variance), number))
+
+
+def minimum(hits: Hits, values: Values, bounds: Interval) -> Spread:
+    """MIN: walk up the values in reach and multiply the chances that each is missed."""
+    mean, std = np.full(hits.cells, np.nan), np.full(hits.cells, np.nan)
+    above, missed, edges = _chances(hits, values, bounds)
+    for cell, upper in enumerate(bounds.upper):
+        part = slice(edges[cell], edges[cell + 1])
+        if upper is None:
+            continue
+        survival = np.concatenate(([1.0], np.cumprod(missed[part])))
+        chance = (survival[:-1] - survival[1:]) / (1.0 - survival[-1])
+        shift = float(above[part] @ chance)
+        mean[cell] = upper + shift
+        std[cell] = np.sqrt(max(float((above[part] - shift) ** 2 @ chance), 0.0))
+    return Spread(mean, std)
+
+
+def maximum(hits: Hits, values: Values, bounds: Interval) -> Spread:
+    """MAX: MIN seen in the mirror."""
+    flipped = Interval([], [None if bound is None else -bound for bound in bounds.lower], [])
+    mirror = minimum(hits.mirrored(len(values.sizes)), values.mirrored, flipped)
+    return Spread(-mirror.mean, mirror.std)
+
+
+def _draws(hits: Hits, values: Values) -> Floats:
+    """h (N-h)/(N-1): what multiplies a population variance under drawing without replacement."""
+    size, h = values.sizes[hits.group], hits.expected
+    draws: Floats = h * ((size - h) / np.maximum(size - 1, 1))
+    return draws
+
+
+def _total(hits: Hits, values: Values, shift: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance per cell of the sum of (value - shift of the cell)."""
+    moments, size = values.moments, values.sizes[hits.group]
+    share = moments.count[hits.group] / size
+    centre = moments.mean[hits.group] - shift[hits.cell]
+    variance = moments.squares[hits.group] / size + share * (1.0 - share) * centre**2
+    return means(hits, hits.expected * share * centre), means(hits, _draws(hits, values) * variance)
+
+
+def _chance_of_null(hits: Hits, values: Values) -> Floats:
+    """Chance per cell that no row hit has a value that counts."""
+    least, most = matches(hits, values)
+    forced = means(hits, least.astype(np.float64)) > 0
+    chance = np.where(forced, 0.0, 1.0)
+    if forced.all():
+        return chance
+    owner, order = _unrolled(np.where(forced[hits.cell], 0, most))
+    logs = np.log(_missed(hits, values, owner, order))
+    return np.where(forced, 0.0, np.exp(np.bincount(hits.cell[owner], weights=logs, minlength=hits.cells)))
+
+
+def _chances(hits: Hits, values: Values, bounds: Interval) -> tuple[Floats, Floats, Ints]:
+    """Values up to each cell's upper bound, ascending by cell: distance to the bound, and chance to be missed.
+
+    The chance is given that all smaller ones were missed; the third result is where each cell starts.
+    """
+    uppers = np.array([0 if upper is None else upper for upper in bounds.upper], dtype=np.int64)
+    inside = np.array([upper is not None for upper in bounds.upper], dtype=np.bool_)
+    reach = rank(values, values.lows, hits.group, uppers[hits.cell] + 1)
+    owner, order = _unrolled(np.where(inside[hits.cell], reach, 0))
+    cell, low = hits.cell[owner], values.lows[values.offsets[hits.group[owner]] + order]
+    ascending = np.lexsort((low, cell))
+    above = (low - uppers[cell])[ascending].astype(np.float64)
+    edges = np.searchsorted(cell[ascending], np.arange(hits.cells + 1))
+    return above, _missed(hits, values, owner, order)[ascending], edges
+
+
+def _unrolled(numbers: Ints) -> tuple[Ints, Ints]:
+    """List each entry `numbers` times: its index, and 0, 1, 2, ... inside it."""
+    owner = np.repeat(np.arange(len(numbers)), numbers)
+    starts = np.cumsum(numbers) - numbers
+    return owner, np.arange(len(owner)) - starts[owner]
+
+
+def _missed(hits: Hits, values: Values, owner: Ints, order: Ints) -> Floats:
+    """Chance that the rows hit miss a group's value number `order`, given that they missed the smaller ones."""
+    size, h = values.sizes[hits.group[owner]], hits.expected[owner]
+    missed: Floats = np.maximum(size - h - order, 0) / (size - order)
+    return missed
+
+
+def _divide(number: Floats, by: Floats) -> Floats:
+    return np.divide(number, by, out=np.full(len(number), np.nan), where=by > 0)

@@ -1,0 +1,82 @@
+"""Aggregates of columns that are published as they are: exact answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.query.cells import best, totals
+from hedgerow.query.evidence import Ints
+from hedgerow.query.numbers import Numbers, numbers_of
+from hedgerow.query.question import Aggregate, Column
+from hedgerow.query.result import Estimate, Rounding
+from hedgerow.query.view import View
+
+__all__ = ["known_estimate"]
+
+Exact = list[Fraction | None]
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Selected rows sorted by cell; `group` holds their codes, so that reductions can look values up."""
+
+    cells: int
+    cell: Ints
+    group: Ints
+
+
+def known_estimate(
+    view: View, aggregate: Aggregate, rows: NDArray[np.bool_], cell: Ints | None, cells: int
+) -> Estimate:
+    """Aggregate the rows themselves; `cell` numbers the selected rows, None puts all into one."""
+    if not isinstance(aggregate.column, Column):
+        return _counted(_tally(rows, cell, cells))
+    codes = view.codes(aggregate.column.name)
+    chosen = codes.codes[rows].astype(np.int64)
+    present = chosen < len(codes.domain)
+    owner = np.zeros(len(chosen), dtype=np.int64) if cell is None else cell
+    order = np.argsort(owner[present], kind="stable") if cells > 1 else np.arange(int(present.sum()))
+    entries = _Rows(cells, owner[present][order], chosen[present][order])
+    if aggregate.function == "count":
+        return _counted(totals(entries, np.ones(len(entries.cell), dtype=np.int64)))
+    return _numeric(aggregate.function, entries, numbers_of(view, aggregate.column.name))
+
+
+def _tally(rows: NDArray[np.bool_], cell: Ints | None, cells: int) -> list[int]:
+    if cell is None:
+        return [int(np.count_nonzero(rows))]
+    counts: list[int] = np.bincount(cell, minlength=cells).tolist()
+    return counts
+
+
+def _counted(counts: list[int]) -> Estimate:
+    exact: Exact = [Fraction(number) for number in counts]
+    return _certain(exact, exact, Rounding.WHOLE)
+
+
+def _numeric(function: str, rows: _Rows, numbers: Numbers) -> Estimate:
+    number = totals(rows, np.ones(len(rows.cell), dtype=np.int64))
+    low = _aggregate(function, rows, numbers.lows, numbers.unit, number)
+    high = _aggregate(function, rows, numbers.highs, numbers.unit, number) if numbers.is_rounded else low
+    estimate = _certain(low, high, numbers.rounding(function))
+    if not numbers.slack or function in ("min", "max"):
+        return estimate
+    return replace(estimate, slack=[numbers.slack * (n if function == "sum" else 1) for n in number])
+
+
+def _aggregate(function: str, rows: _Rows, domain: Ints, unit: Fraction, number: list[int]) -> Exact:
+    if function in ("min", "max"):
+        choose = np.minimum if function == "min" else np.maximum
+        ends = best(choose, rows, np.ones(len(rows.cell), dtype=np.bool_), lambda codes: domain[codes])
+        return [None if end is None else end * unit for end in ends]
+    sums = totals(rows, domain[rows.group])
+    return [(s * unit / n if function == "avg" else s * unit) if n else None for s, n in zip(sums, number, strict=True)]
+
+
+def _certain(lower: Exact, upper: Exact, rounding: Rounding) -> Estimate:
+    nothing = [0.0] * len(lower)
+    return Estimate(lower, upper, nothing, nothing, [True] * len(lower), rounding, is_known=True)

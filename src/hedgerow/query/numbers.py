@@ -1,0 +1,102 @@
+"""Published columns of numbers as exact ticks, and the values of each group from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.errors import QueryError, SchemaError
+from hedgerow.exact import ticks
+from hedgerow.query.evidence import Ints, Values
+from hedgerow.query.question import Kind
+from hedgerow.query.result import Rounding
+from hedgerow.query.view import View
+
+__all__ = ["Numbers", "numbers_of", "values_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column's distinct values between ticks, and what its sums owe to floating point."""
+
+    lows: Ints
+    highs: Ints
+    unit: Fraction
+    kind: Kind
+
+    @property
+    def is_rounded(self) -> bool:
+        """Tell whether the values lie on no decimal grid."""
+        return self.lows is not self.highs
+
+    @property
+    def slack(self) -> Fraction:
+        """Most that a published float, summed, may differ from the decimal that it prints: zero on whole numbers."""
+        if self.kind is not Kind.FLOAT or self.unit.denominator == 1 or self.is_rounded:
+            return Fraction(0)
+        return int(np.abs(self.lows).max(initial=0)) * self.unit / 2**52
+
+    def rounding(self, function: str) -> Rounding:
+        """Say how bounds of an aggregate of this column become numbers."""
+        if function == "count" or (self.kind is Kind.INT and function != "avg"):
+            return Rounding.WHOLE
+        return Rounding.NEAREST if function in ("min", "max") and not self.is_rounded else Rounding.OUTWARD
+
+
+def numbers_of(view: View, name: str) -> Numbers:
+    """Return the ticks of a column's distinct values."""
+    numbers: Numbers = view.remember(
+        f"numbers of {name}", lambda: _numbers(view.codes(name).domain, view.columns[name].kind)
+    )
+    return numbers
+
+
+def _numbers(domain: pa.Array, kind: Kind) -> Numbers:
+    if kind is Kind.DECIMAL:
+        steps = _decimal_steps(domain)
+        return Numbers(steps, steps, Fraction(1, 10**domain.type.scale), kind)
+    try:
+        lows, highs, unit = ticks(domain.to_numpy(zero_copy_only=False))
+    except SchemaError as error:
+        raise QueryError(str(error)) from None
+    return Numbers(lows, lows if np.array_equal(lows, highs) else highs, unit, kind)
+
+
+def _decimal_steps(domain: pa.Array) -> Ints:
+    """Read 128-bit decimals as 64-bit numbers of steps of their last digit."""
+    halves = np.frombuffer(domain.buffers()[1], dtype=np.int64)[2 * domain.offset : 2 * (domain.offset + len(domain))]
+    low, high = halves[0::2], halves[1::2]
+    if np.any(high != low >> 63):
+        raise QueryError("decimals beyond 18 digits cannot be summed exactly here; publish the column in larger units")
+    return low.copy()
+
+
+def values_of(view: View, name: str, keep: NDArray[np.bool_] | None = None) -> Values:
+    """Return each group's values of a sensitive column; `keep` marks the distinct values (missing last) that count."""
+    codes = view.remember(f"sorted codes of {name}", lambda: _sorted_codes(view, name))
+    values: Values = view.remember(f"values of {name}", lambda: _values(view, name, codes))
+    return values if keep is None or keep.all() else values.kept(keep[codes])
+
+
+def _sorted_codes(view: View, name: str) -> Ints:
+    """Codes of the column, ascending inside each group, missing last."""
+    codes = view.codes(name)
+    width = len(codes.domain) + 1
+    # One sort of (group, code) in a single integer; the group drops out again.
+    return np.sort(view.groups * width + codes.codes) - view.groups * width
+
+
+def _values(view: View, name: str, codes: Ints) -> Values:
+    sizes = np.diff(view.offsets)
+    if view.columns[name].kind not in (Kind.INT, Kind.DECIMAL, Kind.FLOAT):
+        nothing = np.zeros(len(codes), dtype=np.int64)
+        return Values(view.offsets, sizes, nothing, nothing, Fraction(1))
+    numbers = numbers_of(view, name)
+    # Missing values never count in sums; they need a place so that conditions on them can be counted.
+    lows = np.append(numbers.lows, 0)[codes]
+    highs = np.append(numbers.highs, 0)[codes] if numbers.is_rounded else lows
+    return Values(view.offsets, sizes, lows, highs, numbers.unit)

@@ -1,0 +1,241 @@
+"""A question as a small tree of frozen values: what the parser makes and every engine reads.
+
+The parser leaves column names as `Name`; `bind` replaces them by `Column`, gives constants the kind of what they are
+compared with, and splits the condition by what is known of each row (published as it is) and what is hidden (permuted).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from enum import StrEnum
+
+__all__ = [
+    "Aggregate",
+    "And",
+    "Arithmetic",
+    "Bound",
+    "Cast",
+    "Column",
+    "Compare",
+    "Constant",
+    "Expression",
+    "In",
+    "IsNull",
+    "Key",
+    "Kind",
+    "Like",
+    "Name",
+    "Not",
+    "Or",
+    "Part",
+    "Predicate",
+    "Question",
+    "Truth",
+    "Value",
+    "columns_of",
+    "kind_of",
+]
+
+Value = bool | int | float | Decimal | str | date | datetime
+
+
+class Kind(StrEnum):
+    """What a column or an expression holds."""
+
+    BOOL = "truth value"
+    INT = "whole number"
+    DECIMAL = "decimal number"
+    FLOAT = "floating-point number"
+    TEXT = "text"
+    DATE = "date"
+    TIME = "timestamp"
+
+
+@dataclass(frozen=True)
+class Name:
+    """A column name as written; unquoted names match in any case."""
+
+    text: str
+    quoted: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    """A published column; decimals have `digits` in all, `scale` of them after the point."""
+
+    name: str
+    kind: Kind
+    digits: int = 0
+    scale: int = 0
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A value in the question; its kind is None until it is bound, its value None is SQL's NULL."""
+
+    value: Value | None
+    kind: Kind | None = None
+
+
+@dataclass(frozen=True)
+class Cast:
+    """The same value as another kind: whole numbers as floats, dates as timestamps."""
+
+    operand: Expression
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """`+`, `-`, `*` on whole numbers and days stay whole; everything else, and every `/`, is floating point.
+
+    Dividing by zero gives NULL.
+    """
+
+    operator: str
+    left: Expression
+    right: Expression
+    kind: Kind | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """The year, month or day of a date or timestamp."""
+
+    unit: str
+    operand: Expression
+
+
+Expression = Name | Column | Constant | Cast | Arithmetic | Part
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A predicate that is the same for every row; None is SQL's unknown."""
+
+    value: bool | None
+
+
+@dataclass(frozen=True)
+class Compare:
+    """`=`, `<>`, `<`, `<=`, `>`, `>=`."""
+
+    operator: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class In:
+    """Membership in a list without NULLs."""
+
+    operand: Expression
+    values: tuple[Constant, ...]
+
+
+@dataclass(frozen=True)
+class Like:
+    """`%` is any text, `_` any character, `escape` makes the next character literal."""
+
+    operand: Expression
+    pattern: str
+    escape: str = ""
+
+
+@dataclass(frozen=True)
+class IsNull:
+    """True where the operand is missing, false where it is not, never unknown."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True)
+class Not:
+    """Negation; unknown stays unknown."""
+
+    operand: Predicate
+
+
+@dataclass(frozen=True)
+class And:
+    """True where all operands are, false where one is false."""
+
+    operands: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True)
+class Or:
+    """True where one operand is, false where all are false."""
+
+    operands: tuple[Predicate, ...]
+
+
+Predicate = Truth | Compare | In | Like | IsNull | Not | And | Or
+
+
+@dataclass(frozen=True)
+class Key:
+    """A GROUP BY column in the select list."""
+
+    column: Name | Column
+    alias: str
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """COUNT, SUM, AVG, MIN or MAX of a column; COUNT of all rows has no column."""
+
+    function: str
+    column: Name | Column | None
+    alias: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """A select statement as written."""
+
+    select: tuple[Key | Aggregate, ...]
+    where: Predicate
+    groups: tuple[Name, ...]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A question that fits the release: `known` speaks of columns published as they are, `hidden` of sensitive ones."""
+
+    keys: tuple[Key, ...]
+    aggregates: tuple[Aggregate, ...]
+    groups: tuple[Column, ...]
+    known: Predicate
+    hidden: Predicate
+    sensitive: tuple[str, ...]
+
+    def hides(self, aggregate: Aggregate) -> bool:
+        """Tell whether the aggregate is over a sensitive column."""
+        return isinstance(aggregate.column, Column) and aggregate.column.name in self.sensitive
+
+
+def kind_of(expression: Expression) -> Kind | None:
+    """Return the kind of a bound expression; None is a NULL without a kind of its own."""
+    if isinstance(expression, Part):
+        return Kind.INT
+    return None if isinstance(expression, Name) else expression.kind
+
+
+def columns_of(node: Predicate | Expression) -> frozenset[str]:
+    """Names of the columns that a bound predicate or expression reads."""
+    if isinstance(node, Column):
+        return frozenset([node.name])
+    return frozenset().union(*(columns_of(child) for child in _children(node)))
+
+
+def _children(node: Predicate | Expression) -> Iterator[Predicate | Expression]:
+    if isinstance(node, And | Or):
+        yield from node.operands
+    elif isinstance(node, Compare | Arithmetic):
+        yield from (node.left, node.right)
+    elif isinstance(node, Not | In | Like | IsNull | Cast | Part):
+        yield node.operand

@@ -1,0 +1,154 @@
+"""A permuted release as arrays: each published column encoded once, groups as ranges of rows.
+
+A condition on one column is decided on its distinct values and gathered by codes; conditions that compare columns
+with each other are decided row by row. A view is built once per release object and forgotten with it.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hedgerow.errors import QueryError
+from hedgerow.query.predicate import evaluate
+from hedgerow.query.question import And, Column, Kind, Not, Or, Predicate, Truth, columns_of
+
+if TYPE_CHECKING:
+    from hedgerow.release import Release
+
+__all__ = ["Codes", "View", "view_of"]
+
+_views: weakref.WeakKeyDictionary[Any, View] = weakref.WeakKeyDictionary()
+
+
+def view_of(release: Release) -> View:
+    """Return the release's view, building it when first asked."""
+    if release not in _views:
+        _views[release] = View(release.tables, release.columns, release.group_column, release.form)
+    return _views[release]
+
+
+class Codes:
+    """A column as positions in its sorted distinct values; the last position stands for missing."""
+
+    def __init__(self, array: pa.Array) -> None:
+        encoded = pc.dictionary_encode(array)
+        order = pc.array_sort_indices(encoded.dictionary)
+        ranks = np.empty(len(order) + 1, dtype=_code_type(len(order)))
+        ranks[order.to_numpy()] = np.arange(len(order))
+        ranks[-1] = len(order)
+        self.domain: pa.Array = encoded.dictionary.take(order)
+        self.codes = ranks[encoded.indices.fill_null(len(order)).to_numpy(zero_copy_only=False)]
+
+    def where(self, truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Rows whose value is marked; `truth` has one entry per distinct value and one for missing."""
+        marked = np.flatnonzero(truth)
+        if len(marked) == 0:
+            return np.zeros(len(self.codes), dtype=np.bool_)
+        first, last = int(marked[0]), int(marked[-1])
+        if last - first + 1 == len(marked):
+            # Most conditions mark one run of the sorted values; unsigned wrap-around tests both ends at once.
+            return (self.codes - self.codes.dtype.type(first)) <= last - first
+        return np.take(truth, self.codes)
+
+
+def _code_type(size: int) -> type[np.unsignedinteger[Any]]:
+    return next((t for t in (np.uint8, np.uint16) if size <= np.iinfo(t).max), np.uint32)
+
+
+class View:
+    """The arrays of one release."""
+
+    def __init__(self, tables: Any, columns: Any, group_column: str, form: str) -> None:
+        if form != "permuted":
+            raise QueryError(f"questions are answered over releases of the form 'permuted'; this one is '{form}'")
+        self._table: pa.Table = tables["release"]
+        self._remembered: dict[str, Any] = {}
+        self.sensitive: tuple[str, ...] = tuple(columns.sensitive)
+        names = (*columns.quasi, *columns.plain, *columns.sensitive)
+        self.columns = {name: _column(name, self._table.schema.field(name).type) for name in names}
+        self.groups = self._table.column(group_column).to_numpy().astype(np.int64, copy=False)
+        sizes = np.bincount(self.groups)
+        self.offsets = np.concatenate(([0], np.cumsum(sizes)))
+        if np.any(self.groups[1:] < self.groups[:-1]):
+            raise QueryError(f"a permuted release is sorted by '{group_column}'; sort it before asking")
+
+    @property
+    def num_rows(self) -> int:
+        """The number of published rows."""
+        return len(self.groups)
+
+    def remember(self, key: str, make: Callable[[], Any]) -> Any:
+        """Return what `make` gave when first asked; it lives as long as the view."""
+        if key not in self._remembered:
+            self._remembered[key] = make()
+        return self._remembered[key]
+
+    def array(self, name: str) -> pa.Array:
+        """Return a published column in one piece."""
+        return pa.concat_arrays(self._table.column(name).chunks) if self.num_rows else pa.array([], self._type(name))
+
+    def _type(self, name: str) -> pa.DataType:
+        return self._table.schema.field(name).type
+
+    def codes(self, name: str) -> Codes:
+        """Return a column's codes, encoding it when first asked."""
+        codes: Codes = self.remember(f"codes of {name}", lambda: Codes(self.array(name)))
+        return codes
+
+    def has_missing(self, name: str) -> bool:
+        """Tell whether a column has missing values."""
+        return bool(self._table.column(name).null_count)
+
+    def rows_where(self, predicate: Predicate, wanted: bool = True) -> NDArray[np.bool_]:
+        """Rows where the predicate is true (or, with `wanted` False, where it is false rather than unknown)."""
+        names = columns_of(predicate)
+        if len(names) == 1:
+            name = min(names)
+            return self.codes(name).where(self.truth(name, predicate, wanted))
+        if isinstance(predicate, Not):
+            return self.rows_where(predicate.operand, not wanted)
+        if isinstance(predicate, And | Or):
+            # Kleene logic obeys De Morgan: "and is false" is "one is false".
+            join = np.logical_and if isinstance(predicate, And) == wanted else np.logical_or
+            return functools.reduce(join, (self.rows_where(operand, wanted) for operand in predicate.operands))
+        if isinstance(predicate, Truth):
+            return np.full(self.num_rows, predicate.value is wanted)
+        arrays = {name: self.array(name) for name in names}
+        return _is(evaluate(predicate, arrays, self.num_rows), wanted)
+
+    def truth(self, name: str, predicate: Predicate, wanted: bool = True) -> NDArray[np.bool_]:
+        """Distinct values (and missing, last) of a column for which a predicate on it alone is true (or false)."""
+        domain = self.codes(name).domain
+        values = pa.concat_arrays([domain, pa.nulls(1, domain.type)])
+        return _is(evaluate(predicate, {name: values}, len(values)), wanted)
+
+
+def _is(truth: pa.Array, wanted: bool) -> NDArray[np.bool_]:
+    told = truth if wanted else pc.invert(truth)
+    result: NDArray[np.bool_] = told.fill_null(False).to_numpy(zero_copy_only=False)
+    return result
+
+
+def _column(name: str, arrow: pa.DataType) -> Column:
+    if pa.types.is_decimal(arrow):
+        return Column(name, Kind.DECIMAL, arrow.precision, arrow.scale)
+    tests = {
+        Kind.BOOL: pa.types.is_boolean,
+        Kind.INT: pa.types.is_integer,
+        Kind.FLOAT: pa.types.is_floating,
+        Kind.TEXT: lambda t: pa.types.is_string(t) or pa.types.is_large_string(t),
+        Kind.DATE: pa.types.is_date32,
+        Kind.TIME: pa.types.is_timestamp,
+    }
+    kind = next((kind for kind, test in tests.items() if test(arrow)), None)
+    if kind is None:
+        raise QueryError(f"column '{name}' has the type {arrow}, which cannot be asked about")
+    return Column(name, kind)
