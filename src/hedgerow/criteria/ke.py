@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.exact import as_fraction, float_above, float_below
 
-__all__ = ["KE", "Positions", "largest_e", "largest_k", "latest_start"]
+__all__ = ["KE", "Number", "Positions", "largest_e", "largest_k", "latest_start"]
 
 Positions = NDArray[np.int64] | NDArray[np.float64]
 Number = int | float | str | Decimal | Fraction

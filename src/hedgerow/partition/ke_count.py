@@ -3,7 +3,7 @@
 Source     dissertation on permutation-based microdata protection, section 2.6 (the search space of runs)
 Guarantee  every group satisfies criteria.ke; no partition into groups whose ranges do not overlap has more groups
 Cost       O(u) time and memory on u distinct values, after one counting pass over n rows
-Deviates   cutting at the earliest possible place gives as many groups; of all such cuts this takes the least total range
+Deviates   cutting at the earliest place gives as many groups; of all such cuts this takes the least total range
 """
 
 from __future__ import annotations

@@ -143,27 +143,27 @@ class _Window:
     def __init__(self, size: int) -> None:
         self.front = np.zeros((size, size), np.uint16)
         self.back = np.zeros(size, np.uint16)
-        self.split, self.last = -1, -1
+        self.low, self.split, self.last = 0, -1, -1
 
     def add(self, credit: NDArray[np.uint16], covered: int) -> None:
         """Take the states of a new `covered`."""
-        column = credit[: covered + 1, covered]
-        front = column.copy()
-        front[: self.split + 1] = np.maximum.accumulate(front[: self.split + 1][::-1])[::-1]
-        self.front[: covered + 1, covered] = front
-        self.back[covered] = column[self.split + 1 : self.last + 1].max(initial=0)
+        low, split, last = self.low, max(self.low, self.split + 1), max(self.low, self.last + 1)
+        column = credit[low : covered + 1, covered].copy()
+        self.back[covered] = column[split - low : last - low].max(initial=0)
+        column[: split - low] = np.maximum.accumulate(column[: split - low][::-1])[::-1]
+        self.front[low : covered + 1, covered] = column
 
     def slide(self, low: int, last: int, size: int) -> NDArray[np.uint16]:
         """Move the window to the starts low..last; the largest credit for each covered value from low to size - 1."""
         for start in range(self.last + 1, last + 1):
             np.maximum(self.back[start:size], self.front[start, start:size], out=self.back[start:size])
-        self.last = last
+        self.low, self.last = low, last
         if low > self.split:
             for start in range(last - 1, low - 1, -1):
                 here = self.front[start, start + 1 : size]
                 np.maximum(here, self.front[start + 1, start + 1 : size], out=here)
             self.split = last
-            self.back[:size] = 0
+            self.back[low:size] = 0
         if low > self.split:
             return self.back[low:size].copy()
         return np.maximum(self.back[low:size], self.front[low, low:size])

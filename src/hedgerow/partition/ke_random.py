@@ -2,8 +2,9 @@
 
 Source     dissertation on permutation-based microdata protection, section 2.7 (the random partition it compares with)
 Guarantee  every group satisfies criteria.ke
-Cost       O(n log n) for the random order of n rows, then O(n + u)
-Deviates   rows that are left when no further group qualifies join the last group
+Cost       O(n + u) time and memory on n rows with u distinct values
+Deviates   rows are drawn at random, not in the order of the file, which would show in the groups; rows that are left
+           when no further group qualifies join the last one
 """
 
 from __future__ import annotations
@@ -26,22 +27,29 @@ def ke_random(
     criterion = KE(k, e)
     criterion.require(positions)
     values = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
-    order = values[np.argsort(keys(len(values)))]
     # With two values, a range of at least e is all that is asked: the pair (lowest, highest) answers it by rank.
     wide = latest_start(positions, k=2, e=e)
-    groups = close_early(order, np.cumsum(counts) - counts, wide, criterion.k)
+    groups = close_early(values.copy(), keys(len(values)), np.cumsum(counts) - counts, wide, criterion.k)
     return _pieces(values, groups)
 
 
 @kernel
 def close_early(
-    order: NDArray[np.int32], offsets: NDArray[np.int64], wide: NDArray[np.int64], k: int
+    rows: NDArray[np.int32], keys: NDArray[np.uint64], offsets: NDArray[np.int64], wide: NDArray[np.int64], k: int
 ) -> NDArray[np.int32]:
-    """The group of each row, rows sorted by value and, within a value, by group: a counting sort on the way."""
-    groups, place = np.empty(len(order), np.int32), offsets.copy()
+    """The group of each row, rows sorted by value and, within a value, by group: a counting sort on the way.
+
+    `rows` are the ranks of their values; they are shuffled in place.
+    """
+    size = len(rows)
+    groups, place = np.empty(size, np.int32), offsets.copy()
     seen = np.full(len(offsets), -1, np.int32)  # the last group that met a value
     group, distinct, lowest, highest = 0, 0, len(offsets), -1
-    for value in order:
+    for i in range(size):
+        # The remainder of a 64-bit key favours no row by more than size / 2^64.
+        drawn = i + int(keys[i] % np.uint64(size - i))
+        value = rows[drawn]
+        rows[drawn] = rows[i]
         groups[place[value]] = group
         place[value] += 1
         if seen[value] == group:

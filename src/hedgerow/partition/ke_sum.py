@@ -4,7 +4,7 @@ Source     dissertation on permutation-based microdata protection, section 2.6.1
 Guarantee  every group satisfies criteria.ke; no partition of the rows, overlapping or not, has a smaller total range
 Cost       O(u) time and memory on u distinct values, after one counting pass over n rows
 Deviates   the printed recurrence takes a maximum and starts at infinity; the sum needs + and 0. A running minimum
-           replaces the inner loop. Among equal totals the most groups win, so a tied value may end one and start the next
+           replaces the inner loop. Equal totals are decided by more groups: a tied value may end one and start the next
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
 Source     dissertation on permutation-based microdata protection, section 2.6 (least total range)
 Guarantee  run d..i is taken only if earliest[i] <= d <= latest[i]; every value is covered
 Cost       O(u) time and memory on u distinct values: both limits never decrease, so a monotone queue holds the starts
-Deviates   two neighbouring runs may share a value that occurs at least twice; equal first aims are decided by the second
+Deviates   two neighbouring runs may share a value that occurs at least twice; a second cost decides among equals
 
-The aims are the number of runs (more is better) and the total range (less is better), in either order.
+The costs are the total range and the number of runs below zero, in either order: each is a length on a line plus a fee
+for every run.
 """
 
 from __future__ import annotations
@@ -33,8 +34,10 @@ def cut_runs(
     """Cut into runs whose starts lie within the limits: the most groups first, or the least total range first."""
     # Whole ticks make equal totals equal; a float total would see a difference in the order of addition.
     where = ticks(positions)[0]
-    limits = np.zeros(len(latest), np.int64) if earliest is None else earliest
-    starts, shared = best_starts(where, limits, latest, counts > 1, most_groups)
+    span, number = (where, 0), (np.zeros_like(where), -1)
+    costs = (*number, *span) if most_groups else (*span, *number)
+    limits = np.zeros_like(latest) if earliest is None else earliest
+    starts, shared = best_starts(limits, latest, counts > 1, *costs)
     first, last = follow(starts, shared)
     lengths = last - first + 1
     groups = np.repeat(np.arange(len(first)), lengths)
@@ -44,18 +47,20 @@ def cut_runs(
 
 @kernel
 def best_starts(
-    where: NDArray[np.int64],
     earliest: NDArray[np.int64],
     latest: NDArray[np.int64],
     tied: NDArray[np.bool_],
-    most_groups: bool,
+    line: NDArray[np.int64],
+    fee: int,
+    second_line: NDArray[np.int64],
+    second_fee: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """For each i the start of the last run of the best cut of 0..i (-1: no cut), and whether it shares that start."""
-    size = len(where)
+    size = len(latest)
     starts, shared = np.full(size, -1, np.int64), np.zeros(size, np.bool_)
-    cost, runs = np.zeros(size + 1, np.int64), np.zeros(size + 1, np.int64)  # of the best cut before value i
+    cost, second_cost = np.zeros(size + 1, np.int64), np.zeros(size + 1, np.int64)  # of the best cut before value i
+    entry, second_entry = np.zeros(size, np.int64), np.zeros(size, np.int64)  # of a run from d, without its end
     queue, joins = np.empty(size, np.int64), np.zeros(size, np.bool_)
-    first, second = np.zeros(size, np.int64), np.zeros(size, np.int64)  # the aims of a run from d, less its end
     head, tail, start = 0, 0, 0
     for i in range(size):
         while start <= latest[i]:
@@ -64,20 +69,12 @@ def best_starts(
             together = tied[d] and starts[d] >= 0
             if not (apart or together):
                 continue
-            if apart and together:
-                better_runs, better_cost = runs[d + 1] - runs[d], cost[d] - cost[d + 1]
-                if most_groups:
-                    joins[d] = better_runs > 0 or (better_runs == 0 and better_cost > 0)
-                else:
-                    joins[d] = better_cost > 0 or (better_cost == 0 and better_runs > 0)
-            else:
-                joins[d] = together
+            joins[d] = together and (not apart or (cost[d + 1], second_cost[d + 1]) < (cost[d], second_cost[d]))
             before = d + 1 if joins[d] else d
-            total, fewer = cost[before] - where[d], -runs[before]
-            first[d], second[d] = (fewer, total) if most_groups else (total, fewer)
-            while tail > head and (
-                first[queue[tail - 1]] > first[d]
-                or (first[queue[tail - 1]] == first[d] and second[queue[tail - 1]] >= second[d])
+            entry[d], second_entry[d] = cost[before] - line[d], second_cost[before] - second_line[d]
+            while tail > head and (entry[d], second_entry[d]) <= (
+                entry[queue[tail - 1]],
+                second_entry[queue[tail - 1]],
             ):
                 tail -= 1
             queue[tail] = d
@@ -86,8 +83,9 @@ def best_starts(
             head += 1
         if head < tail:
             d = queue[head]
-            total, fewer = (second[d], first[d]) if most_groups else (first[d], second[d])
-            starts[i], shared[i], cost[i + 1], runs[i + 1] = d, joins[d], total + where[i], 1 - fewer
+            starts[i], shared[i] = d, joins[d]
+            cost[i + 1] = entry[d] + line[i] + fee
+            second_cost[i + 1] = second_entry[d] + second_line[i] + second_fee
     return starts, shared
 
 

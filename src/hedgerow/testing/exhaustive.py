@@ -58,7 +58,7 @@ def is_apart(partition: Partition) -> bool:
 def _continue(
     values: Sequence[Fraction], left: tuple[int, ...], bound: tuple[int, ...] | None, accept: Callable[[Group], bool]
 ) -> Iterator[Partition]:
-    """Split the rows that are left into groups that do not rise above `bound`: one order of groups for each partition."""
+    """Split the rows that are left into groups none above `bound`: each partition comes in one order of groups."""
     if not any(left):
         yield ()
         return
