@@ -58,7 +58,7 @@ class Made:
     reproducible: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """Published tables with their guarantee. `kind` is the kind of frame that came in and that `frame` gives back."""
 
@@ -98,6 +98,11 @@ class Release:
 
         verify(self)
         write(self, path, helpers={"help": help_table(self)}, overwrite=overwrite, allow_insecure=allow_insecure)
+
+    def __repr__(self) -> str:
+        # Counts and names alone: a release ends up in logs and notebooks, where rows read like facts about people.
+        counts = f"{self.rows.published:,} rows, {self.groups:,} groups"
+        return f"Release({self.made.method}, {self.form}: {counts}; sensitive: {', '.join(self.columns.sensitive)})"
 
     def frame(self, name: str | None = None) -> Any:
         """Return a published table (the only one, if not named) as the kind of frame that came in."""

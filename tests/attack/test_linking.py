@@ -1,0 +1,35 @@
+"""The adversary who knows everybody's quasi-identifiers."""
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from hedgerow.attack import linking
+
+
+def _published(salaries_release, groups, values):
+    table = pa.table({"group": pa.array(groups, pa.int32()), "salary": values})
+    return replace(salaries_release, tables={"release": table})
+
+
+def test_the_rate_is_that_of_the_most_frequent_value(salaries_release):
+    """Groups {1,1,2} and {3,3,3,4}: five of seven guesses are right, three in four at worst."""
+    attack = linking(_published(salaries_release, [0, 0, 0, 1, 1, 1, 1], [1, 1, 2, 3, 3, 3, 4]))
+    assert attack.rate == pytest.approx(5 / 7)
+    assert attack.worst == pytest.approx(3 / 4)
+    assert attack.baseline == pytest.approx(3 / 7)
+    assert attack.fewest_candidates == 2
+
+
+def test_a_homogeneous_group_is_an_open_book(salaries_release):
+    """One value in a group: the adversary is certain, and says so."""
+    attack = linking(_published(salaries_release, [0, 0, 1, 1], [5, 5, 6, 7]))
+    assert (attack.worst, attack.fewest_candidates) == (1.0, 1)
+    assert "100% in the worst group" in str(attack)
+
+
+def test_the_printed_release_leaves_three_candidates(salaries_release):
+    """(3, 2000)-anonymity leaves each of the nine at least three salaries."""
+    assert linking(salaries_release).fewest_candidates == 3
+    assert linking(salaries_release).worst == pytest.approx(1 / 3)

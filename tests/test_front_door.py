@@ -1,0 +1,105 @@
+"""What people import, and what importing costs."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hedgerow as hr
+
+ROOT = Path(hr.__file__).parent
+
+STAGES = [
+    {"errors", "randomness", "kernel", "exact", "_lazy", "_version"},
+    {"table"},
+    {"schema"},
+    {"criteria"},
+    {"partition"},
+    {"release"},
+    {"query", "audit", "attack", "utility"},
+    {"methods", "datasets"},
+    {"recipe", "graph", "report", "testing"},
+    {"studies"},
+    {"cli", "__init__", "__main__"},
+]
+BLIND = {"query", "audit", "attack"}
+FACADE = {"release/release.py"}  # its methods import the packages that follow, when called
+
+
+def test_every_public_name_exists():
+    """Each name in __all__ can be imported, and each error is a HedgerowError."""
+    for name in hr.__all__:
+        assert getattr(hr, name) is not None
+    errors = [getattr(hr, name) for name in hr.__all__ if isinstance(getattr(hr, name), type)]
+    raised = [error for error in errors if issubclass(error, Exception)]
+    assert len(raised) == 8
+    assert all(issubclass(error, hr.HedgerowError) for error in raised)
+
+
+def test_unknown_names_are_attribute_errors():
+    """A typing mistake says so."""
+    with pytest.raises(AttributeError, match="'hedgerow' has no attribute 'Schemma'"):
+        _ = hr.Schemma
+
+
+def _stage(module):
+    return next((i for i, names in enumerate(STAGES) if module in names), None)
+
+
+def _imports(file):
+    """Names of the hedgerow packages that a file imports, anywhere in it; imports for type checking do not count."""
+    tree = ast.parse(file.read_text())
+    typing_only = {id(n) for node in ast.walk(tree) if isinstance(node, ast.If)
+                   and getattr(node.test, "id", "") == "TYPE_CHECKING" for n in ast.walk(node)}  # fmt: skip
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "hedgerow":
+            parts = node.module.split(".")
+            if id(node) not in typing_only:
+                yield from [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.rglob("*.py")), ids=lambda f: str(f.relative_to(ROOT)))
+def test_a_module_imports_only_from_earlier_stages(file):
+    """The path of data is the tree: nothing reaches forward, and what the adversary uses never sees the table."""
+    place = file.relative_to(ROOT)
+    package = place.parts[0].removesuffix(".py")
+    assert _stage(package) is not None, f"{package} has no place on the path of data"
+    if str(place) in FACADE or str(place) == "__init__.py":
+        return
+    for imported in _imports(file):
+        if imported.startswith("_") or _stage(imported) is None:
+            continue
+        assert _stage(imported) <= _stage(package), f"{place} imports {imported}"
+        assert not (package in BLIND and imported == "table"), f"{place} may not see the table"
+
+
+def _loaded_by(statement):
+    script = f"{statement}; import sys; print(' '.join(m for m in sys.modules if '.' not in m))"
+    return set(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_importing_loads_nothing_heavy():
+    """`import hedgerow` loads no compiler, no database, no data frame library and no plotting."""
+    heavy = {"numba", "duckdb", "sqlglot", "pandas", "polars", "scipy", "matplotlib", "rich", "pyspark", "networkx"}
+    assert heavy & _loaded_by("import hedgerow") == set()
+    assert heavy & _loaded_by("import hedgerow; hedgerow.KEAnonymity; hedgerow.Schema; hedgerow.open") == set()
+
+
+def test_importing_costs_little_beyond_numpy():
+    """The best of five imports takes at most 0.3 s more than the best of five imports of numpy."""
+    script = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
+
+    def best(module):
+        runs = [subprocess.run([sys.executable, "-c", script.format(module)], capture_output=True, text=True, check=True)
+                for _ in range(5)]  # fmt: skip
+        return min(float(run.stdout) for run in runs)
+
+    assert best("hedgerow") - best("numpy") < 0.3
+
+
+def test_help_loads_nothing_heavy():
+    """`hedgerow --help` answers without numpy, pyarrow or anything else that takes time."""
+    loaded = _loaded_by("from hedgerow.cli import main; main(['--help'], standalone_mode=False)")
+    assert {"numpy", "pyarrow", "numba", "duckdb", "sqlglot", "rich"} & loaded == set()
