@@ -1,0 +1,277 @@
+"""Group the nodes of one side greedily so that no two of a group share a neighbour.
+
+Source     dissertation on permutation-based microdata protection, section 4.4.5, algorithm 5
+Guarantee  every group satisfies graph.criterion with at least k nodes, or Infeasible is raised
+Cost       O(nodes + sum over edges of the open groups that their far end touches), near O(edges) on sparse graphs
+Deviates   the printed comparisons fill groups to k + j + 1 and dissolve groups of exactly k; here a group takes a
+           node below k + j, and groups of at least k stay. The order is secret. Sizes end at 2k - 1: a safe group of
+           2k is two safe groups of k
+
+A node of the other side touches a group if it has a neighbour in it. Each keeps the list of open groups that it
+touches, so the groups that a new node must avoid are read off its neighbours, and a search through the open groups
+steps only over those.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.graph.adjacency import Adjacency
+from hedgerow.graph.criterion import check_size
+from hedgerow.graph.feasible import check_possible, not_found
+from hedgerow.graph.order import Order, check_order, ordered
+from hedgerow.kernel import kernel
+from hedgerow.randomness import Keys, system_keys
+
+__all__ = ["Grouping", "greedy", "safe_grouping"]
+
+ATTEMPTS = 3
+"""Orders to try before giving up: the greedy search depends on its order, and a new one is cheap."""
+
+_COUNT, _HEAD, _TAIL = 0, 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """`groups[v]` is the group of node v, from 0 to `count` - 1; `loose` nodes found no place in the first round."""
+
+    groups: NDArray[np.int32]
+    count: int
+    loose: int = 0
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many nodes each group has."""
+        return np.bincount(self.groups, minlength=self.count)
+
+
+def safe_grouping(
+    side: Adjacency,
+    opposite: Adjacency,
+    *,
+    k: int,
+    order: Order = "random",
+    strict: bool = False,
+    name: str = "k",
+    keys: Keys = system_keys,
+) -> Grouping:
+    """Group the nodes of `side`; `opposite` is the same graph seen from the other side.
+
+    `strict` allows no groups but those of k and k + 1. Group numbers follow the search: relabel them before they leave.
+    """
+    check_size(name, k)
+    check_order(order)
+    check_possible(opposite, k, name)
+    for _ in range(ATTEMPTS):
+        found, loose = greedy(side, opposite, k=k, order=order, strict=strict, keys=keys)
+        if found is not None:
+            return found
+    raise not_found(side, opposite, k=k, name=name, strict=strict, loose=loose)
+
+
+def greedy(
+    side: Adjacency, opposite: Adjacency, *, k: int, order: Order, strict: bool, keys: Keys = system_keys
+) -> tuple[Grouping | None, int]:
+    """Try one secret order; return the grouping, or None, and how many nodes were left over at the end."""
+    if k == 1:
+        return Grouping(np.arange(side.nodes, dtype=np.int32), side.nodes), 0
+    search = _Search(side, opposite)
+    queue = ordered(side, opposite, order, keys=keys)
+    search.fill(queue, k)
+    rest = loose = search.dissolve(queue, k)
+    for limit in range(k + 1, k + 2 if strict else 2 * k):
+        if not len(rest):
+            break
+        search.refill(rest, limit)
+        rest = search.dissolve(rest, k)
+    if len(rest):
+        return None, len(rest)
+    return Grouping(search.groups, int(search.state[_COUNT]), len(loose)), 0
+
+
+class _Search:
+    """Groups under construction: sizes, and a linked list of those that are open, in the order of their making."""
+
+    def __init__(self, side: Adjacency, opposite: Adjacency) -> None:
+        self.side, self.opposite = side, opposite
+        self.groups = np.full(side.nodes, -1, np.int32)
+        self.sizes = np.zeros(side.nodes, np.int32)
+        self.nexts = np.full(side.nodes, -1, np.int32)
+        self.avoided = np.full(side.nodes, -1, np.int32)
+        self.state = np.array([0, -1, -1], np.int64)
+
+    def fill(self, queue: NDArray[np.int32], limit: int) -> None:
+        """Place every node of the queue in the first open group below `limit` that stays safe, or in a new one."""
+        # Groups fill quickly, so a far end seldom touches two open ones: the first is kept where the count is, one
+        # look into memory an edge, and the rest in as much room as the far end has neighbours.
+        touched = np.full((self.opposite.nodes, 2), -1, np.int32)
+        touched[:, 1] = 0
+        more = np.empty(self.opposite.edges, np.int32)
+        # Read front to back, the search waits for memory a quarter of the time that it would in a random order.
+        offsets, neighbours = _in_order(self.side, queue)
+        groups = np.empty_like(self.groups)
+        _fill(
+            offsets, neighbours, self.opposite.offsets, touched, more,
+            groups, self.sizes, self.nexts, self.avoided, self.state, limit,
+        )  # fmt: skip
+        self.groups[queue] = groups
+        self.avoided[:] = -1
+
+    def refill(self, queue: NDArray[np.int32], limit: int) -> None:
+        """Do the same for the few nodes that are left over, among all groups that are there."""
+        self._open_below(limit)
+        _refill(
+            queue, self.side.offsets, self.side.neighbours, self.opposite.offsets, self.opposite.neighbours,
+            self.groups, self.sizes, self.nexts, self.avoided, self.state, limit,
+        )  # fmt: skip
+
+    def dissolve(self, queue: NDArray[np.int32], k: int) -> NDArray[np.int32]:
+        """Keep groups of at least k nodes, numbered anew; return the nodes of the others as the queue had them."""
+        count = int(self.state[_COUNT])
+        sizes = self.sizes[:count]
+        is_kept = sizes >= k
+        if is_kept.all():
+            return np.empty(0, np.int32)
+        numbers = np.where(is_kept, np.cumsum(is_kept) - 1, -1).astype(np.int32)
+        self.groups = numbers[self.groups]
+        self.sizes[: is_kept.sum()] = sizes[is_kept]
+        self.sizes[is_kept.sum() :] = 0
+        self.avoided[:] = -1
+        self.state[_COUNT] = is_kept.sum()
+        return queue[self.groups[queue] < 0]
+
+    def _open_below(self, limit: int) -> None:
+        open_groups = np.flatnonzero(self.sizes[: self.state[_COUNT]] < limit)
+        self.nexts[open_groups] = np.append(open_groups[1:], -1)
+        self.state[1:] = (open_groups[0], open_groups[-1]) if len(open_groups) else (-1, -1)
+
+
+def _in_order(side: Adjacency, queue: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Copy offsets and neighbours so that node n is the n-th of the queue."""
+    offsets = np.zeros(side.nodes + 1, np.int64)
+    np.cumsum(side.degrees[queue], out=offsets[1:])
+    neighbours = np.empty(side.edges, np.int32)
+    _copy(queue, side.offsets, side.neighbours, offsets, neighbours)
+    return offsets, neighbours
+
+
+@kernel
+def _copy(
+    queue: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    neighbours: NDArray[np.int32],
+    new_offsets: NDArray[np.int64],
+    new_neighbours: NDArray[np.int32],
+) -> None:
+    for place in range(len(queue)):
+        start, new_start = offsets[queue[place]], new_offsets[place]
+        for edge in range(new_offsets[place + 1] - new_start):
+            new_neighbours[new_start + edge] = neighbours[start + edge]
+
+
+@kernel
+def _settle(
+    node: int,
+    groups: NDArray[np.int32],
+    sizes: NDArray[np.int32],
+    nexts: NDArray[np.int32],
+    avoided: NDArray[np.int32],
+    state: NDArray[np.int64],
+    limit: int,
+) -> int:
+    """Put a node into the first open group that it need not avoid; return that group if it stays open, else -1."""
+    before, group = -1, state[1]
+    while group != -1 and avoided[group] == node:
+        before, group = group, np.int64(nexts[group])
+    if group == -1:
+        group = state[0]
+        state[0] += 1
+        nexts[group] = -1
+        if state[2] == -1:
+            state[1] = group
+        else:
+            nexts[state[2]] = group
+            before = state[2]
+        state[2] = group
+    groups[node] = group
+    sizes[group] += 1
+    if sizes[group] < limit:
+        return group
+    if before == -1:
+        state[1] = nexts[group]
+    else:
+        nexts[before] = nexts[group]
+    if state[2] == group:
+        state[2] = before
+    return -1
+
+
+@kernel
+def _fill(
+    offsets: NDArray[np.int64],
+    neighbours: NDArray[np.int32],
+    far_offsets: NDArray[np.int64],
+    touched: NDArray[np.int32],
+    more: NDArray[np.int32],
+    groups: NDArray[np.int32],
+    sizes: NDArray[np.int32],
+    nexts: NDArray[np.int32],
+    avoided: NDArray[np.int32],
+    state: NDArray[np.int64],
+    limit: int,
+) -> None:
+    for node in range(len(groups)):
+        for edge in range(offsets[node], offsets[node + 1]):
+            far = neighbours[edge]
+            group = touched[far, 0]
+            if group != -1:
+                if sizes[group] < limit:
+                    avoided[group] = node
+                else:
+                    touched[far, 0] = -1
+            if touched[far, 1]:
+                start = kept = far_offsets[far]
+                for place in range(start, start + touched[far, 1]):
+                    group = more[place]
+                    if sizes[group] < limit:
+                        avoided[group] = node
+                        more[kept] = group
+                        kept += 1
+                touched[far, 1] = kept - start
+        opened = _settle(node, groups, sizes, nexts, avoided, state, limit)
+        if opened == -1:
+            continue
+        for edge in range(offsets[node], offsets[node + 1]):
+            far = neighbours[edge]
+            if touched[far, 0] == -1:
+                touched[far, 0] = opened
+            else:
+                more[far_offsets[far] + touched[far, 1]] = opened
+                touched[far, 1] += 1
+
+
+@kernel
+def _refill(
+    queue: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    neighbours: NDArray[np.int32],
+    far_offsets: NDArray[np.int64],
+    far_neighbours: NDArray[np.int32],
+    groups: NDArray[np.int32],
+    sizes: NDArray[np.int32],
+    nexts: NDArray[np.int32],
+    avoided: NDArray[np.int32],
+    state: NDArray[np.int64],
+    limit: int,
+) -> None:
+    for node in queue:
+        for edge in range(offsets[node], offsets[node + 1]):
+            far = neighbours[edge]
+            for place in range(far_offsets[far], far_offsets[far + 1]):
+                group = groups[far_neighbours[place]]
+                if group != -1:
+                    avoided[group] = node
+        _settle(node, groups, sizes, nexts, avoided, state, limit)
