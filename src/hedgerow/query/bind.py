@@ -78,7 +78,8 @@ def _aggregate(item: Aggregate, binder: _Binder) -> Aggregate:
 
 def _split(condition: Predicate, sensitive: frozenset[str]) -> tuple[Predicate, Predicate]:
     """Part a conjunction into what is known of a row and what is hidden."""
-    known, hidden = [], []
+    known: list[Predicate] = []
+    hidden: list[Predicate] = []
     for part in _conjuncts(condition):
         names = columns_of(part)
         if names & sensitive and len(names) > 1:
@@ -191,6 +192,8 @@ class _Binder:
             raise QueryError("LIKE needs a column of text; compare numbers and dates with <, = and BETWEEN")
         if len(node.escape) > 1:
             raise QueryError("ESCAPE takes a single character")
+        if node.escape and node.pattern.replace(2 * node.escape, "").endswith(node.escape):
+            raise QueryError("a LIKE pattern cannot end in its escape character")
         return replace(node, operand=operand)
 
     def _is_null(self, node: IsNull) -> Predicate:

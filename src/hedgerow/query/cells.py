@@ -35,7 +35,7 @@ def totals(where: Celled, entries: Ints) -> list[int]:
 
 def _sums(where: Celled, entries: Ints) -> Ints:
     if where.cells == 1:
-        return entries.sum(keepdims=True)
+        return np.array([entries.sum()])
     running = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(entries)))
     edges = np.searchsorted(where.cell, np.arange(where.cells + 1))
     return np.diff(running[edges])
@@ -44,8 +44,8 @@ def _sums(where: Celled, entries: Ints) -> Ints:
 def means(where: Celled, entries: NDArray[np.float64]) -> NDArray[np.float64]:
     """Sum floats per cell; for expectations, where the last digit does not matter."""
     if where.cells == 1:
-        return entries.sum(keepdims=True)
-    return np.bincount(where.cell, weights=entries, minlength=where.cells)
+        return np.array([entries.sum()])
+    return np.bincount(where.cell, weights=entries, minlength=where.cells).astype(np.float64)
 
 
 def best(choose: Any, where: Celled, among: NDArray[np.bool_], value: Callable[[Ints], Ints]) -> list[int | None]:

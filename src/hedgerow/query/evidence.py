@@ -98,7 +98,7 @@ class Values:
         sums = (self.prefix[self.offsets[1:]] - self.prefix[self.offsets[:-1]]).astype(np.float64)
         mean = sums / np.maximum(count, 1.0)
         squares = np.bincount(groups, weights=(self.lows - mean[groups]) ** 2, minlength=len(count))
-        return Moments(count, mean, squares)
+        return Moments(count, mean, squares.astype(np.float64))
 
     def kept(self, keep: NDArray[np.bool_]) -> Values:
         """Only the values that pass a condition count."""

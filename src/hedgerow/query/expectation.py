@@ -138,4 +138,5 @@ def _missed(hits: Hits, values: Values, owner: Ints, order: Ints) -> Floats:
 
 
 def _divide(number: Floats, by: Floats) -> Floats:
-    return np.divide(number, by, out=np.full(len(number), np.nan), where=by > 0)
+    quotient: Floats = np.divide(number, by, out=np.full(len(number), np.nan), where=by > 0)
+    return quotient

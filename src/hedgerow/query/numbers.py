@@ -87,7 +87,8 @@ def _sorted_codes(view: View, name: str) -> Ints:
     codes = view.codes(name)
     width = len(codes.domain) + 1
     # One sort of (group, code) in a single integer; the group drops out again.
-    return np.sort(view.groups * width + codes.codes) - view.groups * width
+    ascending: Ints = np.sort(view.groups * width + codes.codes)
+    return ascending - view.groups * width
 
 
 def _values(view: View, name: str, codes: Ints) -> Values:

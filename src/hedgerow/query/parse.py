@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
-from typing import Any, NoReturn
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
@@ -91,7 +91,7 @@ def _statement(sql: str) -> exp.Select:
     if len(statements) != 1:
         raise QueryError(f"ask one SELECT statement at a time; got {len(statements)}")
     if not isinstance(statements[0], exp.Select):
-        _refuse(statements[0], f"only a single SELECT can be asked, like: {_EXAMPLE}")
+        raise _refusal(statements[0], f"only a single SELECT can be asked, like: {_EXAMPLE}")
     return statements[0]
 
 
@@ -124,7 +124,7 @@ def _groups(group: exp.Expression | None, tables: frozenset[str]) -> tuple[Name,
     if group is None:
         return ()
     if not group.expressions or any(content for part, content in group.args.items() if part != "expressions"):
-        _refuse(group, "GROUP BY takes column names: GROUP BY a, b")
+        raise _refusal(group, "GROUP BY takes column names: GROUP BY a, b")
     return tuple(_name(item, tables, "GROUP BY takes column names: GROUP BY a, b") for item in group.expressions)
 
 
@@ -135,7 +135,7 @@ def _item(item: exp.Expression, tables: frozenset[str]) -> Key | Aggregate:
         name = _name(inner, tables, "select columns by name")
         return Key(name, alias)
     if type(inner) not in _AGGREGATES:
-        _refuse(
+        raise _refusal(
             inner, "select GROUP BY columns and COUNT, SUM, AVG, MIN or MAX of one column, and compute on the result"
         )
     return Aggregate(_AGGREGATES[type(inner)], _argument(inner, tables), alias)
@@ -143,7 +143,7 @@ def _item(item: exp.Expression, tables: frozenset[str]) -> Key | Aggregate:
 
 def _argument(call: exp.Expression, tables: frozenset[str]) -> Name | None:
     if any(content for part, content in call.args.items() if part not in {"this", "big_int"}):
-        _refuse(call, "an aggregate takes one column: sum(x)")
+        raise _refusal(call, "an aggregate takes one column: sum(x)")
     inner = call.this
     is_all = inner is None or isinstance(inner, exp.Star) or (isinstance(inner, exp.Literal) and not inner.is_string)
     if isinstance(call, exp.Count) and is_all:
@@ -153,9 +153,9 @@ def _argument(call: exp.Expression, tables: frozenset[str]) -> Name | None:
 
 def _name(node: Any, tables: frozenset[str], advice: str) -> Name:
     if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
-        _refuse(node, advice)
+        raise _refusal(node, advice)
     if any(content for part, content in node.args.items() if part not in {"this", "table"}):
-        _refuse(node, "write column names alone, in double quotes where they contain dots")
+        raise _refusal(node, "write column names alone, in double quotes where they contain dots")
     if node.table and node.table.lower() not in tables:
         raise QueryError("columns belong to the table 'release'; write a name with a dot in double quotes")
     return Name(node.this.this, bool(node.this.quoted))
@@ -204,7 +204,7 @@ def _comparison(node: exp.Expression, value: Callable[[Any], Expression]) -> Pre
         return Like(value(node.this), _text(node.expression))
     if isinstance(node, exp.Column):
         return Compare("=", value(node), Constant(True))
-    _refuse(node, "conditions are made of =, <>, <, <=, >, >=, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT")
+    raise _refusal(node, "conditions are made of =, <>, <, <=, >, >=, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT")
 
 
 def _membership(node: exp.In, value: Callable[[Any], Expression]) -> Predicate:
@@ -222,7 +222,7 @@ def _is(node: exp.Is, value: Callable[[Any], Expression]) -> Predicate:
     if isinstance(node.expression, exp.Boolean):
         operand = value(node.this)
         return And((Not(IsNull(operand)), Compare("=", operand, Constant(bool(node.expression.this)))))
-    _refuse(node, "IS goes with NULL, NOT NULL, TRUE or FALSE")
+    raise _refusal(node, "IS goes with NULL, NOT NULL, TRUE or FALSE")
 
 
 def _expression(node: Any, tables: frozenset[str], depth: int) -> Expression:
@@ -235,8 +235,8 @@ def _expression(node: Any, tables: frozenset[str], depth: int) -> Expression:
     if isinstance(node, exp.Neg):
         return _negative(_expression(node.this, tables, depth + 1))
     if type(node) in _ARITHMETIC:
-        sides = (_expression(side, tables, depth + 1) for side in (node.this, node.expression))
-        return Arithmetic(_ARITHMETIC[type(node)], *sides)
+        left, right = (_expression(side, tables, depth + 1) for side in (node.this, node.expression))
+        return Arithmetic(_ARITHMETIC[type(node)], left, right)
     if type(node) in _PARTS:
         return Part(_PARTS[type(node)], _expression(node.this, tables, depth + 1))
     if isinstance(node, exp.Extract) and node.name.lower() in _PARTS.values():
@@ -261,7 +261,9 @@ def _constant(node: Any) -> Constant:
         return Constant(_moment(node.this.this, str(node.to.this)))
     if isinstance(node, exp.Interval) and node.text("unit").upper() in {"DAY", "DAYS"}:
         return Constant(_number(node.name))
-    _refuse(node, "expressions are made of columns, constants, + - * /, DATE '2020-12-31', YEAR(x), MONTH(x), DAY(x)")
+    raise _refusal(
+        node, "expressions are made of columns, constants, + - * /, DATE '2020-12-31', YEAR(x), MONTH(x), DAY(x)"
+    )
 
 
 def _number(text: str) -> int | Decimal:
@@ -283,10 +285,10 @@ def _moment(text: str, kind: str) -> date | datetime:
 def _text(node: Any) -> str:
     if isinstance(node, exp.Literal) and node.is_string:
         return str(node.this)
-    _refuse(node, "LIKE takes a pattern in single quotes: x LIKE 'ab%'")
+    raise _refusal(node, "LIKE takes a pattern in single quotes: x LIKE 'ab%'")
 
 
-def _refuse(node: Any, advice: str) -> NoReturn:
+def _refusal(node: Any, advice: str) -> QueryError:
     what = type(node).__name__ if isinstance(node, exp.Expression) else "this"
     names = {"Subquery": "a sub-query", "Select": "a sub-query", "Union": "UNION", "Anonymous": "an unknown function"}
-    raise QueryError(f"{names.get(what, what)} cannot be answered with a bound here; {advice}")
+    return QueryError(f"{names.get(what, what)} cannot be answered with a bound here; {advice}")

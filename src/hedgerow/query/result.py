@@ -1,7 +1,7 @@
 """From exact bounds to numbers: what an engine hands over, and how it is rounded.
 
-Bounds of whole numbers stay whole. A bound that is a published value (MIN, MAX) is that value. Every other bound becomes
-the nearest float outside it.
+Bounds of whole numbers stay whole. A bound that is a published value (MIN, MAX) is that value. Every other bound
+becomes the nearest float outside it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import functools
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa

@@ -55,8 +55,9 @@ class Codes:
         first, last = int(marked[0]), int(marked[-1])
         if last - first + 1 == len(marked):
             # Most conditions mark one run of the sorted values; unsigned wrap-around tests both ends at once.
-            return (self.codes - self.codes.dtype.type(first)) <= last - first
-        return np.take(truth, self.codes)
+            inside: NDArray[np.bool_] = (self.codes - self.codes.dtype.type(first)) <= last - first
+            return inside
+        return truth[self.codes]
 
 
 def _code_type(size: int) -> type[np.unsignedinteger[Any]]:

@@ -1,0 +1,89 @@
+"""The help table: for every group and every number of hits, the bounds of every aggregate.
+
+Source     dissertation on permutation-based microdata protection, section 2.5.2 and table 2.4
+Guarantee  derived from the release alone; bounds are exact: BIGINT for whole numbers, DECIMAL on a decimal grid
+Cost       O(n) after one sort of (group, value); as many rows as the release
+
+Columns are group, hits, size (rows of the group), then per sensitive column of numbers sum_lower, sum_upper,
+sum_expected, sum_variance, min_lower, min_upper, max_lower, max_upper. With several sensitive columns each name is
+preceded by the column's own and an underscore. A sensitive column with missing values, of text or of dates has none.
+Row h of a group also holds its h-th smallest value (max_lower) and its h-th largest (min_upper).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.query.evidence import Ints, Values
+from hedgerow.query.numbers import numbers_of, values_of
+from hedgerow.query.question import Kind
+from hedgerow.query.view import View
+
+__all__ = ["help_name", "help_of", "is_helped"]
+
+_MOST_PLACES = 30
+
+
+def help_name(view: View, column: str, statistic: str) -> str:
+    """Name a statistic of a sensitive column in the help table."""
+    return statistic if len(view.sensitive) == 1 else f"{column}_{statistic}"
+
+
+def is_helped(view: View, column: str) -> bool:
+    """Tell whether the help table has bounds for a sensitive column."""
+    if view.columns[column].kind not in (Kind.INT, Kind.DECIMAL, Kind.FLOAT) or view.has_missing(column):
+        return False
+    unit = numbers_of(view, column).unit
+    return unit.numerator == 1 and unit.denominator <= 10**_MOST_PLACES
+
+
+def help_of(view: View) -> pa.Table:
+    """Build the help table."""
+    sizes = np.repeat(np.diff(view.offsets), np.diff(view.offsets))
+    hits = np.arange(view.num_rows) - view.offsets[view.groups] + 1
+    columns = {"group": pa.array(view.groups.astype(np.int32)), "hits": pa.array(hits), "size": pa.array(sizes)}
+    for name in view.sensitive:
+        if is_helped(view, name):
+            statistics = _statistics(view, values_of(view, name), hits, sizes)
+            columns |= {help_name(view, name, statistic): column for statistic, column in statistics.items()}
+    return pa.table(columns)
+
+
+def _statistics(view: View, values: Values, hits: Ints, sizes: Ints) -> dict[str, pa.Array]:
+    start, end = view.offsets[view.groups], view.offsets[view.groups + 1]
+    mirrored = values.mirrored.prefix
+    exact = {
+        "sum_lower": values.prefix[1:] - values.prefix[start],
+        "sum_upper": mirrored[len(hits) - end] - mirrored[len(hits) - end + hits],
+        "min_lower": values.lows[start],
+        "min_upper": values.highs[end - hits],
+        "max_lower": values.lows,
+        "max_upper": values.highs[end - 1],
+    }
+    bounds = {name: _exact_column(ticks, values.unit) for name, ticks in exact.items()}
+    means = _expected(view, values, hits, sizes)
+    return {name: (bounds | means)[name] for name in ("sum_lower", "sum_upper", *means, *list(bounds)[2:])}
+
+
+def _expected(view: View, values: Values, hits: Ints, sizes: Ints) -> dict[str, pa.Array]:
+    moments, scale = values.moments, float(values.unit.denominator)
+    mean = moments.mean[view.groups] / scale
+    variance = moments.squares[view.groups] / sizes / scale**2
+    draws = hits * ((sizes - hits) / np.maximum(sizes - 1, 1))
+    return {"sum_expected": pa.array(hits * mean), "sum_variance": pa.array(draws * variance)}
+
+
+def _exact_column(ticks: Ints, unit: Fraction) -> pa.Array:
+    """Whole numbers as they are, others as decimals: of 18 digits, which databases keep in 64 bits, where they fit."""
+    if unit.denominator == 1:
+        return pa.array(ticks)
+    places = len(str(unit.denominator)) - 1
+    largest = int(np.abs(ticks).max(initial=0))
+    digits = 18 if places <= 18 and largest < 10**18 else 38
+    halves: NDArray[np.int64] = np.empty(2 * len(ticks), dtype=np.int64)
+    halves[0::2], halves[1::2] = ticks, ticks >> 63
+    return pa.Array.from_buffers(pa.decimal128(digits, places), len(ticks), [None, pa.py_buffer(halves)])

@@ -1,0 +1,227 @@
+"""The same question as plain SQL over the tables `release` and `help`.
+
+Source     dissertation on permutation-based microdata protection, section 2.5.2
+Guarantee  bounds are the array engine's, from sums of whole numbers and decimals; AVG is rounded outwards
+Deviates   the map from rows to groups is a column of the release, so no third table is joined; mean and deviation are
+           computed as well, those of MIN and MAX by walking along the help table's sorted values
+
+`hits` counts the rows that satisfy the condition per group, `parts` joins it with `help` and adds up. The final SELECT
+reads as a person expects it; the DuckDB engine runs the same statement with the parts themselves, and rounds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hedgerow.errors import QueryError
+from hedgerow.query.help import help_name, is_helped
+from hedgerow.query.numbers import numbers_of
+from hedgerow.query.question import Aggregate, Bound, Column, Kind, Truth, columns_of
+from hedgerow.query.sqltext import predicate_sql, quoted
+from hedgerow.query.view import View
+
+__all__ = ["parts_sql", "rewritten"]
+
+
+def rewritten(view: View, bound: Bound, group_column: str) -> str:
+    """Print the question for an analyst: keys, then x, x_lower, x_upper and x_std for each aggregate x."""
+    writer = _Writer(view, bound, group_column)
+    keys = [f"{writer.key(key.column)} AS {quoted(key.alias)}" for key in bound.keys]
+    shown = [line for number, item in enumerate(bound.aggregates, 1) for line in _shown(number, item, bound)]
+    return writer.statement([*keys, *shown])
+
+
+def parts_sql(view: View, bound: Bound, group_column: str) -> str:
+    """Print the question for the engine: keys, then rows hit, exact lower and upper, mean and variance of each."""
+    writer = _Writer(view, bound, group_column)
+    parts = [
+        f"{part}_{number}"
+        for number, _ in enumerate(bound.aggregates, 1)
+        for part in ("number", "lower", "upper", "mean", "variance")
+    ]
+    return writer.statement([*(writer.key(key.column) for key in bound.keys), *parts])
+
+
+def _shown(number: int, item: Aggregate, bound: Bound) -> Iterator[str]:
+    over = f" / number_{number}" if item.function == "avg" else ""
+    mean = f"mean_{number}{over}" if bound.hides(item) and item.function != "count" else f"lower_{number}{over}"
+    yield f"{mean} AS {quoted(item.alias)}"
+    for side, end in (("lower", "-infinity"), ("upper", "infinity")):
+        bound_sql = f"{side}_{number}"
+        if item.function == "avg":
+            # Conversion and division round once each: one float further on either side encloses both.
+            bound_sql = f"CAST({bound_sql} AS DOUBLE) / number_{number}"
+            for _ in range(2):
+                bound_sql = f"nextafter({bound_sql}, CAST('{end}' AS DOUBLE))"
+        yield f"{bound_sql} AS {quoted(f'{item.alias}_{side}')}"
+    yield f"sqrt(variance_{number}){over} AS {quoted(item.alias + '_std')}"
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """Writes the common table expressions of one question."""
+
+    view: View
+    bound: Bound
+    group_column: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.bound.hidden, Truth):
+            name = min(columns_of(self.bound.hidden))
+            raise QueryError(
+                f"the help table knows no condition on the sensitive column '{name}'; ask the array engine"
+            )
+        for item in self.bound.aggregates:
+            if isinstance(item.column, Column):
+                self._check(item, item.column)
+        _check_twins(self.view, self.bound)
+
+    def _check(self, item: Aggregate, column: Column) -> None:
+        if self.bound.hides(item):
+            if not is_helped(self.view, column.name) and (
+                item.function != "count" or self.view.has_missing(column.name)
+            ):
+                raise QueryError(f"the help table has no bounds for '{column.name}'; ask the array engine")
+        elif column.kind is Kind.FLOAT and item.function != "count" and numbers_of(self.view, column.name).is_rounded:
+            raise QueryError(
+                f"'{column.name}' has no common number of decimals, so a database cannot sum it exactly; "
+                "ask the array engine"
+            )
+
+    def key(self, column: object) -> str:
+        """Name a GROUP BY column inside the statement."""
+        return f"key_{self.bound.groups.index(column) + 1}"  # type: ignore[arg-type]
+
+    @property
+    def _keys(self) -> list[str]:
+        return [self.key(column) for column in self.bound.groups]
+
+    def statement(self, shown: list[str]) -> str:
+        """Assemble the whole."""
+        tables = [("hits", self._hits()), ("parts", self._parts()), *self._spreads()]
+        joins = "".join(f"\nLEFT JOIN spread_{n} ON {self._same_cell(n)}" for n, _ in self._extremes())
+        order = ", ".join(f"parts.{key} NULLS LAST" for key in self._keys)
+        select = _select([f"parts.{item}" if item in self._keys else item for item in shown], "parts" + joins)
+        body = ",\n".join(f"{name} AS (\n{_indented(sql)}\n)" for name, sql in tables)
+        return f"WITH {body}\n{select}" + (f"\nORDER BY {order}" if order else "")
+
+    def _hits(self) -> str:
+        keys = [f"{quoted(column.name)} AS {self.key(column)}" for column in self.bound.groups]
+        group = quoted(self.group_column)
+        own = [line for number, item in self._known() for line in self._known_parts(number, item)]
+        columns = [*keys, group if self.group_column == "group" else f'{group} AS "group"', "count(*) AS hits", *own]
+        grouped = ", ".join([*(quoted(column.name) for column in self.bound.groups), group])
+        where = "" if self.bound.known == Truth(True) else f"\nWHERE {predicate_sql(self.bound.known)}"
+        return f"{_select(columns, 'release')}{where}\nGROUP BY {grouped}"
+
+    def _known(self) -> list[tuple[int, Aggregate]]:
+        """Aggregates of columns that are published as they are, with their numbers."""
+        numbered = enumerate(self.bound.aggregates, 1)
+        return [(n, item) for n, item in numbered if item.column is not None and not self.bound.hides(item)]
+
+    def _extremes(self) -> list[tuple[int, Aggregate]]:
+        """MIN and MAX of sensitive columns, with their numbers."""
+        numbered = enumerate(self.bound.aggregates, 1)
+        return [(n, item) for n, item in numbered if self.bound.hides(item) and item.function in ("min", "max")]
+
+    def _known_parts(self, number: int, item: Aggregate) -> Iterator[str]:
+        assert isinstance(item.column, Column)
+        yield f"count({quoted(item.column.name)}) AS present_{number}"
+        if item.function != "count":
+            function = "sum" if item.function == "avg" else item.function
+            yield f"{function}({self._exact(item.column)}) AS part_{number}"
+
+    def _exact(self, column: Column) -> str:
+        """Print a column as a type that adds up exactly."""
+        if column.kind is not Kind.FLOAT:
+            return quoted(column.name)
+        places = len(str(numbers_of(self.view, column.name).unit.denominator)) - 1
+        return f"CAST({quoted(column.name)} AS DECIMAL(18, {places}))"
+
+    def _parts(self) -> str:
+        lines = [line for n, item in enumerate(self.bound.aggregates, 1) for line in self._part(n, item)]
+        is_helped = any(self.bound.hides(item) and item.function != "count" for item in self.bound.aggregates)
+        source = 'hits JOIN help USING ("group", hits)' if is_helped else "hits"
+        grouped = f"\nGROUP BY {', '.join(self._keys)}" if self._keys else ""
+        return _select([*self._keys, *lines], source) + grouped
+
+    def _part(self, number: int, item: Aggregate) -> list[str]:
+        if item.column is None or (self.bound.hides(item) and item.function == "count"):
+            return _named(number, "coalesce(sum(hits), 0)", "coalesce(sum(hits), 0)")
+        if not self.bound.hides(item):
+            counted = f"coalesce(sum(present_{number}), 0)"
+            function = "sum" if item.function == "avg" else item.function
+            return _named(number, counted, counted if item.function == "count" else f"{function}(part_{number})")
+        assert isinstance(item.column, Column)
+        function = "sum" if item.function == "avg" else item.function
+        low, high, mean, variance = (
+            f"{function}({quoted(help_name(self.view, item.column.name, f'{function}_{end}'))})"
+            for end in ("lower", "upper", "expected", "variance")
+        )
+        if function != "sum":
+            return [f"sum(hits) AS number_{number}", f"{low} AS lower_{number}", f"{high} AS upper_{number}"]
+        return _named(number, "sum(hits)", low, high, mean, variance)
+
+    def _spreads(self) -> Iterator[tuple[str, str]]:
+        for number, item in self._extremes():
+            yield from self._spread(number, item)
+
+    def _spread(self, number: int, item: Aggregate) -> Iterator[tuple[str, str]]:
+        """Mean and variance of MIN: the chance that it lies above a value is the product of the chances to miss all up
+        to it. For MAX the same downwards."""
+        assert isinstance(item.column, Column)
+        is_min = item.function == "min"
+        names = ("min_upper", "max_lower") if is_min else ("max_lower", "min_upper")
+        bound, value = (quoted(help_name(self.view, item.column.name, name)) for name in names)
+        partition = f"PARTITION BY {', '.join(self._keys)}" if self._keys else ""
+        order = f"({partition} ORDER BY gap{'' if is_min else ' DESC'})".replace("( ", "(")
+        keys = self._keys
+        reach = [*keys, '"group"', "hits", f"{item.function}({bound}) OVER ({partition}) AS bound"]
+        yield f"reach_{number}", _select(reach, 'hits JOIN help USING ("group", hits)')
+        missed = "greatest(size - reach.hits - help.hits + 1, 0) / CAST(size - help.hits + 1 AS DOUBLE) AS missed"
+        source = f'reach_{number} AS reach JOIN help USING ("group")'
+        gaps = _select([*keys, "bound", f"CAST({value} - bound AS DOUBLE) AS gap", missed], source)
+        yield f"points_{number}", f"{gaps}\nWHERE {value} {'<=' if is_min else '>='} bound"
+        steps = [*keys, "bound", "gap", f"product(missed) OVER {order} AS survival"]
+        yield f"steps_{number}", _select(steps, f"points_{number}").replace("SELECT", "SELECT DISTINCT", 1)
+        chance = [*keys, "bound", "gap", f"lag(survival, 1, 1.0) OVER {order} - survival AS chance"]
+        yield f"chances_{number}", _select(chance, f"steps_{number}")
+        mean = f"CAST(any_value(bound) AS DOUBLE) + sum(gap * chance) AS mean_{number}"
+        variance = f"greatest(sum(gap * gap * chance) - sum(gap * chance) ** 2, 0) AS variance_{number}"
+        grouped = f"\nGROUP BY {', '.join(keys)}" if keys else ""
+        yield f"spread_{number}", _select([*keys, mean, variance], f"chances_{number}") + grouped
+
+    def _same_cell(self, number: int) -> str:
+        """Join condition between parts and a spread; cells with missing keys match too."""
+        pairs = [f"parts.{key} IS NOT DISTINCT FROM spread_{number}.{key}" for key in self._keys]
+        return " AND ".join(pairs) or "TRUE"
+
+
+def _named(number: int, count: str, low: str, high: str = "", mean: str = "0.0", variance: str = "0.0") -> list[str]:
+    return [
+        f"{count} AS number_{number}",
+        f"{low} AS lower_{number}",
+        f"{high or low} AS upper_{number}",
+        f"{mean} AS mean_{number}",
+        f"{variance} AS variance_{number}",
+    ]
+
+
+def _select(columns: list[str], source: str) -> str:
+    return f"SELECT {', '.join(columns)}\nFROM {source}"
+
+
+def _indented(sql: str) -> str:
+    return "\n".join(f"    {line}" for line in sql.split("\n"))
+
+
+def _check_twins(view: View, bound: Bound) -> None:
+    """Databases ignore case in names; two columns that differ in nothing else cannot be told apart there."""
+    used = columns_of(bound.known) | {column.name for column in bound.groups}
+    used |= {item.column.name for item in bound.aggregates if isinstance(item.column, Column)}
+    for name in used:
+        if sum(other.lower() == name.lower() for other in view.columns) > 1:
+            raise QueryError(
+                f"a database cannot tell '{name}' from a column that differs in case; ask the array engine"
+            )

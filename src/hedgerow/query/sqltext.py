@@ -1,0 +1,92 @@
+"""Print bound expressions and predicates as SQL that means the same in every row, fully typed and parenthesized."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+from hedgerow.query.question import (
+    And,
+    Arithmetic,
+    Cast,
+    Column,
+    Compare,
+    Constant,
+    Expression,
+    In,
+    IsNull,
+    Kind,
+    Like,
+    Not,
+    Or,
+    Part,
+    Predicate,
+    Truth,
+    kind_of,
+)
+
+__all__ = ["literal", "predicate_sql", "quoted"]
+
+_TYPES = {Kind.FLOAT: "DOUBLE", Kind.TIME: "TIMESTAMP"}
+
+
+def quoted(name: str) -> str:
+    """Quote an identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Quote a text."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def predicate_sql(node: Predicate) -> str:
+    """Print a predicate."""
+    if isinstance(node, Truth):
+        return "CAST(NULL AS BOOLEAN)" if node.value is None else str(node.value).upper()
+    if isinstance(node, Not):
+        return f"NOT ({predicate_sql(node.operand)})"
+    if isinstance(node, And | Or):
+        word = " AND " if isinstance(node, And) else " OR "
+        return "(" + word.join(predicate_sql(operand) for operand in node.operands) + ")"
+    if isinstance(node, Compare):
+        return f"{_value(node.left)} {node.operator} {_value(node.right)}"
+    return _test(node, _value(node.operand))
+
+
+def _test(node: In | Like | IsNull, operand: str) -> str:
+    if isinstance(node, IsNull):
+        return f"({operand} IS NULL)"
+    if isinstance(node, In):
+        return f"{operand} IN ({', '.join(_value(value) for value in node.values)})"
+    escape = f" ESCAPE {literal(node.escape)}" if node.escape else ""
+    return f"{operand} LIKE {literal(node.pattern)}{escape}"
+
+
+def _value(node: Expression) -> str:
+    if isinstance(node, Column):
+        return quoted(node.name)
+    if isinstance(node, Constant):
+        return _constant(node)
+    if isinstance(node, Cast):
+        return f"CAST({_value(node.operand)} AS {_TYPES[node.kind]})"
+    if isinstance(node, Part):
+        return f"EXTRACT({node.unit} FROM {_value(node.operand)})"
+    assert isinstance(node, Arithmetic)
+    left, right = _value(node.left), _value(node.right)
+    if node.operator == "/":
+        return f"({left} / NULLIF({right}, 0))"
+    if node.kind is Kind.DATE and kind_of(node.right) is Kind.INT:
+        right = f"CAST({right} AS INTEGER)"
+    return f"({left} {node.operator} {right})"
+
+
+def _constant(node: Constant) -> str:
+    if isinstance(node.value, float):
+        return f"CAST('{node.value!r}' AS DOUBLE)"
+    if isinstance(node.value, str):
+        return literal(node.value)
+    if isinstance(node.value, datetime):
+        return f"TIMESTAMP '{node.value.isoformat(' ')}'"
+    if isinstance(node.value, date):
+        return f"DATE '{node.value.isoformat()}'"
+    return f"{node.value:f}" if node.kind is Kind.DECIMAL else str(node.value).upper()
