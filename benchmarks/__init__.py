@@ -1,0 +1,1 @@
+"""Speed as a ratio against a reference in the same run, because machines differ and so do their days."""

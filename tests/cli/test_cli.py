@@ -1,0 +1,196 @@
+"""The command line as a new user meets it."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from hedgerow.cli import main
+from hedgerow.datasets import census
+
+
+@pytest.fixture
+def run():
+    """Run a command line and return (exit code, output, errors)."""
+
+    def call(*words):
+        result = CliRunner().invoke(main, [str(word) for word in words])
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.exit_code, result.stdout, result.stderr
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    """A census as a CSV file."""
+    import pyarrow.csv
+
+    file = tmp_path_factory.mktemp("cli") / "people.csv"
+    table = census(2000, seed=1).select(["age", "gender", "education", "income"])
+    pyarrow.csv.write_csv(table.append_column("id", pa.array([f"p{i:04d}" for i in range(2000)])), file)
+    return file
+
+
+FLAGS = ("--quasi", "age,gender,education", "--sensitive", "income", "--identifier", "id", "--method", "ke")
+
+
+@pytest.fixture
+def bundle(people, tmp_path, run):
+    """A release published by flags."""
+    code, _, errors = run("publish", people, *FLAGS, "--k", 4, "--e", 1000, "--out", tmp_path / "out")
+    assert code == 0, errors
+    return tmp_path / "out"
+
+
+def test_inspect_suggests_roles_with_reasons(people, run):
+    """Every column comes with a type, counts, a role and a because."""
+    code, output, _ = run("inspect", people)
+    assert code == 0
+    assert "2,000 rows, 5 columns" in output
+    for word in ("age", "income", "identifier", "sensitive", "because"):
+        assert word in output
+
+
+def test_publish_says_what_it_did(people, tmp_path, run):
+    """The summary names rows, groups, the promise, typical bounds, rows held back and time."""
+    code, output, _ = run("publish", people, *FLAGS, "--k", 4, "--e", 1000, "--out", tmp_path / "o")
+    assert code == 0
+    for word in ("rows", "2,000 of 2,000", "held back", "groups", "promise", "bounds of", "the operating system", "time"):
+        assert word in output
+
+
+def test_query_prints_bounds(bundle, run):
+    """An answer has a lower bound, an expected value and an upper bound."""
+    code, output, _ = run("query", bundle, "SELECT avg(income) AS pay FROM release WHERE age BETWEEN 30 AND 50")
+    assert code == 0
+    for word in ("lower", "expected", "upper", "pay"):
+        assert word in output
+
+
+def test_query_explains_itself_as_plain_sql(bundle, run):
+    """--explain prints SQL over the bundle's own tables."""
+    code, output, _ = run("query", bundle, "--explain", "SELECT sum(income) FROM release WHERE age > 30")
+    assert code == 0
+    assert "help" in output
+    assert "SELECT" in output
+
+
+def test_verify_passes_and_fails_by_exit_code(bundle, run):
+    """0 for a kept promise, 1 for a damaged bundle."""
+    code, output, _ = run("verify", bundle)
+    assert code == 0
+    assert "at least 4 distinct values over a range of at least 1000" in output
+    (bundle / "help.parquet").write_bytes(b"damaged")
+    code, _, errors = run("verify", bundle)
+    assert code == 1
+    assert "not verified" in errors
+
+
+def test_an_edited_release_with_fitting_checksums_is_not_verified(bundle, run):
+    """Whoever rewrites rows and manifest together still meets the promise re-derived from the rows."""
+    from hedgerow.release.bundle import open_helper, read, write
+
+    release = read(bundle)
+    table = release.tables["release"]
+    same = pa.array([table.column("income")[0].as_py()] * table.num_rows)
+    release.tables["release"] = table.set_column(table.column_names.index("income"), "income", same)
+    write(release, bundle, helpers={"help": open_helper(bundle, "help")}, overwrite=True)
+    code, _, errors = run("verify", bundle)
+    assert code == 1
+    assert "distinct" in errors
+
+
+def test_an_edited_help_table_is_not_verified(bundle, run):
+    """Bounds that do not follow from the release are noticed, even with fitting checksums."""
+    from hedgerow.release.bundle import open_helper, read, write
+
+    release, helper = read(bundle), open_helper(bundle, "help")
+    place = helper.column_names.index("sum_lower")
+    values = helper.column("sum_lower").to_pylist()
+    values[7] += 1
+    helper = helper.set_column(place, "sum_lower", pa.array(values, helper.schema.field("sum_lower").type))
+    write(release, bundle, helpers={"help": helper}, overwrite=True)
+    code, _, errors = run("verify", bundle)
+    assert code == 1
+    assert "help" in errors
+
+
+def test_a_recipe_is_the_same_as_flags(people, tmp_path, run):
+    """A TOML file says everything, with paths relative to itself."""
+    recipe = people.parent / "recipe.toml"
+    recipe.write_text(
+        f'table = "{people.name}"\noutput = "from-recipe"\nothers = "identifier"\n'
+        '[roles]\nquasi = ["age", "gender", "education"]\nsensitive = ["income"]\n'
+        '[method]\nname = "ke"\nk = 4\ne = 1000\nobjective = "max"\n'
+    )
+    code, _, errors = run("publish", recipe, "--overwrite")
+    assert code == 0, errors
+    manifest = json.loads((people.parent / "from-recipe" / "manifest.json").read_text())
+    assert manifest["parameters"] == {"k": 4, "e": "1000", "objective": "max"}
+    assert manifest["columns"]["quasi"] == ["age", "gender", "education"]
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (("--method", "ke", "--k", 1), "'k' must be an integer of at least 2"),
+    (("--method", "ke", "--k", "many"), "'k' must be an integer"),
+    (("--method", "ke", "--e", "3"), "needs 'k'"),
+    (("--method", "kee", "--k", 2), "Did you mean 'ke'?"),
+    (("--k", 2), "at least --method and --out"),
+    (("--method", "ke", "--k", 10**6), "The largest k that works is"),
+])  # fmt: skip
+def test_mistakes_are_one_sentence(people, tmp_path, run, words, message):
+    """Exit code 2, a sentence on the error stream, nothing written."""
+    flags = [word for word in FLAGS if word not in ("--method", "ke")]
+    code, output, errors = run("publish", people, *flags, *words, "--out", tmp_path / "o")
+    assert code == 2
+    assert message in errors
+    assert "Traceback" not in errors + output
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_column_without_a_role_is_refused_by_name(people, tmp_path, run):
+    """All columns that lack a role are listed at once."""
+    words = ("--quasi", "age", "--sensitive", "income", "--method", "ke", "--k", 2, "--out", tmp_path / "o")
+    code, _, errors = run("publish", people, *words)
+    assert code == 2
+    for name in ("'gender'", "'education'", "'id'"):
+        assert name in errors
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("table = ", "not a recipe"),
+    ('table = "t.csv"\noutput = "o"\nsurprise = 1\n[roles]\n[method]\nname = "ke"', "surprise"),
+    ('table = "t.csv"\noutput = "o"\n[roles]\nquasi = "age"\n[method]\nname = "ke"', "quasi"),
+    ('table = "t.csv"\ntable = "u.csv"\noutput = "o"\n[roles]\n[method]\nname = "ke"', "not a recipe"),
+    ('table = "t.csv"\noutput = "o"\n[roles]\n[method]\nk = 2', "needs a 'name'"),
+    ('table = "t.csv"\noutput = "o"\n[roles]\n[method]\nname = "ke"\nk = 2\nepsilon = 1', "no parameter 'epsilon'"),
+])  # fmt: skip
+def test_bad_recipes_are_refused_by_name(tmp_path, run, text, message):
+    """Unknown keys, doubles and wrong types each say what is wrong."""
+    (tmp_path / "r.toml").write_text(text)
+    code, _, errors = run("publish", tmp_path / "r.toml")
+    assert code == 2
+    assert message in errors
+
+
+def test_hostile_questions_are_refused(bundle, run):
+    """A query that is no question about the release exits with a reason."""
+    for question in ("DROP TABLE release", "SELECT * FROM read_csv('x')", "SELECT avg(pay) FROM release", "SELECT 1; SELECT 2"):
+        code, _, errors = run("query", bundle, question)
+        assert code == 2
+        assert errors.startswith("hedgerow: ")
+
+
+@pytest.mark.slow
+def test_demo_runs_the_whole_path(tmp_path, run):
+    """The demo prints table, release, answers with the truth, verification and attack, and writes what it says."""
+    code, output, errors = run("demo", tmp_path / "demo")
+    assert code == 0, errors
+    for word in ("never leaves", "truth", "ok  every file fits", "most frequent value", "bounds.png"):
+        assert word in output
+    assert (tmp_path / "demo" / "figures" / "bounds.png").stat().st_size > 5000
+    assert pq.read_table(tmp_path / "demo" / "release" / "release.parquet").num_rows == 20_000
