@@ -1,0 +1,121 @@
+"""P-privacy: a published subdomain drawn at random, then a value from it by the target P, follows exactly P.
+
+Source     dissertation on permutation-based microdata protection, definition 3.3.1 and section 3.6
+Guarantee  whoever knows a person's group and P learns nothing about that person beyond P; with a shift factor s the
+           share of each branch among its siblings lies within s of P's
+Cost       O(nodes) big-number operations per group
+Deviates   decided by fractions alone; zero weights are allowed, and a shift never makes an impossible value possible
+
+A group is given by `published`: how many of its values are generalized to each node of the hierarchy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import ParameterError
+from hedgerow.exact import as_fraction
+from hedgerow.schema.hierarchy import Hierarchy
+
+__all__ = ["Target", "below", "implied", "implied_weights", "node_probabilities", "read_shift"]
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Target:
+    """Values that look like `hierarchy`'s target, up to `shift` in the share of each branch among its siblings."""
+
+    hierarchy: Hierarchy
+    shift: Fraction
+
+    monotone: ClassVar[bool] = True
+    """A mixture of groups that follow P follows P, and shares of a union lie between the shares of its parts."""
+
+    def __init__(self, hierarchy: Hierarchy, shift: object = 0) -> None:
+        hierarchy.target()
+        object.__setattr__(self, "hierarchy", hierarchy)
+        object.__setattr__(self, "shift", read_shift(shift))
+
+    def holds(self, published: NDArray[np.int64]) -> bool:
+        """Tell whether a group's published subdomains keep the promise, by the definition."""
+        if self.shift == 0:
+            return implied(published, self.hierarchy) == self.hierarchy.target()
+        return all(self._is_near(node, below(published, self.hierarchy)) for node in _inner(self.hierarchy))
+
+    def _is_near(self, node: int, inside: NDArray[np.int64]) -> bool:
+        weights = _weights(self.hierarchy)
+        children = self.hierarchy.children(node).tolist()
+        values, parts = sum(int(inside[child]) for child in children), sum(weights[child] for child in children)
+        if any(inside[child] and not weights[child] for child in children):
+            return False
+        return values == 0 or all(
+            abs(Fraction(int(inside[child]), values) - Fraction(weights[child], parts)) <= self.shift
+            for child in children
+        )
+
+
+def implied(published: NDArray[np.int64], hierarchy: Hierarchy) -> tuple[Fraction, ...] | None:
+    """The distribution that a group's subdomains imply under P; None where P gives a published subdomain no chance."""
+    shares, inside = hierarchy.target(), node_probabilities(hierarchy)
+    nodes = np.flatnonzero(published).tolist()
+    if any(inside[node] == 0 for node in nodes):
+        return None
+    total = int(published.sum())
+    result = [Fraction(0)] * hierarchy.num_leaves
+    for node in nodes:
+        factor = Fraction(int(published[node]), total) / inside[node]
+        for leaf in range(*hierarchy.leaves_under(node)):
+            result[leaf] += factor * shares[leaf]
+    return tuple(result)
+
+
+def implied_weights(published: NDArray[np.int64], hierarchy: Hierarchy) -> Hierarchy:
+    """The target that a shifted group follows exactly: the group's own ratios where it splits a node, else P's."""
+    inside = below(published, hierarchy)
+    weights: list[Any] = list(_weights(hierarchy))
+    for node in _inner(hierarchy):
+        children = hierarchy.children(node).tolist()
+        if any(inside[child] for child in children):
+            for child in children:
+                weights[child] = int(inside[child])
+    return hierarchy.with_weights(weights[:-1])
+
+
+def below(published: NDArray[np.int64], hierarchy: Hierarchy) -> NDArray[np.int64]:
+    """How many subdomains lie in each node's subtree, the node included."""
+    inside = published.astype(np.int64)
+    for node in range(hierarchy.root):
+        inside[hierarchy.parents[node]] += inside[node]  # children come before parents
+    return inside
+
+
+def node_probabilities(hierarchy: Hierarchy) -> list[Fraction]:
+    """The probability of each node under the target."""
+    sums = [Fraction(0)]
+    for share in hierarchy.target():
+        sums.append(sums[-1] + share)
+    return [sums[high] - sums[low] for low, high in zip(hierarchy.low.tolist(), hierarchy.high.tolist(), strict=True)]
+
+
+def read_shift(shift: object) -> Fraction:
+    """Read a shift factor exactly."""
+    try:
+        exact = as_fraction(shift)
+    except ValueError:
+        exact = Fraction(-1)
+    if not 0 <= exact <= 1:
+        raise ParameterError("'shift' must be a number from 0 to 1: how far a branch's share may be from the target's.")
+    return exact
+
+
+def _inner(hierarchy: Hierarchy) -> range:
+    return range(hierarchy.num_leaves, hierarchy.num_nodes)
+
+
+def _weights(hierarchy: Hierarchy) -> Sequence[int]:
+    return hierarchy.weights or ()
