@@ -90,6 +90,13 @@ def test_every_type_has_an_open_domain(arrow_type: pa.DataType, kind: str) -> No
     domain.check("x", pa.array([], arrow_type))
 
 
+def test_a_category_between_two_allowed_ones_is_outside() -> None:
+    """A list of categories is not a range, even where it is ordered."""
+    for domain in (Domain.nominal(["a", "c"]), Domain.ordered(["a", "c"])):
+        with pytest.raises(SchemaError, match="1 distinct"):
+            domain.check("x", pa.array(["a", "b", "c"]))
+
+
 def test_messages_count_and_do_not_quote() -> None:
     """A message about a table names the column and counts values; no cell appears in it."""
     with pytest.raises(SchemaError) as caught:

@@ -1,4 +1,6 @@
+import contextlib
 import datetime
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -9,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.errors import ParameterError, SchemaError
+from hedgerow.errors import HedgerowError, ParameterError, SchemaError
 from hedgerow.schema import Domain, Hierarchy
 
 shapes = st.recursive(st.just(0), lambda below: st.lists(below, min_size=1, max_size=4), max_leaves=25).filter(
@@ -265,8 +267,9 @@ def test_a_list_that_contains_itself_is_refused() -> None:
         ({"cuts": [0, 30, 20]}, "ascending"),
         ({"cuts": [[0, 10, 40], [0, 15, 40]]}, "the cuts 15 of a level are not cuts"),
         ({"width": 0}, "positive"),
+        ({"width": 1e-9}, "at most 1,000,000 intervals"),
         ({"width": [5, 12]}, "multiple"),
-        ({"width": "wide"}, "need numbers"),
+        ({"width": "wide"}, "finite numbers"),
         ({"width": 10, "start": 15}, "1 values lie in no interval"),
     ],
 )
@@ -274,6 +277,49 @@ def test_bad_intervals_are_refused(arguments: dict[str, object], words: str) -> 
     """Gaps and overlaps of intervals raise, and the message says where."""
     with pytest.raises(SchemaError, match=words):
         Hierarchy.intervals([5, 15, 25], **arguments)  # type: ignore[arg-type]
+
+
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=3),
+    st.decimals(),
+    st.dates(),
+    st.datetimes(),
+    st.fractions(),
+    st.binary(max_size=2),
+)
+
+
+@given(st.recursive(scalars, lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(), below, max_size=3)))
+def test_anything_nested_is_a_tree_or_a_typed_error(tree: object) -> None:
+    """Whatever is written into a nested hierarchy, the answer is a hierarchy or a deliberate refusal."""
+    with contextlib.suppress(HedgerowError):
+        Hierarchy.from_nested(tree)
+
+
+@given(
+    st.lists(scalars, max_size=4), st.lists(scalars, max_size=4) | st.lists(st.lists(scalars, max_size=3), max_size=3)
+)
+def test_any_cuts_make_a_tree_or_a_typed_error(values: list[object], cuts: list[object]) -> None:
+    """Whatever is given as values and cuts, the answer is a hierarchy or a deliberate refusal."""
+    with contextlib.suppress(HedgerowError):
+        Hierarchy.intervals(values, cuts=cuts)
+
+
+@given(st.lists(scalars, max_size=4), scalars, scalars)
+def test_any_width_makes_a_tree_or_a_typed_error(values: list[object], width: object, start: object) -> None:
+    """Whatever is given as width and start, the answer is a hierarchy or a deliberate refusal."""
+    with contextlib.suppress(HedgerowError):
+        Hierarchy.intervals(values, width=width, start=start)
+
+
+def test_decimals_can_be_cut_at_whole_numbers() -> None:
+    """Decimals, floats and whole numbers compare with each other exactly."""
+    tree = Hierarchy.intervals([Decimal("0.10"), Decimal("1.00")], cuts=[0, 1, 2.5])
+    assert [line[1] for line in tree.lines()] == ["[0, 1)", "[1, 2.5)"]
 
 
 def test_intervals_need_cuts_or_width() -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import SchemaError
 from hedgerow.exact import as_fraction
 
-__all__ = ["Domain", "Kind"]
+__all__ = ["Domain", "Kind", "is_number"]
 
 Kind = Literal["numeric", "ordered", "nominal", "date"]
 
@@ -135,7 +135,7 @@ class Domain:
         if self.kind == "date":
             return lambda value: isinstance(value, datetime.date) and _between(_day(value), self.low, self.high)
         low, high, step = (None if bound is None else as_fraction(bound) for bound in (self.low, self.high, self.step))
-        return lambda value: _is_number(value) and _on_grid(as_fraction(value), low, high, step)
+        return lambda value: is_number(value) and _on_grid(as_fraction(value), low, high, step)
 
 
 def _day(value: datetime.date) -> datetime.date:
@@ -146,7 +146,8 @@ def _on_grid(number: Fraction, low: Fraction | None, high: Fraction | None, step
     return _between(number, low, high) and (step is None or (number - (low or 0)) % step == 0)
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Whether a value is a finite number; a text that looks like one is not."""
     try:
         as_fraction(value)
     except ValueError:
@@ -175,7 +176,7 @@ def _listed(values: Iterable[object]) -> tuple[Any, ...]:
 
 
 def _require_number(name: str, bound: object) -> None:
-    if bound is not None and not _is_number(bound):
+    if bound is not None and not is_number(bound):
         raise SchemaError(f"'{name}' must be a finite number or None; got {bound!r}.")
 
 

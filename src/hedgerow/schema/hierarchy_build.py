@@ -7,12 +7,13 @@ checks it. Messages here may quote what the user wrote into the hierarchy.
 from __future__ import annotations
 
 import csv
+import datetime
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import chain, pairwise
 from os import PathLike
 from typing import Any
 
@@ -21,6 +22,7 @@ from hedgerow.exact import as_fraction
 
 __all__ = [
     "DEEPEST",
+    "MOST_CUTS",
     "ROOT",
     "Branch",
     "arx_tree",
@@ -36,6 +38,10 @@ ROOT = "*"
 
 DEEPEST = 64
 """A hierarchy with more levels than this is a list that contains itself, or a slip."""
+
+
+MOST_CUTS = 1_000_000
+"""More intervals than this are a slip of the width."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +113,8 @@ def layers_of_width(values: Sequence[Any], width: Any, start: Any) -> list[list[
         raise SchemaError("an interval hierarchy needs at least one value and one width.")
     first = _number(start) if start is not None else min(numbers) // widths[-1] * widths[-1]
     steps = (max(numbers) - first) // widths[-1] + 1
+    if steps * (widths[-1] / widths[0]) > MOST_CUTS:
+        raise SchemaError(f"'width' must give at most {MOST_CUTS:,} intervals over the values; give a larger one.")
     # Every level ends where the widest one ends, so that all levels cover the same range.
     end = first + steps * widths[-1]
     return [[_readable(first + i * one) for i in range(int((end - first) / one) + 1)] for one in widths]
@@ -117,6 +125,7 @@ def interval_tree(values: Sequence[Any], layers: Sequence[Sequence[Any]]) -> Bra
 
     Cuts a < b < c make [a, b) and [b, c). The coarser layers' cuts must be among the finer ones'.
     """
+    _require_one_kind([*values, *chain.from_iterable(layers)])
     exact = [_comparable(value) for value in values]
     if any(low >= high for low, high in pairwise(exact)):
         raise SchemaError("the values of an interval hierarchy must ascend; sort them and drop doubles.")
@@ -148,7 +157,7 @@ def _number(value: object) -> Fraction:
     try:
         return as_fraction(value)
     except ValueError as error:
-        raise SchemaError("intervals of even width need numbers; give 'cuts' for other kinds of values.") from error
+        raise SchemaError("intervals need finite numbers, or 'cuts' among texts or dates.") from error
 
 
 def _readable(number: Fraction) -> int | float:
@@ -156,8 +165,15 @@ def _readable(number: Fraction) -> int | float:
 
 
 def _comparable(value: Any) -> Any:
-    """Numbers as fractions; dates and texts as they are."""
-    return as_fraction(value) if isinstance(value, int | float | Fraction) else value
+    """Numbers as fractions, so that 0.3 is three tenths; dates and texts as they are."""
+    is_text_or_date = isinstance(value, str | datetime.date)
+    return value if is_text_or_date else _number(value)
+
+
+def _require_one_kind(points: Iterable[Any]) -> None:
+    kinds = {type(_comparable(point)) for point in points}
+    if len(kinds) > 1:
+        raise SchemaError("values and cuts must be of one kind: all numbers, all texts or all dates.")
 
 
 def _require_covering(exact: Sequence[Any], cuts: Sequence[Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -13,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import SchemaError
+from hedgerow.schema.domain import is_number
 from hedgerow.schema.hierarchy_build import Branch
 
 __all__ = ["Flat", "flatten"]
@@ -54,7 +56,7 @@ class _Walk:
 
     def add_value(self, value: Any, depth: int) -> int:
         """Append a value; its parent is filled in when its branch is left."""
-        self.values.append(value)
+        self.values.append(value.item() if isinstance(value, np.generic) else value)
         self.value_depths.append(depth)
         self.value_parents.append(-1)
         return len(self.values) - 1
@@ -100,17 +102,26 @@ def _frozen(numbers: Sequence[int]) -> NDArray[np.int32]:
 
 
 def _as_arrow(values: list[Any]) -> pa.Array:
-    if any(value is None or value != value for value in values):
-        raise SchemaError("a hierarchy must not hold missing values: their policy is the schema's 'missing'.")
+    kinds = {_kind(value) for value in values}
+    if len(kinds) > 1:
+        raise SchemaError("the values of a hierarchy must be of one kind: all numbers, all texts or all dates.")
     try:
-        leaves = pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
+        return pa.array(values)
+    except (pa.ArrowException, OverflowError) as error:
         raise SchemaError(
-            "the values of a hierarchy must be of one kind: all numbers, all texts or all dates."
+            "the values of a hierarchy must fit a column: numbers of at most 64 bits, texts, dates."
         ) from error
-    if pa.types.is_nested(leaves.type):
-        raise SchemaError("the values of a hierarchy must be numbers, texts or dates.")
-    return leaves
+
+
+def _kind(value: Any) -> type:
+    """The kind of one value, or a refusal; whole numbers, floats and decimals are one kind."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        raise SchemaError("a hierarchy must not hold missing values: their policy is the schema's 'missing'.")
+    if type(value) in (bool, str, datetime.date, datetime.datetime):
+        return type(value)
+    if is_number(value):
+        return float
+    raise SchemaError(f"a value of a hierarchy must be a finite number, a text or a date; got {type(value).__name__}.")
 
 
 def _require_differing(values: list[Any]) -> None:
