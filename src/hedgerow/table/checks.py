@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from hedgerow.errors import InputError, ParameterError
+from hedgerow.errors import HedgerowError, InputError, ParameterError
 
 __all__ = ["MAX_CELLS", "attempt", "check_names", "check_shape", "check_size", "optional"]
 
@@ -28,7 +28,7 @@ def attempt(step: Callable[[], T], sentence: str) -> T:
     """
     try:
         return step()
-    except MemoryError:
+    except (HedgerowError, MemoryError):
         raise
     except Exception:
         pass

@@ -41,23 +41,23 @@ def _without_index(arrow: pa.Table) -> pa.Table:
     """Drop the columns that pandas' metadata declares to be an index: an index is never published."""
     metadata = (arrow.schema.metadata or {}).get(b"pandas")
     try:
-        declared = json.loads(metadata)["index_columns"] if metadata else []
+        declared = list(json.loads(metadata)["index_columns"]) if metadata else []
     except (ValueError, KeyError, TypeError):
         declared = []
-    index = {name for name in declared if isinstance(name, str)}
+    index = [name for name in declared if isinstance(name, str)]
     return arrow.select([i for i, name in enumerate(arrow.column_names) if name not in index])
 
 
 def _flat(column: pa.ChunkedArray, name: str) -> pa.Array:
     check_type(column.type, name)
-    array = attempt(lambda: _compact(column), f"Column '{name}' is damaged or holds more than 2 GiB of text.")
+    attempt(lambda: column.validate(full=True), f"Column '{name}' is damaged: its bytes are not what its type says.")
+    array = attempt(lambda: _compact(column), f"Column '{name}' holds more than 2 GiB of text; shorten it.")
     converted = _converter(array.type, name)(array, name)
     return _blank_nulls(converted)
 
 
 def _compact(column: pa.ChunkedArray) -> pa.Array:
     """One array in fresh buffers that hold the visible rows and nothing else."""
-    column.validate(full=True)
     _check_decoded_bytes(column)
     chunks = [_decoded(chunk) for chunk in column.chunks]
     # A second, empty part forces a copy where a single chunk would be handed through with the buffers of its parent.
@@ -140,7 +140,7 @@ def _text(array: pa.Array, name: str) -> pa.Array:
 
 
 def _dates(array: pa.Array, name: str) -> pa.Array:
-    days = attempt(lambda: array.cast(pa.date32()), f"Column '{name}' holds dates that are not whole days.")
+    days = array.cast(pa.date32())
     _check_years(days.view(pa.int32()), _FIRST_DAY, _LAST_DAY, name)
     return days
 

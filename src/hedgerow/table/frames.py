@@ -100,7 +100,9 @@ def _from_arrow(source: Any) -> pa.Table:
 
 
 def _from_duckdb(relation: Any) -> pa.Table:
-    if not hasattr(relation, "to_arrow_table"):
+    import duckdb
+
+    if not isinstance(relation, duckdb.DuckDBPyRelation):
         raise _not_a_table(relation)
     return attempt(relation.to_arrow_table, "The DuckDB relation cannot be computed; is its connection still open?")
 

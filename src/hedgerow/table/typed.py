@@ -9,6 +9,7 @@ have, are given in UTC. An impossible date makes its column text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pyarrow as pa
@@ -25,8 +26,6 @@ _WHOLE = r"-?(?:0|[1-9]\d*)"
 _NUMBER = rf"(?:{_WHOLE}(?:\.\d*)?|-?\.\d+)(?:[eE][+-]?\d+)?"
 # Spelled infinities count as numbers here, so that a column of numbers with one is refused and not taken for text.
 _INFINITE = r"[+-]?(?i:inf|infinity)"
-
-_FIRST_LOOK = 64
 
 
 def typed(values: pa.Array) -> pa.Array:
@@ -54,7 +53,7 @@ def _reader(pattern: str, kind: pa.DataType) -> Callable[[pa.Array], pa.Array | 
     """A function that reads texts as `kind` if all of them match, and gives None otherwise."""
 
     def read(values: pa.Array) -> pa.Array | None:
-        if not (_all_match(values.slice(0, _FIRST_LOOK), pattern) and _all_match(values, pattern)):
+        if not _all_match(values, pattern):
             return None
         try:
             return values.cast(kind)
@@ -65,12 +64,16 @@ def _reader(pattern: str, kind: pa.DataType) -> Callable[[pa.Array], pa.Array | 
 
 
 def _all_match(values: pa.Array, pattern: str) -> bool:
-    return bool(pc.all(pc.match_substring_regex(values, rf"\A(?:{pattern})\z")).as_py() is not False)
+    # The first cell settles most questions, and asking Python costs less than setting up a call to Arrow.
+    first = next(value.as_py() for value in values if value.is_valid)
+    if not re.fullmatch(pattern, first, re.ASCII):
+        return False
+    return bool(pc.all(pc.match_substring_regex(values, rf"\A(?:{pattern})\z")).as_py())
 
 
 _booleans = _reader("true|false|True|False|TRUE|FALSE", pa.bool_())
 _small_integers = _reader(_WHOLE, pa.int64())
-_any_floats = _reader(rf"{_NUMBER}|{_INFINITE}", pa.float64())
+_floats = _reader(rf"{_NUMBER}|{_INFINITE}", pa.float64())
 _dates = _reader(_DATE, pa.date32())
 _local_times = _reader(rf"{_DATE}[T ]{_CLOCK}", pa.timestamp("us"))
 _instants = _reader(rf"{_DATE}[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)", pa.timestamp("us", "UTC"))
@@ -79,7 +82,3 @@ _instants = _reader(rf"{_DATE}[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)", pa.timestamp("u
 def _integers(values: pa.Array) -> pa.Array | None:
     small = _small_integers(values)
     return values if small is None and _all_match(values, _WHOLE) else small
-
-
-def _floats(values: pa.Array) -> pa.Array | None:
-    return _any_floats(values)

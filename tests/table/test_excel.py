@@ -1,0 +1,129 @@
+"""Workbooks."""
+
+import datetime as dt
+import sys
+import zipfile
+
+import pyarrow as pa
+import pytest
+
+from hedgerow.errors import InputError, ParameterError
+from hedgerow.table import read_excel, read_table
+
+xlsxwriter = pytest.importorskip("xlsxwriter")
+pytest.importorskip("python_calamine")
+
+CANARY = "canary-b71e"
+
+
+@pytest.fixture
+def book(tmp_path):
+    """Write sheets, given as rows, and give the workbook's path."""
+
+    def book(**sheets):
+        path = tmp_path / "book.xlsx"
+        with xlsxwriter.Workbook(path, {"default_date_format": "yyyy-mm-dd hh:mm"}) as workbook:
+            day = workbook.add_format({"num_format": "yyyy-mm-dd"})
+            for name, rows in sheets.items():
+                sheet = workbook.add_worksheet(name)
+                for r, row in enumerate(rows):
+                    for c, cell in enumerate(row):
+                        plain_date = isinstance(cell, dt.date) and not isinstance(cell, dt.datetime)
+                        sheet.write(r, c, cell, *([day] if plain_date else []))
+        return path
+
+    return book
+
+
+ROWS = [
+    ["age", "name", "born", "seen", "in", "2018"],
+    [39, "x", dt.date(1980, 5, 1), dt.datetime(2020, 1, 1, 8), True, 1.5],
+]
+
+
+def test_a_sheet_is_read(book):
+    """Whole numbers, texts, dates, times, truth values and floats keep their types."""
+    table = read_table(book(people=[*ROWS, [None] * 6, [40, "NA", None, dt.date(2020, 1, 2), False, 2]]))
+    expected = [pa.int64(), pa.string(), pa.date32(), pa.timestamp("us"), pa.bool_(), pa.float64()]
+    assert (table.arrow.schema.types, table.kind) == (expected, "file")
+    assert table.arrow.column("name").to_pylist() == ["x", None]
+    assert table.arrow.column("seen").to_pylist() == [dt.datetime(2020, 1, 1, 8), dt.datetime(2020, 1, 2)]
+
+
+def test_texts_that_look_like_numbers_stay_texts(book):
+    """A cell's type is the workbook's, not a guess."""
+    assert read_table(book(s=[["zip"], ["01234"], ["5"]])).arrow.column("zip").to_pylist() == ["01234", "5"]
+
+
+def test_a_numeric_name_is_a_name(book):
+    """A year above a column names it."""
+    assert read_table(book(s=[["a", 2018], [1, 2]])).names == ("a", "2018")
+
+
+def test_sheets_are_chosen_by_name_or_number(book):
+    """With several sheets the caller has to say which."""
+    path = book(first=[["a"], [1]], second=[["b"], [2]])
+    assert read_excel(path, sheet="second").names == read_excel(path, sheet=2).names == ("b",)
+    for wrong in (None, "third", 0, 3, True, 1.0):
+        with pytest.raises(ParameterError, match="'sheet' must be one of 'first', 'second' or a number from 1 to 2"):
+            read_excel(path, sheet=wrong)
+
+
+def test_the_header_row_can_be_given(book):
+    """Titles above the header are skipped on request."""
+    path = book(s=[["A title"], [], ["a", "b"], [1, 2]])
+    assert read_excel(path, header_row=3).arrow.to_pydict() == {"a": [1], "b": [2]}
+    for wrong in (0, 5, True, "1", 1.5):
+        with pytest.raises(ParameterError, match="'header_row' must be a row number from 1 to 4"):
+            read_excel(path, header_row=wrong)
+
+
+REFUSED = {
+    "mixed": ([["a"], [1], [CANARY]], "Column 'a' mixes number and text"),
+    "mixed with dates": ([["a"], [dt.date(2020, 1, 1)], [CANARY]], "Column 'a' mixes date and text"),
+    "times of day": ([["a"], [dt.time(10, 30)]], "Column 'a' (has type|mixes)"),
+    "no name": ([["a", None], [1, CANARY]], "Column 2 has no name"),
+    "same names": ([[CANARY, CANARY], [1, 2]], "columns 1, 2 share a name"),
+    "no rows": ([["a", "b"]], "at least one row"),
+    "nothing": ([], "sheet is empty"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_bad_sheets_are_refused(book, case):
+    """The refusal names columns, never a cell."""
+    rows, reason = REFUSED[case]
+    with pytest.raises(InputError, match=reason) as caught:
+        read_table(book(s=rows))
+    assert CANARY not in str(caught.value)
+
+
+def test_a_damaged_workbook_is_refused(book):
+    """A file cut short is refused in one sentence."""
+    path = book(s=[["a"], [1]])
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(InputError, match=r"'book\.xlsx' is not a whole workbook"):
+        read_table(path)
+
+
+def test_a_cell_in_the_far_corner_is_refused(book):
+    """One cell far away would make a grid of thousands of millions of cells."""
+    path = book(s=[["a"], [1]])
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    parts[sheet] = parts[sheet].replace(
+        b"</sheetData>", b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    with pytest.raises(InputError, match="announces 1,048,576 rows of 16,384 columns"):
+        read_table(path)
+
+
+def test_a_missing_package_is_named(book, monkeypatch):
+    """Without the extra the refusal says how to install it."""
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    with pytest.raises(InputError, match=r"'python-calamine'.*pip install hedgerow\[files\]"):
+        read_table(book(s=[["a"], [1]]))

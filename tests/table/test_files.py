@@ -1,0 +1,59 @@
+"""Paths and endings."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import hedgerow.table
+from hedgerow.errors import InputError
+from hedgerow.table import read_table
+
+
+def test_endings_choose_the_reader(tmp_path):
+    """Endings count in upper and lower case, and a path may be a text."""
+    for name in ("t.csv", "T.CSV", "t.tsv", "t.txt", "t.data"):
+        (tmp_path / name).write_text("a\tb\n1\tx\n")
+        assert read_table(str(tmp_path / name)).arrow.to_pydict() == {"a": [1], "b": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("none.csv", "no such file"),
+        (".", "it is a folder"),
+        ("a\0b.csv", "no file name can hold"),
+        ("t.doc", "unknown ending"),
+    ],
+)
+def test_paths_that_lead_nowhere(tmp_path, name, reason):
+    """The refusal names the file, not its folder, and the reason."""
+    (tmp_path / "t.doc").write_text("x")
+    with pytest.raises(InputError, match=reason) as caught:
+        read_table(os.path.join(tmp_path, name))
+    assert str(tmp_path) not in str(caught.value)
+
+
+def test_every_exported_name_exists():
+    """All of `__all__` can be imported, and nothing else is invented."""
+    for name in hedgerow.table.__all__:
+        assert getattr(hedgerow.table, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nope'"):
+        hedgerow.table.nope  # noqa: B018
+
+
+def test_importing_the_package_stays_light():
+    """No frame library, file library or compiler is loaded until it is needed."""
+    heavy = {
+        "pandas",
+        "polars",
+        "duckdb",
+        "numba",
+        "pyreadstat",
+        "python_calamine",
+        "pyarrow.compute",
+        "pyarrow.parquet",
+    }
+    code = f"import sys, hedgerow.table; assert not {heavy} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

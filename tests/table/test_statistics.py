@@ -1,0 +1,88 @@
+"""Files of SPSS, Stata and SAS."""
+
+import datetime as dt
+import sys
+
+import pyarrow as pa
+import pytest
+
+from hedgerow.errors import InputError
+from hedgerow.table import read_statistics, read_table
+
+pyreadstat = pytest.importorskip("pyreadstat")
+pandas = pytest.importorskip("pandas")
+
+WRITERS = {"sav": "write_sav", "zsav": "write_sav", "dta": "write_dta", "xpt": "write_xport"}
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """Write a small file of one of the kinds and give its path."""
+
+    def stored(kind, **options):
+        frame = pandas.DataFrame(
+            {
+                "code": [1.0, 2.0, None],
+                "pay": [1.5, 2.0, 3.0],
+                "name": ["canary-12", "", "y"],
+                "born": [dt.date(1980, 1, 2)] * 3,
+                "seen": [dt.datetime(2020, 1, 1, 3)] * 3,
+            }
+        )
+        path = tmp_path / f"t.{kind}"
+        getattr(pyreadstat, WRITERS[kind])(frame, path, **options)
+        return path
+
+    return stored
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_types_survive(stored, kind):
+    """Whole numbers, floats, texts, dates and times are told apart, and gaps are missing."""
+    table = read_table(stored(kind)).arrow
+    assert table.schema.types == [pa.int64(), pa.float64(), pa.string(), pa.date32(), pa.timestamp("us")]
+    assert table.column("code").to_pylist() == [1, 2, None]
+    assert table.column("name").to_pylist() == ["canary-12", None, "y"]
+    assert table.column("born")[0].as_py() == dt.date(1980, 1, 2)
+
+
+def test_value_labels_are_not_applied(stored):
+    """A code stays a code: the label is the file's opinion about it."""
+    path = stored("sav", variable_value_labels={"code": {1: "one", 2: "one"}})
+    assert read_table(path).arrow.column("code").to_pylist() == [1, 2, None]
+
+
+def test_declared_missing_values_are_missing(stored):
+    """A value that SPSS is told to ignore is missing."""
+    path = stored("sav", missing_ranges={"code": [2]})
+    assert read_table(path).arrow.column("code").to_pylist() == [1, None, None]
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_a_damaged_file_is_refused(stored, kind):
+    """A file cut short is refused without quoting it."""
+    path = stored(kind)
+    path.write_bytes(path.read_bytes()[:90])
+    with pytest.raises(InputError, match="may be cut short or damaged"):
+        read_table(path)
+
+
+def test_size_is_checked_before_reading(stored):
+    """A file that announces too many cells is refused by its header."""
+    with pytest.raises(InputError, match="announces 3 rows of 5 columns"):
+        read_statistics(stored("sav"), max_cells=14)
+
+
+def test_an_unknown_ending_is_refused(tmp_path):
+    """The reader goes by the ending."""
+    (tmp_path / "t.abc").write_bytes(b"x")
+    with pytest.raises(InputError, match=r"must end in \.sav"):
+        read_statistics(tmp_path / "t.abc")
+
+
+def test_a_missing_package_is_named(stored, monkeypatch):
+    """Without the extra the refusal says how to install it."""
+    path = stored("sav")
+    monkeypatch.setitem(sys.modules, "pyreadstat", None)
+    with pytest.raises(InputError, match=r"'pyreadstat'.*pip install hedgerow\[files\]"):
+        read_table(path)
