@@ -6,7 +6,7 @@ view      the release as arrays: codes, groups as ranges of rows
 evidence  per group: how many rows are hit, which values they may have
 bounds    least and greatest answers over all assignments, in exact integers
 expectation  mean and deviation when every assignment is equally likely
-arrays    the engine on arrays; `help`, `rewrite` and `duckdb_engine` are the same in plain SQL
+arrays    the engine on arrays; `help`, `rewriter` and `duckdb_engine` are the same in plain SQL
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def sql(release: Release, sql: str) -> pa.Table:
 
 def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
     """Say the question as plain SQL over the tables `release` and `help`, for any analyst with a database."""
-    from hedgerow.query.rewrite import rewritten
+    from hedgerow.query.rewriter import rewritten
     from hedgerow.query.view import view_of
 
     if dialect != "duckdb":

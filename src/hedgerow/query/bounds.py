@@ -3,8 +3,8 @@
 Source     dissertation on permutation-based microdata protection, section 2.5.1
 Guarantee  the true answer lies inside, and both ends are reached by some assignment
 Cost       O(entries of hits) after the prefix sums; AVG over an uncertain number of rows repeats that a few times
-Deviates   the paper knows the number of values in the answer; with missing sensitive values or a condition on them it is
-           only bounded, so SUM takes as many negatives as it may, and AVG is a fractional optimum (Dinkelbach)
+Deviates   the paper knows the number of values in the answer; with missing sensitive values or a condition on them it
+           is only bounded, so SUM takes as many negatives as it may, and AVG is a fractional optimum (Dinkelbach)
 
 Only least answers are computed. The greatest is the negated least over the mirrored values.
 """

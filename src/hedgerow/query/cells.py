@@ -15,14 +15,19 @@ _HALF = np.int64(2**32 - 1)
 
 
 class Celled(Protocol):
-    """Anything with entries sorted by cell."""
+    """Entries sorted by their cell, each with a group (or whatever a reduction looks up)."""
 
     @property
-    def cells(self) -> int: ...
+    def cells(self) -> int:
+        """The number of cells."""
+
     @property
-    def cell(self) -> Ints: ...
+    def cell(self) -> Ints:
+        """The cell of each entry, ascending."""
+
     @property
-    def group(self) -> Ints: ...
+    def group(self) -> Ints:
+        """The group of each entry."""
 
 
 def totals(where: Celled, entries: Ints) -> list[int]:
@@ -30,7 +35,7 @@ def totals(where: Celled, entries: Ints) -> list[int]:
     if len(entries) == 0:
         return [0] * where.cells
     high, low = _sums(where, entries >> 32), _sums(where, entries & _HALF)
-    return [(int(h) << 32) + int(l) for h, l in zip(high, low, strict=True)]
+    return [(int(upper) << 32) + int(lower) for upper, lower in zip(high, low, strict=True)]
 
 
 def _sums(where: Celled, entries: Ints) -> Ints:

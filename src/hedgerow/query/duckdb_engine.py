@@ -17,7 +17,7 @@ from hedgerow.query.help import help_of
 from hedgerow.query.numbers import numbers_of
 from hedgerow.query.question import Aggregate, Bound, Column
 from hedgerow.query.result import Estimate, Result, Rounding
-from hedgerow.query.rewrite import parts_sql
+from hedgerow.query.rewriter import parts_sql
 from hedgerow.query.view import View, view_of
 
 if TYPE_CHECKING:

@@ -88,7 +88,8 @@ def _sorted_codes(view: View, name: str) -> Ints:
     width = len(codes.domain) + 1
     # One sort of (group, code) in a single integer; the group drops out again.
     ascending: Ints = np.sort(view.groups * width + codes.codes)
-    return ascending - view.groups * width
+    ascending -= view.groups * width
+    return ascending
 
 
 def _values(view: View, name: str, codes: Ints) -> Values:

@@ -1,7 +1,7 @@
 """SQL text to a `Question`: the only module that touches sqlglot.
 
-Everything is an allow-list. What is not named here is refused with the reason and a way to say it that works; nothing of
-the text ever reaches a database, because engines print their own SQL from the `Question`.
+Everything is an allow-list. What is not named here is refused with the reason and a way to say it that works. Nothing
+of the text ever reaches a database, because engines print their own SQL from the `Question`.
 """
 
 from __future__ import annotations

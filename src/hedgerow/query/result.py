@@ -50,10 +50,9 @@ class Estimate:
 
     def take(self, cells: list[int]) -> Estimate:
         """Return only some cells."""
-        lists = {name: getattr(self, name) for name in ("lower", "upper", "expected", "std", "exact", "slack")}
-        return replace(
-            self, **{name: [all_[cell] for cell in cells] for name, all_ in lists.items() if all_ is not None}
-        )
+        names = ("lower", "upper", "expected", "std", "exact", *(("slack",) if self.slack is not None else ()))
+        parts: dict[str, Any] = {name: [getattr(self, name)[cell] for cell in cells] for name in names}
+        return replace(self, **parts)
 
     def _answer(self, cell: int) -> Answer:
         lower, upper = self.lower[cell], self.upper[cell]

@@ -24,7 +24,7 @@ from hedgerow.query.question import (
     kind_of,
 )
 
-__all__ = ["literal", "predicate_sql", "quoted"]
+__all__ = ["literal", "predicate_sql", "quoted", "select_sql"]
 
 _TYPES = {Kind.FLOAT: "DOUBLE", Kind.TIME: "TIMESTAMP"}
 
@@ -37,6 +37,11 @@ def quoted(name: str) -> str:
 def literal(text: str) -> str:
     """Quote a text."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def select_sql(columns: list[str], source: str, verb: str = "SELECT") -> str:
+    """Print a select list and where it comes from, one column a line."""
+    return f"{verb}\n    " + ",\n    ".join(columns) + f"\nFROM {source}"
 
 
 def predicate_sql(node: Predicate) -> str:

@@ -57,7 +57,8 @@ class Codes:
             # Most conditions mark one run of the sorted values; unsigned wrap-around tests both ends at once.
             inside: NDArray[np.bool_] = (self.codes - self.codes.dtype.type(first)) <= last - first
             return inside
-        return truth[self.codes]
+        gathered: NDArray[np.bool_] = truth[self.codes]
+        return gathered
 
 
 def _code_type(size: int) -> type[np.unsignedinteger[Any]]:

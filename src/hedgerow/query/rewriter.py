@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hedgerow.errors import QueryError
+from hedgerow.query.extreme_sql import extreme_sql
 from hedgerow.query.help import help_name, is_helped
 from hedgerow.query.numbers import numbers_of
 from hedgerow.query.question import Aggregate, Bound, Column, Kind, Truth, columns_of
-from hedgerow.query.sqltext import predicate_sql, quoted
+from hedgerow.query.sqltext import predicate_sql, quoted, select_sql
 from hedgerow.query.view import View
 
 __all__ = ["parts_sql", "rewritten"]
@@ -27,7 +28,7 @@ __all__ = ["parts_sql", "rewritten"]
 def rewritten(view: View, bound: Bound, group_column: str) -> str:
     """Print the question for an analyst: keys, then x, x_lower, x_upper and x_std for each aggregate x."""
     writer = _Writer(view, bound, group_column)
-    keys = [f"{writer.key(key.column)} AS {quoted(key.alias)}" for key in bound.keys]
+    keys = [f"parts.{writer.key(key.column)} AS {quoted(key.alias)}" for key in bound.keys]
     shown = [line for number, item in enumerate(bound.aggregates, 1) for line in _shown(number, item, bound)]
     return writer.statement([*keys, *shown])
 
@@ -40,7 +41,7 @@ def parts_sql(view: View, bound: Bound, group_column: str) -> str:
         for number, _ in enumerate(bound.aggregates, 1)
         for part in ("number", "lower", "upper", "mean", "variance")
     ]
-    return writer.statement([*(writer.key(key.column) for key in bound.keys), *parts])
+    return writer.statement([*(f"parts.{writer.key(key.column)}" for key in bound.keys), *parts])
 
 
 def _shown(number: int, item: Aggregate, bound: Bound) -> Iterator[str]:
@@ -91,7 +92,7 @@ class _Writer:
 
     def key(self, column: object) -> str:
         """Name a GROUP BY column inside the statement."""
-        return f"key_{self.bound.groups.index(column) + 1}"  # type: ignore[arg-type]
+        return f"key_{self.bound.groups.index(column) + 1}"
 
     @property
     def _keys(self) -> list[str]:
@@ -102,7 +103,7 @@ class _Writer:
         tables = [("hits", self._hits()), ("parts", self._parts()), *self._spreads()]
         joins = "".join(f"\nLEFT JOIN spread_{n} ON {self._same_cell(n)}" for n, _ in self._extremes())
         order = ", ".join(f"parts.{key} NULLS LAST" for key in self._keys)
-        select = _select([f"parts.{item}" if item in self._keys else item for item in shown], "parts" + joins)
+        select = select_sql(shown, "parts" + joins)
         body = ",\n".join(f"{name} AS (\n{_indented(sql)}\n)" for name, sql in tables)
         return f"WITH {body}\n{select}" + (f"\nORDER BY {order}" if order else "")
 
@@ -113,7 +114,7 @@ class _Writer:
         columns = [*keys, group if self.group_column == "group" else f'{group} AS "group"', "count(*) AS hits", *own]
         grouped = ", ".join([*(quoted(column.name) for column in self.bound.groups), group])
         where = "" if self.bound.known == Truth(True) else f"\nWHERE {predicate_sql(self.bound.known)}"
-        return f"{_select(columns, 'release')}{where}\nGROUP BY {grouped}"
+        return f"{select_sql(columns, 'release')}{where}\nGROUP BY {grouped}"
 
     def _known(self) -> list[tuple[int, Aggregate]]:
         """Aggregates of columns that are published as they are, with their numbers."""
@@ -144,7 +145,7 @@ class _Writer:
         is_helped = any(self.bound.hides(item) and item.function != "count" for item in self.bound.aggregates)
         source = 'hits JOIN help USING ("group", hits)' if is_helped else "hits"
         grouped = f"\nGROUP BY {', '.join(self._keys)}" if self._keys else ""
-        return _select([*self._keys, *lines], source) + grouped
+        return select_sql([*self._keys, *lines], source) + grouped
 
     def _part(self, number: int, item: Aggregate) -> list[str]:
         if item.column is None or (self.bound.hides(item) and item.function == "count"):
@@ -168,29 +169,9 @@ class _Writer:
             yield from self._spread(number, item)
 
     def _spread(self, number: int, item: Aggregate) -> Iterator[tuple[str, str]]:
-        """Mean and variance of MIN: the chance that it lies above a value is the product of the chances to miss all up
-        to it. For MAX the same downwards."""
         assert isinstance(item.column, Column)
-        is_min = item.function == "min"
-        names = ("min_upper", "max_lower") if is_min else ("max_lower", "min_upper")
-        bound, value = (quoted(help_name(self.view, item.column.name, name)) for name in names)
-        partition = f"PARTITION BY {', '.join(self._keys)}" if self._keys else ""
-        order = f"({partition} ORDER BY gap{'' if is_min else ' DESC'})".replace("( ", "(")
-        keys = self._keys
-        reach = [*keys, '"group"', "hits", f"{item.function}({bound}) OVER ({partition}) AS bound"]
-        yield f"reach_{number}", _select(reach, 'hits JOIN help USING ("group", hits)')
-        missed = "greatest(size - reach.hits - help.hits + 1, 0) / CAST(size - help.hits + 1 AS DOUBLE) AS missed"
-        source = f'reach_{number} AS reach JOIN help USING ("group")'
-        gaps = _select([*keys, "bound", f"CAST({value} - bound AS DOUBLE) AS gap", missed], source)
-        yield f"points_{number}", f"{gaps}\nWHERE {value} {'<=' if is_min else '>='} bound"
-        steps = [*keys, "bound", "gap", f"product(missed) OVER {order} AS survival"]
-        yield f"steps_{number}", _select(steps, f"points_{number}").replace("SELECT", "SELECT DISTINCT", 1)
-        chance = [*keys, "bound", "gap", f"lag(survival, 1, 1.0) OVER {order} - survival AS chance"]
-        yield f"chances_{number}", _select(chance, f"steps_{number}")
-        mean = f"CAST(any_value(bound) AS DOUBLE) + sum(gap * chance) AS mean_{number}"
-        variance = f"greatest(sum(gap * gap * chance) - sum(gap * chance) ** 2, 0) AS variance_{number}"
-        grouped = f"\nGROUP BY {', '.join(keys)}" if keys else ""
-        yield f"spread_{number}", _select([*keys, mean, variance], f"chances_{number}") + grouped
+        names = [quoted(help_name(self.view, item.column.name, name)) for name in ("min_upper", "max_lower")]
+        return extreme_sql(number, item.function, self._keys, *names)
 
     def _same_cell(self, number: int) -> str:
         """Join condition between parts and a spread; cells with missing keys match too."""
@@ -206,10 +187,6 @@ def _named(number: int, count: str, low: str, high: str = "", mean: str = "0.0",
         f"{mean} AS mean_{number}",
         f"{variance} AS variance_{number}",
     ]
-
-
-def _select(columns: list[str], source: str) -> str:
-    return f"SELECT {', '.join(columns)}\nFROM {source}"
 
 
 def _indented(sql: str) -> str:
