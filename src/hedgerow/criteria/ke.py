@@ -12,6 +12,7 @@ A float position is the binary number that it is.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -28,6 +29,8 @@ __all__ = ["KE", "Number", "Positions", "largest_e", "largest_k", "latest_start"
 
 Positions = NDArray[np.int64] | NDArray[np.float64]
 Number = int | float | str | Decimal | Fraction
+
+_LONGEST = 10**300  # longer whole numbers are written like floats; nobody reads so many digits
 
 
 @dataclass(frozen=True, init=False)
@@ -169,9 +172,9 @@ def _range(positions: Positions) -> Fraction:
 
 def _words(number: Fraction) -> str:
     """Write a number so that reading it back gives it, or something barely smaller."""
-    if number.denominator == 1:
+    if number.denominator == 1 and number < _LONGEST:
         return str(number.numerator)
-    nearest = float(number)
+    nearest = min(float_above(number), sys.float_info.max)
     while as_fraction(nearest) > number:
         nearest = math.nextafter(nearest, -math.inf)
     return repr(nearest)
