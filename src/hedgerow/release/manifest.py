@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict
 
 import msgspec
 
 from hedgerow._version import __version__
-from hedgerow.errors import BundleError
 from hedgerow.release.folder import FileEntry
 from hedgerow.release.guarantee import Guarantee
 from hedgerow.release.release import Release
+from hedgerow.release.seal import seal, unseal
 
 __all__ = ["FORMAT", "Manifest", "decode", "describe", "encode"]
 
@@ -72,29 +71,9 @@ def describe(release: Release, files: dict[str, FileEntry]) -> Manifest:
 
 def encode(manifest: Manifest) -> bytes:
     """Turn a manifest into JSON with its checksum."""
-    sealed = msgspec.structs.replace(manifest, checksum=_checksum(manifest))
-    return msgspec.json.format(msgspec.json.encode(sealed), indent=2) + b"\n"
+    return seal(manifest)
 
 
 def decode(text: bytes) -> Manifest:
     """Read a manifest; raise BundleError for anything but a whole, unedited one of this format."""
-    try:
-        manifest = msgspec.json.decode(text, type=Manifest)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BundleError(
-            f"manifest.json is not a hedgerow manifest ({_kind_of(error)}); ask for the bundle again."
-        ) from None
-    if manifest.format != FORMAT:
-        raise BundleError(f"manifest.json has a format that this version does not read; it reads {FORMAT!r}.")
-    if manifest.checksum != _checksum(manifest):
-        raise BundleError("manifest.json was edited or damaged: its checksum does not fit; ask for the bundle again.")
-    return manifest
-
-
-def _checksum(manifest: Manifest) -> str:
-    bare = msgspec.structs.replace(manifest, checksum="")
-    return hashlib.sha256(msgspec.json.encode(bare)).hexdigest()
-
-
-def _kind_of(error: Exception) -> str:
-    return "a field is missing or wrong" if isinstance(error, msgspec.ValidationError) else "not valid JSON"
+    return unseal(text, Manifest, FORMAT)
