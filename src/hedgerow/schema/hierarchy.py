@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction
 from hedgerow.schema.domain import Domain
+from hedgerow.schema.hierarchy_arx import arx_tree
 from hedgerow.schema.hierarchy_build import (
     Branch,
-    arx_tree,
     balanced_tree,
     fixed_depth_tree,
     interval_tree,
@@ -166,10 +166,8 @@ class Hierarchy:
             below = self.children(node).tolist()
             for child, ratio in zip(below, _ratios([exact[child] for child in below]), strict=True):
                 reduced[child] = ratio
-        weighted = replace(self, weights=tuple(reduced))
-        if sum(weighted.target()) != 1:
-            raise SchemaError("below a branch of positive weight at least one weight must be positive.")
-        return weighted
+        self._require_somewhere_to_go(reduced)
+        return replace(self, weights=tuple(reduced))
 
     def with_target(self, shares: Mapping[Any, object] | Sequence[object]) -> Hierarchy:
         """The same tree weighted so that its values follow `shares`, given per value or in leaf order."""
@@ -182,7 +180,8 @@ class Hierarchy:
             sums.append(sums[-1] + _share(share))
         if not sums[-1]:
             raise SchemaError("'shares' must not be all zero; give at least one value a positive share.")
-        return self.with_weights([sums[self.high[node]] - sums[self.low[node]] for node in range(self.root)])
+        spans = zip(self.low[:-1].tolist(), self.high[:-1].tolist(), strict=True)
+        return self.with_weights([sums[high] - sums[low] for low, high in spans])
 
     def target(self) -> tuple[Fraction, ...]:
         """The probability of each value under the weights; raises where there are none."""
@@ -195,6 +194,16 @@ class Hierarchy:
             for child in below:
                 shares[child] = shares[node] * self.weights[child] / total if total else Fraction(0)
         return tuple(shares[: self.num_leaves])
+
+    def _require_somewhere_to_go(self, weights: Sequence[int]) -> None:
+        """Refuse weights that lead into a branch whose own children all have weight 0."""
+        reached = [True] * self.num_nodes
+        for node in range(self.root, self.num_leaves - 1, -1):
+            below = self.children(node).tolist()
+            if reached[node] and not any(weights[child] for child in below):
+                raise SchemaError("below a branch of positive weight at least one weight must be positive.")
+            for child in below:
+                reached[child] = reached[node] and weights[child] > 0
 
     @functools.cached_property
     def _children(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

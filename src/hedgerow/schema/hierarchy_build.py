@@ -6,7 +6,6 @@ checks it. Messages here may quote what the user wrote into the hierarchy.
 
 from __future__ import annotations
 
-import csv
 import datetime
 import math
 from bisect import bisect_right
@@ -14,10 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, pairwise
-from os import PathLike
 from typing import Any
 
-from hedgerow.errors import InputError, ParameterError, SchemaError
+from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction
 
 __all__ = [
@@ -25,7 +23,6 @@ __all__ = [
     "MOST_CUTS",
     "ROOT",
     "Branch",
-    "arx_tree",
     "balanced_tree",
     "fixed_depth_tree",
     "interval_tree",
@@ -129,22 +126,34 @@ def interval_tree(values: Sequence[Any], layers: Sequence[Sequence[Any]]) -> Bra
     exact = [_comparable(value) for value in values]
     if any(low >= high for low, high in pairwise(exact)):
         raise SchemaError("the values of an interval hierarchy must ascend; sort them and drop doubles.")
-    for finer, coarser in pairwise(layers):
+    exact_layers = [[_comparable(cut) for cut in cuts] for cuts in layers]
+    for finer, coarser in pairwise(exact_layers):
         _require_nested(finer, coarser)
-    for cuts in layers:
+    for cuts in exact_layers:
         _require_covering(exact, cuts)
-    return Branch(ROOT, _cut(list(zip(exact, values, strict=True)), list(reversed(layers))))
+    levels = [_Level(exact_cuts, cuts) for exact_cuts, cuts in zip(exact_layers, layers, strict=True)]
+    return Branch(ROOT, _cut(list(zip(exact, values, strict=True)), levels[::-1]))
 
 
-def _cut(pairs: list[tuple[Any, Any]], coarsest_first: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+@dataclass(frozen=True)
+class _Level:
+    """The cut points of one level, to compare with and as they were written."""
+
+    exact: Sequence[Any]
+    written: Sequence[Any]
+
+    def label(self, place: int) -> str:
+        return f"[{self.written[place - 1]}, {self.written[place]})"
+
+
+def _cut(pairs: list[tuple[Any, Any]], coarsest_first: Sequence[_Level]) -> tuple[Any, ...]:
     if not coarsest_first:
         return tuple(value for _, value in pairs)
-    cuts, finer = coarsest_first[0], coarsest_first[1:]
-    exact_cuts = [_comparable(cut) for cut in cuts]
+    level, finer = coarsest_first[0], coarsest_first[1:]
     runs: dict[int, list[tuple[Any, Any]]] = {}
     for pair in pairs:
-        runs.setdefault(bisect_right(exact_cuts, pair[0]), []).append(pair)
-    return tuple(Branch(f"[{cuts[i - 1]}, {cuts[i]})", _cut(run, finer)) for i, run in runs.items())
+        runs.setdefault(bisect_right(level.exact, pair[0]), []).append(pair)
+    return tuple(Branch(level.label(place), _cut(run, finer)) for place, run in runs.items())
 
 
 def _positive(width: object) -> Fraction:
@@ -176,11 +185,10 @@ def _require_one_kind(points: Iterable[Any]) -> None:
         raise SchemaError("values and cuts must be of one kind: all numbers, all texts or all dates.")
 
 
-def _require_covering(exact: Sequence[Any], cuts: Sequence[Any]) -> None:
-    exact_cuts = [_comparable(cut) for cut in cuts]
-    if len(cuts) < 2 or any(low >= high for low, high in pairwise(exact_cuts)):
+def _require_covering(values: Sequence[Any], cuts: Sequence[Any]) -> None:
+    if len(cuts) < 2 or any(low >= high for low, high in pairwise(cuts)):
         raise SchemaError("'cuts' must be at least two ascending, different points.")
-    outside = sum(not exact_cuts[0] <= value < exact_cuts[-1] for value in exact)
+    outside = sum(not cuts[0] <= value < cuts[-1] for value in values)
     if outside:
         raise SchemaError(
             f"{outside} values lie in no interval: the cuts cover [{cuts[0]}, {cuts[-1]}), the end not included."
@@ -188,79 +196,12 @@ def _require_covering(exact: Sequence[Any], cuts: Sequence[Any]) -> None:
 
 
 def _require_nested(finer: Sequence[Any], coarser: Sequence[Any]) -> None:
-    known = {_comparable(cut) for cut in finer}
-    astray = [str(cut) for cut in coarser if _comparable(cut) not in known]
+    known = set(finer)
+    astray = [str(cut) for cut in coarser if cut not in known]
     if astray:
         raise SchemaError(
             f"intervals overlap: the cuts {', '.join(astray)} of a level are not cuts of the level below."
         )
-
-
-def arx_tree(path: str | PathLike[str], delimiter: str) -> Branch:
-    """Read ARX's format: no header, one line per value, most specific first, the last column the same everywhere."""
-    lines = _read_lines(path, delimiter)
-    _require_rectangle(lines)
-    root = {line[-1] for line in lines}
-    if len(root) > 1:
-        raise SchemaError(
-            f"the last column of a hierarchy must hold one label; it holds {len(root)}. Add a column of '*'."
-        )
-    _require_differing([line[0] for line in lines])
-    _require_one_parent(lines)
-    return Branch(root.pop(), _arx_children([line[-2::-1] for line in lines]))
-
-
-def _arx_children(paths: Sequence[list[str]]) -> tuple[Any, ...]:
-    """Group root-to-value paths by their first label; first come, first placed."""
-    if len(paths[0]) == 1:
-        return tuple(path[0] for path in paths)
-    below: dict[str, list[list[str]]] = {}
-    for path in paths:
-        below.setdefault(path[0], []).append(path[1:])
-    return tuple(Branch(label, _arx_children(rest)) for label, rest in below.items())
-
-
-def _read_lines(path: str | PathLike[str], delimiter: str) -> list[list[str]]:
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            lines = [line for line in csv.reader(file, delimiter=delimiter, strict=True) if line]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(
-            f"the hierarchy file cannot be read as UTF-8 text in columns: {type(error).__name__}."
-        ) from error
-    if not lines:
-        raise InputError("the hierarchy file holds no lines; it needs one per value.")
-    return lines
-
-
-def _require_rectangle(lines: Sequence[Sequence[str]]) -> None:
-    width = len(lines[0])
-    if width < 2:
-        raise SchemaError(
-            "a hierarchy file needs at least two columns: the value and one label. Is the delimiter right?"
-        )
-    if width > DEEPEST:
-        raise SchemaError(f"a hierarchy must have at most {DEEPEST} levels; this file has {width}.")
-    ragged = [number for number, line in enumerate(lines, 1) if len(line) != width]
-    if ragged:
-        raise SchemaError(
-            f"line {ragged[0]} must have {width} columns as the first line has; {len(ragged)} lines differ."
-        )
-
-
-def _require_differing(values: Iterable[str]) -> None:
-    seen: set[str] = set()
-    twice = [value for value in values if value in seen or seen.add(value)]  # type: ignore[func-returns-value]
-    if twice:
-        raise SchemaError(f"every value must be listed once; '{twice[0]}' is listed again ({len(twice)} such lines).")
-
-
-def _require_one_parent(lines: Sequence[Sequence[str]]) -> None:
-    for level in range(1, len(lines[0]) - 1):
-        parents: dict[str, str] = {}
-        for line in lines:
-            if parents.setdefault(line[level], line[level + 1]) != line[level + 1]:
-                raise SchemaError(f"'{line[level]}' of level {level} lies under two labels of level {level + 1}.")
 
 
 def _require_whole(name: str, number: object, least: int) -> None:
