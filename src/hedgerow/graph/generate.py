@@ -60,7 +60,7 @@ def _paper_sizes(random: np.random.Generator, papers: int, edges: int, most: int
         chosen = random.integers(0, papers, size=abs(gap))
         chosen = np.unique(chosen[(sizes[chosen] > 1) if gap < 0 else (sizes[chosen] < most)])
         sizes[chosen] += 1 if gap > 0 else -1
-    return sizes
+    return np.asarray(sizes, np.int64)
 
 
 def _entities(random: np.random.Generator, authors: int, papers: int) -> tuple[pa.Table, pa.Table]:

@@ -199,7 +199,7 @@ def _settle(
     groups[node] = group
     sizes[group] += 1
     if sizes[group] < limit:
-        return group
+        return int(group)
     if before == -1:
         state[1] = nexts[group]
     else:

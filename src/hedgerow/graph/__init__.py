@@ -1,0 +1,46 @@
+"""The path of data for bipartite graphs, in small: three tables in, a safe grouping out, questions with bounds.
+
+graph = BipartiteGraph.read("authors.csv", "papers.csv", "wrote.csv")
+release = SafeGrouping(k=5, l=5).publish(graph)
+release.ask("SELECT count(DISTINCT right) FROM edges WHERE left.location = 'US' AND right.venue = 'SIGMOD'")
+release.save("out/")
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hedgerow._lazy import lazy
+
+if TYPE_CHECKING:
+    from hedgerow.graph.answer import GraphAnswer
+    from hedgerow.graph.audit import verify, verify_bundle
+    from hedgerow.graph.bipartite import BipartiteGraph
+    from hedgerow.graph.bundle import read as open
+    from hedgerow.graph.generate import author_paper_graph
+    from hedgerow.graph.grouped import GroupedGraph
+    from hedgerow.graph.method import SafeGrouping
+
+__all__ = [
+    "BipartiteGraph",
+    "GraphAnswer",
+    "GroupedGraph",
+    "SafeGrouping",
+    "author_paper_graph",
+    "open",
+    "verify",
+    "verify_bundle",
+]
+
+_HOMES = {
+    "BipartiteGraph": "bipartite.BipartiteGraph",
+    "GraphAnswer": "answer.GraphAnswer",
+    "GroupedGraph": "grouped.GroupedGraph",
+    "SafeGrouping": "method.SafeGrouping",
+    "author_paper_graph": "generate.author_paper_graph",
+    "open": "bundle.read",
+    "verify": "audit.verify",
+    "verify_bundle": "audit.verify_bundle",
+}
+
+__getattr__ = lazy(__name__, _HOMES)

@@ -1,0 +1,136 @@
+"""A grouped graph: what leaves of a bipartite graph, and nothing else.
+
+Both entity tables, with the group of each entity; the edges on masked node numbers; and the group of each node. Which
+node of a group is which entity of that group is the secret. There is no way back to the graph from it.
+
+`ask`, `verify` and `save` are the front door to the modules that follow; they import them when called.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.graph.adjacency import Adjacency, adjacency
+from hedgerow.release.guarantee import Guarantee
+from hedgerow.release.release import Made
+
+if TYPE_CHECKING:
+    from hedgerow.audit import Verification
+    from hedgerow.graph.answer import GraphAnswer
+
+__all__ = ["SIDES", "TABLES", "GroupedGraph", "Side"]
+
+SIDES = ("left", "right")
+TABLES = ("left", "right", "left_nodes", "right_nodes", "edges")
+"""The published tables; their files have the same names."""
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One side as arrays: entities and nodes, both group after group, and the neighbours of each node."""
+
+    name: str
+    entities: pa.Table
+    key: str
+    group_column: str
+    entity_groups: NDArray[np.int32]
+    node_groups: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    neighbours: Adjacency
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return len(self.sizes)
+
+    @property
+    def degrees(self) -> NDArray[np.int64]:
+        """How many edges each node has."""
+        return self.neighbours.degrees
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedGraph:
+    """Published tables of a graph with their guarantee."""
+
+    tables: Mapping[str, pa.Table]
+    keys: tuple[str, str]
+    group_columns: tuple[str, str]
+    guarantee: Guarantee
+    made: Made
+
+    @cached_property
+    def left(self) -> Side:
+        """The left side as arrays."""
+        return self._side(0)
+
+    @cached_property
+    def right(self) -> Side:
+        """The right side as arrays."""
+        return self._side(1)
+
+    @property
+    def k(self) -> int:
+        """The promised size of left groups."""
+        return int(self.guarantee.parameters["k"])
+
+    @property
+    def l(self) -> int:  # noqa: E743 - the paper's letter
+        """The promised size of right groups."""
+        return int(self.guarantee.parameters["l"])
+
+    @property
+    def edges(self) -> int:
+        """How many edges there are."""
+        return int(self.tables["edges"].num_rows)
+
+    def ask(self, question: str) -> GraphAnswer:
+        """Answer one aggregate over `left`, `right` or `edges` with bounds that hold."""
+        from hedgerow.graph.ask import ask
+
+        return ask(self, question)
+
+    def verify(self) -> Verification:
+        """Re-derive the guarantee from what is published; return what was checked, or raise BrokenPromise."""
+        from hedgerow.graph.audit import verify
+
+        return verify(self)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, allow_insecure: bool = False) -> None:
+        """Verify, then write a bundle: a folder of Parquet files with a manifest, whole or not at all."""
+        from hedgerow.graph.bundle import write
+
+        self.verify()
+        write(self, path, overwrite=overwrite, allow_insecure=allow_insecure)
+
+    def _side(self, number: int) -> Side:
+        name, other = SIDES[number], SIDES[1 - number]
+        entities, column = self.tables[name], self.group_columns[number]
+        node_groups = _int32(self.tables[f"{name}_nodes"].column("group"))
+        ends, others = (_int32(self.tables["edges"].column(f"{side}_node")) for side in (name, other))
+        return Side(
+            name=name,
+            entities=entities,
+            key=self.keys[number],
+            group_column=column,
+            entity_groups=_int32(entities.column(column)),
+            node_groups=node_groups,
+            sizes=np.bincount(node_groups),
+            neighbours=adjacency(ends, others, len(node_groups), self.tables[f"{other}_nodes"].num_rows),
+        )
+
+    def __repr__(self) -> str:
+        sides = f"{self.tables['left'].num_rows} left, {self.tables['right'].num_rows} right"
+        return f"GroupedGraph(({self.k}, {self.l})-grouping of {sides}, {self.edges} edges)"
+
+
+def _int32(column: pa.ChunkedArray) -> NDArray[np.int32]:
+    return np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False), np.int32)

@@ -1,0 +1,129 @@
+"""Safe (k,l)-groupings of a bipartite graph.
+
+Source     dissertation on permutation-based microdata protection, chapter 4
+Guarantee  for any two entities at most one of max(k, l) of the assignments that fit the release joins them; r learned
+           links leave all others in groups of at least k - r and l - r
+Cost       near O(edges), and a sort of the edges
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hedgerow.errors import ParameterError
+from hedgerow.graph.bipartite import BipartiteGraph
+from hedgerow.graph.criterion import check_size
+from hedgerow.graph.form import check_no_structure, grouped
+from hedgerow.graph.grouped import GroupedGraph
+from hedgerow.graph.order import Order, check_order
+from hedgerow.randomness import seeded_keys, system_keys
+from hedgerow.release.guarantee import Guarantee
+from hedgerow.release.release import Made
+
+__all__ = ["SafeGrouping"]
+
+Progress = Callable[[str, float], None]
+
+_PROMISE = (
+    "Left entities hide among at least {k} nodes, right entities among at least {l}, and no two nodes of a group share "
+    "a neighbour. So any left and any right entity are joined in at most one of {most} of the assignments of entities "
+    "to nodes that fit the release.{learned}{open}"
+)
+_LEARNED = " Whoever learns r links (fewer than {least}) of others still faces groups of at least {k} - r and {l} - r."
+_OPEN = (
+    " The {side} side is published as it is: everyone sees how many links each {side} entity has and with whom it "
+    "shares neighbours."
+)
+_ADVERSARY = (
+    "Sees the whole graph without names, knows all columns of all entities and this algorithm; knows no link, and "
+    "nothing about an entity that follows from its links."
+)
+_NOT_PROMISED = (
+    "Structure: the graph is published with masked nodes, so whoever knows how many links an entity has, or who its "
+    "neighbours' neighbours are, can narrow down its node.",
+    "Attributes that follow from links (a first year, a total, a favourite) narrow nodes down in the same way; they "
+    "must not be among the columns.",
+    "Presence: the entity tables say who is in the graph.",
+    "Composition: a second, independent grouping of the same graph can be joined to this one by the graph's shape.",
+)
+
+
+@dataclass(frozen=True)
+class SafeGrouping:
+    """Publish a graph with left groups of at least k nodes and right groups of at least l.
+
+    `order` says which nodes come together: "random" (the default, because it favours no question), "degree" or
+    "neighbourhood" (better answers to questions about degrees). `strict` allows no sizes but k and k + 1, l and l + 1.
+    With k = 1 or l = 1 one side is left as it is.
+    """
+
+    k: int
+    l: int  # noqa: E741 - the paper's letter
+    order: Order = "random"
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        check_size("k", self.k)
+        check_size("l", self.l)
+        check_order(self.order)
+        if self.k == self.l == 1:
+            raise ParameterError("'k' or 'l' must be at least 2; a (1, 1)-grouping is the graph itself.")
+
+    def publish(
+        self,
+        graph: BipartiteGraph,
+        *,
+        ledger: str | os.PathLike[str] | None = None,
+        again: bool = False,
+        seed: int | None = None,
+        progress: Progress = lambda step, share: None,
+    ) -> GroupedGraph:
+        """Group both sides, mask the nodes, audit the result and return it, or raise.
+
+        `ledger` names the owner's file of what was published before: a second release of the same graph is refused
+        unless `again` asks for it, and (k, 1) beside (1, l) is always refused. A `seed` makes the release reproducible,
+        which undoes it for whoever learns the seed.
+        """
+        from hedgerow.graph.ledger import Ledger
+        from hedgerow.graph.safe_grouping import safe_grouping
+
+        record = Ledger.open(ledger).check(graph, self.k, self.l, again=again) if ledger is not None else None
+        check_no_structure(graph)
+        keys = system_keys if seed is None else seeded_keys(seed)
+        near, far = graph.by_left, graph.by_right
+        progress("grouping the left side", 0.1)
+        left = safe_grouping(near, far, k=self.k, order=self.order, strict=self.strict, name="k", keys=keys)
+        progress("grouping the right side", 0.4)
+        right = safe_grouping(far, near, k=self.l, order=self.order, strict=self.strict, name="l", keys=keys)
+        progress("masking", 0.6)
+        made = Made("SafeGrouping", self._parameters(), reproducible=seed is not None)
+        release = grouped(graph, left, right, guarantee=self.guarantee(), made=made, keys=keys)
+        progress("auditing", 0.8)
+        release.verify()
+        if record is not None:
+            record.write()
+        progress("done", 1.0)
+        return release
+
+    def guarantee(self) -> Guarantee:
+        """What a release of this method promises."""
+        least, most = min(self.k, self.l), max(self.k, self.l)
+        words = {"k": self.k, "l": self.l, "most": most, "least": least}
+        side = "left" if self.k == 1 else "right"
+        return Guarantee(
+            criterion="safe_grouping",
+            parameters={"k": self.k, "l": self.l},
+            columns=("left", "right"),
+            promise=_PROMISE.format(
+                learned=_LEARNED.format(**words) if least > 1 else "",
+                open=_OPEN.format(side=side) if least == 1 else "",
+                **words,
+            ),
+            adversary=_ADVERSARY,
+            not_promised=_NOT_PROMISED,
+        )
+
+    def _parameters(self) -> dict[str, int | str]:
+        return {"k": self.k, "l": self.l, "order": self.order, "strict": int(self.strict)}
