@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.datasets.real import adult_arx, adult_hierarchies, data_folder
-from hedgerow.errors import InputError, SchemaError
+from hedgerow.errors import InputError, ParameterError, SchemaError
 from hedgerow.schema import Hierarchy
 
 
@@ -56,6 +56,13 @@ def test_unreadable_files_are_refused(tmp_path: Path, content: bytes) -> None:
     """Empty files, UTF-16 and open quotes raise one sentence."""
     with pytest.raises(InputError):
         Hierarchy.from_arx(_file(tmp_path, content))
+
+
+@pytest.mark.parametrize("delimiter", ["", ";;", "\n", '"', None, 3])
+def test_a_delimiter_is_one_character(tmp_path: Path, delimiter: object) -> None:
+    """Anything else is refused by name."""
+    with pytest.raises(ParameterError, match="'delimiter' must be one character"):
+        Hierarchy.from_arx(_file(tmp_path, "a;*"), delimiter=delimiter)  # type: ignore[arg-type]
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

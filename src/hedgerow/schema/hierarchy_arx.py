@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any
 
-from hedgerow.errors import InputError, SchemaError
+from hedgerow.errors import InputError, ParameterError, SchemaError
 from hedgerow.schema.hierarchy_build import DEEPEST, Branch
 
 __all__ = ["arx_tree"]
@@ -19,6 +19,8 @@ __all__ = ["arx_tree"]
 
 def arx_tree(path: str | PathLike[str], delimiter: str) -> Branch:
     """Read ARX's format: no header, one line per value, most specific first, the last column the same everywhere."""
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
+        raise ParameterError(f"'delimiter' must be one character that is no quote or line end; got {delimiter!r}.")
     lines = _read_lines(path, delimiter)
     _require_rectangle(lines)
     root = {line[-1] for line in lines}
