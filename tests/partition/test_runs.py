@@ -48,8 +48,10 @@ def test_limits_of_starts_are_kept() -> None:
 
 
 def test_float_totals_that_are_equal_count_as_equal() -> None:
-    """Sharing 0.3 costs nothing, though 0.1 + ... in floats would say otherwise: two groups, not one."""
-    positions = np.array([0.1, 0.30000000000000004, 0.7])
+    """Sharing the middle value costs nothing, though adding up the floats says otherwise: two groups, not one."""
+    low, middle, high = -0.5, 0.7000000000000001, 0.8
+    assert (middle - low) - middle + high > high - low
+    positions = np.array([low, middle, high])
     assert (
         cut_runs(positions, np.array([1, 2, 1]), latest_start(positions, k=2, e=0), most_groups=False).num_groups == 2
     )

@@ -3,8 +3,8 @@
 Source     dissertation on permutation-based microdata protection, section 2.6.2, problem 2.6.1 with max
 Guarantee  every group satisfies criteria.ke; no partition of the rows has a smaller largest range
 Cost       O(u^2 log u) time and O(u^2) memory on u distinct values, after one counting pass over n rows
-Deviates   the printed program is O(n^6), and adds where it must subtract, lets a group miss its own ends, forgets the
-           range still owed and never closes the last group. This one asks "is R enough?" for pairwise differences R
+Deviates   the printed program is O(n^6), closes a group without looking at its range, leaves the opened part out of
+           the last group's range, and can hand away a group's own ends; this one asks "is R enough?" for differences R
 
 Some best partition has no value inside three ranges, starts and ends both ascending (docs/methods/ke_max_overlap.md).
 So two rows of a value are all that matters, and a partial solution is a state (start, covered): every value up to
@@ -118,8 +118,8 @@ def _fill(problem: _Problem, limit: Any) -> _States:
         shared = ties[end + 1] - ties[starts]
         handed = np.minimum(end + 1 - starts - single[end], end - k + shared + best)
         kept = handed >= shared + single[starts]  # the next group must get its own start
-        np.maximum(credit[starts, end], np.where(kept, handed + shift - end, 0), out=handed)
-        credit[starts, end] = handed
+        column = credit[low + 1 : end + 1, end]
+        np.maximum(column, np.where(kept, handed + shift - end, 0).astype(np.uint16), out=column)
         if best.size and end + best[-1] >= k:
             clean[end + 1] = True
             if end + 1 < size:
