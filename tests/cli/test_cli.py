@@ -59,7 +59,16 @@ def test_publish_says_what_it_did(people, tmp_path, run):
     """The summary names rows, groups, the promise, typical bounds, rows held back and time."""
     code, output, _ = run("publish", people, *FLAGS, "--k", 4, "--e", 1000, "--out", tmp_path / "o")
     assert code == 0
-    for word in ("rows", "2,000 of 2,000", "held back", "groups", "promise", "bounds of", "the operating system", "time"):
+    for word in (
+        "rows",
+        "2,000 of 2,000",
+        "held back",
+        "groups",
+        "promise",
+        "bounds of",
+        "the operating system",
+        "time",
+    ):
         assert word in output
 
 
@@ -179,7 +188,12 @@ def test_bad_recipes_are_refused_by_name(tmp_path, run, text, message):
 
 def test_hostile_questions_are_refused(bundle, run):
     """A query that is no question about the release exits with a reason."""
-    for question in ("DROP TABLE release", "SELECT * FROM read_csv('x')", "SELECT avg(pay) FROM release", "SELECT 1; SELECT 2"):
+    for question in (
+        "DROP TABLE release",
+        "SELECT * FROM read_csv('x')",
+        "SELECT avg(pay) FROM release",
+        "SELECT 1; SELECT 2",
+    ):
         code, _, errors = run("query", bundle, question)
         assert code == 2
         assert errors.startswith("hedgerow: ")

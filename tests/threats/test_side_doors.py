@@ -61,7 +61,9 @@ def test_a_slice_does_not_bring_its_parent(tmp_path):
     parent = pa.table({"town": ["Ash", "Elm", f"{CANARY}-beyond"] * 3, "salary": [1, 2, NUMBER] * 3})
     schema = hr.Schema(quasi=["town"], sensitive="salary")
     release = hr.KEAnonymity(k=2).publish(parent.slice(0, 2), schema)
-    buffers = [b for column in release.tables["release"].columns for chunk in column.chunks for b in chunk.buffers() if b]
+    buffers = [
+        b for column in release.tables["release"].columns for chunk in column.chunks for b in chunk.buffers() if b
+    ]
     content = b"".join(buffer.to_pybytes() for buffer in buffers)
     assert CANARY.encode() not in content
     assert np.int64(NUMBER).tobytes() not in content

@@ -26,7 +26,7 @@ def inspect(table: str) -> None:
         shown(
             f"{rows.num_rows:,} rows, {len(rows.names)} columns",
             ("column", "type", "distinct", "missing", "suggested role", "because"),
-            [(s.column, s.type, f"{s.distinct:,}", f"{s.missing:.1%}", s.role, s.reason) for s in suggestions],
+            [(s.column, s.type, f"{s.distinct:,}", f"{s.missing_share:.1%}", s.role, s.reason) for s in suggestions],
             right=("distinct", "missing"),
         )
     )
