@@ -97,12 +97,12 @@ def _total(hits: Hits, values: Values, shift: Floats) -> tuple[Floats, Floats]:
 
 def _chance_of_null(hits: Hits, values: Values) -> Floats:
     """Chance per cell that no row hit has a value that counts."""
-    least, most = matches(hits, values)
+    least, _ = matches(hits, values)
     forced = means(hits, least.astype(np.float64)) > 0
     chance = np.where(forced, 0.0, 1.0)
     if forced.all():
         return chance
-    owner, order = _unrolled(np.where(forced[hits.cell], 0, most))
+    owner, order = _unrolled(np.where(forced[hits.cell], 0, values.counts[hits.group]))
     logs = np.log(_missed(hits, values, owner, order))
     return np.where(forced, 0.0, np.exp(np.bincount(hits.cell[owner], weights=logs, minlength=hits.cells)))
 

@@ -16,7 +16,7 @@ from hedgerow.query.question import Kind
 from hedgerow.query.result import Rounding
 from hedgerow.query.view import View
 
-__all__ = ["Numbers", "numbers_of", "values_of"]
+__all__ = ["Numbers", "numbers_of", "ticks_of", "values_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +50,13 @@ class Numbers:
 def numbers_of(view: View, name: str) -> Numbers:
     """Return the ticks of a column's distinct values."""
     numbers: Numbers = view.remember(
-        f"numbers of {name}", lambda: _numbers(view.codes(name).domain, view.columns[name].kind)
+        f"numbers of {name}", lambda: ticks_of(view.codes(name).domain, view.columns[name].kind)
     )
     return numbers
 
 
-def _numbers(domain: pa.Array, kind: Kind) -> Numbers:
+def ticks_of(domain: pa.Array, kind: Kind) -> Numbers:
+    """Return the ticks of an array without missing values."""
     if kind is Kind.DECIMAL:
         steps = _decimal_steps(domain)
         return Numbers(steps, steps, Fraction(1, 10**domain.type.scale), kind)

@@ -23,7 +23,7 @@ from hedgerow.query.question import And, Column, Kind, Not, Or, Predicate, Truth
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-__all__ = ["Codes", "View", "view_of"]
+__all__ = ["Codes", "View", "column_of", "view_of"]
 
 _views: weakref.WeakKeyDictionary[Any, View] = weakref.WeakKeyDictionary()
 
@@ -75,7 +75,7 @@ class View:
         self._remembered: dict[str, Any] = {}
         self.sensitive: tuple[str, ...] = tuple(columns.sensitive)
         names = (*columns.quasi, *columns.plain, *columns.sensitive)
-        self.columns = {name: _column(name, self._table.schema.field(name).type) for name in names}
+        self.columns = {name: column_of(name, self._table.schema.field(name).type) for name in names}
         self.groups = self._table.column(group_column).to_numpy().astype(np.int64, copy=False)
         sizes = np.bincount(self.groups)
         self.offsets = np.concatenate(([0], np.cumsum(sizes)))
@@ -139,7 +139,8 @@ def _is(truth: pa.Array, wanted: bool) -> NDArray[np.bool_]:
     return result
 
 
-def _column(name: str, arrow: pa.DataType) -> Column:
+def column_of(name: str, arrow: pa.DataType) -> Column:
+    """Say what a published column of an Arrow type holds; refuse types that cannot be asked about."""
     if pa.types.is_decimal(arrow):
         return Column(name, Kind.DECIMAL, arrow.precision, arrow.scale)
     tests = {

@@ -1,0 +1,159 @@
+"""The parser: what is understood, what is refused with a reason, and what hostile text does (nothing)."""
+
+import pytest
+
+from hedgerow.errors import QueryError
+from hedgerow.query import ask, sql
+from hedgerow.query.parse import parse
+from hedgerow.query.question import Aggregate, Key, Name, Truth
+from hedgerow.testing.assignments import release_of
+
+
+@pytest.fixture(scope="module")
+def release():
+    """A release with awkward column names."""
+    columns = {
+        "age": [1, 2, 3, 4],
+        "capital-loss": [5, 6, 7, 8],
+        'say "hi"': ["a", "b", "c", None],
+        "x.y": [True, False, None, True],
+        "select": [1.5, 2.5, None, 4.5],
+        "Zip": ["1", "2", "3", "4"],
+        "salary": [10, 20, 30, 40],
+    }
+    return release_of(columns, [0, 0, 1, 1], sensitive="salary", plain=["Zip"])
+
+
+def test_a_question_is_a_small_tree():
+    """Select items, condition and groups are read into frozen values."""
+    question = parse('SELECT sex AS s, avg("a b") FROM release GROUP BY sex')
+    assert question.select == (Key(Name("sex"), "s"), Aggregate("avg", Name("a b", quoted=True), ""))
+    assert question.where == Truth(True)
+    assert question.groups == (Name("sex"),)
+
+
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        ('"capital-loss" > 5', 3),
+        ('release."capital-loss" = 6 OR release.age = 1', 2),
+        ('"say ""hi""" = \'a\'', 1),
+        ('"say ""hi""" <> \'a\'', 2),
+        ('"say ""hi""" NOT IN (\'a\', NULL)', 0),
+        ('"say ""hi""" IN (\'a\', NULL)', 1),
+        ('"x.y"', 2),
+        ('NOT "x.y"', 1),
+        ('"x.y" IS NOT TRUE', 2),
+        ('"select" BETWEEN 2 AND 4.5', 2),
+        ('"select" NOT BETWEEN 2 AND 4.5', 1),
+        ("zip = '2' /* a comment */ -- and another", 1),
+        ("ZIP LIKE '_' AND AGE * 2 + 1 > \"capital-loss\" - 1", 2),
+        ("age / 2 = 1.5", 1),
+        ("age / (age - 1) >= 1", 3),
+        ("age < 2.5 AND age <> 1.5 AND age = age", 2),
+        ("age = 1.5 OR age > 1e30", 0),
+        ("-age < -3", 1),
+        ("NULL", 0),
+        ("age = NULL OR TRUE", 4),
+        ("NOT (age > 1 AND NOT age > 3)", 2),
+    ],
+)
+def test_conditions_select_the_rows_that_sql_selects(release, condition, rows):
+    """Names in quotes, three-valued logic, arithmetic and constants off the column's grid."""
+    assert ask(release, f"SELECT count(*) FROM release WHERE {condition}").lower == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "one SELECT"),
+        ("SELECT count(*) FROM release; SELECT 1", "one SELECT"),
+        ("SELECT count(*) FROM release; DROP TABLE release", "one SELECT"),
+        ("DROP TABLE release", "single SELECT"),
+        ("PRAGMA database_list", "single SELECT"),
+        ("COPY release TO 'x.csv'", "SELECT"),
+        ("ATTACH 'x.db'", "SELECT"),
+        ("SELECT count(*) FROM release UNION SELECT 1", "single SELECT"),
+        ("SELECT count(*) FROM read_csv('/etc/passwd')", "FROM release"),
+        ("SELECT count(*) FROM '/etc/passwd'", "FROM release"),
+        ("SELECT count(*) FROM help", "FROM release"),
+        ("SELECT count(*) FROM other.release", "FROM release"),
+        ("SELECT count(*) FROM release, release", "release"),
+        ("SELECT count(*) FROM release JOIN help ON true", "release"),
+        ("SELECT count(*) FROM (SELECT * FROM release)", "FROM release"),
+        ("SELECT count(*)", "FROM release"),
+        ("WITH r AS (SELECT 1) SELECT count(*) FROM release", "WITH"),
+        ("SELECT count(*) FROM release WHERE age IN (SELECT 1)", "cannot"),
+        ("SELECT count(*) FROM release WHERE age = (SELECT 1)", "cannot"),
+        ("SELECT count(*) FROM release WHERE EXISTS (SELECT 1)", "cannot"),
+        ("SELECT count(*) FROM release WHERE getenv('HOME') = 'x'", "cannot"),
+        ("SELECT count(*) FROM release WHERE age = read_text('x')", "cannot"),
+        ("SELECT count(*) FROM release HAVING count(*) > 1", "HAVING"),
+        ("SELECT count(*) FROM release ORDER BY 1", "ORDER BY"),
+        ("SELECT count(*) FROM release LIMIT 1", "LIMIT"),
+        ("SELECT DISTINCT count(*) FROM release", "DISTINCT"),
+        ("SELECT count(DISTINCT age) FROM release", "one column"),
+        ("SELECT sum(age) OVER () FROM release", "GROUP BY columns"),
+        ("SELECT sum(age) FILTER (WHERE age > 1) FROM release", "GROUP BY columns"),
+        ("SELECT sum(age) + 1 FROM release", "compute on the result"),
+        ("SELECT sum(age + 1) FROM release", "one column"),
+        ("SELECT median(salary) FROM release", "COUNT, SUM"),
+        ("SELECT * FROM release", "COUNT, SUM"),
+        ("SELECT age FROM release", "at least one"),
+        ("SELECT age, count(*) FROM release", "GROUP BY"),
+        ("SELECT count(*) FROM release GROUP BY ALL", "column names"),
+        ("SELECT count(*) FROM release GROUP BY ROLLUP (age)", "column names"),
+        ("SELECT count(*) FROM release GROUP BY 1", "column names"),
+        ("SELECT salary, count(*) FROM release GROUP BY salary", "sensitive"),
+        ("SELECT count(*) FROM release WHERE", "not SQL"),
+        ("SELECT count(*) FROM release WHERE age > 'x'", "numbers"),
+        ("SELECT count(*) FROM release WHERE Zip = 3", "quotes"),
+        ("SELECT count(*) FROM release WHERE age LIKE '1%'", "text"),
+        ("SELECT count(*) FROM release WHERE Zip LIKE 'a!' ESCAPE '!'", "escape"),
+        ("SELECT sum(Zip) FROM release", "numbers"),
+        ("SELECT count(*) FROM release WHERE age > 1 OR salary > 10", "AND"),
+        ("SELECT count(*) FROM release WHERE age > salary", "AND"),
+        ("SELECT avg(age) FROM release WHERE salary > 10", "sensitive"),
+        ("SELECT sum(age) AS x, sum(salary) AS x FROM release", "AS"),
+        ("SELECT sum(age) AS x, sum(salary) AS X_lower FROM release", "AS"),
+        ("SELECT count(*) FROM release WHERE age * 9223372036854775807 > 1", "64-bit"),
+        ("SELECT count(*) FROM release WHERE other.age = 1", "double quotes"),
+    ],
+)
+def test_everything_else_is_refused_with_the_reason(release, text, reason):
+    """Each refusal says what works instead."""
+    with pytest.raises(QueryError, match=reason):
+        sql(release, text)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "(" * 10_000 + "age = 1" + ")" * 10_000,
+        "age IN " + "(" * 10_000,
+        "NOT " * 10_000 + "age = 1",
+        "- " * 10_000 + "age = 1",
+        "CASE WHEN " * 5_000,
+        "age = " + "1 + (" * 3_000 + "1" + ")" * 3_000,
+        "age = 1 " * 40_000,
+    ],
+)
+def test_deep_and_long_questions_are_refused(release, condition):
+    """Nothing that a person writes nests this deep; no recursion error comes out."""
+    with pytest.raises(QueryError):
+        ask(release, f"SELECT count(*) FROM release WHERE {condition}")
+
+
+def test_long_flat_conditions_work(release):
+    """Thousands of alternatives are no nesting."""
+    alternatives = " OR ".join(["age = 1", "zip = '9'"] * 2_000)
+    assert ask(release, f"SELECT count(*) FROM release WHERE {alternatives}").lower == 1
+    members = ", ".join(map(str, range(2, 10_000)))
+    assert ask(release, f"SELECT count(*) FROM release WHERE age IN ({members})").lower == 3
+
+
+@pytest.mark.parametrize("text", [None, 7, b"SELECT count(*) FROM release"])
+def test_a_question_is_text(release, text):
+    """Anything else is refused by name."""
+    with pytest.raises(QueryError, match="SQL text"):
+        sql(release, text)
