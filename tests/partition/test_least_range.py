@@ -30,7 +30,7 @@ def labels_of(published: np.ndarray, tree: Hierarchy) -> dict[str, int]:
 
 @pytest.mark.parametrize(("most", "expected"), [(10, [2, 4, 2]), (3, [0, 0, 0]), (8, [2, 4, 2]), (7, [1, 2, 1])])
 def test_printed_allocation(most, expected):
-    """The printed allocation of (3,6,5) in the ratio 1:2:1 comes out, and smaller limits cut it whole ratios at a time."""
+    """The printed allocation of (3,6,5) in the ratio 1:2:1 comes out; smaller limits cut whole ratios."""
     assert allocate(np.array([3, 6, 5]), np.array([1, 2, 1]), most).tolist() == expected
 
 
@@ -103,7 +103,7 @@ def test_groups_in_one_pass_equal_groups_one_by_one(trees, data):
     trees += [tree.with_target([1] * tree.num_leaves) for tree in trees]  # trees that share a shape
     which = data.draw(st.lists(st.integers(0, len(trees) - 1), min_size=1, max_size=5))
     rows = [data.draw(st.lists(st.integers(0, trees[t].num_leaves - 1), max_size=8)) for t in which]
-    leaves = np.array(sum(rows, []), np.int32)
+    leaves = np.array([leaf for own in rows for leaf in own], np.int32)
     offsets = np.append(0, np.cumsum([len(one) for one in rows]))
     args = (leaves, np.ones(len(leaves), np.int64), offsets, plant(trees), np.array(which, np.int32))
     together = least_range_groups(*args)
