@@ -53,7 +53,7 @@ class ArrayEngine:
 
     def _estimate(self, bound: Bound, aggregate: Aggregate, selection: Selection, hits: Hits) -> Estimate:
         column = aggregate.column
-        if isinstance(bound.hidden, Truth) and not bound.hides(aggregate):
+        if isinstance(bound.hidden, Truth) and self._is_known(bound, aggregate):
             return known_estimate(self._view, aggregate, selection.rows, selection.cell, selection.cells)
         values = self._values(bound, column if isinstance(column, Column) else None)
         if isinstance(column, Column) and aggregate.function != "count":
@@ -62,6 +62,12 @@ class ArrayEngine:
         else:
             rounding, slack = Rounding.WHOLE, Fraction(0)
         return estimate(aggregate.function, hits, values, rounding, slack)
+
+    def _is_known(self, bound: Bound, aggregate: Aggregate) -> bool:
+        """Tell whether every assignment gives the same answer by construction."""
+        if not bound.hides(aggregate):
+            return True
+        return aggregate.function == "count" and not self._view.has_missing(_name(aggregate.column))
 
     def _values(self, bound: Bound, column: Column | None) -> Values:
         """Values that count: those that satisfy the hidden condition and, inside an aggregate, are not missing."""

@@ -92,6 +92,9 @@ def _split(condition: Predicate, sensitive: frozenset[str]) -> tuple[Predicate, 
 
 
 def _conjuncts(condition: Predicate) -> list[Predicate]:
+    if len(columns_of(condition)) <= 1:
+        # Kept whole: an engine decides it once per distinct value.
+        return [condition]
     if isinstance(condition, And):
         return [part for operand in condition.operands for part in _conjuncts(operand)]
     if isinstance(condition, Not) and isinstance(condition.operand, Or):

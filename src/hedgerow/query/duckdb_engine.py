@@ -81,7 +81,7 @@ def _estimate(view: View, bound: Bound, item: Aggregate, parts: list[tuple[Any, 
     is_known = is_counted or not bound.hides(item)
     slack = None
     if numbers is not None and numbers.slack and item.function in ("sum", "avg"):
-        slack = [numbers.slack * (p[0] if item.function == "sum" else 1) for p in parts]
+        slack = [numbers.slack * (p[0] or 0 if item.function == "sum" else 1) for p in parts]
     return Estimate(
         lower,
         upper,

@@ -25,7 +25,7 @@ from hedgerow.query.view import View
 
 __all__ = ["help_name", "help_of", "is_helped"]
 
-_MOST_PLACES = 30
+_MOST_PLACES = 38
 
 
 def help_name(view: View, column: str, statistic: str) -> str:
