@@ -129,7 +129,8 @@ def _cost(
     if fan[node] == 0:
         return 0
     units = 0 if total[node] == 0 else min(kept // total[node], tops[node])
-    return kept * ranges[node] + best[starts[node] + units * (most + 1) + fakes]
+    cost: int = kept * ranges[node] + best[starts[node] + units * (most + 1) + fakes]
+    return cost
 
 
 @kernel

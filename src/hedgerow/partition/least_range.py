@@ -40,11 +40,12 @@ class Published:
         return np.repeat(self.nodes, self.counts)
 
 
-def least_range(counts: NDArray[np.int64], tree: Hierarchy, *, keep: int | None = None) -> NDArray[np.int64]:
-    """How many values are generalized to each node, from the counts in leaf order; `keep` of them, by default all."""
+def least_range(counts: NDArray[np.int64], tree: Hierarchy, *, top: int | None = None) -> NDArray[np.int64]:
+    """How many values are generalized to each node, from the counts in leaf order; all lie below `top`, or the root."""
     leaves = np.flatnonzero(counts).astype(np.int32)
     whole = np.array([0, len(leaves)])
-    groups = least_range_groups(leaves, counts[leaves], whole, plant([tree]), np.zeros(1, np.int32), keep=keep)
+    tops = np.array([tree.root if top is None else top], np.int32)
+    groups = least_range_groups(leaves, counts[leaves], whole, plant([tree]), np.zeros(1, np.int32), tops=tops)
     published = np.zeros(tree.num_nodes, np.int64)
     published[groups.nodes] = groups.counts
     return published
@@ -57,9 +58,12 @@ def least_range_groups(
     forest: Forest,
     trees: NDArray[np.int32],
     *,
-    keep: int | None = None,
+    tops: NDArray[np.int32] | None = None,
 ) -> Published:
-    """Generalize many groups: entries offsets[g]:offsets[g + 1] are leaf codes with counts, under tree `trees[g]`."""
+    """Generalize many groups: entries offsets[g]:offsets[g + 1] are leaf codes with counts, under tree `trees[g]`.
+
+    `tops[g]` covers all of a group's values, and none is generalized beyond it; the root, if not given.
+    """
     groups = len(offsets) - 1
     # A node that splits has values below every child of positive weight, so at most two nodes per entry are published.
     nodes = np.empty(2 * len(leaves) + groups, np.int32)
@@ -70,9 +74,8 @@ def least_range_groups(
     shape = forest.shape
     layout = (forest.nodes, forest.bases, forest.weight_bases, forest.weights)
     tree = (shape.parents, shape.children, shape.first, shape.fan)
-    _generalize(
-        leaves, counts, offsets, trees, *layout, *tree, scratch, nodes, amounts, ends, -1 if keep is None else keep
-    )
+    roots = forest.nodes[trees] - 1 if tops is None else tops
+    _generalize(leaves, counts, offsets, trees, roots, *layout, *tree, scratch, nodes, amounts, ends)
     return Published(nodes[: ends[-1]].copy(), amounts[: ends[-1]].copy(), ends)
 
 
@@ -103,6 +106,7 @@ def _generalize(
     counts: NDArray[np.int64],
     offsets: NDArray[np.int64],
     trees: NDArray[np.int32],
+    roots: NDArray[np.int32],
     sizes: NDArray[np.int32],
     bases: NDArray[np.int64],
     weight_bases: NDArray[np.int64],
@@ -115,7 +119,6 @@ def _generalize(
     nodes: NDArray[np.int32],
     amounts: NDArray[np.int64],
     ends: NDArray[np.int64],
-    keep: int,
 ) -> None:
     inside, wanted, stack = scratch[0], scratch[1], scratch[2]
     end = 0
@@ -130,8 +133,8 @@ def _generalize(
             while node >= 0:
                 inside[node] += counts[entry]
                 node = parents[node]
-        root = size - 1
-        stack[0], wanted[root] = root, inside[root] if keep < 0 else keep
+        root = roots[group]
+        stack[0], wanted[root] = root, inside[root]
         depth = 1
         while depth > 0:
             depth -= 1

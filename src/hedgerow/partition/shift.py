@@ -3,8 +3,9 @@
 Source     dissertation on permutation-based microdata protection, section 3.6
 Guarantee  every group satisfies criteria.target with shift s; with s = 0 the result is that of least_range
 Cost       O(nodes) per group; a node tries totals downwards from a bound that is tight up to rounding
-Deviates   the printed rule sets the weights to observed ratios, which collapses everything to the root; here the numbers
-           of values are chosen directly. Any fan-out: every child's share is within s. Branches of weight 0 stay empty
+Deviates   the printed rule sets the weights to observed ratios, which collapses everything to the root; here the
+           numbers of values are chosen directly. Any fan-out: every child's share is within s. Branches of weight 0
+           stay empty
 
 Among equal totals the one closest to the target is taken: it tells least about the source.
 """
@@ -52,9 +53,8 @@ def spread_out(counts: list[int], weights: list[int], most: int, s: Fraction) ->
     total = sum(weights)
     for values in range(_bound(counts, weights, total, most, s), 0, -1):
         limits = [_limits(count, weight, total, values, s) for count, weight in zip(counts, weights, strict=True)]
-        if all(low <= high for low, high in limits) and sum(a for a, _ in limits) <= values <= sum(
-            b for _, b in limits
-        ):
+        least, greatest = sum(low for low, _ in limits), sum(high for _, high in limits)
+        if all(low <= high for low, high in limits) and least <= values <= greatest:
             return _closest(weights, total, values, limits)
     return [0] * len(counts)
 
@@ -70,7 +70,7 @@ def _bound(counts: list[int], weights: list[int], total: int, most: int, s: Frac
         if share > s:
             bound = min(bound, count / (share - s))
     # Counts that are scarce for their greatest share fix the total: the others must make up the difference.
-    while (room := sum(min(Fraction(count), bound * min(share + s, 1)) for count, share in shares)) < bound:
+    while (room := sum((min(Fraction(count), bound * (share + s)) for count, share in shares), Fraction(0))) < bound:
         bound = Fraction(int(room))
     return int(bound)
 

@@ -49,7 +49,7 @@ def normal(hierarchy: Hierarchy, *, mean: object = None, spread: object = None) 
 
 
 def zipf(hierarchy: Hierarchy, *, s: object = 1, most_likely: str = "low") -> Hierarchy:
-    """The value of rank k has a share of 1/k^s; rank 1 is the first value, or the last where `most_likely` is 'high'."""
+    """The value of rank k has a share of 1/k^s; rank 1 is the first value, with `most_likely="high"` the last."""
     exponent = _number("s", s)
     if exponent < 0:
         raise ParameterError(f"'s' must be a number of at least 0; got {s}.")

@@ -50,7 +50,7 @@ def _cost(counts: NDArray[np.int64], tree: Hierarchy, costs: NDArray[np.int64], 
     sizes = {child: int(counts[slice(*tree.leaves_under(child))].sum()) for child in children}
     units = min([values // total, *(sizes[child] // weights[child] for child in children if weights[child])])
     deeper = sum(_cost(counts, tree, costs, child, units * weights[child]) for child in children if weights[child])
-    return deeper + int(costs[node]) * (values - units * total)
+    return int(deeper + int(costs[node]) * (values - units * total))
 
 
 def _ancestors(tree: Hierarchy, leaf: int) -> list[int]:
