@@ -1,0 +1,146 @@
+"""What a release of substituted values must keep: linear properties of a column that hold in the original.
+
+Source     preserving properties of interest, section 2
+Guarantee  a property is stated in exact fractions and refers to what an original value becomes
+Deviates   a bound may be any number, not a positive one alone; a range speaks of every value of the column at once
+
+`Relation` ties a few values together: sum of coefficient * (what the value becomes) <= bound. `Threshold` keeps every
+value on its side of a number, so that the condition selects the same rows before and after. Both can be written as
+text, see `property_text`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hedgerow.errors import ParameterError
+from hedgerow.exact import as_fraction
+
+__all__ = ["Property", "Relation", "Threshold", "between", "difference", "order", "ratio", "total"]
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Values below `at` stay below and the others stay at or above; with `after`, `at` itself counts as below."""
+
+    column: str
+    at: Fraction
+    after: bool = False
+
+    def __str__(self) -> str:
+        return f'"{self.column}" {">" if self.after else ">="} {number_text(self.at)}'
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Sum of coefficient * (what the original value becomes) <= bound, or < if `strict`.
+
+    `positive` says that the relation was a ratio, which is linear only if everything published is above zero.
+    """
+
+    column: str
+    terms: tuple[tuple[Fraction, Fraction], ...]
+    bound: Fraction
+    strict: bool = False
+    positive: bool = False
+
+    def holds(self) -> bool:
+        """Whether the original values themselves satisfy it."""
+        total = sum((value * coefficient for value, coefficient in self.terms), Fraction(0))
+        return total < self.bound if self.strict else total <= self.bound
+
+    def __str__(self) -> str:
+        parts = (f'{number_text(c)}*"{self.column}"[{number_text(v)}]' for v, c in self.terms)
+        return f"{' + '.join(parts)} {'<' if self.strict else '<='} {number_text(self.bound)}"
+
+
+Property = Relation | Threshold
+
+
+def relation(
+    column: str, terms: Mapping[Fraction, Fraction], bound: Fraction, *, strict: bool = False, positive: bool = False
+) -> Relation:
+    """Build a relation without the terms that vanish; one without any term says nothing about the column."""
+    left = tuple(sorted((value, coefficient) for value, coefficient in terms.items() if coefficient))
+    if not left:
+        raise ParameterError(f"A property of '{column}' must mention at least one value; its terms cancel out.")
+    return Relation(column, left, bound, strict, positive)
+
+
+def between(column: str, low: object = None, high: object = None) -> tuple[Property, ...]:
+    """Values from `low` to `high` stay there, values outside stay outside on their side."""
+    bounds = (("low", low, False), ("high", high, True))
+    return tuple(Threshold(column, _number(name, at), after) for name, at, after in bounds if at is not None)
+
+
+def order(column: str, *values: object) -> tuple[Property, ...]:
+    """What the given values become stays in the given order, lowest first; equal is allowed."""
+    steps = [_number("values", value) for value in values]
+    return tuple(
+        relation(column, {low: Fraction(1), high: Fraction(-1)}, Fraction(0))
+        for low, high in zip(steps[:-1], steps[1:], strict=True)
+    )
+
+
+def difference(
+    column: str, high: object, low: object, *, at_least: object = None, at_most: object = None
+) -> tuple[Property, ...]:
+    """What `high` becomes minus what `low` becomes stays within the bounds."""
+    terms = {_number("high", high): Fraction(1), _number("low", low): Fraction(-1)}
+    return _within(column, terms, at_least, at_most)
+
+
+def total(
+    column: str, values: Iterable[object], *, at_least: object = None, at_most: object = None
+) -> tuple[Property, ...]:
+    """The sum of what the values become stays within the bounds; a value that is listed twice counts twice."""
+    terms: dict[Fraction, Fraction] = {}
+    for value in values:
+        number = _number("values", value)
+        terms[number] = terms.get(number, Fraction(0)) + 1
+    return _within(column, terms, at_least, at_most)
+
+
+def ratio(
+    column: str, over: object, under: object, *, at_least: object = None, at_most: object = None
+) -> tuple[Property, ...]:
+    """What `over` becomes divided by what `under` becomes stays within the bounds."""
+    top, bottom = _number("over", over), _number("under", under)
+    bounds = ((1, at_most), (-1, at_least))
+    return tuple(
+        relation(column, {top: Fraction(sign), bottom: -sign * _number("bound", bound)}, Fraction(0), positive=True)
+        for sign, bound in bounds
+        if bound is not None
+    )
+
+
+def number_text(number: Fraction) -> str:
+    """Write a fraction as a decimal where it has one."""
+    places = next((p for p in range(19) if (number * 10**p).denominator == 1), None)
+    if places is None:
+        return str(number)
+    digits = f"{abs(number.numerator * 10**places // number.denominator):0{places + 1}d}"
+    whole, decimals = digits[: len(digits) - places], digits[len(digits) - places :]
+    return f"{'-' if number < 0 else ''}{whole}{'.' + decimals if decimals else ''}"
+
+
+def _within(
+    column: str, terms: Mapping[Fraction, Fraction], at_least: object, at_most: object
+) -> tuple[Property, ...]:
+    if at_least is None and at_most is None:
+        raise ParameterError(f"A property of '{column}' must have a bound; give 'at_least' or 'at_most'.")
+    kept: list[Property] = []
+    if at_most is not None:
+        kept.append(relation(column, terms, _number("at_most", at_most)))
+    if at_least is not None:
+        kept.append(relation(column, {v: -c for v, c in terms.items()}, -_number("at_least", at_least)))
+    return tuple(kept)
+
+
+def _number(name: str, given: object) -> Fraction:
+    try:
+        return as_fraction(given)
+    except ValueError:
+        raise ParameterError(f"'{name}' of a property must be a finite number; got {type(given).__name__}.") from None
