@@ -1,0 +1,95 @@
+"""What a condition leaves of one side: how many entities of each group, and which nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.graph.grouped import Side
+from hedgerow.graph.question import Where
+from hedgerow.query.predicate import evaluate
+from hedgerow.query.question import Column, Kind, Predicate, columns_of
+from hedgerow.query.view import column_of
+
+__all__ = ["Selected", "columns_of_side", "degree_name", "select"]
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """Entities that satisfy a condition on columns, nodes that satisfy one on degrees.
+
+    Of the `sizes[g]` nodes of group g, `counts[g]` are selected entities; `nodes` marks those whose degree fits. In the
+    papers' letters `counts` is a (b) and `sizes` is k (l).
+    """
+
+    side: Side
+    entities: NDArray[np.bool_]
+    nodes: NDArray[np.bool_]
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """How many selected entities each group has."""
+        return np.bincount(self.side.entity_groups, weights=self.entities, minlength=self.side.groups).astype(np.int64)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many nodes each group has."""
+        return self.side.sizes
+
+    @cached_property
+    def chances(self) -> NDArray[np.float64]:
+        """For each node the chance that it is selected; 0 where its degree does not fit."""
+        return np.where(self.nodes, (self.counts / self.sizes)[self.side.node_groups], 0.0)
+
+    @cached_property
+    def may(self) -> NDArray[np.bool_]:
+        """Nodes that are selected in some assignment."""
+        return self.nodes & _by_node(self.counts > 0, self.side)
+
+    @cached_property
+    def must(self) -> NDArray[np.bool_]:
+        """Nodes that are selected in every assignment."""
+        return self.nodes & _by_node(self.counts == self.sizes, self.side)
+
+
+def _by_node(groups: NDArray[np.bool_], side: Side) -> NDArray[np.bool_]:
+    marks: NDArray[np.bool_] = groups[side.node_groups]
+    return marks
+
+
+def degree_name(side: Side) -> str:
+    """The name under which a side's degrees are asked for: `degree`, unless the entities have such a column."""
+    name = "degree"
+    while name in side.entities.column_names:
+        name = f"_{name}"
+    return name
+
+
+def columns_of_side(side: Side) -> dict[str, Column]:
+    """The columns that may be asked for: those of the entities except the group, and the degree."""
+    names = [name for name in side.entities.column_names if name != side.group_column]
+    columns = {name: column_of(name, side.entities.schema.field(name).type) for name in names}
+    return {**columns, degree_name(side): Column(degree_name(side), Kind.INT)}
+
+
+def select(side: Side, where: Where, end: str) -> Selected:
+    """Apply what a question asks of one end."""
+    entities = {name: side.entities.column(name.removeprefix(f"{end}.")) for name in columns_of(where.entities)}
+    nodes = {name: pa.array(side.degrees) for name in columns_of(where.nodes)}
+    flat = {name: column.combine_chunks() for name, column in entities.items()}
+    return Selected(
+        side,
+        _marked(where.entities, flat, side.entities.num_rows),
+        _marked(where.nodes, nodes, len(side.node_groups)),
+    )
+
+
+def _marked(predicate: Predicate, columns: Mapping[str, pa.Array], length: int) -> NDArray[np.bool_]:
+    """Mark the rows where a condition is true; unknown is not true."""
+    truth = evaluate(predicate, columns, length).fill_null(False)
+    return np.asarray(truth.to_numpy(zero_copy_only=False), np.bool_)

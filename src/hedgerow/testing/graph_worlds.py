@@ -1,0 +1,74 @@
+"""Oracles for grouped graphs: every graph that fits a release, and the best grouping there is, by exhaustion.
+
+They work on published tables and on definitions alone and share nothing with `hedgerow.graph`'s search and bounds.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from hedgerow.graph.grouped import GroupedGraph
+
+__all__ = ["World", "is_safe", "safe_grouping_exists", "worlds"]
+
+World = list[tuple[dict[str, object], dict[str, object]]]
+"""A graph that fits a release: its edges, each as the left and the right entity that it joins."""
+
+
+def worlds(release: GroupedGraph) -> Iterator[World]:
+    """Yield the graph of every assignment of entities to nodes; its size is the product of factorials: keep it tiny."""
+    edges = release.tables["edges"].to_pylist()
+    rights = list(_assignments(release, 1))
+    for left in _assignments(release, 0):
+        for right in rights:
+            yield [(left[edge["left_node"]], right[edge["right_node"]]) for edge in edges]
+
+
+def _assignments(release: GroupedGraph, number: int) -> Iterator[dict[int, dict[str, object]]]:
+    """Yield maps from node to entity."""
+    side, column = ("left", "right")[number], release.group_columns[number]
+    entities, nodes = release.tables[side].to_pylist(), release.tables[f"{side}_nodes"].to_pylist()
+    groups = sorted({node["group"] for node in nodes})
+    members = [[entity for entity in entities if entity[column] == group] for group in groups]
+    places = [[node["node"] for node in nodes if node["group"] == group] for group in groups]
+    for choice in itertools.product(*(itertools.permutations(group) for group in members)):
+        yield {
+            node: entity
+            for group, order in zip(places, choice, strict=True)
+            for node, entity in zip(group, order, strict=True)
+        }
+
+
+def is_safe(groups: Sequence[int], edges: Sequence[tuple[int, int]]) -> bool:
+    """Tell by the definition whether no two nodes of a group share a neighbour; edges are (node, neighbour)."""
+    neighbours = [{far for near, far in edges if near == node} for node in range(len(groups))]
+    pairs = itertools.combinations(range(len(groups)), 2)
+    return not any(groups[u] == groups[v] and neighbours[u] & neighbours[v] for u, v in pairs)
+
+
+def safe_grouping_exists(nodes: int, edges: Sequence[tuple[int, int]], k: int) -> bool:
+    """Try every partition of `nodes` nodes into safe groups of at least k."""
+    return any(
+        min(map(len, blocks)) >= k and is_safe(_labels(blocks, nodes), edges)
+        for blocks in _partitions(list(range(nodes)))
+    )
+
+
+def _labels(blocks: list[list[int]], nodes: int) -> list[int]:
+    labels = [0] * nodes
+    for number, block in enumerate(blocks):
+        for node in block:
+            labels[node] = number
+    return labels
+
+
+def _partitions(nodes: list[int]) -> Iterator[list[list[int]]]:
+    if not nodes:
+        yield []
+        return
+    first, *rest = nodes
+    for blocks in _partitions(rest):
+        yield [[first], *blocks]
+        for index, block in enumerate(blocks):
+            yield [*blocks[:index], [first, *block], *blocks[index + 1 :]]
