@@ -14,13 +14,15 @@ import pyarrow as pa
 
 from hedgerow.audit.helpers import check_help
 from hedgerow.audit.ke import check_ke
+from hedgerow.audit.subdomains import disguised_columns
+from hedgerow.audit.target import check_target
 from hedgerow.errors import BrokenPromise
 from hedgerow.release import Release, read
 from hedgerow.release.bundle import open_helper
 
 __all__ = ["Verification", "verify", "verify_bundle"]
 
-_CRITERIA: dict[str, Callable[[Release], str]] = {"ke": check_ke}
+_CRITERIA: dict[str, Callable[[Release], str]] = {"ke": check_ke, "target": check_target}
 
 
 @dataclass(frozen=True)
@@ -50,19 +52,32 @@ def verify_bundle(path: str | os.PathLike[str]) -> Verification:
 
 def _check_columns(release: Release) -> str:
     """Nothing but the declared columns leaves: no index, no identifier, no metadata."""
-    table = release.tables["release"]
-    declared = [*release.columns.all, release.group_column]
+    expected = _expected_columns(release)
+    if sorted(release.tables) != sorted(expected):
+        raise BrokenPromise("The published tables are not those of the release's form.")
+    for name, declared in expected.items():
+        _check_table(release.tables[name], declared)
+    return f"{sum(map(len, expected.values()))} columns, all declared, no metadata"
+
+
+def _expected_columns(release: Release) -> dict[str, list[str]]:
+    if release.form == "disguised":
+        return disguised_columns(release)
+    return {"release": [*release.columns.all, release.group_column]}
+
+
+def _check_table(table: pa.Table, declared: list[str]) -> None:
     if sorted(table.column_names) != sorted(declared):
         raise BrokenPromise("The published columns are not those that the release declares.")
     if table.schema.metadata or any(table.schema.field(name).metadata for name in declared):
         raise BrokenPromise("The published table carries metadata.")
     if any(pa.types.is_dictionary(table.schema.field(name).type) for name in declared):
         raise BrokenPromise("A published column carries a dictionary, which may hold values of rows held back.")
-    return f"{len(declared)} columns, all declared, no metadata"
 
 
 def _check_rows(release: Release) -> str:
-    rows, published = release.rows, release.tables["release"].num_rows
+    of_people = next(table for name, table in release.tables.items() if name in ("release", "quasi"))
+    rows, published = release.rows, of_people.num_rows
     if rows.published != published or rows.input != published + rows.suppressed:
         raise BrokenPromise("The row counts do not add up: published and held back must make the input.")
     return f"{published:,} rows published, {rows.suppressed:,} held back, {rows.input:,} came in"

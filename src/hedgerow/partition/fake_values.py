@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
 from hedgerow.kernel import kernel
-from hedgerow.partition.forest import plant
+from hedgerow.partition.forest import planted
 from hedgerow.schema.hierarchy import Hierarchy
 
 __all__ = ["Fakes", "fake_values", "work"]
@@ -92,7 +92,7 @@ class _Layout:
 
 
 def _layout(counts: NDArray[np.int64], tree: Hierarchy, most: int, block: int) -> _Layout:
-    forest = plant([tree])
+    forest = planted(tree)
     shape, weights = forest.shape, forest.weights
     prefix = np.append(0, np.cumsum(counts))
     inside = prefix[tree.high] - prefix[tree.low]

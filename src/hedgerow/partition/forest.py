@@ -6,6 +6,7 @@ ten thousand times.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,10 +19,12 @@ from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import leaf_numbers
 
-__all__ = ["HEAVIEST", "Forest", "Shape", "node_extremes", "node_ranges", "node_sizes", "plant"]
+__all__ = ["HEAVIEST", "Forest", "Shape", "node_extremes", "node_ranges", "node_sizes", "plant", "planted"]
 
 HEAVIEST = 2**40
 """No table has as many rows, so a weight of this size or more keeps everything at its parent."""
+
+_STEPS = 2**32
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +69,12 @@ def plant(trees: Sequence[Hierarchy]) -> Forest:
     )
 
 
+@functools.lru_cache(maxsize=256)
+def planted(tree: Hierarchy) -> Forest:
+    """One tree laid out; remembered, because groups by the thousand share it."""
+    return plant([tree])
+
+
 def _laid_out(trees: Sequence[Hierarchy]) -> Shape:
     columns = [_columns(tree) for tree in trees]
     parents, children, first, fan = (np.concatenate(parts) for parts in zip(*columns, strict=True))
@@ -91,18 +100,19 @@ def node_sizes(tree: Hierarchy) -> NDArray[np.int64]:
 
 
 def node_ranges(tree: Hierarchy) -> tuple[NDArray[np.int64], Fraction]:
-    """The range of each node in whole units, and the unit; categories count their values instead."""
+    """The range of each node in whole units, and the unit; categories count their values instead.
+
+    Ranges are costs, so values that span more than 2^32 of their finest step are rounded to that many steps.
+    """
     try:
         numbers = leaf_numbers(tree)
     except SchemaError:
         return node_sizes(tree) - 1, Fraction(1)
-    scale = math.lcm(*(number.denominator for number in numbers))
-    whole = [int(number * scale) for number in numbers]
-    if max(whole) - min(whole) >= HEAVIEST:
-        raise SchemaError("the values of the hierarchy span more than 2^40 of their finest step; round them first.")
-    positions = np.array([number - min(whole) for number in whole], np.int64)
+    least = min(numbers)
+    unit = max(Fraction(1, math.lcm(*(number.denominator for number in numbers))), (max(numbers) - least) / _STEPS)
+    positions = np.array([int((number - least) / unit) for number in numbers], np.int64)
     lows, highs = node_extremes(tree, positions)
-    return positions[highs] - positions[lows], Fraction(1, scale)
+    return positions[highs] - positions[lows], unit
 
 
 def node_extremes(

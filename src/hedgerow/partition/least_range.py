@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
-from hedgerow.partition.forest import Forest, plant
+from hedgerow.partition.forest import Forest, planted
 from hedgerow.schema.hierarchy import Hierarchy
 
 __all__ = ["Published", "allocate", "least_range", "least_range_groups"]
@@ -45,7 +45,7 @@ def least_range(counts: NDArray[np.int64], tree: Hierarchy, *, top: int | None =
     leaves = np.flatnonzero(counts).astype(np.int32)
     whole = np.array([0, len(leaves)])
     tops = np.array([tree.root if top is None else top], np.int32)
-    groups = least_range_groups(leaves, counts[leaves], whole, plant([tree]), np.zeros(1, np.int32), tops=tops)
+    groups = least_range_groups(leaves, counts[leaves], whole, planted(tree), np.zeros(1, np.int32), tops=tops)
     published = np.zeros(tree.num_nodes, np.int64)
     published[groups.nodes] = groups.counts
     return published

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hedgerow.criteria.target import read_shift
 from hedgerow.errors import ParameterError
-from hedgerow.partition.forest import plant
+from hedgerow.partition.forest import planted
 from hedgerow.partition.least_range import least_range
 from hedgerow.schema.hierarchy import Hierarchy
 
@@ -31,7 +31,7 @@ def shifted(counts: NDArray[np.int64], tree: Hierarchy, *, shift: object) -> NDA
     s = read_shift(shift)
     if s == 0:
         return least_range(counts, tree)
-    forest = plant([tree])
+    forest = planted(tree)
     shape, weights = forest.shape, tree.weights or ()
     prefix = np.append(0, np.cumsum(counts))
     inside = (prefix[tree.high] - prefix[tree.low]).tolist()

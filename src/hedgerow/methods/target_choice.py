@@ -1,0 +1,115 @@
+"""Which target a part of a table gets: a given hierarchy, a named shape, or the part's own distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import Infeasible, ParameterError, SchemaError
+from hedgerow.methods.method import Prepared
+from hedgerow.methods.target_parts import Grouped, Parts
+from hedgerow.schema.hierarchy import Hierarchy
+from hedgerow.schema.target import histogram, normal, quantize, uniform, zipf
+from hedgerow.table import Encoded
+
+__all__ = ["SHAPES", "Targets", "check_target", "choose_targets", "default_tree", "one_column"]
+
+SHAPES: dict[str, Callable[[Hierarchy], Hierarchy]] = {"uniform": uniform, "normal": normal, "zipf": zipf}
+SOURCE = "source"
+_SMALL = 10
+"""Bells and zipfs have ratios like 1000:1001, which keep everything at the root; sums of ten publish something."""
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """The different targets, the number of each group's, and the largest distance between asked and used."""
+
+    trees: list[Hierarchy]
+    which: NDArray[np.int32]
+    distance: Fraction
+
+
+def choose_targets(
+    target: Any, most: int | None, prepared: Prepared, sensitive: Encoded, parts: Parts, groups: Grouped
+) -> Targets:
+    """Find the target of every group; `most` makes ratios small."""
+    trees: list[Hierarchy] = []
+    known: dict[Any, int] = {}
+    numbers: dict[int, int] = {}
+    furthest = Fraction(0)
+    for part in np.unique(groups.parts).tolist():
+        wanted = _wanted(target, parts.keys[part])
+        key = (SOURCE, part) if wanted == SOURCE else wanted if isinstance(wanted, str) else id(wanted)
+        if key not in known:
+            tree, distance = _tree(wanted, most, prepared, sensitive, parts.codes == part)
+            known[key] = len(trees)
+            trees.append(tree)
+            furthest = max(furthest, distance)
+        numbers[part] = known[key]
+    return Targets(trees, np.array([numbers[part] for part in groups.parts.tolist()], np.int32), furthest)
+
+
+def _wanted(target: Any, key: Any) -> Any:
+    if not isinstance(target, Mapping):
+        return target
+    if key not in target:
+        raise ParameterError(f"'target' must name every part; {len(target)} are named, at least one is missing.")
+    check_target(target[key])
+    return target[key]
+
+
+def _tree(
+    wanted: Any, most: int | None, prepared: Prepared, sensitive: Encoded, rows: NDArray[np.bool_]
+) -> tuple[Hierarchy, Fraction]:
+    tree = wanted
+    if isinstance(wanted, str):
+        bare = default_tree(prepared, sensitive)
+        tree = SHAPES[wanted](bare) if wanted in SHAPES else _own(bare, prepared.columns.sensitive[0], sensitive, rows)
+        most = most or (_SMALL if wanted in ("normal", "zipf") else None)
+    if sum(share > 0 for share in tree.target()) < 2:
+        raise Infeasible("a target that gives one value alone a chance hides nothing; use a wider one.")
+    if most is None:
+        return tree, Fraction(0)
+    small = quantize(tree, most=most)
+    return small.hierarchy, small.distance
+
+
+def _own(bare: Hierarchy, column: str, sensitive: Encoded, rows: NDArray[np.bool_]) -> Hierarchy:
+    codes = bare.leaf_codes(column, sensitive.domain)
+    return histogram(bare, np.bincount(codes[sensitive.codes[rows]], minlength=bare.num_leaves).tolist())
+
+
+def one_column(prepared: Prepared, what: str) -> str:
+    """The one sensitive column, without missing values, or a reason."""
+    if len(prepared.columns.sensitive) != 1:
+        raise SchemaError(f"{what} protects one sensitive column; {len(prepared.columns.sensitive)} were given.")
+    column = prepared.columns.sensitive[0]
+    if prepared.table.encode(column).has_missing:
+        raise SchemaError(
+            f"'{column}' has missing values, which are in no hierarchy; "
+            f'missing={{"{column}": "suppress"}} holds these rows back and counts them.'
+        )
+    return column
+
+
+def default_tree(prepared: Prepared, sensitive: Encoded) -> Hierarchy:
+    """The declared hierarchy, else a binary tree over the declared domain, else over the values that occur."""
+    column = prepared.columns.sensitive[0]
+    if column in prepared.schema.hierarchies:
+        return prepared.schema.hierarchies[column]
+    domain = prepared.schema.domains.get(column)
+    is_listed = domain is not None and (domain.listed or None not in (domain.low, domain.high, domain.step))
+    return Hierarchy.binary(domain if domain is not None and is_listed else sensitive.domain)
+
+
+def check_target(target: object) -> None:
+    """Refuse what is neither a hierarchy with weights nor the name of a shape."""
+    if isinstance(target, Hierarchy) and target.weights is not None:
+        return
+    if not isinstance(target, str) or target not in (*SHAPES, SOURCE):
+        raise ParameterError(f"'target' must be a hierarchy with weights or one of {', '.join((*SHAPES, SOURCE))}.")
