@@ -104,13 +104,26 @@ def test_latest_start_decides_differences_that_round_to_the_threshold() -> None:
     assert latest_start(positions, k=2, e=1).tolist() == [-1, -1, -1, -1, 1]
 
 
+@settings(max_examples=300)
+@given(st.data())
+def test_float_thresholds_at_a_difference_are_exact(data: st.DataObject) -> None:
+    """A range equal to e holds, and a hair more is missed, for any pair of floats, however far apart in size."""
+    floats = st.floats(-1e200, 1e200)
+    low, high = sorted([data.draw(floats), data.draw(floats)])
+    distance = Fraction(high) - Fraction(low)
+    pair = np.array([2]), np.array([low]), np.array([high])
+    assert KE(2, distance).holds(*pair).all()
+    assert not KE(2, distance + Fraction(1, 10**400)).holds(*pair).any()
+
+
 def test_latest_start_survives_the_ends_of_the_number_line() -> None:
     """Whole numbers near 2^62 and floats near 1e308 do not overflow."""
     whole = np.array([-(2**62) + 1, 0, 2**62 - 1])
     assert latest_start(whole, k=2, e=2**63 - 2).tolist() == [-1, -1, 0]
     assert latest_start(whole, k=2, e=2**70).tolist() == [-1, -1, -1]
     floats = np.array([-1.7e308, 0.0, 1.7e308])
-    assert latest_start(floats, k=2, e="3.3e308").tolist() == [-1, -1, 0]
+    assert latest_start(floats, k=2, e=1.6e308).tolist() == [-1, 0, 1]
+    assert latest_start(floats, k=2, e="1.75e308").tolist() == [-1, -1, 0]
     assert latest_start(floats, k=2, e="3.5e308").tolist() == [-1, -1, -1]
 
 

@@ -3,7 +3,7 @@
 Source     dissertation on permutation-based microdata protection, section 2.3
 Guarantee  whoever knows a person's group still faces k candidate values that lie at least e apart
 Cost       O(1) per group; `latest_start` O(u log u) on u distinct values
-Deviates   comparisons are exact: integers against the rounded-up e, floats by fractions where rounding could matter
+Deviates   comparisons are exact: integers against the rounded-up e, floats with the error of their difference
 
 The threshold e is in the same units as `positions`, the sorted distinct values on an exact line (`hedgerow.exact`).
 A float position is the binary number that it is.
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -120,17 +119,21 @@ def _spans(lowest: Positions, highest: Positions, e: Fraction) -> NDArray[np.boo
     if lowest.dtype.kind != "f":
         wide: NDArray[np.bool_] = highest - lowest >= math.ceil(e)
         return wide
-    with np.errstate(over="ignore"):
-        near = highest - lowest
-    # Rounding is monotone: a rounded difference beyond the floats around e is beyond e before rounding, too.
-    decided: NDArray[np.bool_] = near > float_above(e)
-    doubtful = np.flatnonzero((near >= float_below(e)) & ~decided)
-    decided[doubtful] = [b - a >= e for a, b in zip(*map(_exact, (lowest[doubtful], highest[doubtful])), strict=True)]
+    rounded, error = _difference(lowest, highest)
+    # Rounding is monotone: a rounded difference beyond the floats around e is beyond e before rounding, too. On one of
+    # these floats the error decides.
+    decided: NDArray[np.bool_] = rounded > float_above(e)
+    for edge in {float_below(e), float_above(e)} - {math.inf}:
+        decided |= (rounded == edge) & (error >= float_above(e - Fraction(edge)))
     return decided
 
 
-def _exact(floats: Positions) -> Iterable[Fraction]:
-    return map(Fraction, floats.tolist())
+def _difference(lowest: Positions, highest: Positions) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Subtract floats without loss: the rounded difference, and what rounding took away (Knuth's two-sum)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded = highest - lowest
+        taken = highest - rounded
+        return rounded, (highest - (rounded + taken)) + (taken - lowest)
 
 
 def _read_k(k: object) -> int:
