@@ -149,7 +149,8 @@ def _compact(codes: NDArray[Any], width: int) -> tuple[Ints, int]:
 def hits_of(view: View, selection: Selection) -> Hits:
     """Count the selected rows per cell and group."""
     if selection.cell is None:
-        running = np.concatenate((np.zeros(1, dtype=np.int32), np.cumsum(selection.rows, dtype=np.int32)))
+        running = np.zeros(len(selection.rows) + 1, dtype=np.int32)
+        np.cumsum(selection.rows, out=running[1:])
         counts = np.diff(running[view.offsets])
         group = np.flatnonzero(counts)
         number = counts[group].astype(np.int64)

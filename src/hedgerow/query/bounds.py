@@ -86,12 +86,14 @@ def _negated(bounds: list[Any]) -> list[Any]:
 def _may_be_null(hits: Hits, values: Values) -> list[bool]:
     """Cells of which some assignments have a value to aggregate and some have none."""
     least, most = matches(hits, values)
+    if least is most:
+        return [False] * hits.cells
     return [low == 0 < high for low, high in zip(totals(hits, least), totals(hits, most), strict=True)]
 
 
 def _least_total(hits: Hits, values: Values) -> list[Exact | None]:
     least, most = matches(hits, values)
-    taken = most if np.array_equal(least, most) else _take_below(hits, values, 0, least, most)
+    taken = most if least is most or np.array_equal(least, most) else _take_below(hits, values, 0, least, most)
     sums, numbers = totals(hits, _sums(values, hits.group, taken)), totals(hits, taken)
     if all(numbers):
         return list(sums)
@@ -103,7 +105,7 @@ def _least_total(hits: Hits, values: Values) -> list[Exact | None]:
 def _least_average(hits: Hits, values: Values) -> list[Exact | None]:
     least, most = matches(hits, values)
     ratios = _ratios(hits, values, most)
-    if np.array_equal(least, most):
+    if least is most or np.array_equal(least, most):
         return list(ratios)
     while True:
         # Values below the ratio lower it, so taking exactly those improves it until nothing changes (Dinkelbach).
@@ -122,8 +124,7 @@ def _ratios(hits: Hits, values: Values, taken: Ints) -> list[Fraction | None]:
 
 def _sums(values: Values, group: Ints, taken: Ints) -> Ints:
     """Sums of the `taken` smallest lows of each group."""
-    start = values.offsets[group]
-    result: Ints = values.prefix[start + taken] - values.prefix[start]
+    result: Ints = values.prefix[values.offsets[group] + taken] - values.bases[group]
     return result
 
 

@@ -69,10 +69,20 @@ class Values:
         return np.diff(self.offsets)
 
     @functools.cached_property
+    def is_complete(self) -> bool:
+        """Tell whether all values from which rows draw count."""
+        return np.array_equal(self.counts, self.sizes)
+
+    @functools.cached_property
     def prefix(self) -> Ints:
         """Sums of the first lows over all groups. They may wrap around; differences inside a group do not."""
         _check_sums(self)
         return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(self.lows)))
+
+    @functools.cached_property
+    def bases(self) -> Ints:
+        """The prefix sums at which the groups start."""
+        return self.prefix[self.offsets[:-1]]
 
     @functools.cached_property
     def mirrored(self) -> Values:
@@ -100,6 +110,12 @@ class Values:
         squares = np.bincount(groups, weights=(self.lows - mean[groups]) ** 2, minlength=len(count))
         return Moments(count, mean, squares.astype(np.float64))
 
+    @functools.cached_property
+    def scatter(self) -> NDArray[np.float64]:
+        """Population variance over N - 1, per group: times h (N-h) it is the variance of a sum of h values."""
+        result: NDArray[np.float64] = self.moments.squares / np.maximum(self.sizes * (self.sizes - 1), 1)
+        return result
+
     def kept(self, keep: NDArray[np.bool_]) -> Values:
         """Only the values that pass a condition count."""
         running = np.concatenate(([0], np.cumsum(keep)))
@@ -120,6 +136,8 @@ def _check_sums(values: Values) -> None:
 
 def matches(hits: Hits, values: Values) -> tuple[Ints, Ints]:
     """Return the least and the most values that count among the rows hit, per entry of `hits`."""
+    if values.is_complete:
+        return hits.lower, hits.upper
     count, size = values.counts[hits.group], values.sizes[hits.group]
     return np.maximum(hits.lower + count - size, 0), np.minimum(hits.upper, count)
 

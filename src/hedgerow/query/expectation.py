@@ -89,6 +89,10 @@ def _draws(hits: Hits, values: Values) -> Floats:
 def _total(hits: Hits, values: Values, shift: Floats) -> tuple[Floats, Floats]:
     """Mean and variance per cell of the sum of (value - shift of the cell)."""
     moments, size = values.moments, values.sizes[hits.group]
+    if values.is_complete:
+        centre = moments.mean[hits.group] - shift[hits.cell]
+        variance = hits.expected * (size - hits.expected) * values.scatter[hits.group]
+        return means(hits, hits.expected * centre), means(hits, variance)
     share = moments.count[hits.group] / size
     centre = moments.mean[hits.group] - shift[hits.cell]
     variance = moments.squares[hits.group] / size + share * (1.0 - share) * centre**2
@@ -97,6 +101,8 @@ def _total(hits: Hits, values: Values, shift: Floats) -> tuple[Floats, Floats]:
 
 def _chance_of_null(hits: Hits, values: Values) -> Floats:
     """Chance per cell that no row hit has a value that counts."""
+    if values.is_complete:
+        return np.zeros(hits.cells)
     least, _ = matches(hits, values)
     forced = means(hits, least.astype(np.float64)) > 0
     chance = np.where(forced, 0.0, 1.0)
