@@ -128,7 +128,7 @@ def _spans(lowest: Positions, highest: Positions, e: Fraction) -> NDArray[np.boo
     return decided
 
 
-def _difference(lowest: Positions, highest: Positions) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _difference(lowest: NDArray[Any], highest: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Subtract floats without loss: the rounded difference, and what rounding took away (Knuth's two-sum)."""
     with np.errstate(over="ignore", invalid="ignore"):
         rounded = highest - lowest
