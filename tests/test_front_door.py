@@ -77,7 +77,9 @@ def test_a_module_imports_only_from_earlier_stages(file):
 
 def _loaded_by(statement):
     script = f"{statement}; import sys; print(' '.join(m for m in sys.modules if '.' not in m))"
-    return set(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split())
+    return set(
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    )
 
 
 def test_importing_loads_nothing_heavy():

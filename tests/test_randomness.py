@@ -35,5 +35,7 @@ def test_nothing_else_touches_entropy():
     root = Path(hedgerow.__file__).parent
     allowed = {root / "randomness.py", root / "release" / "folder.py"}  # the latter names a temporary folder
     suspects = re.compile(r"np\.random|numpy\.random|import random|urandom|default_rng|secrets\.")
-    found = [str(f.relative_to(root)) for f in root.rglob("*.py") if f not in allowed and suspects.search(f.read_text())]
+    found = [
+        str(f.relative_to(root)) for f in root.rglob("*.py") if f not in allowed and suspects.search(f.read_text())
+    ]
     assert found == []

@@ -1,20 +1,20 @@
 """A recipe: everything about one publication in a TOML file, so that a click, a file and a script are the same.
 
-    table  = "adult.csv"
-    output = "out"
-    others = "identifier"              # the role of columns that [roles] does not name; leave it out to be asked
+table  = "adult.csv"
+output = "out"
+others = "identifier"              # the role of columns that [roles] does not name; leave it out to be asked
 
-    [roles]
-    quasi     = ["age", "sex"]
-    sensitive = ["capital-loss"]
+[roles]
+quasi     = ["age", "sex"]
+sensitive = ["capital-loss"]
 
-    [missing]
-    "capital-loss" = "suppress"
+[missing]
+"capital-loss" = "suppress"
 
-    [method]
-    name = "ke"
-    k = 4
-    e = 100
+[method]
+name = "ke"
+k = 4
+e = 100
 """
 
 from __future__ import annotations

@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 
 __all__ = ["console", "facts", "number", "progress_bar", "table"]
 
+_PIPE_WIDTH = 120
+
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console that neither guesses at colours in pipes nor highlights numbers."""
+    """Return a console that highlights nothing by itself; in a pipe, where there is no screen, lines may be long."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+    screen = Console(stderr=stderr, highlight=False)
+    return screen if screen.is_terminal else Console(stderr=stderr, highlight=False, width=_PIPE_WIDTH)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[str] = ()) -> Any:
