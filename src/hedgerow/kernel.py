@@ -54,7 +54,7 @@ class Kernel(Generic[P, R]):
 
         folder = _cache_folder()
         if folder is not None:
-            numba.config.CACHE_DIR = str(folder)
+            setattr(numba.config, "CACHE_DIR", str(folder))  # noqa: B010  (its stubs do not list it)
         if not _is_cached(folder, self.plain):
             for listener in _listeners:
                 listener(f"compiling '{self.plain.__name__}' (a few seconds, once per machine)")

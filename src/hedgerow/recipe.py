@@ -74,7 +74,13 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
                 raise ParameterError(f"'others' must be one of {', '.join(roles)}.")
             named = {name for names in roles.values() for name in names}
             roles[self.others] += [name for name in columns if name not in named]
-        return Schema(**roles, missing=self.missing)
+        return Schema(
+            quasi=roles["quasi"],
+            sensitive=roles["sensitive"],
+            identifier=roles["identifier"],
+            plain=roles["plain"],
+            missing=self.missing,
+        )
 
 
 def read_recipe(path: str | os.PathLike[str]) -> Recipe:

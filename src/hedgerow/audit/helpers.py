@@ -68,8 +68,9 @@ def _bounds(values: NDArray[Any], starts: NDArray[np.int64], sizes: NDArray[np.i
 
 def _running_sums(values: NDArray[Any], starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[Any]:
     """Add up inside each group; whole numbers wrap around and back, so the difference of two sums is exact."""
-    totals = np.cumsum(values)
-    return totals - np.repeat(totals[starts] - values[starts], sizes)
+    totals: NDArray[Any] = np.cumsum(values)
+    sums: NDArray[Any] = totals - np.repeat(totals[starts] - values[starts], sizes)
+    return sums
 
 
 def _agree(found: Line, wanted: Line) -> bool:

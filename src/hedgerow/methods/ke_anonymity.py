@@ -101,7 +101,7 @@ class KEAnonymity(Method):
         return pieces
 
     def _made(self, prepared: Prepared, criterion: KE) -> Made:
-        parameters = {"k": criterion.k, "e": written(criterion.e), "objective": self.objective}
+        parameters: dict[str, int | str] = {"k": criterion.k, "e": written(criterion.e), "objective": self.objective}
         return Made("KEAnonymity", parameters, prepared.policies, prepared.reproducible)
 
 

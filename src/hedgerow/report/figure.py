@@ -12,7 +12,7 @@ __all__ = ["COLOURS", "new_figure", "save_figure"]
 COLOURS = ("#1b6e4a", "#c8553d", "#33658a", "#e0a458", "#6d597a", "#588157", "#8d99ae")
 """Distinguishable in print and for colour-blind readers; the first is the house colour."""
 
-_STYLE = {
+_STYLE: Any = {
     "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
