@@ -213,6 +213,14 @@ def test_ten_thousand_columns(read):
     assert time.perf_counter() - started < 60
 
 
+def test_quoted_lines_survive_where_blocks_meet(read):
+    """A file longer than a block is cut between rows, not at a line end inside of quotes."""
+    cell = "\n".join(["word"] * 200)
+    table = read("a,b\n" + f'1,"{cell}"\n' * 20_000)
+    assert table.column("a").to_pylist() == [1] * 20_000
+    assert table.column("b").unique().to_pylist() == [cell]
+
+
 def test_unusual_names_survive(read):
     """Quotes, dots, spaces, keywords and lines in names are names."""
     names = ["group", "select", 'say "hi"', "a.b", "two words", "two\nlines", "a,b"]

@@ -80,6 +80,8 @@ REFUSED = {
     "decimal": (pa.array([Decimal(10**50)], pa.decimal256(60, 0)), "more than 38 digits"),
     "nanoseconds": (pa.array([1], pa.timestamp("ns")), "finer than microseconds"),
     "far future": (pa.array([2**62], pa.timestamp("us")), "outside the years"),
+    "year 10000": (pa.array([253_402_300_800], pa.timestamp("s")), "outside the years"),
+    "year 0": (pa.array([-62_135_596_801], pa.timestamp("s")), "outside the years"),
     "far future in days": (pa.array([2**30], pa.int32()).view(pa.date32()), "outside the years"),
     "part of a day": (pa.array([1], pa.int64()).view(pa.date64()), "damaged"),
     "broken text": (pa.array([b"\xff\xfe"]).view(pa.string()), "damaged"),

@@ -54,9 +54,11 @@ def test_an_index_that_pandas_stored_is_dropped(tmp_path):
 
 @pytest.mark.parametrize("nested", [[[1]], [{"x": 1}]])
 def test_nested_columns_are_refused_unread(stored, nested):
-    """The type in the footer is enough to refuse."""
+    """The type in the footer is enough to refuse, whatever the pages hold."""
+    path = stored(pa.table({"a": [1], "n": nested}))
+    path.write_bytes(b"PAR1" + b"\xff" * 60 + path.read_bytes()[64:])
     with pytest.raises(InputError, match=r"Column 'n' has type (list|struct)"):
-        read_table(stored(pa.table({"a": [1], "n": nested})))
+        read_table(path)
 
 
 def test_a_file_without_rows_is_refused(stored):
@@ -118,5 +120,13 @@ def test_a_text_bomb_is_refused(stored):
     zeros = pa.array(np.zeros(1_000_000, np.int32))
     path = stored(pa.table({"s": pa.DictionaryArray.from_arrays(zeros, pa.array(["x" * 10_000]))}))
     assert path.stat().st_size < 10_000
+    with pytest.raises(InputError, match="Column 's' holds more than 2 GiB of text"):
+        read_table(path)
+
+
+def test_repeated_text_is_measured_before_it_is_decoded(stored, monkeypatch):
+    """Plain text columns are read as dictionaries too, so that their size is known before it is taken."""
+    path = stored(pa.table({"s": ["x" * 10_000] * 500}), row_group_size=100)
+    monkeypatch.setattr("hedgerow.table.flat.MOST_TEXT", 4_999_999)
     with pytest.raises(InputError, match="Column 's' holds more than 2 GiB of text"):
         read_table(path)

@@ -59,10 +59,8 @@ def _flat(column: pa.ChunkedArray, name: str) -> pa.Array:
 def _compact(column: pa.ChunkedArray) -> pa.Array:
     """One array in fresh buffers that hold the visible rows and nothing else."""
     _check_decoded_bytes(column)
-    chunks = [_decoded(chunk) for chunk in column.chunks]
-    # A second, empty part forces a copy where a single chunk would be handed through with the buffers of its parent.
-    kind = chunks[0].type if chunks else column.type
-    return pa.concat_arrays([*chunks, pa.array([], type=kind)])
+    # Concatenating copies even a single chunk, and of a slice only the rows that can be seen.
+    return pa.concat_arrays([_decoded(chunk) for chunk in column.chunks])
 
 
 def _decoded(chunk: pa.Array) -> pa.Array:
