@@ -71,7 +71,7 @@ def _array(values: Any, name: str) -> pa.Array | pa.ChunkedArray:
     sentence = f"Column '{name}' must hold values of one type: numbers, texts, truth values or dates."
     if isinstance(values, str | bytes):
         raise InputError(sentence)
-    # Sparse columns of pandas have no Arrow form; as objects they do.
+    # Sparse columns of pandas have no Arrow form; the dense ones that they stand for do.
     dense = values.astype(values.dtype.subtype) if "Sparse" in type(getattr(values, "dtype", None)).__name__ else values
     return attempt(lambda: pa.array(dense, from_pandas=True), sentence)
 
