@@ -102,8 +102,10 @@ def _check_safe(ends: NDArray[np.int64], groups: NDArray[np.int64], side: str) -
 
 def _repeats(first: NDArray[np.int64], second: NDArray[np.int64]) -> int:
     """Count the pairs that occurred before."""
-    order = np.lexsort((second, first))
-    return int(((np.diff(first[order]) == 0) & (np.diff(second[order]) == 0)).sum())
+    if not len(first):
+        return 0
+    pairs = np.sort(first * (int(second.max()) + 1) + second)
+    return int((pairs[1:] == pairs[:-1]).sum())
 
 
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.int64]:

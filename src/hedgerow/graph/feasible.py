@@ -15,12 +15,12 @@ from hedgerow.randomness import Keys, system_keys
 __all__ = ["check_possible", "largest_found", "not_found"]
 
 
-def check_possible(opposite: Adjacency, k: int, name: str) -> None:
+def check_possible(side: Adjacency, opposite: Adjacency, k: int, name: str) -> None:
     """Raise Infeasible where counting alone shows that no safe grouping exists."""
     most = largest_possible(opposite)
     if k <= most:
         return
-    nodes, busiest = opposite.opposite, int(opposite.degrees.max(initial=0))
+    nodes, busiest = side.nodes, int(opposite.degrees.max(initial=0))
     if busiest <= 1:
         raise Infeasible(
             f"Groups of {name} = {k} need as many nodes; this side has {nodes:,}, so {name} = {most} is the most."
@@ -28,7 +28,7 @@ def check_possible(opposite: Adjacency, k: int, name: str) -> None:
     raise Infeasible(
         f"No safe grouping with {name} = {k} exists: a node of the other side is joined to {busiest:,} of the "
         f"{nodes:,} nodes, which must all be in different groups, and there are too few for {busiest:,} groups of {k}. "
-        f"{_advice(most, name)}"
+        f"{_advice(largest_found(side, opposite), name)}"
     )
 
 

@@ -59,7 +59,7 @@ class Pool:
     @cached_property
     def forced(self) -> Ints:
         """The least number of members that a group gives up."""
-        return np.maximum(0, self.drawn + self.members - self.population)
+        return np.asarray(np.maximum(0, self.drawn + self.members - self.population), np.int64)
 
     @cached_property
     def most(self) -> Ints:

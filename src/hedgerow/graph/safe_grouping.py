@@ -64,7 +64,7 @@ def safe_grouping(
     """
     check_size(name, k)
     check_order(order)
-    check_possible(opposite, k, name)
+    check_possible(side, opposite, k, name)
     for _ in range(ATTEMPTS):
         found, loose = greedy(side, opposite, k=k, order=order, strict=strict, keys=keys)
         if found is not None:
