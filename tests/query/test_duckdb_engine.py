@@ -113,7 +113,8 @@ def test_the_rewritten_question_runs_as_it_is_printed():
     """What an analyst copies into a database gives bounds that enclose the array engine's closely."""
     release = random_release("whole", 5)
     database, arrays = connect(release, "duckdb"), connect(release, "arrays")
-    text = "SELECT town, avg(pay) AS a, sum(pay) AS s, min(pay) AS l, max(pay) AS h, count(*) AS n FROM release GROUP BY town"
+    items = "avg(pay) AS a, sum(pay) AS s, min(pay) AS l, max(pay) AS h, count(*) AS n"
+    text = f"SELECT town, {items} FROM release GROUP BY town"
     printed = database.engine.connection.sql(rewrite(release, text)).fetchall()
     for row, ours in zip(printed, arrays.sql(text).to_pylist(), strict=True):
         assert row[0] == ours["town"]

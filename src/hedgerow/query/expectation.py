@@ -8,7 +8,7 @@ means stands in for it, with the deviation of its linearization. Everything is i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from hedgerow.query.evidence import Hits, Ints, Values, matches, rank
 __all__ = ["Spread", "average", "count", "maximum", "minimum", "total"]
 
 Floats = NDArray[np.float64]
+_NEAREST = 4096
+_CERTAIN = 45.0  # exp(-45) is 3e-20
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,15 +61,17 @@ def average(hits: Hits, values: Values) -> Spread:
 def minimum(hits: Hits, values: Values, bounds: Interval) -> Spread:
     """MIN: walk up the values in reach and multiply the chances that each is missed."""
     mean, std = np.full(hits.cells, np.nan), np.full(hits.cells, np.nan)
-    above, missed, edges = _chances(hits, values, bounds)
-    for cell, upper in enumerate(bounds.upper):
+    inside = np.array([upper is not None for upper in bounds.upper], dtype=np.bool_)
+    ends = np.array([0 if upper is None else upper for upper in bounds.upper], dtype=np.int64)
+    hits = _only(hits, (values.counts[hits.group] > 0) & inside[hits.cell])
+    ends = _horizon(hits, values, ends)
+    above, missed, edges = _chances(hits, values, ends)
+    for cell in np.flatnonzero(inside):
         part = slice(edges[cell], edges[cell + 1])
-        if upper is None:
-            continue
         survival = np.concatenate(([1.0], np.cumprod(missed[part])))
         chance = (survival[:-1] - survival[1:]) / (1.0 - survival[-1])
         shift = float(above[part] @ chance)
-        mean[cell] = upper + shift
+        mean[cell] = ends[cell] + shift
         std[cell] = np.sqrt(max(float((above[part] - shift) ** 2 @ chance), 0.0))
     return Spread(mean, std)
 
@@ -113,18 +117,40 @@ def _chance_of_null(hits: Hits, values: Values) -> Floats:
     return np.where(forced, 0.0, np.exp(np.bincount(hits.cell[owner], weights=logs, minlength=hits.cells)))
 
 
-def _chances(hits: Hits, values: Values, bounds: Interval) -> tuple[Floats, Floats, Ints]:
-    """Values up to each cell's upper bound, ascending by cell: distance to the bound, and chance to be missed.
+def _only(hits: Hits, chosen: NDArray[np.bool_]) -> Hits:
+    if chosen.all():
+        return hits
+    names = ("cell", "group", "lower", "upper", "expected")
+    return replace(hits, **{name: getattr(hits, name)[chosen] for name in names})
+
+
+def _horizon(hits: Hits, values: Values, ends: Ints) -> Ints:
+    """Draw each cell's end in to where a larger minimum is less likely than the last digit of a float.
+
+    A group's smallest value is missed with chance 1 - h/N at most, so the nearest smallest values decide.
+    """
+    ends, edges = ends.copy(), np.searchsorted(hits.cell, np.arange(hits.cells + 1))
+    for cell in np.flatnonzero(np.diff(edges) > _NEAREST):
+        group = hits.group[edges[cell] : edges[cell + 1]]
+        smallest = values.lows[values.offsets[group]]
+        near = np.argpartition(smallest, _NEAREST)[:_NEAREST]
+        near = near[np.argsort(smallest[near])]
+        weight = np.cumsum(hits.expected[edges[cell] + near] / values.sizes[group[near]])
+        if weight[-1] >= _CERTAIN:
+            ends[cell] = min(ends[cell], smallest[near[np.searchsorted(weight, _CERTAIN)]])
+    return ends
+
+
+def _chances(hits: Hits, values: Values, ends: Ints) -> tuple[Floats, Floats, Ints]:
+    """Values up to each cell's end, ascending by cell: distance to the end, and chance to be missed.
 
     The chance is given that all smaller ones were missed; the third result is where each cell starts.
     """
-    uppers = np.array([0 if upper is None else upper for upper in bounds.upper], dtype=np.int64)
-    inside = np.array([upper is not None for upper in bounds.upper], dtype=np.bool_)
-    reach = rank(values, values.lows, hits.group, uppers[hits.cell] + 1)
-    owner, order = _unrolled(np.where(inside[hits.cell], reach, 0))
+    hits = _only(hits, values.lows[values.offsets[hits.group]] <= ends[hits.cell])
+    owner, order = _unrolled(rank(values, values.lows, hits.group, ends[hits.cell] + 1))
     cell, low = hits.cell[owner], values.lows[values.offsets[hits.group[owner]] + order]
     ascending = np.lexsort((low, cell))
-    above = (low - uppers[cell])[ascending].astype(np.float64)
+    above = (low - ends[cell])[ascending].astype(np.float64)
     edges = np.searchsorted(cell[ascending], np.arange(hits.cells + 1))
     return above, _missed(hits, values, owner, order)[ascending], edges
 

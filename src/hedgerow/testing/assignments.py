@@ -67,7 +67,7 @@ def every_answer(
 
     `count` counts them, missing ones too if kept; the others leave missing values out. None is NULL.
     """
-    answers = []
+    answers: list[Fraction | None] = []
     for world in _worlds(release):
         chosen = [world[row] for row in rows if keep(world[row])]
         if function == "count":
