@@ -18,6 +18,7 @@ VERBS = {
     "publish": "Publish a table under a promise, from a recipe or from flags.",
     "query": "Ask a release an SQL question; every answer has guaranteed bounds.",
     "verify": "Re-derive a release's promise from its bytes.",
+    "graph": "Publish, query, verify and attack bipartite graphs.",
     "demo": "Run the whole path once on generated data.",
 }
 """The verbs in the order of the path of data."""

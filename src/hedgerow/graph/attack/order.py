@@ -13,7 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["processing_order"]
+from hedgerow.attack.rate import Rate
+from hedgerow.graph.adjacency import Adjacency
+
+__all__ = ["processing_order", "score_pairs"]
 
 
 def processing_order(groups: Sequence[int], *, k: int) -> list[tuple[int, int]]:
@@ -30,3 +33,11 @@ def processing_order(groups: Sequence[int], *, k: int) -> list[tuple[int, int]]:
         if len(members[group]) >= k:
             del members[group]
     return pairs
+
+
+def score_pairs(pairs: Sequence[tuple[int, int]], side: Adjacency, opposite: Adjacency) -> Rate:
+    """Say how many of the guessed pairs share a neighbour; the baseline is at most that of pairs drawn at random."""
+    near = [set(side.neighbours[side.offsets[v] : side.offsets[v + 1]].tolist()) for v in range(side.nodes)]
+    hits = sum(bool(near[u] & near[v]) for u, v in pairs)
+    together = float((opposite.degrees * (opposite.degrees - 1.0)).sum()) / 2
+    return Rate(hits, len(pairs), min(1.0, together / max(1.0, side.nodes * (side.nodes - 1.0) / 2)))
