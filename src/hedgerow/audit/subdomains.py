@@ -47,9 +47,10 @@ def disguised_columns(release: Release) -> dict[str, list[str]]:
     hidden = list(subdomain_columns(release.columns, release.group_column))
     group = [release.group_column]
     target = ["target", "node", "parent", "low", "high", "label", "weight"]
+    others = {"target": target, **({"implied": ["group", "node", "weight"]} if "implied" in release.tables else {})}
     if "release" in release.tables:
-        return {"release": opened + hidden + group, "target": target}
-    return {"quasi": opened + group, "sensitive": hidden + group, "target": target}
+        return {"release": opened + hidden + group, **others}
+    return {"quasi": opened + group, "sensitive": hidden + group, **others}
 
 
 def trees_of(release: Release) -> Trees:

@@ -31,6 +31,8 @@ def check_target(release: Release) -> str:
     counts, trees = counts_of(release), trees_of(release)
     shift = Fraction(parameters["shift"])
     check_ratios(counts, trees, _tops(counts, trees, release.groups), shift)
+    if shift:
+        _check_implied(release, counts, trees)
     followed = "exactly" if shift == 0 else f"with every branch's share within {parameters['shift']}"
     return (
         f"each of {release.groups:,} groups follows its target distribution {followed}; {values:,} values for {rows:,} "
@@ -49,6 +51,20 @@ def check_ratios(counts: Counts, trees: Trees, tops: Ints, shift: Fraction = Fra
         if (weight == 0).any() or (gap * shift.denominator > shift.numerator * siblings * total).any():
             raise BrokenPromise("A group's values do not follow their target distribution.")
         _require_siblings(group, child, trees, needed)
+
+
+def _check_implied(release: Release, counts: Counts, trees: Trees) -> None:
+    """The table of implied weights lists exactly the branches that groups divide, with their numbers."""
+    if "implied" not in release.tables:
+        raise BrokenPromise("A release within a shift must publish the weights that its groups follow.")
+    levels = climb(counts, trees, _tops(counts, trees, release.groups))
+    wanted = (
+        np.array([np.concatenate([level[i] for level in levels]) for i in range(3)]) if levels else np.empty((3, 0))
+    )
+    wanted = wanted[:, np.lexsort((wanted[1], wanted[0]))]
+    found = [release.tables["implied"].column(name).to_numpy() for name in ("group", "node", "weight")]
+    if not np.array_equal(np.array(found), wanted):
+        raise BrokenPromise("The table 'implied' does not follow from the published subdomains.")
 
 
 def _needed(trees: Trees, shift: Fraction) -> NDArray[np.bool_]:

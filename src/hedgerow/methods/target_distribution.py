@@ -108,6 +108,7 @@ class TargetDistribution(Method):
                 trees,
                 group_column=group_column,
                 separate=self._fakes() > 0,
+                is_shifted=read_shift(self.shift) > 0,
                 keys=prepared.keys,
             ),
             columns=prepared.columns,

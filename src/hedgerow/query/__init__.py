@@ -59,8 +59,13 @@ def connect(release: Release, engine: str = "arrays") -> Session:
         from hedgerow.query.arrays import ArrayEngine
         from hedgerow.query.view import view_of
 
+        if release.form == "disguised":
+            from hedgerow.query.disguised import engine_of
+
+            return Session(release, engine_of(release))
         return Session(release, ArrayEngine(view_of(release)))
     if engine == "duckdb":
+        _require_values(release)
         from hedgerow.query.duckdb_engine import DuckDBEngine
 
         return Session(release, DuckDBEngine(release))
@@ -84,6 +89,7 @@ def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
 
     if dialect != "duckdb":
         raise ParameterError(f"'dialect' must be 'duckdb'; got {dialect!r}")
+    _require_values(release)
     return rewritten(view_of(release), _bound(release, sql), release.group_column)
 
 
@@ -92,7 +98,16 @@ def help_table(release: Release) -> pa.Table:
     from hedgerow.query.help import help_of
     from hedgerow.query.view import view_of
 
+    if release.form == "disguised":
+        from hedgerow.query.disguised import help_of_subdomains
+
+        return help_of_subdomains(release)
     return help_of(view_of(release))
+
+
+def _require_values(release: Release) -> None:
+    if release.form == "disguised":
+        raise QueryError("disguised releases are answered on arrays; for plain SQL join hits with the help table")
 
 
 def _bound(release: Release, sql: str) -> Bound:

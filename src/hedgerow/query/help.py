@@ -23,7 +23,7 @@ from hedgerow.query.numbers import numbers_of, values_of
 from hedgerow.query.question import Kind
 from hedgerow.query.view import View
 
-__all__ = ["help_name", "help_of", "is_helped"]
+__all__ = ["exact_column", "help_name", "help_of", "is_helped"]
 
 _MOST_PLACES = 38
 
@@ -64,7 +64,7 @@ def _statistics(view: View, values: Values, hits: Ints, sizes: Ints) -> dict[str
         "max_lower": values.lows,
         "max_upper": values.highs[end - 1],
     }
-    bounds = {name: _exact_column(ticks, values.unit) for name, ticks in exact.items()}
+    bounds = {name: exact_column(ticks, values.unit) for name, ticks in exact.items()}
     means = _expected(view, values, hits, sizes)
     return {name: (bounds | means)[name] for name in ("sum_lower", "sum_upper", *means, *list(bounds)[2:])}
 
@@ -77,7 +77,7 @@ def _expected(view: View, values: Values, hits: Ints, sizes: Ints) -> dict[str, 
     return {"sum_expected": pa.array(hits * mean), "sum_variance": pa.array(draws * variance)}
 
 
-def _exact_column(ticks: Ints, unit: Fraction) -> pa.Array:
+def exact_column(ticks: Ints, unit: Fraction) -> pa.Array:
     """Whole numbers as they are, others as decimals: of 18 digits, which databases keep in 64 bits, where they fit."""
     if unit.denominator == 1:
         return pa.array(ticks)

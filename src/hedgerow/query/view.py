@@ -31,7 +31,12 @@ _views: weakref.WeakKeyDictionary[Any, View] = weakref.WeakKeyDictionary()
 def view_of(release: Release) -> View:
     """Return the release's view, building it when first asked."""
     if release not in _views:
-        _views[release] = View(release.tables, release.columns, release.group_column, release.form)
+        tables, form = release.tables, release.form
+        if form == "disguised":
+            from hedgerow.query.subdomains import people
+
+            tables, form = {"release": people(release)}, "permuted"
+        _views[release] = View(tables, release.columns, release.group_column, form)
     return _views[release]
 
 

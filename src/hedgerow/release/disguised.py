@@ -9,6 +9,9 @@ A subdomain of the column `s` is published in three columns: `s_low` and `s_high
 below its node, and `s_node`, the node itself. The table `target` lists the nodes: which tree they belong to, the node
 above, low, high, label, and the weight of the edge above. Nodes that are nobody's parent are values.
 
+Where groups follow the target only within a shift, the table `implied` holds the weights that each follows exactly: for
+every branch that a group divides, how many of its subdomains lie below each child; a child that is not listed has none.
+
 Without fake values there is one table, `release`. With them there are more subdomains than rows: `quasi` and
 `sensitive` are joined by the group, and which subdomains of a group belong to nobody is not told.
 """
@@ -30,7 +33,7 @@ from hedgerow.release.release import PublishedColumns
 from hedgerow.release.shuffle import permutation, shuffle_within
 from hedgerow.schema.hierarchy import Hierarchy
 
-__all__ = ["Groups", "disguised", "subdomain_columns", "target_table"]
+__all__ = ["Groups", "disguised", "implied_table", "subdomain_columns", "target_table"]
 
 _HEAVIEST = 2**62
 
@@ -55,7 +58,8 @@ def disguised(
     trees: Sequence[Hierarchy],
     *,
     group_column: str,
-    separate: bool,
+    separate: bool = False,
+    is_shifted: bool = False,
     keys: Keys = system_keys,
 ) -> dict[str, pa.Table]:
     """Publish the open columns beside shuffled subdomains; `separate` puts them into two tables."""
@@ -66,14 +70,15 @@ def disguised(
     shuffle_within(rows, row_offsets, keys=keys)
     shuffle_within(nodes, offsets, keys=keys)
     target = target_table(trees, kept.schema.field(name).type)
+    others = {"target": target, **({"implied": implied_table(nodes, offsets, target)} if is_shifted else {})}
     opened = {one: kept.column(one).take(pa.array(rows)) for one in (*columns.quasi, *columns.plain)}
     hidden = _subdomains(nodes, target, subdomain_columns(columns, group_column))
     if not separate:
-        return {"release": pa.table({**opened, **hidden, group_column: _numbers(row_offsets)}), "target": target}
+        return {"release": pa.table({**opened, **hidden, group_column: _numbers(row_offsets)}), **others}
     return {
         "quasi": pa.table({**opened, group_column: _numbers(row_offsets)}),
         "sensitive": pa.table({**hidden, group_column: _numbers(offsets)}),
-        "target": target,
+        **others,
     }
 
 
@@ -91,6 +96,25 @@ def target_table(trees: Sequence[Hierarchy], kind: pa.DataType) -> pa.Table:
     bases = np.cumsum([0, *(tree.num_nodes for tree in trees)])
     parts = [_tree_columns(number, tree, int(bases[number]), kind) for number, tree in enumerate(trees)]
     return pa.concat_tables(parts).combine_chunks()
+
+
+def implied_table(nodes: NDArray[np.int32], offsets: NDArray[np.int64], target: pa.Table) -> pa.Table:
+    """For each group and each node below a root how many of the group's subdomains lie below it, where some do."""
+    parents = target.column("parent").fill_null(-1).to_numpy().astype(np.int64)
+    groups = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    pairs, numbers = np.unique(groups * len(parents) + nodes, return_counts=True)
+    seen, counts = [], []
+    place, group = pairs % len(parents), pairs // len(parents)
+    while len(place):
+        below = parents[place] >= 0
+        place, group, numbers = place[below], group[below], numbers[below]
+        seen.append(group * len(parents) + place)
+        counts.append(numbers)
+        place = parents[place]
+    found, owner = np.unique(np.concatenate(seen), return_inverse=True)
+    weights = np.bincount(owner, np.concatenate(counts), minlength=len(found)).astype(np.int64)
+    columns = {"group": (found // len(parents)).astype(np.int32), "node": (found % len(parents)).astype(np.int32)}
+    return pa.table({**columns, "weight": weights})
 
 
 def _tree_columns(number: int, tree: Hierarchy, base: int, kind: pa.DataType) -> pa.Table:

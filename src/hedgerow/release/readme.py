@@ -22,6 +22,9 @@ _PAGE = """\
 {files}
 
 ## How to ask
+{ask}"""
+
+_ASK_GROUPS = """\
 With hedgerow (`pip install hedgerow`):
 
     hedgerow query . '{question}'
@@ -31,18 +34,45 @@ Every answer has a lower and an upper bound that hold for sure, and the expected
 group is equally likely. Without hedgerow any database can read the Parquet files; join the number of matching rows per
 `{group}` with `help.parquet` on (`{group}`, `hits`) and add up the bounds.
 
-Do not read single rows of `release.parquet` as facts about people: inside a group the values of {sensitive} were
+Do not read single rows as facts about people: inside a group the values of {sensitive} were
 shuffled.
+"""
+
+_ASK_ROWS = """\
+Any database reads `release.parquet`; an answer is an estimate without a bound. `hedgerow verify .` (`pip install
+hedgerow`) checks every property that is listed.
+
+Do not read single rows as facts about people: their numbers are not the true ones.
 """
 
 _DONE = {
     "permuted": "The values of {sensitive} were shuffled inside {groups:,} groups of rows; all other columns are as "
     "they were. {rows:,} rows are published, {suppressed:,} were held back.",
+    "substituted": "Numbers were replaced by others that keep chosen properties; all other columns are as they were. "
+    "{rows:,} rows are published in random order, {suppressed:,} were held back.",
+    "disguised": "The values of {sensitive} were widened to subdomains that follow a target distribution, and shuffled "
+    "inside {groups:,} groups of rows; all other columns are as they were. {rows:,} rows are published, {suppressed:,} "
+    "were held back. Where there are more subdomains than rows, some belong to nobody.",
 }
 
 _FILES = {
     "permuted": (
         "- `release.parquet`: the columns {columns} and `{group}`\n"
+        "- `help.parquet`: for each group and number of matching rows, the least and the greatest possible result\n"
+        "- `manifest.json`: method, parameters, guarantee, row counts, checksums\n"
+    ),
+    "substituted": (
+        "- `release.parquet`: the columns {columns}\n"
+        "- `properties.parquet`: what is kept, a row per term: over the terms of a `property`, the sum of `coefficient` "
+        "times the value of `column` in row `row` of the release (counted from 0) is at most `at_most`\n"
+        "- `manifest.json`: method, parameters, guarantee, row counts, checksums\n"
+    ),
+    "disguised": (
+        "- `release.parquet`: open columns, least and greatest value and node of each subdomain, and `{group}`; or "
+        "`quasi.parquet` and `sensitive.parquet`, the two halves, joined by `{group}`, where there are fake values\n"
+        "- `target.parquet`: the nodes of the target's tree: the node above, lowest and highest value, label, weight\n"
+        "- `implied.parquet`, where groups may differ from the target: per group the weights that they follow exactly, "
+        "for the branches that they divide; a sibling that is not listed has weight 0, other weights are the target's\n"
         "- `help.parquet`: for each group and number of matching rows, the least and the greatest possible result\n"
         "- `manifest.json`: method, parameters, guarantee, row counts, checksums\n"
     ),
@@ -59,6 +89,7 @@ def readme(release: Release) -> str:
         "suppressed": release.rows.suppressed,
         "columns": _listed(release.columns.all),
         "group": release.group_column,
+        "question": f'SELECT avg("{release.columns.sensitive[0]}") FROM release',
     }
     return _PAGE.format(
         done=_DONE[release.form].format(**words),
@@ -66,9 +97,7 @@ def readme(release: Release) -> str:
         adversary=release.guarantee.adversary,
         not_promised="\n".join(f"- {sentence}" for sentence in release.guarantee.not_promised),
         files=_FILES[release.form].format(**words),
-        question=f'SELECT avg("{release.columns.sensitive[0]}") FROM release',
-        group=release.group_column,
-        sensitive=sensitive,
+        ask=(_ASK_GROUPS if release.groups else _ASK_ROWS).format(**words),
     )
 
 
