@@ -42,7 +42,7 @@ def _points(system, width):
 def test_the_systems_points_are_those_that_keep_distances_order_and_bounds(values):
     """Enumerated whole points of a block are exactly the tuples that satisfy the definition with absolute values."""
     values = np.array(sorted(values))
-    cut, chosen, (block,) = _column(values, low=0, high=5)
+    _, chosen, (block,) = _column(values, low=0, high=5)
     expected = []
     involved = np.unique(chosen.triples)
     for point in itertools.product(range(6), repeat=len(values)):

@@ -101,7 +101,7 @@ def _age_blocks(share=0.1, values=range(17, 57)):
 
 
 def test_every_point_on_the_way_keeps_every_property():
-    """No state of a walk over consecutive ages breaks a property, and slacks that are kept equal slacks that are new."""
+    """No state of a walk over consecutive ages breaks a property."""
     for block in _age_blocks():
         course = Course.of(block.polytope)
         walked = walk(course, block.polytope.point, seeded_keys(3)(course.sweep * 256))
@@ -168,7 +168,7 @@ def test_integer_ages_move_and_a_seed_fixes_where():
 
 def test_values_that_hardly_leave_their_place_are_refused():
     """With half of all localities consecutive whole numbers have almost no room, and the walk says so."""
-    with pytest.raises(Infeasible, match="cannot move .* values of 'age'"):
+    with pytest.raises(Infeasible, match=r"cannot move .* values of 'age'"):
         walk_blocks(_age_blocks(share=0.5), column="age", keys=seeded_keys(6))
 
 
@@ -186,7 +186,7 @@ def test_a_walk_that_is_too_short_is_refused():
     fine = [v * 10**6 for v in range(17, 57)]
     cut = runs(np.array(fine), np.arange(40, dtype=np.int32), segment=20, low=fine[0], high=fine[-1])
     found = list(blocks(cut, sample(localities(cut.values, cut.offsets), 0.5, keys=seeded_keys(2))))
-    with pytest.raises(Infeasible, match="has not mixed in 1,0.. steps"):
+    with pytest.raises(Infeasible, match=r"has not mixed in 1,0.. steps"):
         walk_blocks(found, column="age", steps=1000, keys=seeded_keys(6))
 
 

@@ -14,6 +14,8 @@ import pyarrow as pa
 
 from hedgerow.audit.helpers import check_help
 from hedgerow.audit.ke import check_ke
+from hedgerow.audit.properties import check_properties, substituted_columns
+from hedgerow.audit.personal import check_personal
 from hedgerow.audit.subdomains import disguised_columns
 from hedgerow.audit.target import check_target
 from hedgerow.errors import BrokenPromise
@@ -22,7 +24,11 @@ from hedgerow.release.bundle import open_helper
 
 __all__ = ["Verification", "verify", "verify_bundle"]
 
-_CRITERIA: dict[str, Callable[[Release], str]] = {"ke": check_ke, "target": check_target}
+_CRITERIA: dict[str, Callable[[Release], str]] = {
+    "ke": check_ke,
+    "properties": check_properties,
+    "target": check_target,
+}
 
 
 @dataclass(frozen=True)
@@ -46,8 +52,9 @@ def verify(release: Release) -> Verification:
 def verify_bundle(path: str | os.PathLike[str]) -> Verification:
     """Check a bundle on disk: checksums first, then the promise, then the helper table."""
     release = read(path)
-    helper = check_help(release, open_helper(path, "help"))
-    return Verification(("every file fits its SHA-256 in the manifest", *verify(release).checks, helper))
+    checks = ("every file fits its SHA-256 in the manifest", *verify(release).checks)
+    # Without groups there are no bounds to help with.
+    return Verification((*checks, check_help(release, open_helper(path, "help"))) if release.groups else checks)
 
 
 def _check_columns(release: Release) -> str:
@@ -63,6 +70,8 @@ def _check_columns(release: Release) -> str:
 def _expected_columns(release: Release) -> dict[str, list[str]]:
     if release.form == "disguised":
         return disguised_columns(release)
+    if release.form == "substituted":
+        return substituted_columns(release)
     return {"release": [*release.columns.all, release.group_column]}
 
 

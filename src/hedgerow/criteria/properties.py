@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from hedgerow.errors import ParameterError
-from hedgerow.exact import as_fraction
+from hedgerow.exact import as_fraction, written
 
 __all__ = ["Property", "Relation", "Threshold", "between", "difference", "order", "ratio", "total"]
 
@@ -30,7 +31,7 @@ class Threshold:
     after: bool = False
 
     def __str__(self) -> str:
-        return f'"{self.column}" {">" if self.after else ">="} {number_text(self.at)}'
+        return f'"{self.column}" {">" if self.after else ">="} {written(self.at)}'
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ class Relation:
         return total < self.bound if self.strict else total <= self.bound
 
     def __str__(self) -> str:
-        parts = (f'{number_text(c)}*"{self.column}"[{number_text(v)}]' for v, c in self.terms)
-        return f"{' + '.join(parts)} {'<' if self.strict else '<='} {number_text(self.bound)}"
+        parts = (f'{written(c)}*"{self.column}"[{written(v)}]' for v, c in self.terms)
+        return f"{' + '.join(parts)} {'<' if self.strict else '<='} {written(self.bound)}"
 
 
 Property = Relation | Threshold
@@ -78,10 +79,7 @@ def between(column: str, low: object = None, high: object = None) -> tuple[Prope
 def order(column: str, *values: object) -> tuple[Property, ...]:
     """What the given values become stays in the given order, lowest first; equal is allowed."""
     steps = [_number("values", value) for value in values]
-    return tuple(
-        relation(column, {low: Fraction(1), high: Fraction(-1)}, Fraction(0))
-        for low, high in zip(steps[:-1], steps[1:], strict=True)
-    )
+    return tuple(relation(column, {low: Fraction(1), high: Fraction(-1)}, Fraction(0)) for low, high in pairwise(steps))
 
 
 def difference(
@@ -116,19 +114,7 @@ def ratio(
     )
 
 
-def number_text(number: Fraction) -> str:
-    """Write a fraction as a decimal where it has one."""
-    places = next((p for p in range(19) if (number * 10**p).denominator == 1), None)
-    if places is None:
-        return str(number)
-    digits = f"{abs(number.numerator * 10**places // number.denominator):0{places + 1}d}"
-    whole, decimals = digits[: len(digits) - places], digits[len(digits) - places :]
-    return f"{'-' if number < 0 else ''}{whole}{'.' + decimals if decimals else ''}"
-
-
-def _within(
-    column: str, terms: Mapping[Fraction, Fraction], at_least: object, at_most: object
-) -> tuple[Property, ...]:
+def _within(column: str, terms: Mapping[Fraction, Fraction], at_least: object, at_most: object) -> tuple[Property, ...]:
     if at_least is None and at_most is None:
         raise ParameterError(f"A property of '{column}' must have a bound; give 'at_least' or 'at_most'.")
     kept: list[Property] = []

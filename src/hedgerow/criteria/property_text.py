@@ -26,7 +26,9 @@ from hedgerow.errors import ParameterError
 
 __all__ = ["parse_property"]
 
-_TOKEN = re.compile(r'\s*(?:(\d+\.?\d*(?:[eE][+-]?\d{1,3})?|\.\d+)|("(?:[^"]|"")+"|[^\W\d]\w*)|(<=|>=|[-+*/()<>=\[\]]))')
+_TOKEN = re.compile(
+    r'\s*(?:(\d+\.?\d*(?:[eE][+-]?\d{1,3})?|\.\d+)|("(?:[^"]|"")+"|[^\W\d]\w*)|(<=|>=|[-+*/()<>=\[\]]))'
+)
 _LONGEST = 2000
 _DEEPEST = 50
 _MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "=": "="}
@@ -92,17 +94,17 @@ class _Parser:
         """Turn `left sign right` into properties of one column."""
         if right.under is not None:
             left, sign, right = right, _MIRRORED[sign], left
-        positive = left.under is not None
-        if left.under is not None:
+        under = left.under
+        if under is not None:
             if not right.is_number:
                 raise self.wrong("a ratio must be compared with a number")
-            left, right = _Side(left.terms, left.constant), left.under.scaled(right.constant)
+            left, right = _Side(left.terms, left.constant), under.scaled(right.constant)
         whole = left.plus(right.scaled(Fraction(-1)))
         if len({column for column, _ in whole.terms}) != 1:
             raise self.wrong("it must speak of exactly one column")
         if any(value is None for _, value in whole.terms):
             return self.thresholds(whole, sign)
-        return _relations(whole, sign, positive)
+        return _relations(whole, sign, positive=under is not None)
 
     def thresholds(self, whole: _Side, sign: str) -> tuple[Property, ...]:
         (column, _), coefficient = next(iter(whole.terms.items()))
@@ -209,7 +211,7 @@ class _Parser:
         return ParameterError(f"The property {self.text!r} cannot be read at token {self.place + 1}: {reason}.")
 
 
-def _relations(whole: _Side, sign: str, positive: bool) -> tuple[Property, ...]:
+def _relations(whole: _Side, sign: str, *, positive: bool) -> tuple[Property, ...]:
     (column, _), *_ = whole.terms
     factors = {"<=": [1], "<": [1], ">=": [-1], ">": [-1], "=": [1, -1]}[sign]
     kept = []

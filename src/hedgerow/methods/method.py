@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hedgerow.schema import Schema
     from hedgerow.table import Table
 
-__all__ = ["Method", "Prepared", "Progress"]
+__all__ = ["Method", "Prepared", "Progress", "prepare"]
 
 Progress = Callable[[str, float], None]
 """Called with the name of the step and the share of the work that is done."""
@@ -55,7 +55,7 @@ class Method(ABC):
 
         report = progress or _silent
         report("reading", 0.0)
-        prepared = _prepare(source, schema, seed)
+        prepared = prepare(source, schema, seed)
         release = self._release(prepared, report)
         report("auditing", 0.8)
         verify(release)
@@ -71,7 +71,8 @@ def _silent(step: str, share: float) -> None:
     """Show nothing."""
 
 
-def _prepare(source: object, schema: Schema, seed: int | None) -> Prepared:
+def prepare(source: object, schema: Schema, seed: int | None) -> Prepared:
+    """Read a table, check it against its schema, and hold back the rows that the policies for missing values say."""
     from hedgerow.table import read_table
 
     table = read_table(source)

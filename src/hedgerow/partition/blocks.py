@@ -85,7 +85,9 @@ def _block(segments: Segments, chosen: Localities, together: list[int], tied: li
     system = _stacked(
         _given_rows(variables, base, tied),
         _locality_rows(len(variables), np.searchsorted(variables, chosen.triples[picked]), chosen.nearer[picked]),
-        *_order_and_bound_rows(np.searchsorted(variables, chosen.triples[picked]), segment_of, lows - base, highs - base),
+        *_order_and_bound_rows(
+            np.searchsorted(variables, chosen.triples[picked]), segment_of, lows - base, highs - base
+        ),
     )
     given = bool(tied) or bool((lows == highs).any())
     return Block(variables, base, Polytope(system, segments.values[variables] - base), given)

@@ -29,7 +29,8 @@ def deepest_points(polytopes: Sequence[Polytope]) -> list[NDArray[np.int64]]:
     """A start for each polytope; they are solved together, which spares most of the solver's overhead."""
     problems = [_scaled(polytope) for polytope in polytopes]
     found = _solve_together([(rows, slacks) for rows, slacks, _ in problems])
-    return [_rounded(polytope, found_, scale) for polytope, found_, (_, _, scale) in zip(polytopes, found, problems)]
+    scales = [scale for _, _, scale in problems]
+    return [_rounded(*each) for each in zip(polytopes, found, scales, strict=True)]
 
 
 def in_affine_hull(polytope: Polytope) -> Polytope:

@@ -54,7 +54,7 @@ class Polytope:
     @property
     def pinned(self) -> NDArray[np.bool_]:
         """Values that the hull leaves in their place."""
-        return ~self.basis.any(axis=0)
+        return np.logical_not(self.basis.any(axis=0))
 
 
 def directions(polytope: Polytope) -> NDArray[np.int64]:

@@ -37,9 +37,7 @@ class Segments:
     variables: NDArray[np.int32]
 
 
-def runs(
-    distinct: NDArray[np.int64], codes: NDArray[np.int32], *, segment: int, low: int, high: int
-) -> Segments:
+def runs(distinct: NDArray[np.int64], codes: NDArray[np.int32], *, segment: int, low: int, high: int) -> Segments:
     """Cut ascending distinct values into runs of nearly equal length, at most `segment`; `codes` are the rows'."""
     offsets = _even_cuts(len(distinct), segment)
     cells = np.diff(offsets)
@@ -76,7 +74,7 @@ def scattered(
 
 
 def keep_sides(segments: Segments, firsts: NDArray[np.int64]) -> Segments:
-    """Narrow the bounds so that every value stays on its side of each threshold, `firsts` being the first values above."""
+    """Narrow the bounds so that every value stays on its side of each threshold, given by the first value above it."""
     lows, highs = segments.lows.copy(), segments.highs.copy()
     for first in firsts:
         above = segments.values >= first

@@ -60,7 +60,7 @@ class Walked:
 def walk(course: Course, start: NDArray[np.int64], keys: NDArray[np.uint64], *, states: int = STATES) -> Walked:
     """Walk from `start`, which must satisfy every property, one step per key in whole sweeps."""
     point, slacks = start.copy(), course.polytope.system.slacks(start)
-    sweeps = len(keys) // max(course.sweep, 1)
+    sweeps = len(keys) // course.sweep
     trace = np.empty((min(states, sweeps), len(point)), np.int64)
     _walk(point, slacks, *course.touched, *course.moved, keys, sweeps, trace)
     return Walked(point, trace, effective_sizes(trace))

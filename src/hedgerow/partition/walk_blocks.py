@@ -1,8 +1,9 @@
 """Walk many blocks on all cores until each has mixed, or refuse.
 
 Source     preserving properties of interest, section 4; the gates are hedgerow's
-Guarantee  returns only if every value that may move was away from its original in at least a quarter of its trace, and
-           every trace is worth at least `ENOUGH` independent draws, so that the start is forgotten
+Guarantee  returns only if every value that may move was away from its original in at least a quarter of its trace,
+           the values of a segment on average in at least half, and every trace is worth at least `ENOUGH`
+           independent draws, so that the start is forgotten
 Cost       steps times the cost of one; keys are drawn here, in a fixed order, so a seed fixes the result
 Deviates   the paper walks 4,000 or 40,000 steps and looks no further
 
@@ -33,7 +34,10 @@ ENOUGH = 16
 """Independent draws that a trace must be worth: correlation with the start is then gone for good."""
 
 MOST_AT_HOME = 0.75
-"""Share of a trace in which a value may be at its original: one that hardly leaves it is published as it was."""
+"""Share of its trace in which a value may be at its original: one that hardly leaves it is published as it was."""
+
+MEAN_AT_HOME = 0.5
+"""The same for the values of a segment together."""
 
 _FIRST_SWEEPS = 4 * STATES
 _LONGEST_LEG = 1 << 22
@@ -72,7 +76,9 @@ def walk_blocks(
 ) -> list[Trip]:
     """Walk every block; raises Infeasible where a block does not mix in the steps that it gets."""
     trips = [trip for batch in _in_batches(list(blocks), 16) for trip in _set_out(batch)]
-    sweeps = [_FIRST_SWEEPS if steps == "auto" else -(-int(steps) // max(t.course.sweep, 1)) for t in trips]
+    if pinned := [replace(trip, stuck=trip.pinned) for trip in trips if not trip.course.sweep]:
+        raise _refusal(column, pinned, len(trips))
+    sweeps = [_FIRST_SWEEPS if steps == "auto" else -(-int(steps) // trip.course.sweep) for trip in trips]
     waiting = list(range(len(trips)))
     while waiting:
         tasks = list(_tasks(waiting, [trips[n].course.sweep * sweeps[n] for n in range(len(trips))]))
@@ -96,8 +102,7 @@ def _set_out(batch: Sequence[Block]) -> list[Trip]:
     polytopes = [in_affine_hull(block.polytope) if block.given else block.polytope for block in batch]
     starts = deepest_points(polytopes)
     return [
-        Trip(block, Course.of(polytope), start)
-        for block, polytope, start in zip(batch, polytopes, starts, strict=True)
+        Trip(block, Course.of(polytope), start) for block, polytope, start in zip(batch, polytopes, starts, strict=True)
     ]
 
 
@@ -130,7 +135,9 @@ def _on_all_cores(
 
 
 def _walk_on(trips: Sequence[Trip], drawn: Sequence[NDArray[np.uint64]]) -> list[Trip]:
-    return [_judged(trip, walk(trip.course, trip.point, keys), len(keys)) for trip, keys in zip(trips, drawn, strict=True)]
+    return [
+        _judged(trip, walk(trip.course, trip.point, keys), len(keys)) for trip, keys in zip(trips, drawn, strict=True)
+    ]
 
 
 def _judged(trip: Trip, walked: Walked, steps: int) -> Trip:
@@ -142,7 +149,7 @@ def _judged(trip: Trip, walked: Walked, steps: int) -> Trip:
         point=walked.point,
         steps=trip.steps + steps,
         effective=float(effective.min(initial=STATES)),
-        stuck=int((at_home > MOST_AT_HOME).sum()) if free.any() else len(free),
+        stuck=int((at_home > (MOST_AT_HOME if at_home.mean() <= MEAN_AT_HOME else 0.0)).sum()),
     )
 
 
@@ -155,8 +162,8 @@ def _refusal(column: str, failed: Sequence[Trip], total: int) -> Infeasible:
     stuck = sum(trip.stuck for trip in failed)
     if stuck:
         return Infeasible(
-            f"The walk cannot move {stuck:,} values of '{column}' ({len(failed):,} of {total:,} segments): the properties "
-            "leave them hardly any room. Keep a smaller share, or publish decimals instead of whole numbers."
+            f"The walk cannot move {stuck:,} values of '{column}' ({len(failed):,} of {total:,} segments): the "
+            "properties leave them hardly any room. Keep a smaller share, or publish decimals instead of whole numbers."
         )
     return Infeasible(
         f"The walk of '{column}' has not mixed in {max(trip.steps for trip in failed):,} steps: {len(failed):,} of "

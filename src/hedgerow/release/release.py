@@ -97,7 +97,8 @@ class Release:
         from hedgerow.release.bundle import write
 
         verify(self)
-        write(self, path, helpers={"help": help_table(self)}, overwrite=overwrite, allow_insecure=allow_insecure)
+        helpers = {"help": help_table(self)} if self.groups else {}
+        write(self, path, helpers=helpers, overwrite=overwrite, allow_insecure=allow_insecure)
 
     def __repr__(self) -> str:
         # Counts and names alone: a release ends up in logs and notebooks, where rows read like facts about people.
