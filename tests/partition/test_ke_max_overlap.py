@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hedgerow.criteria.ke import KE
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.partition import ke_max, ke_max_overlap
+from hedgerow.partition.ke_max_overlap import Window
 from hedgerow.testing.exhaustive import ke_partitions, largest_range
 from hedgerow.testing.histograms import Histogram, check_ke, histogram, histograms, ranges, tiny_columns
 
@@ -81,6 +82,19 @@ def test_chains_of_overlapping_groups_are_best() -> None:
         assert widest == least_by_remainder(column, k, e), column
         chains += pieces.num_groups >= 3 and widest < max(ranges(ke_max(*column, k=k, e=e), positions))
     assert chains >= 10
+
+
+@given(st.integers(2, 14), st.integers(0, 2**32))
+def test_the_sliding_window_is_its_definition(size: int, seed: int) -> None:
+    """Whatever the credits and however the window moves up, it gives the largest credit for each covered value."""
+    source = np.random.default_rng(seed)
+    credit = np.triu(source.integers(0, 50, (size, size))).astype(np.uint16)
+    lows, lasts = (np.sort(source.integers(-1, np.arange(1, size))) for _ in range(2))
+    window = Window(size)
+    for end, low, last in zip(range(1, size), np.maximum(lows, 0).tolist(), lasts.tolist(), strict=True):
+        window.add(credit, end - 1)
+        expected = credit[low : last + 1, low:end].max(axis=0, initial=0)
+        assert window.slide(low, last, end).tolist() == expected.tolist()
 
 
 def test_the_worked_example_has_its_only_best_partition() -> None:

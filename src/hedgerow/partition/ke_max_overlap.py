@@ -109,7 +109,7 @@ def _fill(problem: _Problem, limit: Any) -> _States:
     single = (~problem.tied).astype(np.int64)
     credit, clean = np.zeros((size, size), np.uint16), np.zeros(size + 1, np.bool_)
     credit[0, 0], clean[0] = shift + 1, True
-    window = _Window(size)
+    window = Window(size)
     for end in range(1, size):
         window.add(credit, end - 1)
         low = int(earliest[end])
@@ -132,7 +132,7 @@ def _shift(size: int) -> int:
     return 2 * size + 2
 
 
-class _Window:
+class Window:
     """The largest credit by `covered` over a window of starts whose two ends only move up.
 
     Starts up to `split` are kept as maxima from each start to the split; starts beyond it as one running maximum.
