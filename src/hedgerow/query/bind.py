@@ -184,7 +184,7 @@ class _Binder:
     def _in(self, node: In) -> Predicate:
         operand = self.expression(node.operand)
         if isinstance(operand, Constant):
-            return Or(tuple(compare_constant("=", operand, value) for value in node.values))
+            return Or((Truth(False), *(compare_constant("=", operand, value) for value in node.values)))
         values = tuple(fitted for value in node.values if (fitted := on_column(operand, value)) is not None)
         # A list of which nothing fits the column is false where the column is known and unknown where it is missing.
         return In(operand, values) if values else Compare("<>", operand, operand)

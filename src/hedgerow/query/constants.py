@@ -44,10 +44,10 @@ def compare_constant(operator: str, side: Expression, constant: Constant) -> Pre
 
 
 def _compare_two(operator: str, left: Constant, right: Constant) -> Truth:
-    try:
-        return Truth(bool(_COMPARE[operator](left.value, right.value)))
-    except TypeError:
-        raise QueryError("a comparison needs two sides of one kind") from None
+    kinds = [float if type(side.value) in (int, float, Decimal) else type(side.value) for side in (left, right)]
+    if kinds[0] is not kinds[1]:
+        raise QueryError("a comparison needs two sides of one kind")
+    return Truth(bool(_COMPARE[operator](left.value, right.value)))
 
 
 def _compare_on_grid(operator: str, side: Expression, constant: Constant) -> Predicate:
