@@ -1,0 +1,192 @@
+"""Personalized privacy: everybody names the node of a hierarchy inside which nothing may be learned about them.
+
+Source     dissertation on permutation-based microdata protection, chapter 5
+Guarantee  inside the node that a person named, the probabilities that a group tells are in the ratio of the target's
+Cost       one pass for one group; the two searches grow with the number of different wishes and nodes
+Deviates   groups are sought by four partitions, and for each domain that has nothing to do with the others the cheapest
+           is kept. No optimal algorithm is known
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.audit.personal import check_nodes
+from hedgerow.criteria.personal import is_exact, possible_node
+from hedgerow.errors import ParameterError
+from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.personal_wishes import named_nodes, require_consent
+from hedgerow.methods.target_choice import SHAPES, check_target, default_tree, one_column
+from hedgerow.methods.target_parts import equal_quasi, grouped, parts_of
+from hedgerow.partition.personal import Bundle, Wishes, one_group, split_by_domain, total_cost
+from hedgerow.partition.personal_bottom_up import personal_bottom_up
+from hedgerow.partition.personal_top_down import personal_top_down
+from hedgerow.release import Guarantee, Made, Release
+from hedgerow.release.disguised import Groups, disguised
+from hedgerow.release.guarantee import NOT_PROMISED
+from hedgerow.release.permuted import free_name
+from hedgerow.release.shuffle import deal
+from hedgerow.schema.hierarchy import Hierarchy
+
+__all__ = ["PARTITIONS", "Personal"]
+
+PARTITIONS: dict[str, Callable[[Wishes], list[Bundle]]] = {
+    "one": one_group,
+    "top_down": personal_top_down,
+    "bottom_up": personal_bottom_up,
+}
+_MOST_SEARCHED = 400_000
+"""Wishes that differ times nodes of the tree up to which the searches are tried: about a minute."""
+
+_PROMISE = (
+    "Everybody named a part of the domain of '{column}'. Inside it, the published subdomains of the person's group "
+    "tell no more than the target distribution in the table 'target' does: any two values are as likely, one against "
+    "the other, as in the target. {exact:,} people consented to be published exactly."
+)
+_ADVERSARY = (
+    "Knows everybody's quasi-identifiers, that they are in the table, and the target distribution; knows nobody's "
+    "sensitive value, nobody's named part, and no relation between sensitive values and quasi-identifiers. Groups were "
+    "chosen by looking at sensitive values and named parts: whoever reasons about why the algorithm chose these groups "
+    "may learn more, and nothing is promised against that."
+)
+_STILL_TOLD = (
+    "Place: the node that covers a person's group, which may be as narrow as the part that the person named.",
+)
+
+
+@dataclass(frozen=True)
+class Personal(Method):
+    """Publish subdomains that respect the node that each person named.
+
+    - `node_column`: the label of each person's node, or its level (0 is the value itself); its role is identifier
+    - `target`: as in `TargetDistribution`, for the whole table; "uniform" by default, as in the paper
+    - `partition`: "cheapest", the default, or one of "one", "quasi", "top_down", "bottom_up"
+    - `consent`: the column (of role identifier) in which people agree to be published exactly; True where the publisher
+      vouches for all of them. Without consent nobody's node may be a single value
+    """
+
+    node_column: str
+    target: Any = "uniform"
+    partition: str = "cheapest"
+    consent: str | bool = False
+
+    def __post_init__(self) -> None:
+        check_target(self.target)
+        if self.target == "source":
+            raise ParameterError("'target' must not be the table's own distribution: it would tell what it hides.")
+        if self.partition not in ("cheapest", "quasi", *PARTITIONS):
+            raise ParameterError(f"'partition' must be one of cheapest, quasi, {', '.join(PARTITIONS)}.")
+
+    def _release(self, prepared: Prepared, progress: Progress) -> Release:
+        column = one_column(prepared, "personalized privacy")
+        sensitive = prepared.table.encode(column)
+        tree = SHAPES[self.target](default_tree(prepared, sensitive)) if isinstance(self.target, str) else self.target
+        leaves = tree.leaf_codes(column, sensitive.domain)[sensitive.codes]
+        nodes = named_nodes(prepared, self.node_column, tree, leaves)
+        require_consent(prepared, self.consent, tree, nodes)
+        progress("grouping", 0.2)
+        nodes = possible_node(tree)[nodes]
+        kinds, places = _kinds(leaves, nodes, tree)
+        bundles, chosen = self._bundles(prepared, kinds, places)
+        progress("permuting", 0.6)
+        groups = _as_groups(bundles, places, prepared)
+        release = self._published(prepared, groups, tree, chosen)
+        check_nodes(release, groups, nodes)
+        return release
+
+    def _bundles(self, prepared: Prepared, kinds: Wishes, places: NDArray[np.int64]) -> tuple[list[Bundle], str]:
+        if self.partition == "quasi":
+            return _by_quasi(prepared, kinds, places), "quasi"
+        if self.partition != "cheapest":
+            return PARTITIONS[self.partition](kinds), self.partition
+        return cheapest(kinds, _by_quasi(prepared, kinds, places))
+
+    def _published(self, prepared: Prepared, groups: Groups, tree: Hierarchy, chosen: str) -> Release:
+        column = prepared.columns.sensitive[0]
+        group_column = free_name("group", prepared.columns.all)
+        tables = disguised(
+            prepared.table.arrow, prepared.columns, groups, [tree], group_column=group_column, keys=prepared.keys
+        )
+        exact = _count_exact(groups, tree)
+        parameters: dict[str, int | str] = {"partition": chosen, "node_column": self.node_column}
+        parameters["target"] = self.target if isinstance(self.target, str) else "given"
+        return Release(
+            form="disguised",
+            tables=tables,
+            columns=prepared.columns,
+            group_column=group_column,
+            guarantee=Guarantee(
+                criterion="personal",
+                parameters={"exact": exact},
+                columns=(column,),
+                promise=_PROMISE.format(column=column, exact=exact),
+                adversary=_ADVERSARY,
+                not_promised=NOT_PROMISED + _STILL_TOLD,
+            ),
+            rows=prepared.rows,
+            groups=len(groups.offsets) - 1,
+            made=Made("Personal", parameters, prepared.policies, prepared.reproducible),
+            kind=prepared.table.kind,
+        )
+
+
+def cheapest(wishes: Wishes, by_quasi: Sequence[Bundle]) -> tuple[list[Bundle], str]:
+    """For each domain apart from the others the cheapest partition, unless groups by quasi-identifiers cost less."""
+    is_small = len(wishes.leaves) * wishes.tree.num_nodes <= _MOST_SEARCHED
+    tried = PARTITIONS if is_small else {"one": one_group}
+    best: list[Bundle] = []
+    names: set[str] = set()
+    for _, inside in split_by_domain(wishes):
+        found = {name: partition(inside) for name, partition in tried.items()}
+        name = min(found, key=lambda name: total_cost(found[name], wishes.tree))
+        best += found[name]
+        names.add(name)
+    if total_cost(by_quasi, wishes.tree) < total_cost(best, wishes.tree):
+        return list(by_quasi), "quasi"
+    return best, "+".join(sorted(names))
+
+
+def _kinds(leaves: NDArray[np.int32], nodes: NDArray[np.int32], tree: Hierarchy) -> tuple[Wishes, NDArray[np.int64]]:
+    """The different wishes, and the number of each row's."""
+    pairs, places, counts = np.unique(
+        leaves.astype(np.int64) * tree.num_nodes + nodes, return_inverse=True, return_counts=True
+    )
+    return Wishes(tree, pairs // tree.num_nodes, pairs % tree.num_nodes, counts), places
+
+
+def _by_quasi(prepared: Prepared, kinds: Wishes, places: NDArray[np.int64]) -> list[Bundle]:
+    parts = parts_of(prepared.table, None, ())
+    cells = grouped(equal_quasi(prepared.table, prepared.columns.quasi, parts), parts)
+    bundles: list[Bundle] = []
+    for rows in np.split(cells.rows, cells.offsets[1:-1]):
+        inside = np.bincount(places[rows], minlength=len(kinds.counts))
+        bundles += one_group(Wishes(kinds.tree, kinds.leaves, kinds.nodes, inside))
+    return bundles
+
+
+def _as_groups(bundles: Sequence[Bundle], places: NDArray[np.int64], prepared: Prepared) -> Groups:
+    """Deal the rows to groups at random; bundles of many groups alike become many groups."""
+    alike = [bundle for bundle in bundles for _ in range(bundle.times)]
+    pieces = sorted((wish, group, people) for group, one in enumerate(alike) for wish, people in one.members.items())
+    wishes, numbers, people = (np.array(column) for column in zip(*pieces, strict=True))
+    rows, row_offsets = deal(
+        places.astype(np.int32), wishes.astype(np.int32), numbers.astype(np.int32), people, keys=prepared.keys
+    )
+    nodes = np.concatenate([np.repeat(list(one.published), list(one.published.values())) for one in alike])
+    return Groups(rows, row_offsets, nodes.astype(np.int32), row_offsets)
+
+
+def _count_exact(groups: Groups, tree: Hierarchy) -> int:
+    """People in groups that a node without a choice covers."""
+    starts, sizes = groups.offsets[:-1], np.diff(groups.offsets)
+    low = np.minimum.reduceat(tree.low[groups.nodes], starts)
+    high = np.maximum.reduceat(tree.high[groups.nodes], starts)
+    tops = groups.nodes[starts]
+    while (short := (tree.low[tops] > low) | (tree.high[tops] < high)).any():
+        tops = np.where(short, tree.parents[tops], tops)
+    return int(sizes[is_exact(tree)[tops]].sum())
