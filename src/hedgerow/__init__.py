@@ -38,7 +38,7 @@ from hedgerow.errors import (
 )
 
 if TYPE_CHECKING:
-    from hedgerow.methods import KEAnonymity
+    from hedgerow.methods import KEAnonymity, PropertyWalk
     from hedgerow.query import Answer
     from hedgerow.release import Release
     from hedgerow.release import read as open
@@ -56,6 +56,7 @@ __all__ = [
     "InputError",
     "KEAnonymity",
     "ParameterError",
+    "PropertyWalk",
     "QueryError",
     "Release",
     "Schema",
@@ -71,6 +72,7 @@ _HOMES = {
     "Domain": "schema.Domain",
     "Hierarchy": "schema.Hierarchy",
     "KEAnonymity": "methods.KEAnonymity",
+    "PropertyWalk": "methods.PropertyWalk",
     "Release": "release.Release",
     "Schema": "schema.Schema",
     "open": "release.read",

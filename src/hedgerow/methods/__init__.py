@@ -2,5 +2,6 @@
 
 from hedgerow.methods.ke_anonymity import KEAnonymity
 from hedgerow.methods.method import Method
+from hedgerow.methods.property_walk import PropertyWalk
 
-__all__ = ["KEAnonymity", "Method"]
+__all__ = ["KEAnonymity", "Method", "PropertyWalk"]

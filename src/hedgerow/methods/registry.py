@@ -15,6 +15,7 @@ __all__ = ["METHODS", "method", "method_class", "parameter_names"]
 
 METHODS: dict[str, str] = {
     "ke": "ke_anonymity.KEAnonymity",
+    "walk": "property_walk.PropertyWalk",
 }
 """Short name to module and class below `hedgerow.methods`; imported only when asked for."""
 

@@ -63,7 +63,7 @@ _FILES = {
     ),
     "substituted": (
         "- `release.parquet`: the columns {columns}\n"
-        "- `properties.parquet`: what is kept, a row per term: over the terms of a `property`, the sum of `coefficient` "
+        "- `properties.parquet`: what is kept, a row per term: over the terms of a `property` the sum of `coefficient` "
         "times the value of `column` in row `row` of the release (counted from 0) is at most `at_most`\n"
         "- `manifest.json`: method, parameters, guarantee, row counts, checksums\n"
     ),
