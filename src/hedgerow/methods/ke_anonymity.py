@@ -17,6 +17,7 @@ from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.release import Guarantee, Made, Release
+from hedgerow.release.guarantee import NOT_PROMISED
 from hedgerow.release.permuted import free_name, permuted
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ _PROMISE = (
 _ADVERSARY = (
     "Knows everybody's quasi-identifiers, that they are in the table, and this algorithm; knows nobody's sensitive "
     "value and no relation between sensitive values and quasi-identifiers."
+)
+_FREQUENCY = (
+    "Frequency: the criterion bounds how many values a group has and how far they spread, not how often each occurs; "
+    "the most frequent value of a group can be likely. l-diversity bounds that."
 )
 
 
@@ -122,4 +127,5 @@ def _guarantee(column: str, criterion: KE) -> Guarantee:
         columns=(column,),
         promise=_PROMISE.format(column=column, k=criterion.k, e=e),
         adversary=_ADVERSARY,
+        not_promised=(_FREQUENCY, *NOT_PROMISED),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["Guarantee"]
+__all__ = ["NOT_PROMISED", "Guarantee"]
 
 NOT_PROMISED = (
     "Presence: whoever knows the quasi-identifiers of a person can see whether a row with them was published.",

@@ -22,13 +22,15 @@ def bounds_figure(answered: Sequence[tuple[str, Answer, float]], folder: Path) -
     figure, axes = new_figure(width=7.2, height=0.8 + 0.75 * len(answered))
     for line, (_, answer, truth) in enumerate(answered):
         lower, upper, expected = (_percent(value, truth) for value in (answer.lower, answer.upper, answer.expected))
-        axes.plot([lower, upper], [line, line], color=COLOURS[0], linewidth=7, alpha=0.35, solid_capstyle="butt")
-        axes.plot([expected], [line], "o", color=COLOURS[0])
-    axes.axvline(0, color=COLOURS[1], linewidth=1.2)
+        bar = {"color": COLOURS[0], "linewidth": 7, "alpha": 0.35, "solid_capstyle": "butt"}
+        axes.plot([lower, upper], [line, line], **bar, label="guaranteed bounds" if line == 0 else None)
+        axes.plot([expected], [line], "o", color=COLOURS[0], label="expected answer" if line == 0 else None)
+    axes.axvline(0, color=COLOURS[1], linewidth=1.2, label="true answer")
     axes.set_yticks(range(len(answered)), [_short(question) for question, _, _ in answered], fontsize=8)
     axes.invert_yaxis()
     axes.set_ylim(len(answered) - 0.4, -0.6)
-    axes.set_xlabel("distance from the true answer, %  (bar: guaranteed bounds, dot: expected, line: truth)")
+    axes.set_xlabel("distance from the true answer, %")
+    figure.legend(loc="outside upper right", ncols=3, fontsize=8)
     return save_figure(figure, folder, "bounds")
 
 
@@ -42,8 +44,9 @@ def groups_figure(release: Release, folder: Path) -> Path:
     lows, highs = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
     order = np.argsort(lows)
     figure, (ranges, sizes) = new_figure(2, width=4.6, height=3.2)
+    width = min(8.0, max(0.8, 200 / len(starts)))
     ranges.vlines(
-        np.arange(len(starts)), lows[order], np.maximum(highs, lows + 1e-9)[order], color=COLOURS[0], linewidth=1
+        np.arange(len(starts)), lows[order], np.maximum(highs, lows + 1e-9)[order], color=COLOURS[0], linewidth=width
     )
     ranges.set_xlabel(f"{len(starts):,} groups, by least value")
     ranges.set_ylabel(f"values of {column} in the group")
