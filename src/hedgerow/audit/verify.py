@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from hedgerow.audit.helpers import check_help
 from hedgerow.audit.ke import check_ke
-from hedgerow.audit.properties import check_properties, substituted_columns
 from hedgerow.audit.personal import check_personal
+from hedgerow.audit.properties import check_properties, substituted_columns
 from hedgerow.audit.subdomains import disguised_columns
 from hedgerow.audit.target import check_target
 from hedgerow.errors import BrokenPromise
@@ -26,6 +26,7 @@ __all__ = ["Verification", "verify", "verify_bundle"]
 
 _CRITERIA: dict[str, Callable[[Release], str]] = {
     "ke": check_ke,
+    "personal": check_personal,
     "properties": check_properties,
     "target": check_target,
 }

@@ -15,6 +15,8 @@ __all__ = ["METHODS", "method", "method_class", "parameter_names"]
 
 METHODS: dict[str, str] = {
     "ke": "ke_anonymity.KEAnonymity",
+    "personal": "personal.Personal",
+    "target": "target_distribution.TargetDistribution",
     "walk": "property_walk.PropertyWalk",
 }
 """Short name to module and class below `hedgerow.methods`; imported only when asked for."""
