@@ -71,7 +71,8 @@ def _aggregate(item: Aggregate, binder: _Binder) -> Aggregate:
     column = binder.column(item.column)
     if item.function != "count" and column.kind not in _NUMBERS:
         raise QueryError(
-            f"{item.function.upper()} needs a column of numbers; '{column.name}' is a {column.kind} column. COUNT works."
+            f"{item.function.upper()} needs a column of numbers; '{column.name}' is a {column.kind} column. "
+            "COUNT works."
         )
     return Aggregate(item.function, column, item.alias or f"{item.function}_{column.name}")
 
