@@ -1,0 +1,209 @@
+"""How criteria see groups: how many rows each has, and how often each sensitive value occurs in it.
+
+A criterion on groups is a frozen value with three facts about itself, which a search asks for instead of its type:
+
+    monotone    the union of two groups that satisfy it satisfies it, so whoever can split only has to check the parts
+    relative    it compares groups with the whole column, so rows may not be held back afterwards
+    limits      what it says about rows, distinct values and shares, in numbers that a compiled search can check row by
+                row, and whether they are the whole of it or `holds` knows more
+
+`holds` looks at many groups at once, in time linear in the (group, value) pairs that occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import Infeasible, ParameterError
+
+__all__ = ["All", "Criterion", "Groups", "Limited", "Limits", "group_sums", "groups_of", "one_group", "require"]
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Histograms of many groups: group g holds `counts[i]` rows of value `values[i]` for i in starts[g]:starts[g+1].
+
+    Values ascend inside a group and occur in it; no group is empty. `overall` counts each value in the whole column.
+    """
+
+    sizes: Counts
+    starts: Counts
+    values: NDArray[np.int32]
+    counts: Counts
+    overall: Counts
+
+    @property
+    def owners(self) -> Counts:
+        """The group of each (group, value) pair."""
+        return np.repeat(np.arange(len(self.sizes)), np.diff(self.starts, append=len(self.values)))
+
+    @property
+    def distinct(self) -> Counts:
+        """How many values occur in each group."""
+        return np.diff(self.starts, append=len(self.values))
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """A criterion in numbers: least rows and distinct values of a group, and a cap on each value's share of it.
+
+    Value v may fill `numerators[v] / denominators[v]` of a group, of which both are at most the number of rows, so that
+    `count * denominator <= numerator * rows` is decided by 64-bit integers. Not `whole`: a good group keeps the limits,
+    but a group that keeps them may be bad.
+    """
+
+    rows: int
+    distinct: int
+    numerators: Counts
+    denominators: Counts
+    whole: bool = True
+
+    @classmethod
+    def of(cls, overall: Counts, *, rows: int = 1, distinct: int = 1, whole: bool = True) -> Limits:
+        """Limits on rows and distinct values alone."""
+        ones = np.ones(len(overall), np.int64)
+        return cls(rows, distinct, ones, ones, whole)
+
+    def __and__(self, other: Limits) -> Limits:
+        """Both."""
+        mine = self.numerators * other.denominators <= other.numerators * self.denominators
+        return Limits(
+            max(self.rows, other.rows),
+            max(self.distinct, other.distinct),
+            np.where(mine, self.numerators, other.numerators),
+            np.where(mine, self.denominators, other.denominators),
+            self.whole and other.whole,
+        )
+
+    def hold(self, groups: Groups) -> NDArray[np.bool_]:
+        """Tell for each group whether it keeps the limits."""
+        rows = groups.sizes[groups.owners]
+        over = groups.counts * self.denominators[groups.values] > self.numerators[groups.values] * rows
+        kept: NDArray[np.bool_] = group_sums(groups, over) == 0
+        return kept & (groups.sizes >= self.rows) & (groups.distinct >= self.distinct)
+
+
+class Criterion(Protocol):
+    """What a group must satisfy, as a search sees it."""
+
+    @property
+    def monotone(self) -> bool:
+        """Whether unions of good groups are good."""
+        ...
+
+    @property
+    def relative(self) -> bool:
+        """Whether groups are compared with the whole column."""
+        ...
+
+    def limits(self, overall: Counts) -> Limits:
+        """Return what numbers can say of the criterion."""
+        ...
+
+    def holds(self, groups: Groups) -> NDArray[np.bool_]:
+        """Tell for each group whether it satisfies the criterion."""
+        ...
+
+    def nearest(self, overall: Counts) -> str:
+        """Say, for a column that cannot satisfy the criterion, what it could."""
+        ...
+
+
+class Limited:
+    """A criterion that its limits say wholly."""
+
+    monotone: ClassVar[bool] = True
+    """A share of a union lies between the shares of its parts; rows and distinct values only grow."""
+
+    relative: ClassVar[bool] = False
+
+    def limits(self, overall: Counts) -> Limits:
+        """Return the criterion in numbers."""
+        raise NotImplementedError
+
+    def holds(self, groups: Groups) -> NDArray[np.bool_]:
+        """Tell for each group whether it satisfies the criterion."""
+        return self.limits(groups.overall).hold(groups)
+
+
+@dataclass(frozen=True, init=False)
+class All:
+    """Several criteria at once."""
+
+    criteria: tuple[Criterion, ...]
+
+    def __init__(self, *criteria: Criterion) -> None:
+        if not criteria:
+            raise ParameterError("'criteria' must hold at least one criterion; got none.")
+        object.__setattr__(self, "criteria", criteria)
+
+    @property
+    def monotone(self) -> bool:
+        """Whether unions of good groups are good, which they are if every criterion says so."""
+        return all(criterion.monotone for criterion in self.criteria)
+
+    @property
+    def relative(self) -> bool:
+        """Whether any criterion compares groups with the whole column."""
+        return any(criterion.relative for criterion in self.criteria)
+
+    def limits(self, overall: Counts) -> Limits:
+        """Return the strictest numbers of all criteria."""
+        total = Limits.of(overall)
+        for criterion in self.criteria:
+            total &= criterion.limits(overall)
+        return total
+
+    def holds(self, groups: Groups) -> NDArray[np.bool_]:
+        """Tell for each group whether it satisfies every criterion."""
+        held = np.ones(len(groups.sizes), np.bool_)
+        for criterion in self.criteria:
+            held &= criterion.holds(groups)
+        return held
+
+    def nearest(self, overall: Counts) -> str:
+        """Say what the first criterion that fails could be."""
+        whole = one_group(overall)
+        return next((c.nearest(overall) for c in self.criteria if not c.holds(whole)[0]), "")
+
+
+def groups_of(labels: NDArray[np.int32], codes: NDArray[np.int32], overall: Counts) -> Groups:
+    """Count the codes of each group; `labels` run from 0 without gaps."""
+    sizes = np.bincount(labels)
+    width = len(overall)
+    keys = labels.astype(np.int64) * width + codes
+    if len(sizes) * width <= 4 * len(codes):
+        table = np.bincount(keys, minlength=len(sizes) * width)
+        pairs = np.flatnonzero(table)
+        counts = table[pairs]
+    else:
+        pairs, counts = np.unique(keys, return_counts=True)
+    starts = np.searchsorted(pairs, np.arange(len(sizes)) * width)
+    return Groups(sizes, starts, (pairs % width).astype(np.int32), counts, overall)
+
+
+def one_group(overall: Counts) -> Groups:
+    """The whole column as one group."""
+    values = np.flatnonzero(overall)
+    return Groups(np.array([overall.sum()]), np.array([0]), values.astype(np.int32), overall[values], overall)
+
+
+def group_sums(groups: Groups, numbers: NDArray[np.int64] | NDArray[np.bool_]) -> Counts:
+    """Add up a number per (group, value) pair inside each group."""
+    sums: Counts = np.add.reduceat(numbers.astype(np.int64, copy=False), groups.starts)
+    return sums
+
+
+def require(criteria: Sequence[Criterion], overall: Sequence[Counts], names: Sequence[str] | None = None) -> None:
+    """Raise Infeasible where a column as one group fails: then, for monotone criteria, no partition can succeed."""
+    for place, (criterion, counts) in enumerate(zip(criteria, overall, strict=True)):
+        if not criterion.holds(one_group(counts))[0]:
+            column = f" of '{names[place]}'" if names is not None else ""
+            raise Infeasible(f"All rows{column} in one group would not be enough: {criterion.nearest(counts)}")

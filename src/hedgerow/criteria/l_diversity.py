@@ -1,0 +1,148 @@
+"""l-diversity: the sensitive values of a group are well represented, in four senses.
+
+Source     Machanavajjhala et al., 2006; the frequency version is the one of Anatomy
+Guarantee  distinct: l different values. Frequency: no value fills more than 1/l of a group. Entropy: a group's entropy
+           is at least log l. Recursive (c,l): the most frequent value occurs less than c times as often as all values
+           together from the l-th most frequent on
+Cost       O(p log p) for recursive, else O(p), on p (group, value) pairs
+Deviates   entropy is decided exactly (see `entropy`), the others by integers
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.criteria.caps import cap_arrays, floor_fraction
+from hedgerow.criteria.entropy import has_entropy
+from hedgerow.criteria.groupwise import Groups, Limited, Limits, group_sums
+from hedgerow.criteria.parameters import read_number, read_whole
+
+__all__ = ["DistinctDiversity", "EntropyDiversity", "FrequencyDiversity", "RecursiveDiversity"]
+
+_WHY = "A group of one value tells it."
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class DistinctDiversity(Limited):
+    """At least `l` different values."""
+
+    l: int  # noqa: E741
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l", read_whole("l", self.l, least=2, why=_WHY))
+
+    def limits(self, overall: Counts) -> Limits:
+        """At least l distinct values, and so as many rows."""
+        return Limits.of(overall, rows=self.l, distinct=self.l)
+
+    def nearest(self, overall: Counts) -> str:
+        """Say what could be promised instead."""
+        distinct = int(np.count_nonzero(overall))
+        return f"{self.l}-diversity needs {self.l} distinct values; the largest l that works is {distinct}."
+
+
+@dataclass(frozen=True)
+class FrequencyDiversity(Limited):
+    """No value fills more than 1/`l` of a group: l * c <= N."""
+
+    l: int  # noqa: E741
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l", read_whole("l", self.l, least=2, why=_WHY))
+
+    def limits(self, overall: Counts) -> Limits:
+        """A cap of 1/l, and l rows, which it implies."""
+        return Limits(self.l, 1, *cap_arrays(lambda _: Fraction(1, self.l), overall))
+
+    def nearest(self, overall: Counts) -> str:
+        """Say what could be promised instead."""
+        needs = f"frequency {self.l}-diversity needs every value in at most 1/{self.l} of the rows;"
+        return f"{needs} the largest l that works is {int(overall.sum() // overall.max(initial=1))}."
+
+
+@dataclass(frozen=True)
+class EntropyDiversity:
+    """An entropy of at least log `l`, which need not be whole."""
+
+    l: Fraction  # noqa: E741
+
+    monotone: ClassVar[bool] = True
+    """Entropy is concave: a mixture has at least the weighted mean of its parts' entropies."""
+
+    relative: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l", read_number("l", self.l, above=1))
+
+    def limits(self, overall: Counts) -> Limits:
+        """At least l distinct values: the entropy of fewer is below log l."""
+        least = math.ceil(self.l)
+        return Limits.of(overall, rows=least, distinct=least, whole=False)
+
+    def holds(self, groups: Groups) -> NDArray[np.bool_]:
+        """Tell for each group whether its entropy is at least log l, exactly."""
+        return has_entropy(groups, self.l)
+
+    def nearest(self, overall: Counts) -> str:
+        """Say what could be promised instead."""
+        share = overall[overall > 0] / overall.sum()
+        reached = np.exp(-(share * np.log(share)).sum())
+        return f"the column's entropy allows an l of about {reached:.3f}, not {float(self.l):g}."
+
+
+@dataclass(frozen=True)
+class RecursiveDiversity:
+    """Recursive (`c`, `l`): with counts r1 >= r2 >= ..., r1 < c * (r_l + r_(l+1) + ...)."""
+
+    c: Fraction
+    l: int  # noqa: E741
+
+    monotone: ClassVar[bool] = True
+    """In a union r1 is at most the sum of both r1, and the l - 1 largest counts at most the sums of both, so that what
+    is left below them is at least the sum of both rests."""
+
+    relative: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "c", read_number("c", self.c, above=0))
+        object.__setattr__(self, "l", read_whole("l", self.l, least=2, why=_WHY))
+
+    def limits(self, overall: Counts) -> Limits:
+        """At least l distinct values: with fewer there is no rest."""
+        return Limits.of(overall, rows=self.l, distinct=self.l, whole=False)
+
+    def holds(self, groups: Groups) -> NDArray[np.bool_]:
+        """Tell for each group whether its largest count stays below c times the rest from the l-th on."""
+        if not len(groups.sizes):
+            return np.ones(0, np.bool_)
+        largest, rest = _largest_and_rest(groups, self.l)
+        # largest < c * rest says that largest is less than c / (1 + c) of both: a share, which short fractions decide.
+        wanted = self.c / (1 + self.c)
+        cap = floor_fraction(wanted, int(groups.overall.sum()))
+        left, right = largest * cap.denominator, (largest + rest) * cap.numerator
+        below: NDArray[np.bool_] = left < right if cap == wanted else left <= right
+        return below
+
+    def nearest(self, overall: Counts) -> str:
+        """Say what could be promised instead."""
+        ordered = np.sort(overall)[::-1]
+        rest = int(ordered[self.l - 1 :].sum())
+        if rest == 0:
+            return f"recursive ({float(self.c):g}, {self.l})-diversity needs {self.l} distinct values."
+        return f"recursive (c, {self.l})-diversity works for c above {float(Fraction(int(ordered[0]), rest)):.6g}."
+
+
+def _largest_and_rest(groups: Groups, l: int) -> tuple[Counts, Counts]:  # noqa: E741
+    """The largest count of each group, and the sum of its counts from the l-th largest on."""
+    order = np.lexsort((-groups.counts, groups.owners))
+    descending = groups.counts[order]
+    rank = np.arange(len(order)) - groups.starts[groups.owners]
+    return descending[groups.starts], group_sums(groups, np.where(rank >= l - 1, descending, 0))

@@ -1,0 +1,52 @@
+"""How criteria read their parameters: once, exactly, and with one sentence where they cannot."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from hedgerow.errors import ParameterError
+from hedgerow.exact import as_fraction
+
+__all__ = ["Number", "came", "read_number", "read_whole"]
+
+Number = int | float | str | Decimal | Fraction
+
+
+def read_whole(name: str, value: object, *, least: int, why: str = "") -> int:
+    """Read a whole number of at least `least`; `why` is said to whoever asks for less."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ParameterError(f"'{name}' must be an integer of at least {least}; got {came(value)}.")
+    if value < least:
+        raise ParameterError(f"'{name}' must be an integer of at least {least}; got {int(value)}. {why}".rstrip())
+    return int(value)
+
+
+def read_number(
+    name: str, value: object, *, above: int | None = None, least: int | None = None, most: int | None = None
+) -> Fraction:
+    """Read a number exactly, floats by the decimal that they print; `above` excludes its bound, the others do not."""
+    wanted = _wanted(above, least, most)
+    try:
+        exact = as_fraction(Fraction(value) if isinstance(value, str) and "/" in value else value)
+    except (ValueError, ZeroDivisionError):
+        raise ParameterError(f"'{name}' must be {wanted}; got {came(value)}.") from None
+    too_low = (above is not None and exact <= above) or (least is not None and exact < least)
+    if too_low or (most is not None and exact > most):
+        raise ParameterError(f"'{name}' must be {wanted}; got {came(value)}.")
+    return exact
+
+
+def came(value: object) -> str:
+    """Show a refused parameter; a table that came by mistake shows its type, not its cells."""
+    plain = isinstance(value, bool | int | float | np.number | Decimal | Fraction) or value is None
+    return str(value) if plain else f"a value of type {type(value).__name__}"
+
+
+def _wanted(above: int | None, least: int | None, most: int | None) -> str:
+    bounds = [f"above {above}"] if above is not None else []
+    bounds += [f"of at least {least}"] if least is not None else []
+    bounds += [f"of at most {most}"] if most is not None else []
+    return f"a finite number {' and '.join(bounds)}".rstrip()

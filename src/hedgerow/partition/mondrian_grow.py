@@ -1,0 +1,319 @@
+"""The compiled half of Mondrian: rows as packed records, split in place under criteria that are numbers.
+
+Cost       O(n d) per level of the tree; one packed copy of the columns and a row number per row
+
+A row is a record of narrow integers, quasi-identifiers first, sensitive codes behind them, padded to whole 64-bit
+words. Records move with their rows, so that every node is a contiguous run that sooner or later fits the cache; `words`
+and `fields` are two views of the same memory. A finished group is nothing but a mark at its first position.
+
+A cut is three numbers: column, code and ties. Rows up to the code go left, and so do the first `ties` rows of the next
+code, which only the relaxed form asks for.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.kernel import kernel
+
+__all__ = ["LEAF", "Records", "Rules", "Scratch", "apply_cuts", "grow", "propose", "split"]
+
+LEAF = -1
+_BLOCK = 256  # rows whose records stay in the nearest cache while each column is looked at
+_WIDE = 4  # counting a column is worth it while its range is at most this many times the rows
+_STACK = 64  # the larger part waits, so 64 entries serve 2^64 rows
+
+
+class Records(NamedTuple):
+    """The rows: packed records in two views, the row number of each, and marks where groups begin."""
+
+    words: NDArray[np.uint64]
+    fields: NDArray[Any]
+    numbers: NDArray[np.int32]
+    starts: NDArray[np.bool_]
+
+
+class Rules(NamedTuple):
+    """What a split must respect: where codes lie on the line, least rows, and per sensitive column its limits."""
+
+    places: NDArray[np.float64]
+    firsts: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    relaxed: bool
+    rows: int
+    widths: NDArray[np.int64]
+    distinct: NDArray[np.int64]
+    numerators: NDArray[np.int64]
+    denominators: NDArray[np.int64]
+
+
+class Scratch(NamedTuple):
+    """Working memory of one thread, all zero between splits."""
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    tried: NDArray[np.bool_]
+    histogram: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+@kernel
+def bounds_of(
+    fields: NDArray[Any], lo: int, hi: int, sizes: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64]
+) -> None:
+    for column in range(len(low)):
+        low[column] = fields[lo, column]
+        high[column] = fields[lo, column]
+    for begin in range(lo, hi, _BLOCK):
+        end = min(begin + _BLOCK, hi)
+        for column in range(len(low)):
+            if high[column] - low[column] + 1 == sizes[column]:
+                continue
+            least = fields[begin, column]
+            most = least
+            for row in range(begin + 1, end):
+                code = fields[row, column]
+                least = min(least, code)
+                most = max(most, code)
+            low[column] = min(low[column], int(least))
+            high[column] = max(high[column], int(most))
+
+
+@kernel
+def next_widest(
+    places: NDArray[np.float64],
+    firsts: NDArray[np.int64],
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+    tried: NDArray[np.bool_],
+) -> int:
+    best = LEAF
+    widest = 0.0
+    for column in range(len(low)):
+        if tried[column] or high[column] == low[column]:
+            continue
+        width = places[firsts[column] + high[column]] - places[firsts[column] + low[column]]
+        if best == LEAF or width > widest:
+            best = column
+            widest = width
+    return best
+
+
+@kernel
+def median_by_counting(
+    fields: NDArray[Any], lo: int, hi: int, column: int, low: int, high: int, histogram: NDArray[np.int64]
+) -> tuple[int, int, int]:
+    for row in range(lo, hi):
+        histogram[int(fields[row, column]) - low] += 1
+    half = (hi - lo) // 2
+    code = low
+    below = 0
+    while below + histogram[code - low] <= half:
+        below += histogram[code - low]
+        code += 1
+    at = histogram[code - low]
+    histogram[: high - low + 1] = 0
+    return code, below, at
+
+
+@kernel
+def median_by_sorting(fields: NDArray[Any], lo: int, hi: int, column: int) -> tuple[int, int, int]:
+    ordered = np.sort(fields[lo:hi, column])
+    half = (hi - lo) // 2
+    code = ordered[half]
+    below = half
+    while below > 0 and ordered[below - 1] == code:
+        below -= 1
+    after = half
+    while after < hi - lo and ordered[after] == code:
+        after += 1
+    return int(code), below, after - below
+
+
+@kernel
+def find_cut(
+    fields: NDArray[Any],
+    lo: int,
+    hi: int,
+    column: int,
+    relaxed: bool,
+    low: int,
+    high: int,
+    histogram: NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """Return code, ties and the rows that go left: at the median, or at the border of its code nearest to it."""
+    if high - low <= _WIDE * (hi - lo):
+        code, below, at = median_by_counting(fields, lo, hi, column, low, high, histogram)
+    else:
+        code, below, at = median_by_sorting(fields, lo, hi, column)
+    rows = hi - lo
+    if relaxed:
+        return code - 1, rows // 2 - below, rows // 2
+    # Twice the distance of either border from the middle; a border at an end of the run is no cut.
+    if below > 0 and (below + at == rows or rows - 2 * below <= 2 * (below + at) - rows):
+        return code - 1, 0, below
+    return code, 0, below + at
+
+
+@kernel
+def sides_hold(
+    records: Records, rules: Rules, counts: NDArray[np.int64], lo: int, hi: int, column: int, code: int, ties: int
+) -> bool:
+    """Tell whether both sides of a cut keep the limits of every sensitive column."""
+    fields = records.fields
+    first = len(rules.firsts)
+    offset = 0
+    good = True
+    for place in range(len(rules.widths)):
+        width = rules.widths[place]
+        spare = ties
+        left = 0
+        for row in range(lo, hi):
+            here = fields[row, column]
+            goes_left = here <= code
+            if spare > 0 and here == code + 1:
+                goes_left = True
+                spare -= 1
+            left += goes_left
+            counts[2 * int(fields[row, first + place]) + goes_left] += 1
+        seen_left = 0
+        seen_right = 0
+        # Whatever is fewer, rows or values, is walked to compare the counts and to clear them.
+        by_row = hi - lo < width
+        for step in range(hi - lo if by_row else width):
+            value = int(fields[lo + step, first + place]) if by_row else step
+            right_count = counts[2 * value]
+            left_count = counts[2 * value + 1]
+            counts[2 * value] = 0
+            counts[2 * value + 1] = 0
+            seen_left += left_count > 0
+            seen_right += right_count > 0
+            share = rules.numerators[offset + value]
+            of = rules.denominators[offset + value]
+            good &= (left_count * of <= share * left) & (right_count * of <= share * (hi - lo - left))
+        good &= min(seen_left, seen_right) >= rules.distinct[place]
+        offset += width
+        if not good:
+            return False
+    return True
+
+
+@kernel
+def apply_cut(records: Records, lo: int, hi: int, column: int, code: int, ties: int) -> int:
+    """Move the rows that go left to the front of the run; return where the others begin."""
+    words = records.words
+    fields = records.fields
+    numbers = records.numbers
+    middle = lo
+    for row in range(lo, hi):
+        here = fields[row, column]
+        goes_left = here <= code
+        if ties > 0 and here == code + 1:
+            goes_left = True
+            ties -= 1
+        # Swapping every row, needed or not, spares a branch that nobody can predict.
+        for word in range(words.shape[1]):
+            kept = words[row, word]
+            words[row, word] = words[middle, word]
+            words[middle, word] = kept
+        number = numbers[row]
+        numbers[row] = numbers[middle]
+        numbers[middle] = number
+        middle += goes_left
+    return middle
+
+
+@kernel
+def next_cut(records: Records, rules: Rules, scratch: Scratch, lo: int, hi: int) -> tuple[int, int, int]:
+    """Find the widest column not tried yet whose median keeps the limits; return its cut, column LEAF for none."""
+    if hi - lo < 2 * rules.rows:
+        return LEAF, 0, 0
+    low = scratch.low
+    high = scratch.high
+    bounds_of(records.fields, lo, hi, rules.sizes, low, high)
+    while True:
+        column = next_widest(rules.places, rules.firsts, low, high, scratch.tried)
+        if column == LEAF:
+            return LEAF, 0, 0
+        scratch.tried[column] = True
+        code, ties, left = find_cut(
+            records.fields, lo, hi, column, rules.relaxed, low[column], high[column], scratch.histogram
+        )
+        enough = min(left, hi - lo - left) >= rules.rows
+        if enough and sides_hold(records, rules, scratch.counts, lo, hi, column, code, ties):
+            return column, code, ties
+
+
+@kernel
+def split(records: Records, rules: Rules, scratch: Scratch, lo: int, hi: int) -> int:
+    """Split a run; return where its right part begins, or mark it as a group and return LEAF."""
+    scratch.tried[:] = False
+    column, code, ties = next_cut(records, rules, scratch, lo, hi)
+    if column == LEAF:
+        records.starts[lo] = True
+        return LEAF
+    return apply_cut(records, lo, hi, column, code, ties)
+
+
+@kernel
+def grow(records: Records, rules: Rules, scratch: Scratch, lo: int, hi: int) -> None:
+    """Split a run and its parts until nothing splits."""
+    stack = np.empty((_STACK, 2), np.int64)
+    waiting = 0
+    while True:
+        middle = split(records, rules, scratch, lo, hi)
+        if middle == LEAF:
+            if waiting == 0:
+                return
+            waiting -= 1
+            lo = stack[waiting, 0]
+            hi = stack[waiting, 1]
+        elif middle - lo < hi - middle:
+            stack[waiting, 0] = middle
+            stack[waiting, 1] = hi
+            waiting += 1
+            hi = middle
+        else:
+            stack[waiting, 0] = lo
+            stack[waiting, 1] = middle
+            waiting += 1
+            lo = middle
+
+
+@kernel
+def propose(
+    records: Records,
+    rules: Rules,
+    scratch: Scratch,
+    nodes: NDArray[np.int64],
+    tried: NDArray[np.bool_],
+    cuts: NDArray[np.int64],
+    sides: NDArray[np.int8],
+) -> None:
+    """Find the next cut of many nodes at once and the side of each of their rows."""
+    for node in range(len(nodes)):
+        lo = nodes[node, 0]
+        hi = nodes[node, 1]
+        scratch.tried[:] = tried[node]
+        column, code, ties = next_cut(records, rules, scratch, lo, hi)
+        tried[node] = scratch.tried
+        cuts[node, 0] = column
+        cuts[node, 1] = code
+        cuts[node, 2] = ties
+        for row in range(lo, hi if column != LEAF else lo):
+            here = records.fields[row, column]
+            goes_left = here <= code
+            if ties > 0 and here == code + 1:
+                goes_left = True
+                ties -= 1
+            sides[row] = not goes_left
+
+
+@kernel
+def apply_cuts(records: Records, nodes: NDArray[np.int64], cuts: NDArray[np.int64], middles: NDArray[np.int64]) -> None:
+    """Carry out many cuts."""
+    for node in range(len(nodes)):
+        middles[node] = apply_cut(records, nodes[node, 0], nodes[node, 1], cuts[node, 0], cuts[node, 1], cuts[node, 2])
