@@ -39,6 +39,8 @@ from hedgerow.errors import (
 
 if TYPE_CHECKING:
     from hedgerow.methods import KEAnonymity, PropertyWalk
+    from hedgerow.methods.personal import Personal
+    from hedgerow.methods.target_distribution import TargetDistribution
     from hedgerow.query import Answer
     from hedgerow.release import Release
     from hedgerow.release import read as open
@@ -56,6 +58,7 @@ __all__ = [
     "InputError",
     "KEAnonymity",
     "ParameterError",
+    "Personal",
     "PropertyWalk",
     "QueryError",
     "Release",

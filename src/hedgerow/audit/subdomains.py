@@ -86,8 +86,6 @@ def counts_of(release: Release) -> Counts:
     groups = table.column(release.group_column).to_numpy().astype(np.int64)
     nodes = table.column(subdomain_columns(release.columns, release.group_column)[2]).to_numpy().astype(np.int64)
     width = release.tables["target"].num_rows
-    if len(nodes) and not 0 <= nodes.min() <= nodes.max() < width:
-        raise BrokenPromise("A published subdomain is not in the table 'target'.")
     pairs, counts = np.unique(groups * width + nodes, return_counts=True)
     return Counts(pairs // width, pairs % width, counts)
 
@@ -98,6 +96,9 @@ def check_subdomains(release: Release) -> tuple[int, int]:
     values = release.tables["release" if "release" in release.tables else "sensitive"]
     rows = release.tables["release" if "release" in release.tables else "quasi"]
     target = release.tables["target"]
+    nodes = values.column(node).to_numpy()
+    if not len(nodes) or not 0 <= nodes.min() <= nodes.max() < target.num_rows:
+        raise BrokenPromise("A published subdomain is not in the table 'target'.")
     for end, column in (("low", low), ("high", high)):
         said, listed = values.column(column), target.column(end).take(values.column(node))
         if said.null_count or not pc.all(pc.equal(said, listed)).as_py():

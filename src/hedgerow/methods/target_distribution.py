@@ -77,7 +77,8 @@ class TargetDistribution(Method):
     def __post_init__(self) -> None:
         if self.grouping not in GROUPINGS:
             raise ParameterError(f"'grouping' must be one of {', '.join(GROUPINGS)}.")
-        if self._fakes() and read_shift(self.shift):
+        shift = read_shift(self.shift)
+        if self._fakes() and shift:
             raise ParameterError("'fakes' and 'shift' exclude each other; give one of them.")
         if not isinstance(self.target, Mapping):
             check_target(self.target)

@@ -1,0 +1,207 @@
+"""TargetDistribution end to end: printed tables, parts, fakes, shift, and the contract of every method."""
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.schema.target import normal, uniform
+from hedgerow.testing import check_method
+
+PRINTED = pa.table(
+    {
+        "name": [f"person {i}" for i in range(11)],
+        "zipcode": [91110, 91110, 91110, 91130, 91210, 91220, 91240, 91310, 91320, 91330, 91340],
+        "gender": list("FMMFFFFMMMF"),
+        "area": [911] * 4 + [912] * 3 + [913] * 4,
+        "salary": [30, 40, 50, 60, 40, 30, 50, 40, 60, 60, 60],
+    }
+)
+SCHEMA = hr.Schema(quasi=["zipcode", "gender", "area"], sensitive="salary", identifier=["name"])
+TREE = uniform(hr.Hierarchy.binary([30, 40, 50, 60]))
+
+
+def bounds(release, where):
+    """Lower and upper bound of the average salary."""
+    answer = release.ask(f"SELECT avg(salary) FROM release WHERE {where}")
+    return pytest.approx(answer.lower), pytest.approx(answer.upper)
+
+
+def test_printed_bounds_without_fakes():
+    """Females lie in [35, 55], zipcode 91110 in [40, 50], area 912 in [110/3, 160/3]."""
+    release = hr.TargetDistribution(TREE, parts="area").publish(PRINTED, SCHEMA)
+    assert bounds(release, "gender = 'F'") == (35, 55)
+    assert bounds(release, "zipcode = 91110") == (40, 50)
+    assert bounds(release, "area = 912") == (110 / 3, 160 / 3)
+    assert release.ask("SELECT avg(salary) FROM release").expected == pytest.approx(45)
+
+
+def test_printed_bounds_with_the_fake():
+    """With one fake in three the area 912 lies in [40, 50], in two tables."""
+    release = hr.TargetDistribution(TREE, parts="area", fakes="0.34").publish(PRINTED, SCHEMA)
+    assert bounds(release, "area = 912") == (40, 50)
+    assert sorted(release.tables) == ["quasi", "sensitive", "target"]
+    assert release.tables["sensitive"].num_rows == 11 + release.guarantee.parameters["fakes"] == 13
+    assert release.tables["quasi"].num_rows == 11
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        hr.TargetDistribution("uniform"),
+        hr.TargetDistribution("zipf", grouping="quasi"),
+        hr.TargetDistribution("normal", fakes=0.3),
+        hr.TargetDistribution("uniform", shift=0.2, parts="note"),
+        hr.TargetDistribution("source", parts="town", grouping="quasi", fakes=0.5),
+    ],
+)
+def test_contract(method):
+    """It publishes or refuses awkward tables, verifies, survives a bundle, leaks nothing, repeats with a seed."""
+    check_method(method, examples=12)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"fakes": "0.2"}, {"shift": "0.15"}, {"grouping": "quasi"}])
+@given(data=st.data())
+@settings(max_examples=12)
+def test_truth_lies_in_every_bound(parameters, data):
+    """Whatever is published, the true answers lie inside the bounds, and the expectation does too."""
+    rows = data.draw(st.integers(1, 40))
+    numbers = st.lists(st.integers(-6, 9), min_size=rows, max_size=rows)
+    table = pa.table({"age": data.draw(st.lists(st.integers(0, 4), min_size=rows, max_size=rows)),
+                      "pay": data.draw(numbers)})  # fmt: skip
+    tree = normal(hr.Hierarchy.balanced(range(-6, 10), fanout=3))
+    schema = hr.Schema(quasi=["age"], sensitive="pay")
+    release = hr.TargetDistribution(tree, quantize=6, **parameters).publish(table, schema)
+    frame = table.to_pandas()
+    least, most = sorted(data.draw(st.tuples(st.integers(0, 4), st.integers(0, 4))))
+    hit = frame[(frame.age >= least) & (frame.age <= most)]
+    where = f"age BETWEEN {least} AND {most}"
+    for function in ("sum", "avg", "min", "max"):
+        answer = release.ask(f"SELECT {function}(pay) FROM release WHERE {where}")
+        if len(hit) == 0:
+            assert answer.lower is None
+        else:
+            assert answer.lower <= getattr(hit.pay, {"avg": "mean"}.get(function, function))() <= answer.upper
+            assert answer.lower <= answer.expected <= answer.upper
+    answer = release.ask(f"SELECT count(*) FROM release WHERE {where} AND pay > 2")
+    assert answer.lower <= (hit.pay > 2).sum() <= answer.upper
+
+
+def test_parts_have_their_own_targets():
+    """A mapping gives every part its target; the target of one part may be its own distribution."""
+    targets = {911: "source", 912: TREE, 913: hr.Hierarchy.binary([30, 40, 50, 60]).with_target([0, 1, 1, 2])}
+    release = hr.TargetDistribution(targets, parts="area").publish(PRINTED, SCHEMA)
+    assert release.made.parameters["targets"] == 3
+    table = release.tables["release"].to_pandas()
+    assert (table[table.area == 911].salary_low == table[table.area == 911].salary_high).all()
+    assert release.groups == 3
+
+
+def test_parts_by_cut_points():
+    """Intervals of a column are parts, too, numbered from 0."""
+    release = hr.TargetDistribution({0: TREE, 1: "uniform"}, parts={"zipcode": [91250]}).publish(PRINTED, SCHEMA)
+    assert release.groups == 2
+    table = release.tables["release"].to_pandas()
+    assert table.groupby("group").zipcode.max().sort_values().tolist() == [91240, 91340]
+
+
+def test_quantized_shapes_say_how_far_they_are():
+    """A named bell gets small ratios, and the manifest says how far they are from the bell."""
+    schema = hr.Schema(quasi=["zipcode", "gender", "area"], sensitive="salary", identifier=["name"])
+    release = hr.TargetDistribution("normal").publish(PRINTED, schema)
+    assert 0 < float(release.made.parameters["distance_asked_used"]) < 0.2
+    weights = release.tables["target"].column("weight").to_pylist()
+    assert max(weights) < 10
+
+
+def test_values_of_zero_chance_are_covered():
+    """A value that the target excludes is published as a subdomain that contains it."""
+    tree = hr.Hierarchy.binary([30, 40, 50, 60]).with_target([1, 1, 1, 0])
+    release = hr.TargetDistribution(tree).publish(PRINTED, SCHEMA)
+    assert release.ask("SELECT max(salary) FROM release").upper == 60
+    assert release.ask("SELECT sum(salary) FROM release").upper >= 520
+
+
+def test_categories_are_disguised():
+    """Texts have subdomains, too; conditions on them are counted."""
+    table = pa.table({"age": [1, 1, 2, 2, 3, 3], "ill": ["flu", "flu", "flu", "gout", "hiv", "flu"]})
+    tree = uniform(hr.Hierarchy.from_nested({"airways": ["flu", "cold"], "other": ["gout", "hiv"]}))
+    release = hr.TargetDistribution(tree).publish(table, hr.Schema(quasi=["age"], sensitive="ill"))
+    assert release.tables["release"].num_rows == 6
+    answer = release.ask("SELECT count(*) FROM release WHERE ill = 'flu'")
+    assert answer.lower <= 4 <= answer.upper
+    assert answer.expected == pytest.approx(6 / 4)
+
+
+def test_shift_publishes_the_weights_that_groups_follow():
+    """The table of implied weights reproduces each group's numbers."""
+    release = hr.TargetDistribution(TREE, shift=Fraction(1, 4)).publish(PRINTED, SCHEMA)
+    implied = release.tables["implied"].to_pandas().set_index("node").weight
+    assert implied[0] + implied[1] <= implied[4]
+    assert implied[4] + implied[5] <= 11
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: hr.TargetDistribution("bell"), "target"),
+        (lambda: hr.TargetDistribution(hr.Hierarchy.binary([1, 2])), "weights"),
+        (lambda: hr.TargetDistribution("uniform", grouping="each"), "grouping"),
+        (lambda: hr.TargetDistribution("uniform", fakes=2), "fakes"),
+        (lambda: hr.TargetDistribution("uniform", fakes="many"), "fakes"),
+        (lambda: hr.TargetDistribution("uniform", fakes=0.1, shift=0.1), "exclude"),
+        (lambda: hr.TargetDistribution("uniform", shift=-1), "shift"),
+        (lambda: hr.TargetDistribution({1: "uniform"}), "parts"),
+        (lambda: hr.TargetDistribution({911: "uniform"}, parts="area").publish(PRINTED, SCHEMA), "every part"),
+        (lambda: hr.TargetDistribution("uniform", parts={"area": [3, 1]}).publish(PRINTED, SCHEMA), "ascend"),
+        (lambda: hr.TargetDistribution("uniform", parts={"area": ["x"]}).publish(PRINTED, SCHEMA), "kind"),
+        (lambda: hr.TargetDistribution("uniform", parts="name").publish(PRINTED, SCHEMA), "published"),
+        (lambda: hr.TargetDistribution(uniform(hr.Hierarchy.binary([1, 2]))).publish(PRINTED, SCHEMA), "hierarchy"),
+    ],
+)
+def test_refusals(make, match):
+    """Wrong parameters are refused in one sentence that names them."""
+    with pytest.raises(hr.HedgerowError, match=match):
+        make()
+
+
+def test_a_target_of_one_value_hides_nothing():
+    """A table with one value, or a target that knows the answer, is infeasible."""
+    table = pa.table({"age": [1, 2], "pay": [5, 5]})
+    with pytest.raises(hr.Infeasible, match="hides nothing"):
+        hr.TargetDistribution("uniform").publish(table, hr.Schema(quasi=["age"], sensitive="pay"))
+
+
+def test_sums_over_a_sensitive_condition_are_refused():
+    """What cannot be bounded is refused with the reason."""
+    release = hr.TargetDistribution(TREE).publish(PRINTED, SCHEMA)
+    with pytest.raises(hr.QueryError, match="counted"):
+        release.ask("SELECT avg(salary) FROM release WHERE salary > 40")
+
+
+def test_missing_values_need_a_policy():
+    """Missing sensitive values are held back or refused, never guessed."""
+    table = PRINTED.set_column(4, "salary", pa.array([None, *PRINTED["salary"].to_pylist()[1:]]))
+    with pytest.raises(hr.SchemaError):
+        hr.TargetDistribution(TREE).publish(table, SCHEMA)
+    schema = hr.Schema(quasi=SCHEMA.quasi, sensitive="salary", identifier=["name"], missing={"salary": "suppress"})
+    assert hr.TargetDistribution(TREE).publish(table, schema).rows.suppressed == 1
+
+
+def test_subdomains_are_shuffled_uniformly():
+    """Over many releases every subdomain meets every row equally often, also where a fake may belong to nobody."""
+    table = pa.table({"id": [0, 1, 2], "pay": [30, 40, 50]})
+    schema = hr.Schema(quasi=["id"], sensitive="pay")
+    method = hr.TargetDistribution(TREE)
+    met = np.zeros((3, 7))
+    for _ in range(300):
+        release = method.publish(table, schema).tables["release"].to_pandas()
+        for row, node in zip(release.id, release.pay_node, strict=True):
+            met[row, node] += 1
+    found = met[:, met.sum(axis=0) > 0]
+    assert found.shape == (3, 3)
+    assert ((found - 100) ** 2 / 100).sum() < 30  # four degrees of freedom: chance below 1e-5
