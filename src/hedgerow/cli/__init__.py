@@ -19,6 +19,7 @@ VERBS = {
     "query": "Ask a release an SQL question; every answer has guaranteed bounds.",
     "verify": "Re-derive a release's promise from its bytes.",
     "graph": "Publish, query, verify and attack bipartite graphs.",
+    "study": "Re-run a paper's experiment: which of its claims hold?",
     "demo": "Run the whole path once on generated data.",
 }
 """The verbs in the order of the path of data."""
