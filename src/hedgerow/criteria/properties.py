@@ -11,7 +11,7 @@ text, see `property_text`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -31,7 +31,7 @@ class Threshold:
     after: bool = False
 
     def __str__(self) -> str:
-        return f'"{self.column}" {">" if self.after else ">="} {written(self.at)}'
+        return f"{_quoted(self.column)} {'>' if self.after else '>='} {written(self.at)}"
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Relation:
         return total < self.bound if self.strict else total <= self.bound
 
     def __str__(self) -> str:
-        parts = (f'{written(c)}*"{self.column}"[{written(v)}]' for v, c in self.terms)
+        parts = (f"{written(c)}*{_quoted(self.column)}[{written(v)}]" for v, c in self.terms)
         return f"{' + '.join(parts)} {'<' if self.strict else '<='} {written(self.bound)}"
 
 
@@ -61,10 +61,18 @@ Property = Relation | Threshold
 
 
 def relation(
-    column: str, terms: Mapping[Fraction, Fraction], bound: Fraction, *, strict: bool = False, positive: bool = False
+    column: str,
+    terms: Iterable[tuple[Fraction, Fraction]],
+    bound: Fraction,
+    *,
+    strict: bool = False,
+    positive: bool = False,
 ) -> Relation:
-    """Build a relation without the terms that vanish; one without any term says nothing about the column."""
-    left = tuple(sorted((value, coefficient) for value, coefficient in terms.items() if coefficient))
+    """Add up the terms of each value and drop those that vanish; without any the relation says nothing."""
+    sums: dict[Fraction, Fraction] = {}
+    for value, coefficient in terms:
+        sums[value] = sums.get(value, Fraction(0)) + coefficient
+    left = tuple(sorted((value, coefficient) for value, coefficient in sums.items() if coefficient))
     if not left:
         raise ParameterError(f"A property of '{column}' must mention at least one value; its terms cancel out.")
     return Relation(column, left, bound, strict, positive)
@@ -79,14 +87,16 @@ def between(column: str, low: object = None, high: object = None) -> tuple[Prope
 def order(column: str, *values: object) -> tuple[Property, ...]:
     """What the given values become stays in the given order, lowest first; equal is allowed."""
     steps = [_number("values", value) for value in values]
-    return tuple(relation(column, {low: Fraction(1), high: Fraction(-1)}, Fraction(0)) for low, high in pairwise(steps))
+    return tuple(
+        relation(column, [(low, Fraction(1)), (high, Fraction(-1))], Fraction(0)) for low, high in pairwise(steps)
+    )
 
 
 def difference(
     column: str, high: object, low: object, *, at_least: object = None, at_most: object = None
 ) -> tuple[Property, ...]:
     """What `high` becomes minus what `low` becomes stays within the bounds."""
-    terms = {_number("high", high): Fraction(1), _number("low", low): Fraction(-1)}
+    terms = [(_number("high", high), Fraction(1)), (_number("low", low), Fraction(-1))]
     return _within(column, terms, at_least, at_most)
 
 
@@ -94,10 +104,7 @@ def total(
     column: str, values: Iterable[object], *, at_least: object = None, at_most: object = None
 ) -> tuple[Property, ...]:
     """The sum of what the values become stays within the bounds; a value that is listed twice counts twice."""
-    terms: dict[Fraction, Fraction] = {}
-    for value in values:
-        number = _number("values", value)
-        terms[number] = terms.get(number, Fraction(0)) + 1
+    terms = [(_number("values", value), Fraction(1)) for value in values]
     return _within(column, terms, at_least, at_most)
 
 
@@ -108,21 +115,27 @@ def ratio(
     top, bottom = _number("over", over), _number("under", under)
     bounds = ((1, at_most), (-1, at_least))
     return tuple(
-        relation(column, {top: Fraction(sign), bottom: -sign * _number("bound", bound)}, Fraction(0), positive=True)
+        relation(column, [(top, Fraction(sign)), (bottom, -sign * _number("bound", bound))], Fraction(0), positive=True)
         for sign, bound in bounds
         if bound is not None
     )
 
 
-def _within(column: str, terms: Mapping[Fraction, Fraction], at_least: object, at_most: object) -> tuple[Property, ...]:
+def _within(
+    column: str, terms: Sequence[tuple[Fraction, Fraction]], at_least: object, at_most: object
+) -> tuple[Property, ...]:
     if at_least is None and at_most is None:
         raise ParameterError(f"A property of '{column}' must have a bound; give 'at_least' or 'at_most'.")
     kept: list[Property] = []
     if at_most is not None:
         kept.append(relation(column, terms, _number("at_most", at_most)))
     if at_least is not None:
-        kept.append(relation(column, {v: -c for v, c in terms.items()}, -_number("at_least", at_least)))
+        kept.append(relation(column, [(v, -c) for v, c in terms], -_number("at_least", at_least)))
     return tuple(kept)
+
+
+def _quoted(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
 
 
 def _number(name: str, given: object) -> Fraction:

@@ -216,7 +216,7 @@ def _relations(whole: _Side, sign: str, *, positive: bool) -> tuple[Property, ..
     factors = {"<=": [1], "<": [1], ">=": [-1], ">": [-1], "=": [1, -1]}[sign]
     kept = []
     for factor in factors:
-        terms = {value: factor * c for (_, value), c in whole.terms.items() if value is not None}
+        terms = [(value, factor * c) for (_, value), c in whole.terms.items() if value is not None]
         kept.append(relation(column, terms, -factor * whole.constant, strict=sign in "<>", positive=positive))
     return tuple(kept)
 

@@ -1,7 +1,7 @@
 """Walk many blocks on all cores until each has mixed, or refuse.
 
 Source     preserving properties of interest, section 4; the gates are hedgerow's
-Guarantee  returns only if every value that may move was away from its original in at least a quarter of its trace,
+Guarantee  returns only if every value that may move was away from its original in at least a tenth of its trace,
            the values of a segment on average in at least half, and every trace is worth at least `ENOUGH`
            independent draws, so that the start is forgotten
 Cost       steps times the cost of one; keys are drawn here, in a fixed order, so a seed fixes the result
@@ -33,7 +33,7 @@ __all__ = ["ENOUGH", "MOST_AT_HOME", "Trip", "walk_blocks"]
 ENOUGH = 16
 """Independent draws that a trace must be worth: correlation with the start is then gone for good."""
 
-MOST_AT_HOME = 0.75
+MOST_AT_HOME = 0.9
 """Share of its trace in which a value may be at its original: one that hardly leaves it is published as it was."""
 
 MEAN_AT_HOME = 0.5
@@ -59,6 +59,11 @@ class Trip:
     def mixed(self) -> bool:
         """Whether both gates are passed."""
         return self.stuck == 0 and self.effective >= ENOUGH
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether the values that move have mixed twice over, and still some hardly leave their place."""
+        return self.stuck > 0 and self.effective >= ENOUGH and self.steps > 2 * _FIRST_SWEEPS * self.course.sweep
 
     @property
     def pinned(self) -> int:
@@ -90,7 +95,9 @@ def walk_blocks(
                 trips[n] = trip
         waiting = [n for n in waiting if not trips[n].mixed]
         sweeps = [2 * s for s in sweeps]
-        if steps != "auto" or any(trips[n].course.sweep * sweeps[n] > _LONGEST_LEG for n in waiting):
+        if steps != "auto" or any(
+            trips[n].hopeless or trips[n].course.sweep * sweeps[n] > _LONGEST_LEG for n in waiting
+        ):
             break
     if waiting:
         raise _refusal(column, [trips[n] for n in waiting], len(trips))
@@ -148,7 +155,7 @@ def _judged(trip: Trip, walked: Walked, steps: int) -> Trip:
         trip,
         point=walked.point,
         steps=trip.steps + steps,
-        effective=float(effective.min(initial=STATES)),
+        effective=float(effective[effective > 0].min(initial=STATES)),
         stuck=int((at_home > (MOST_AT_HOME if at_home.mean() <= MEAN_AT_HOME else 0.0)).sum()),
     )
 
@@ -163,7 +170,7 @@ def _refusal(column: str, failed: Sequence[Trip], total: int) -> Infeasible:
     if stuck:
         return Infeasible(
             f"The walk cannot move {stuck:,} values of '{column}' ({len(failed):,} of {total:,} segments): the "
-            "properties leave them hardly any room. Keep a smaller share, or publish decimals instead of whole numbers."
+            "properties leave them hardly any room. Keep fewer properties, or publish decimals."
         )
     return Infeasible(
         f"The walk of '{column}' has not mixed in {max(trip.steps for trip in failed):,} steps: {len(failed):,} of "
