@@ -116,6 +116,18 @@ def test_float_thresholds_at_a_difference_are_exact(data: st.DataObject) -> None
     assert not KE(2, distance + Fraction(1, 10**400)).holds(*pair).any()
 
 
+@settings(max_examples=300)
+@given(st.data())
+def test_latest_start_is_exact_where_ranges_meet_the_threshold(data: st.DataObject) -> None:
+    """With e at, or a hair above, the exact difference of two floats of the column, the definition still holds."""
+    kinds = st.one_of(st.floats(-4, 4), st.integers(-40, 40).map(lambda tenths: tenths * 0.1))
+    positions = np.unique(data.draw(st.lists(kinds, min_size=2, max_size=8)))
+    low, high = sorted(Fraction(data.draw(st.sampled_from(positions.tolist()))) for _ in range(2))
+    e = high - low + data.draw(st.sampled_from([0, Fraction(1, 10**400)]))
+    column = Histogram(positions, np.ones(len(positions), np.int64))
+    assert latest_start(positions, k=2, e=e).tolist() == slow_latest(column, 2, e)
+
+
 def test_latest_start_survives_the_ends_of_the_number_line() -> None:
     """Whole numbers near 2^62 and floats near 1e308 do not overflow."""
     whole = np.array([-(2**62) + 1, 0, 2**62 - 1])

@@ -101,9 +101,9 @@ def _latest_integer(positions: NDArray[np.int64], least: int) -> NDArray[np.int6
 def _latest_float(positions: NDArray[np.float64], fits_k: NDArray[np.int64], e: Fraction) -> NDArray[np.int64]:
     """For each i the largest d <= fits_k[i] with an exact range of at least e, or -1."""
     with np.errstate(over="ignore"):
-        # One step beyond the rounded difference encloses position - e, so the answer lies between the two ranks.
+        # A position up to p - e stays so when p - e is rounded; one up to the float before a rounded p - e was so before.
         below = np.nextafter(positions - float_above(e), -np.inf)
-        above = np.nextafter(positions - float_below(e), np.inf)
+        above = positions - float_below(e)
     sure = np.minimum(np.searchsorted(positions, below, side="right") - 1, fits_k)
     possible = np.minimum(np.searchsorted(positions, above, side="right") - 1, fits_k)
     while (open_ := np.flatnonzero(sure < possible)).size:
