@@ -57,13 +57,13 @@ def check_no_structure(graph: BipartiteGraph) -> None:
     Other columns that follow from the edges cannot be told from attributes; the guarantee says that they must not be
     there.
     """
-    for side, table, degrees in (
-        ("left", graph.left, graph.by_left.degrees),
-        ("right", graph.right, graph.by_right.degrees),
+    for side, table, key, degrees in (
+        ("left", graph.left, graph.left_key, graph.by_left.degrees),
+        ("right", graph.right, graph.right_key, graph.by_right.degrees),
     ):
         for name in table.column_names:
             column = table.column(name)
-            if not pa.types.is_integer(column.type) or column.null_count or np.ptp(degrees) == 0:
+            if name == key or not pa.types.is_integer(column.type) or column.null_count or np.ptp(degrees) == 0:
                 continue
             if np.array_equal(column.to_numpy(), degrees):
                 raise SchemaError(

@@ -27,9 +27,8 @@ __all__ = ["SafeGrouping"]
 Progress = Callable[[str, float], None]
 
 _PROMISE = (
-    "Left entities hide among at least {k} nodes, right entities among at least {l}, and no two nodes of a group share "
-    "a neighbour. So any left and any right entity are joined in at most one of {most} of the assignments of entities "
-    "to nodes that fit the release.{learned}{open}"
+    "{left}, {right}, and no two nodes of a group share a neighbour. So any left and any right entity are joined in at "
+    "most one of {most} of the assignments of entities to nodes that fit the release.{learned}{open}"
 )
 _LEARNED = " Whoever learns r links (fewer than {least}) of others still faces groups of at least {k} - r and {l} - r."
 _OPEN = (
@@ -110,16 +109,17 @@ class SafeGrouping:
     def guarantee(self) -> Guarantee:
         """What a release of this method promises."""
         least, most = min(self.k, self.l), max(self.k, self.l)
-        words = {"k": self.k, "l": self.l, "most": most, "least": least}
         side = "left" if self.k == 1 else "right"
         return Guarantee(
             criterion="safe_grouping",
             parameters={"k": self.k, "l": self.l},
             columns=("left", "right"),
             promise=_PROMISE.format(
-                learned=_LEARNED.format(**words) if least > 1 else "",
+                left=_hidden("Left", self.k),
+                right=_hidden("right", self.l),
+                most=most,
+                learned=_LEARNED.format(least=least, k=self.k, l=self.l) if least > 1 else "",
                 open=_OPEN.format(side=side) if least == 1 else "",
-                **words,
             ),
             adversary=_ADVERSARY,
             not_promised=_NOT_PROMISED,
@@ -127,3 +127,7 @@ class SafeGrouping:
 
     def _parameters(self) -> dict[str, int | str]:
         return {"k": self.k, "l": self.l, "order": self.order, "strict": int(self.strict)}
+
+
+def _hidden(side: str, size: int) -> str:
+    return f"{side} entities hide among at least {size} nodes" if size > 1 else f"{side} entities are not hidden"

@@ -28,7 +28,7 @@ from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["Grouping", "greedy", "safe_grouping"]
 
-ATTEMPTS = 3
+ATTEMPTS = 10
 """Orders to try before giving up: the greedy search depends on its order, and a new one is cheap."""
 
 _COUNT, _HEAD, _TAIL = 0, 1, 2
