@@ -101,7 +101,7 @@ def _latest_integer(positions: NDArray[np.int64], least: int) -> NDArray[np.int6
 def _latest_float(positions: NDArray[np.float64], fits_k: NDArray[np.int64], e: Fraction) -> NDArray[np.int64]:
     """For each i the largest d <= fits_k[i] with an exact range of at least e, or -1."""
     with np.errstate(over="ignore"):
-        # A position up to p - e stays so when p - e is rounded; one up to the float before a rounded p - e was so before.
+        # A float up to p - e is up to p - e rounded; a float below p - e rounded is up to p - e.
         below = np.nextafter(positions - float_above(e), -np.inf)
         above = positions - float_below(e)
     sure = np.minimum(np.searchsorted(positions, below, side="right") - 1, fits_k)
