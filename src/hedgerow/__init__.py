@@ -38,7 +38,7 @@ from hedgerow.errors import (
 )
 
 if TYPE_CHECKING:
-    from hedgerow.methods import KEAnonymity, PropertyWalk
+    from hedgerow.methods import Anatomy, PermutationAnonymization, KEAnonymity, PropertyWalk
     from hedgerow.methods.personal import Personal
     from hedgerow.methods.target_distribution import TargetDistribution
     from hedgerow.query import Answer
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from hedgerow.table import read_table
 
 __all__ = [
+    "Anatomy",
     "Answer",
     "BrokenPromise",
     "BundleError",
@@ -58,6 +59,7 @@ __all__ = [
     "InputError",
     "KEAnonymity",
     "ParameterError",
+    "PermutationAnonymization",
     "Personal",
     "PropertyWalk",
     "QueryError",
@@ -72,10 +74,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Anatomy": "methods.Anatomy",
     "Answer": "query.Answer",
     "Domain": "schema.Domain",
     "Hierarchy": "schema.Hierarchy",
     "KEAnonymity": "methods.KEAnonymity",
+    "PermutationAnonymization": "methods.PermutationAnonymization",
     "Personal": "methods.personal.Personal",
     "PropertyWalk": "methods.PropertyWalk",
     "Release": "release.Release",

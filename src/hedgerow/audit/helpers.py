@@ -26,7 +26,7 @@ def check_help(release: Release, helper: pa.Table) -> str:
     """Compare the help table with what the published rows say."""
     if release.form == "disguised":
         return check_subdomain_help(release, helper)
-    table = release.tables["release"]
+    table = _valued(release)
     starts = group_starts(table, release)
     sizes = np.diff(np.append(starts, table.num_rows))
     if helper.num_rows != table.num_rows or not counts_fit(helper, sizes):
@@ -35,13 +35,18 @@ def check_help(release: Release, helper: pa.Table) -> str:
     return f"help.parquet: {compared} columns of bounds follow from the published rows"
 
 
+def _valued(release: Release) -> pa.Table:
+    """The published table that holds the sensitive values."""
+    return release.tables["sensitive" if "sensitive" in release.tables else "release"]
+
+
 def _check_column(
     release: Release, helper: pa.Table, name: str, starts: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> int:
     prefix = "" if len(release.columns.sensitive) == 1 else f"{name}_"
     if f"{prefix}sum_lower" not in helper.column_names:
         return 0
-    where = column_line(release.tables["release"].column(name))
+    where = column_line(_valued(release).column(name))
     bounds = _bounds(where.positions, starts, sizes)
     for bound, wanted in bounds.items():
         if not agree(column_line(helper.column(prefix + bound)), Line(wanted, where.unit)):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from hedgerow.audit.frequency import check_frequency
 from hedgerow.audit.helpers import check_help
 from hedgerow.audit.ke import check_ke
 from hedgerow.audit.personal import check_personal
@@ -25,6 +26,7 @@ from hedgerow.release.bundle import open_helper
 __all__ = ["Verification", "verify", "verify_bundle"]
 
 _CRITERIA: dict[str, Callable[[Release], str]] = {
+    "frequency": check_frequency,
     "ke": check_ke,
     "personal": check_personal,
     "properties": check_properties,
@@ -73,6 +75,9 @@ def _expected_columns(release: Release) -> dict[str, list[str]]:
         return disguised_columns(release)
     if release.form == "substituted":
         return substituted_columns(release)
+    if release.form in ("separated", "scattered"):
+        opened, hidden = [*release.columns.quasi, *release.columns.plain], list(release.columns.sensitive)
+        return {"quasi": [*opened, release.group_column], "sensitive": [*hidden, release.group_column]}
     return {"release": [*release.columns.all, release.group_column]}
 
 

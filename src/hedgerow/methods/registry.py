@@ -14,7 +14,9 @@ from hedgerow.methods.method import Method
 __all__ = ["METHODS", "method", "method_class", "parameter_names"]
 
 METHODS: dict[str, str] = {
+    "anatomy": "anatomy.Anatomy",
     "ke": "ke_anonymity.KEAnonymity",
+    "permutation": "permutation_anonymization.PermutationAnonymization",
     "personal": "personal.Personal",
     "target": "target_distribution.TargetDistribution",
     "walk": "property_walk.PropertyWalk",

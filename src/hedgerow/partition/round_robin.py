@@ -1,7 +1,7 @@
 """Deal rows in the order of their sensitive values to as many groups as l-diversity allows.
 
 Source     permutation anonymization, algorithm 1
-Guarantee  frequency l-diversity: every group has between l and 2l - 1 rows, all of different values; feasible exactly when
+Guarantee  frequency l-diversity: every group has l to 2l - 1 rows, all of different values; feasible exactly when
            l times the most frequent value is at most the rows. Looks at nothing but the sensitive values
 Cost       O(n) time after drawing one key per row
 Deviates   a value may fill exactly 1/l of the table (the printed test refuses that); equal values are in secret order;

@@ -23,7 +23,7 @@ from hedgerow.query.question import And, Column, Kind, Not, Or, Predicate, Truth
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-__all__ = ["Codes", "View", "column_of", "view_of"]
+__all__ = ["Codes", "View", "column_of", "side_by_side", "view_of"]
 
 _views: weakref.WeakKeyDictionary[Any, View] = weakref.WeakKeyDictionary()
 
@@ -36,8 +36,16 @@ def view_of(release: Release) -> View:
             from hedgerow.query.subdomains import people
 
             tables, form = {"release": people(release)}, "permuted"
+        if form == "separated":
+            tables, form = {"release": side_by_side(tables, release)}, "permuted"
         _views[release] = View(tables, release.columns, release.group_column, form)
     return _views[release]
+
+
+def side_by_side(tables: Any, release: Release) -> pa.Table:
+    """Rows and values of two tables with the same groups: a permuted release whose shuffle is the tables' own."""
+    values = tables["sensitive"].select(list(release.columns.sensitive))
+    return pa.table({name: side.column(name) for side in (tables["quasi"], values) for name in side.column_names})
 
 
 class Codes:

@@ -46,6 +46,10 @@ Do not read single rows as facts about people: their numbers are not the true on
 """
 
 _DONE = {
+    "separated": "The values of {sensitive} are in a table of their own, in random order inside {groups:,} groups of rows; "
+    "all other columns are as they were. {rows:,} rows are published, {suppressed:,} were held back.",
+    "scattered": "Every column was shuffled on its own inside {groups:,} groups of rows, so that no row belongs to anybody. "
+    "{rows:,} rows are published, {suppressed:,} were held back.",
     "permuted": "The values of {sensitive} were shuffled inside {groups:,} groups of rows; all other columns are as "
     "they were. {rows:,} rows are published, {suppressed:,} were held back.",
     "substituted": "Numbers were replaced by others that keep chosen properties; all other columns are as they were. "
@@ -56,6 +60,20 @@ _DONE = {
 }
 
 _FILES = {
+    "separated": (
+        "- `quasi.parquet`: the open columns and `{group}`\n"
+        "- `sensitive.parquet`: {sensitive} and `{group}`\n"
+        "- `help.parquet`: for each group and number of matching rows, the least and the greatest possible result\n"
+        "- `manifest.json`: method, parameters, guarantee, row counts, checksums\n"
+    ),
+    "scattered": (
+        "- `quasi.parquet`: the open columns, each shuffled on its own, and `{group}`\n"
+        "- `sensitive.parquet`: {sensitive} and `{group}`\n"
+        "- `help.parquet`: for each group and number of matching rows, the least and the greatest possible result; of N "
+        "rows, n_1 to n_d of which meet d conditions one by one, max(0, n_1 + ... + n_d - (d-1)N) to min(n_1, ..., n_d) "
+        "meet all of them\n"
+        "- `manifest.json`: method, parameters, guarantee, row counts, checksums\n"
+    ),
     "permuted": (
         "- `release.parquet`: the columns {columns} and `{group}`\n"
         "- `help.parquet`: for each group and number of matching rows, the least and the greatest possible result\n"

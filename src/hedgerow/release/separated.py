@@ -19,7 +19,7 @@ from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.grouped import group_numbers, grouped_rows, reshuffled, taken
 from hedgerow.release.release import PublishedColumns
 
-__all__ = ["sensitive_columns", "separated"]
+__all__ = ["joined", "sensitive_columns", "separated"]
 
 
 def separated(
@@ -58,3 +58,11 @@ def sensitive_columns(
     for name in columns.sensitive:
         apart |= taken(kept, (name,), reshuffled(rows, offsets, keys=keys))
     return apart
+
+
+def joined(tables: dict[str, pa.Table], columns: PublishedColumns, group_column: str) -> pa.Table:
+    """Lay the two tables side by side, which is the form permuted: their rows are in random order inside each group."""
+    quasi, sensitive = tables["quasi"], tables["sensitive"]
+    sides = {name: quasi.column(name) for name in (*columns.quasi, *columns.plain)}
+    sides |= {name: sensitive.column(name) for name in columns.sensitive}
+    return pa.table(sides | {group_column: quasi.column(group_column)})

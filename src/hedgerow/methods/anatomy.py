@@ -1,0 +1,63 @@
+"""Anatomy: quasi-identifiers as they are in one table, sensitive values of the same groups in another.
+
+Source     Xiao and Tao, Anatomy, 2006, with the criterion of permutation anonymization
+Guarantee  no sensitive value fills more than 1/l of a group
+Cost       O(n) with grouping "blind", O(n log n) with "near"
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hedgerow.criteria.l_diversity import FrequencyDiversity
+from hedgerow.methods.frequency_groups import GROUPINGS, check_grouping, diverse_labels, frequency_guarantee
+from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.row_groups import check_form, release_of
+
+if TYPE_CHECKING:
+    from hedgerow.release import Release
+
+__all__ = ["FORMS", "Anatomy"]
+
+FORMS = ("separated", "scattered", "permuted")
+
+
+@dataclass(frozen=True)
+class Anatomy(Method):
+    """Groups in which no sensitive value fills more than 1/`l` of the rows, published in two tables.
+
+    `grouping` says what the groups look at:
+
+    - "blind", the default: sensitive values and secret coins alone, as Anatomy does, so that knowing the algorithm
+      does not help anybody
+    - "near": rows of a group are near each other, which makes answers several times more precise; whoever knows the
+      algorithm can learn from where it stopped dividing, and the guarantee says so
+    - "ncp": the preprocessing of permutation anonymization, which is near in another way
+
+    Several sensitive columns are each protected. `together` keeps a person's sensitive values in one row; without it
+    each column is shuffled on its own. `form` may be "scattered" or "permuted" instead of "separated".
+    """
+
+    l: int  # noqa: E741
+    grouping: str = "blind"
+    form: str = "separated"
+    together: bool = True
+
+    def __post_init__(self) -> None:
+        FrequencyDiversity(self.l)
+        check_grouping(self.grouping, GROUPINGS)
+        check_form(self.form, FORMS)
+
+    def _release(self, prepared: Prepared, progress: Progress) -> Release:
+        labels = diverse_labels(prepared, self.l, self.grouping, progress)
+        progress("permuting", 0.6)
+        return release_of(
+            prepared,
+            labels,
+            form=self.form,
+            together=self.together,
+            guarantee=frequency_guarantee(prepared, self.l, form=self.form, grouping=self.grouping),
+            method="Anatomy",
+            parameters={"l": int(self.l), "grouping": self.grouping, "form": self.form, "together": int(self.together)},
+        )
