@@ -3,7 +3,7 @@
 A column of numbers is read as whole multiples of a unit: salaries in units of 1, prices in units of 1/100, dates in
 days. A float stands for the shortest decimal that it prints. Thresholds come as text, integers, decimals or floats
 and become fractions. Floats that share no decimal unit of at most 15 digits (results of computations) stay floats, and
-comparisons with them are decided by fractions where rounding could matter.
+whoever compares them has to do it without loss.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ MAX_TICK = 2**62
 """Differences of two ticks must fit a signed 64-bit integer."""
 
 _MOST_PLACES = 15
+_MOST_EXPONENT = 400
 
 
 def as_fraction(number: object) -> Fraction:
@@ -53,7 +54,8 @@ def as_fraction(number: object) -> Fraction:
             exact = Decimal(number)
         except InvalidOperation as error:
             raise ValueError("not a decimal number") from error
-        if exact.is_finite():
+        # A power of ten of a million digits is a finite number, too, but nobody's threshold: it would stall the process.
+        if exact.is_finite() and abs(exact.adjusted()) <= _MOST_EXPONENT:
             return Fraction(exact)
     raise ValueError("not a finite number")
 
