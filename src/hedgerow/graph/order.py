@@ -37,8 +37,8 @@ def ordered(side: Adjacency, opposite: Adjacency, order: Order, *, keys: Keys = 
     if order == "random":
         return shuffled
     rank = side.degrees if order == "degree" else _neighbourhood_ranks(side, opposite.degrees)
-    # Stable on shuffled nodes: whatever is equal stays in the secret order. The busiest come first, while there is room:
-    # they are the hardest to place.
+    # Stable on shuffled nodes: whatever is equal stays in the secret order. The busiest come first, while there is
+    # room: they are the hardest to place.
     return shuffled[np.argsort(-rank[shuffled], kind="stable")]
 
 
