@@ -54,6 +54,7 @@ def random_condition(rng, depth=0):
             f"age {compare} {low}.5",
             f"age BETWEEN {low} AND {low + 9}",
             f"age IN ({low}, {low + 1}, 30.5, NULL)",
+            f"age NOT IN ({low}, {low + 1})",
             f"age * 2 - 10 {compare} {low}",
             f"age / (age - {low}) {compare} 1",
             f"age {compare} rate",

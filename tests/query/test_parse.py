@@ -39,6 +39,7 @@ def test_a_question_is_a_small_tree():
         ('release."capital-loss" = 6 OR release.age = 1', 2),
         ('"say ""hi""" = \'a\'', 1),
         ('"say ""hi""" <> \'a\'', 2),
+        ('"say ""hi""" NOT IN (\'a\')', 2),
         ('"say ""hi""" NOT IN (\'a\', NULL)', 0),
         ('"say ""hi""" IN (\'a\', NULL)', 1),
         ('"x.y"', 2),
