@@ -21,7 +21,18 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import Infeasible, ParameterError
 
-__all__ = ["All", "Criterion", "Groups", "Limited", "Limits", "group_sums", "groups_of", "one_group", "require"]
+__all__ = [
+    "All",
+    "Criterion",
+    "Groups",
+    "Limited",
+    "Limits",
+    "group_sums",
+    "groups_of",
+    "merge_values",
+    "one_group",
+    "require",
+]
 
 Counts = NDArray[np.int64]
 
@@ -187,6 +198,16 @@ def groups_of(labels: NDArray[np.int32], codes: NDArray[np.int32], overall: Coun
         pairs, counts = np.unique(keys, return_counts=True)
     starts = np.searchsorted(pairs, np.arange(len(sizes)) * width)
     return Groups(sizes, starts, (pairs % width).astype(np.int32), counts, overall)
+
+
+def merge_values(groups: Groups, classes: NDArray[np.int32]) -> Groups:
+    """See the same groups with values replaced by classes, renumbered from 0; `classes` holds one per value."""
+    names, codes = np.unique(classes, return_inverse=True)
+    overall = np.bincount(codes, weights=groups.overall, minlength=len(names)).astype(np.int64)
+    keys, places = np.unique(groups.owners * len(names) + codes[groups.values], return_inverse=True)
+    counts = np.bincount(places, weights=groups.counts).astype(np.int64)
+    starts = np.searchsorted(keys, np.arange(len(groups.sizes)) * len(names))
+    return Groups(groups.sizes, starts, (keys % len(names)).astype(np.int32), counts, overall)
 
 
 def one_group(overall: Counts) -> Groups:
