@@ -22,7 +22,7 @@ __all__ = ["SHAPES", "Targets", "check_target", "choose_targets", "default_tree"
 SHAPES: dict[str, Callable[[Hierarchy], Hierarchy]] = {"uniform": uniform, "normal": normal, "zipf": zipf}
 SOURCE = "source"
 _SMALL = 10
-"""Bells and zipfs have ratios like 1000:1001, which keep everything at the root; sums of ten publish something."""
+"""Named shapes have ratios like 1000:1001, which keep everything at the root; sums of ten publish something."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ def _tree(
     if isinstance(wanted, str):
         bare = default_tree(prepared, sensitive)
         tree = SHAPES[wanted](bare) if wanted in SHAPES else _own(bare, prepared.columns.sensitive[0], sensitive, rows)
-        most = most or (_SMALL if wanted in ("normal", "zipf") else None)
+        most = most or (_SMALL if wanted in SHAPES else None)
     if sum(share > 0 for share in tree.target()) < 2:
         raise Infeasible("a target that gives one value alone a chance hides nothing; use a wider one.")
     if most is None:

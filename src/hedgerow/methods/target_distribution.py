@@ -31,7 +31,7 @@ from hedgerow.release.permuted import free_name
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.table import Encoded
 
-__all__ = ["GROUPINGS", "TargetDistribution"]
+__all__ = ["GROUPINGS", "Plan", "TargetDistribution"]
 
 GROUPINGS = ("all", "quasi")
 
@@ -52,6 +52,21 @@ _STILL_TOLD = (
 )
 
 
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Groups with their targets; `leaves` are the leaf codes of the rows' values, group after group."""
+
+    column: str
+    groups: Grouped
+    targets: Targets
+    leaves: NDArray[np.int32]
+
+    def disguise(self, *, fakes: Fraction = Fraction(0), shift: Fraction = Fraction(0)) -> Published:
+        """Choose the subdomains of every group."""
+        targets = self.targets
+        return disguise(self.leaves, self.groups.offsets, targets.trees, targets.which, fakes=fakes, shift=shift)
+
+
 @dataclass(frozen=True)
 class TargetDistribution(Method):
     """Publish subdomains that look as if the values followed `target`.
@@ -64,7 +79,7 @@ class TargetDistribution(Method):
       quasi-identifiers, which answers narrow questions better where they say little about the sensitive column
     - `fakes`: fake values, up to this share of a group's rows, where they make subdomains smaller
     - `shift`: how far each branch's share may be from the target's
-    - `quantize`: replace ratios by whole numbers with at most this sum; by default 10 for the named shapes that need it
+    - `quantize`: replace ratios by whole numbers with at most this sum; by default 10 for named shapes
     """
 
     target: Any
@@ -85,18 +100,22 @@ class TargetDistribution(Method):
         elif self.parts is None:
             raise ParameterError("a target for each part needs 'parts': the column that the parts come from.")
 
-    def _release(self, prepared: Prepared, progress: Progress) -> Release:
+    def plan(self, prepared: Prepared) -> Plan:
+        """Group the rows and give every group its target: all that comes before subdomains are chosen."""
         column = one_column(prepared, "a target distribution")
-        progress("counting", 0.1)
         sensitive = prepared.table.encode(column)
         parts = parts_of(prepared.table, self.parts, (*prepared.columns.quasi, *prepared.columns.plain))
         cells = parts.codes if self.grouping == "all" else equal_quasi(prepared.table, prepared.columns.quasi, parts)
         groups = grouped(cells, parts)
         targets = choose_targets(self.target, self.quantize, prepared, sensitive, parts, groups)
-        trees, which = targets.trees, targets.which
+        return Plan(column, groups, targets, _leaves(sensitive, column, targets.trees, targets.which, groups))
+
+    def _release(self, prepared: Prepared, progress: Progress) -> Release:
+        progress("counting", 0.1)
+        plan = self.plan(prepared)
+        column, groups, targets = plan.column, plan.groups, plan.targets
         progress("disguising", 0.3)
-        leaves = _leaves(sensitive, column, trees, which, groups)
-        published = disguise(leaves, groups.offsets, trees, which, fakes=self._fakes(), shift=read_shift(self.shift))
+        published = plan.disguise(fakes=self._fakes(), shift=read_shift(self.shift))
         progress("permuting", 0.5)
         fakes = int(published.counts.sum()) - prepared.table.num_rows
         group_column = free_name("group", prepared.columns.all)
@@ -105,8 +124,8 @@ class TargetDistribution(Method):
             tables=disguised(
                 prepared.table.arrow,
                 prepared.columns,
-                _as_groups(groups, published, trees, which),
-                trees,
+                _as_groups(groups, published, targets.trees, targets.which),
+                targets.trees,
                 group_column=group_column,
                 separate=self._fakes() > 0,
                 is_shifted=read_shift(self.shift) > 0,

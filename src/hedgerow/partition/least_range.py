@@ -155,6 +155,6 @@ def _generalize(
         ends[group + 1] = end
         for entry in range(offsets[group], offsets[group + 1]):
             node = leaves[entry]
-            while node >= 0:
+            while node >= 0 and inside[node] > 0:  # above a cleared node all is clear
                 inside[node] = 0
                 node = parents[node]

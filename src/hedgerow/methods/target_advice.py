@@ -1,0 +1,140 @@
+"""Before publishing: how far is a table from its target, and what would disguising it cost?
+
+Nothing here is published. The figures depend on the sensitive values: they are for the owner's eyes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.criteria.target import read_shift
+from hedgerow.methods.method import prepare
+from hedgerow.methods.target_distribution import Plan, TargetDistribution
+from hedgerow.partition.forest import node_ranges
+from hedgerow.partition.least_range import Published
+from hedgerow.schema import Schema
+from hedgerow.schema.target import leaf_numbers
+
+__all__ = ["SHARES", "SHIFTS", "Advice", "advise"]
+
+SHIFTS = ("0", "0.1", "0.2", "0.3", "0.4", "0.5")
+SHARES = ("0", "0.05", "0.1", "0.2")
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """What each setting costs.
+
+    `distance` is the total variation between the table and its target, averaged over the rows' parts. `table` has one
+    line per setting: shift, fakes, the sum of ranges, the share of values at a root, and the width of the bounds of AVG
+    over everybody and over a tenth of every group (empty for categories).
+    """
+
+    distance: float
+    table: pa.Table
+
+    def figure(self, folder: Path, name: str = "advice") -> Path:
+        """Draw cost against shift and against fakes; return the path of the PNG."""
+        from hedgerow.report.figure import new_figure, save_figure
+
+        figure, axes = new_figure(2)
+        lines = self.table.to_pylist()
+        for axis, setting, other in zip(axes, ("shift", "fakes"), ("fakes", "shift"), strict=True):
+            chosen = [line for line in lines if line[other] == 0]
+            axis.plot([line[setting] for line in chosen], [line["sum_of_ranges"] for line in chosen], marker="o")
+            axis.set(xlabel="shift factor" if setting == "shift" else "fake values, share of rows")
+            axis.set(xticks=[line[setting] for line in chosen])
+            axis.set_ylim(0, 1.05 * max(line["sum_of_ranges"] for line in lines) or 1)
+        axes[0].set_ylabel("sum of ranges")
+        return save_figure(figure, folder, name)
+
+    def __str__(self) -> str:
+        lines = [
+            f"distance between table and target: {self.distance:.3f}",
+            "shift  fakes  at root  sum of ranges  AVG width",
+        ]
+        for line in self.table.to_pylist():
+            width = "" if line["avg_width"] is None else f"{line['avg_width']:,.4g}"
+            lines.append(
+                f"{line['shift']:5.2f}  {line['fakes']:5.2f}  {line['at_root']:7.1%}  {line['sum_of_ranges']:13,.6g}  "
+                f"{width:>9}"
+            )
+        return "\n".join(lines)
+
+
+def advise(
+    method: TargetDistribution,
+    source: object,
+    schema: Schema,
+    *,
+    shifts: Sequence[object] = SHIFTS,
+    fakes: Sequence[object] = SHARES,
+) -> Advice:
+    """Try shift factors without fakes and fakes without a shift, on the groups and targets of `method`."""
+    plan = method.plan(prepare(source, schema, None))
+    settings = [(read_shift(shift), Fraction(0)) for shift in shifts]
+    settings += [(Fraction(0), share) for share in map(read_shift, fakes) if share]
+    lines = [_line(plan, shift, share) for shift, share in settings]
+    return Advice(_distance(plan), pa.Table.from_pylist(lines))
+
+
+def _line(plan: Plan, shift: Fraction, share: Fraction) -> dict[str, float | None]:
+    published = plan.disguise(shift=shift, fakes=share)
+    which = np.repeat(plan.targets.which, np.diff(published.offsets))
+    roots = np.array([tree.root for tree in plan.targets.trees])
+    at_root = int(published.counts[published.nodes == roots[which]].sum())
+    rows = np.diff(plan.groups.offsets)
+    return {
+        "shift": float(shift),
+        "fakes": float(share),
+        "sum_of_ranges": _sum_of_ranges(plan, published, which),
+        "at_root": at_root / int(published.counts.sum()),
+        "avg_width": _avg_width(plan, published, which, rows),
+        "avg_width_tenth": _avg_width(plan, published, which, -(-rows // 10)),
+    }
+
+
+def _sum_of_ranges(plan: Plan, published: Published, which: NDArray[np.int32]) -> float:
+    total = Fraction(0)
+    for number, tree in enumerate(plan.targets.trees):
+        ranges, unit = node_ranges(tree)
+        own = which == number
+        total += unit * int(ranges[published.nodes[own]] @ published.counts[own])
+    return float(total)
+
+
+def _avg_width(plan: Plan, published: Published, which: NDArray[np.int32], hits: NDArray[np.int64]) -> float | None:
+    """The width of the bounds of AVG when `hits` rows of each group are asked for."""
+    low, high = np.empty(len(which)), np.empty(len(which))
+    for number, tree in enumerate(plan.targets.trees):
+        if pa.types.is_string(tree.leaves.type):
+            return None
+        numbers = np.array([float(value) for value in leaf_numbers(tree)])
+        own = which == number
+        starts, ends = tree.low[published.nodes[own]], tree.high[published.nodes[own]]
+        low[own] = [numbers[a:b].min() for a, b in zip(starts, ends, strict=True)]
+        high[own] = [numbers[a:b].max() for a, b in zip(starts, ends, strict=True)]
+    width = 0.0
+    for group, h in enumerate(hits.tolist()):
+        part = slice(published.offsets[group], published.offsets[group + 1])
+        lows, highs = (np.sort(np.repeat(ends[part], published.counts[part])) for ends in (low, high))
+        width += highs[len(highs) - h :].sum() - lows[:h].sum()
+    return float(width / hits.sum())
+
+
+def _distance(plan: Plan) -> float:
+    """Total variation between each target's rows and the target, weighted by rows."""
+    of_row = np.repeat(plan.targets.which, np.diff(plan.groups.offsets))
+    total = 0.0
+    for number, tree in enumerate(plan.targets.trees):
+        counts = np.bincount(plan.leaves[of_row == number], minlength=tree.num_leaves)
+        asked = np.array([float(share) for share in tree.target()])
+        total += counts.sum() * np.abs(counts / max(counts.sum(), 1) - asked).sum() / 2
+    return float(total / len(plan.leaves))
