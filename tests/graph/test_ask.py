@@ -225,6 +225,16 @@ def test_names_may_be_quoted_and_strings_may_hold_anything() -> None:
     assert release.ask("SELECT max(_degree) FROM left").lower == 1
 
 
+def test_missing_values_satisfy_no_condition() -> None:
+    """Unknown is not true, and sums leave missing values out."""
+    left = pa.table({"id": [1, 2, 3, 4], "age": [30, None, 50, None]})
+    release = SafeGrouping(2, 1).publish(BipartiteGraph.read(left, {"w": [1, 2]}, {"l": [1, 2], "r": [1, 2]}))
+    assert release.ask("SELECT count(*) FROM left WHERE age > 20").lower == 2
+    assert release.ask("SELECT count(*) FROM left WHERE NOT age > 20").upper == 0
+    assert release.ask("SELECT count(*) FROM left WHERE age IS NULL").lower == 2
+    assert release.ask("SELECT sum(age) FROM left").lower == 80
+
+
 def test_bounds_are_not_given_over_unsafe_groupings() -> None:
     """The engine looks for itself."""
     release = SafeGrouping(2, 2).publish(BipartiteGraph.read(*authors_and_papers()))

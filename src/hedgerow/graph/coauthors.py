@@ -37,7 +37,7 @@ def _pairs(seen_from: Adjacency, degree: int) -> NDArray[np.int64]:
     )
     first, second = np.triu_indices(degree, 1)
     packed = lists[:, first] * seen_from.opposite + lists[:, second]
-    return packed[lists[:, first] != lists[:, second]]
+    return np.asarray(packed[lists[:, first] != lists[:, second]], np.int64)
 
 
 def permuted_edges(

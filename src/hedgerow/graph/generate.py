@@ -31,7 +31,8 @@ def author_paper_graph(
     """Generate a graph with exactly these numbers of nodes and edges; the defaults are those of DBLP in June 2007.
 
     Authors have a `location`, papers a `venue` and a `year`, and both a `draw` from 0 to 99 for predicates of a chosen
-    selectivity. None of them depends on the graph. At most 100 authors write a paper, at most 400 papers an author.
+    selectivity. None of them depends on the graph. At most 100 authors share a paper; an author writes at most 400,
+    in small graphs fewer.
     """
     if not (0 < authors <= edges and 0 < papers <= edges and edges <= 20 * papers and edges <= 50 * authors):
         raise ParameterError(
@@ -43,9 +44,13 @@ def author_paper_graph(
     is_new[0] = True
     is_new[1 + random.choice(edges - 1, authors - 1, replace=False)] = True
     ends = np.empty(edges, np.int32)
-    _write_papers(
-        sizes, is_new, random.random((edges, 2)), ends, np.zeros(authors, np.int32), np.zeros(authors, np.int32)
-    )
+    latest, written = np.zeros(authors, np.int32), np.zeros(authors, np.int32)
+    # A small graph with an author of hundreds of papers would have no safe groups of any size.
+    most = min(_MOST_PAPERS, max(papers // 40, 4 * edges // authors))
+    if not _write_papers(sizes, is_new, random.random((edges, 2)), ends, latest, written, most):
+        raise ParameterError(
+            "'edges' must leave authors to choose from; these numbers make papers that nobody can fill."
+        )
     left, right = _entities(random, authors, papers)
     shuffled = random.permutation(authors).astype(np.int32), random.permutation(papers).astype(np.int32)
     paper_ends = np.repeat(np.arange(papers, dtype=np.int32), sizes)
@@ -87,6 +92,7 @@ def _write_papers(
     ends: NDArray[np.int32],
     latest: NDArray[np.int32],
     written: NDArray[np.int32],
+    most: int,
 ) -> bool:
     """Fill in the authors paper by paper; False where there are too few authors to fill the papers."""
     known = start = early = 0
@@ -98,9 +104,8 @@ def _write_papers(
             elif is_new[slot]:
                 author = known
             if author == -1:
-                author = _another(
-                    _suggest(draws[slot], ends, start, slot, latest, known), ends, start, slot, written, known
-                )
+                author = _suggest(draws[slot], ends, start, slot, latest, known)
+                author = _another(author, ends, start, slot, written, known, most)
             if author == -1:
                 # Everybody known is on this paper already: a new author comes before her turn.
                 early += 1
@@ -130,11 +135,11 @@ def _suggest(
 
 @kernel
 def _another(
-    author: int, ends: NDArray[np.int32], start: int, slot: int, written: NDArray[np.int32], known: int
+    author: int, ends: NDArray[np.int32], start: int, slot: int, written: NDArray[np.int32], known: int, most: int
 ) -> int:
     """Step to the next author who is not on this paper yet and has not written too much; -1 if there is none."""
     for _ in range(known):
-        is_free = written[author] < _MOST_PAPERS
+        is_free = written[author] < most
         for place in range(start, slot):
             is_free = is_free and ends[place] != author
         if is_free:

@@ -79,12 +79,12 @@ def join_releases(left_named: GroupedGraph, right_named: GroupedGraph, *, rounds
 
 
 def _refined(own: Hashes, other: Hashes, graph: Adjacency) -> Hashes:
-    """Hash each node's signature together with the sum of its neighbours' scattered ones: order does not matter."""
-    scattered = _scatter(other)[graph.neighbours]
+    """Hash each node's signature together with the sum of its neighbours' ones: order does not matter."""
+    seen = other[graph.neighbours]
     sums = np.zeros(graph.nodes, np.uint64)
     has_any = graph.degrees > 0
     if has_any.any():
-        sums[has_any] = np.add.reduceat(scattered, graph.offsets[:-1][has_any])
+        sums[has_any] = np.add.reduceat(seen, graph.offsets[:-1][has_any])
     return _scatter(_scatter(own) + np.uint64(3) * sums + graph.degrees.astype(np.uint64))
 
 
