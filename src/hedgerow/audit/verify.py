@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from hedgerow.audit.boxes import check_boxes, generalized_columns
 from hedgerow.audit.frequency import check_frequency
 from hedgerow.audit.helpers import check_help
 from hedgerow.audit.ke import check_ke
@@ -49,7 +50,9 @@ def verify(release: Release) -> Verification:
     criterion = _CRITERIA.get(release.guarantee.criterion)
     if criterion is None:
         raise BrokenPromise("The release promises a criterion that this version cannot verify.")
-    return Verification((_check_columns(release), _check_rows(release), criterion(release)))
+    columns = _check_columns(release)
+    shape = (check_boxes(release),) if release.form == "generalized" else ()
+    return Verification((columns, _check_rows(release), *shape, criterion(release)))
 
 
 def verify_bundle(path: str | os.PathLike[str]) -> Verification:
@@ -73,6 +76,8 @@ def _check_columns(release: Release) -> str:
 def _expected_columns(release: Release) -> dict[str, list[str]]:
     if release.form == "disguised":
         return disguised_columns(release)
+    if release.form == "generalized":
+        return generalized_columns(release)
     if release.form == "substituted":
         return substituted_columns(release)
     if release.form in ("separated", "scattered"):

@@ -24,13 +24,13 @@ BLIND = (
     "value and no relation between sensitive values and quasi-identifiers."
 )
 LOOKING = (
-    "Knows everybody's quasi-identifiers and that they are in the table; knows nobody's sensitive value and no relation "
-    "between sensitive values and quasi-identifiers, and does not work back from the choice of the groups, which "
+    "Knows everybody's quasi-identifiers and that they are in the table; knows nobody's sensitive value and no "
+    "relation between sensitive values and quasi-identifiers, and does not work back from the choice of the groups, which "
     "followed quasi-identifiers and tested sensitive values."
 )
 _MINIMALITY = (
-    "Minimality: groups were divided by quasi-identifiers for as long as the sensitive values allowed it; whoever knows "
-    "the algorithm and everybody's quasi-identifiers can learn from where it stopped, in small tables up to certainty."
+    "Minimality: groups were divided by quasi-identifiers for as long as the sensitive values allowed it; whoever "
+    "knows the algorithm and everybody's quasi-identifiers can learn from where it stopped, in small tables up to certainty."
 )
 _PRESENCE = (
     "Presence beyond chance: a combination of quasi-identifiers may exist in a group if each of its values does; how "
@@ -105,9 +105,19 @@ def release_of(
 def _tables(
     prepared: Prepared, labels: NDArray[np.int32], form: str, group_column: str, together: bool
 ) -> dict[str, pa.Table]:
+    from hedgerow.release.generalized import generalized
     from hedgerow.release.scattered import scattered
     from hedgerow.release.separated import joined, separated
 
+    if form == "generalized":
+        return generalized(
+            prepared.table,
+            prepared.columns,
+            labels,
+            group_column=group_column,
+            together=together,
+            keys=prepared.keys,
+        )
     publish = scattered if form == "scattered" else separated
     tables = publish(
         prepared.table.arrow,

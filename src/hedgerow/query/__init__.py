@@ -102,11 +102,11 @@ def help_table(release: Release) -> pa.Table:
         from hedgerow.query.disguised import help_of_subdomains
 
         return help_of_subdomains(release)
-    if release.form == "scattered":
+    if release.form in ("scattered", "generalized"):
         from hedgerow.query.view import View, side_by_side
 
         # The help table tells what so many hits may add up to; it does not ask which rows they are.
-        whole = {"release": side_by_side(release.tables, release)}
+        whole = release.tables if "release" in release.tables else {"release": side_by_side(release.tables, release)}
         return help_of(View(whole, release.columns, release.group_column, "permuted"))
     return help_of(view_of(release))
 

@@ -46,12 +46,15 @@ Do not read single rows as facts about people: their numbers are not the true on
 """
 
 _DONE = {
-    "separated": "The values of {sensitive} are in a table of their own, in random order inside {groups:,} groups of rows; "
-    "all other columns are as they were. {rows:,} rows are published, {suppressed:,} were held back.",
-    "scattered": "Every column was shuffled on its own inside {groups:,} groups of rows, so that no row belongs to anybody. "
-    "{rows:,} rows are published, {suppressed:,} were held back.",
+    "separated": "The values of {sensitive} are in a table of their own, in random order inside {groups:,} groups of "
+    "rows; all other columns are as they were. {rows:,} rows are published, {suppressed:,} were held back.",
+    "scattered": "Every column was shuffled on its own inside {groups:,} groups of rows, so that no row belongs to "
+    "anybody. {rows:,} rows are published, {suppressed:,} were held back.",
     "permuted": "The values of {sensitive} were shuffled inside {groups:,} groups of rows; all other columns are as "
     "they were. {rows:,} rows are published, {suppressed:,} were held back.",
+    "generalized": "Quasi-identifiers were widened to intervals and sets, the same for all rows of each of {groups:,} "
+    "groups; {sensitive} is as it was, in random order inside a group. {rows:,} rows are published, {suppressed:,} "
+    "were held back.",
     "substituted": "Numbers were replaced by others that keep chosen properties; all other columns are as they were. "
     "{rows:,} rows are published in random order, {suppressed:,} were held back.",
     "disguised": "The values of {sensitive} were widened to subdomains that follow a target distribution, and shuffled "
@@ -69,13 +72,21 @@ _FILES = {
     "scattered": (
         "- `quasi.parquet`: the open columns, each shuffled on its own, and `{group}`\n"
         "- `sensitive.parquet`: {sensitive} and `{group}`\n"
-        "- `help.parquet`: for each group and number of matching rows, the least and the greatest possible result; of N "
-        "rows, n_1 to n_d of which meet d conditions one by one, max(0, n_1 + ... + n_d - (d-1)N) to min(n_1, ..., n_d) "
-        "meet all of them\n"
+        "- `help.parquet`: for each group and number of matching rows, the least and the greatest possible result; of "
+        "N rows, n_1 to n_d of which meet d conditions one by one, max(0, n_1 + ... + n_d - (d-1)N) to min(n_1, ..., "
+        "n_d) meet all of them\n"
         "- `manifest.json`: method, parameters, guarantee, row counts, checksums\n"
     ),
     "permuted": (
         "- `release.parquet`: the columns {columns} and `{group}`\n"
+        "- `help.parquet`: for each group and number of matching rows, the least and the greatest possible result\n"
+        "- `manifest.json`: method, parameters, guarantee, row counts, checksums\n"
+    ),
+    "generalized": (
+        "- `release.parquet`: for each quasi-identifier `x` a label `x`, and its least and greatest possible value "
+        "`x_low`, `x_high` or the number `x_set` of the set of its possible values; plain columns, {sensitive} and "
+        "`{group}`\n"
+        "- `sets.parquet`, where there are sets: the values of each `set` of a `column`\n"
         "- `help.parquet`: for each group and number of matching rows, the least and the greatest possible result\n"
         "- `manifest.json`: method, parameters, guarantee, row counts, checksums\n"
     ),
