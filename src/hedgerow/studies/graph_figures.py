@@ -39,8 +39,8 @@ def draw_errors(
         _draw_lines(panel, lines, x)
         panel.set_title(title)
         panel.set_xlabel(label)
+        panel.legend(fontsize=8)
     each[0].set_ylabel(y)
-    each[0].legend(fontsize=8)
     return save_figure(figure, out, name)
 
 

@@ -1,0 +1,81 @@
+"""Graphs on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from hedgerow.cli import main
+from hedgerow.datasets.printed import authors_and_papers
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """The printed graph as three files."""
+    paths = []
+    for name, table in authors_and_papers()._asdict().items():
+        paths.append(str(tmp_path / f"{name}.parquet"))
+        pq.write_table(table, paths[-1])
+    return paths
+
+
+def _run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, ["graph", *arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.exit_code, result.output
+
+
+def test_a_graph_is_published_verified_asked_and_attacked(files: list[str], tmp_path: Path) -> None:
+    """The four verbs work on each other's output."""
+    out = str(tmp_path / "out")
+    code, text = _run("publish", *files, "-k", "2", "-l", "3", "--out", out)
+    assert code == 0
+    assert "6 entities in 2 groups of 3 to 3" in text
+    assert "one of 3" in text
+    code, text = _run("verify", out)
+    assert code == 0
+    assert text.count("ok  ") == 6
+    code, text = _run("query", out, "SELECT count(*) FROM edges", "SELECT max(links(venue = 'VLDB')) FROM left")
+    assert code == 0
+    assert "11" in text
+    links = tmp_path / "links.parquet"
+    pq.write_table(pa.table({"author": ["a1"], "paper": ["p2"]}), links)
+    code, text = _run("attack", out, "--links", str(links))
+    assert code == 0
+    assert "static" in text
+    assert "promised at most 1/3" in text
+    assert "learned     1 links" in text
+
+
+def test_what_would_undo_a_release_is_refused(files: list[str], tmp_path: Path) -> None:
+    """The ledger stops (1, l) after (k, 1); without it the attack shows why."""
+    ledger, first, second = (str(tmp_path / name) for name in ("ledger.json", "first", "second"))
+    assert _run("publish", *files, "-k", "2", "-l", "1", "--out", first, "--ledger", ledger)[0] == 0
+    code, text = _run("publish", *files, "-k", "1", "-l", "2", "--out", second, "--ledger", ledger, "--again")
+    assert code == 2
+    assert "links become certain" in text
+    assert not Path(second).exists()
+    assert _run("publish", *files, "-k", "1", "-l", "2", "--out", second)[0] == 0
+    code, text = _run("attack", first, "--other", second)
+    assert code == 0
+    assert "links (" in text
+
+
+def test_refusals_are_one_sentence(files: list[str], tmp_path: Path) -> None:
+    """Impossible sizes, unknown orders, questions without bounds and broken bundles end in a message."""
+    out = str(tmp_path / "out")
+    code, text = _run("publish", *files, "-k", "5", "-l", "2", "--out", out)
+    assert (code, "The largest k that works is 3" in text) == (2, True)
+    code, text = _run("publish", *files, "-k", "2", "-l", "2", "--order", "alphabet", "--out", out)
+    assert (code, "'order' must be one of" in text) == (2, True)
+    assert _run("publish", *files, "-k", "2", "-l", "2", "--out", out)[0] == 0
+    code, text = _run("query", out, "SELECT median(degree) FROM left")
+    assert (code, "COUNT, SUM, AVG, MIN, MAX" in text) == (2, True)
+    edges = Path(out, "edges.parquet")
+    edges.write_bytes(edges.read_bytes()[:-1])
+    code, text = _run("verify", out)
+    assert (code, "not verified" in text) == (1, True)

@@ -1,0 +1,29 @@
+"""The graph study runs and says something about every claim."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hedgerow.studies.graph import run
+
+
+def test_a_quick_run_gives_a_verdict_for_every_claim_and_draws_every_figure(tmp_path: Path) -> None:
+    """Claims that do not depend on the size of the graph hold on a small one."""
+    steps: list[str] = []
+    study = run(tmp_path, quick=True, progress=steps.append)
+    assert len(study.claims) == 17
+    assert all(claim.seen.startswith("small") for claim in study.claims)
+    holds = {claim.says for claim in study.claims if claim.holds}
+    for words in (
+        "narrow as more",
+        "smaller groups",
+        "exact where that side",
+        "never wider",
+        "no link is surer",
+        "not both",
+    ):
+        assert any(words in says for says in holds), words
+    assert len(study.figures) == 6
+    assert all(figure.is_file() and figure.with_suffix(".svg").is_file() for figure in study.figures)
+    assert study.tables["errors-small"].num_rows == 5 * 4 * 5
+    assert len(steps) == 5
