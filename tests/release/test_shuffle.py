@@ -70,13 +70,13 @@ def test_large_arrays_are_shuffled_in_blocks_like_small_ones():
 
 def test_compiled_equals_plain():
     """The two speeds of the kernel give the same order for the same keys."""
-    from hedgerow.release import shuffle
+    from hedgerow.partition import secret
 
     offsets = np.array([0, 10, 11, 5000])
     one, other = np.arange(5000, dtype=np.int32), np.arange(5000, dtype=np.int32)
     keys = seeded_keys(5)(5000)
-    shuffle._shuffle_block.plain(one, offsets, keys, 0, 0)
-    shuffle._shuffle_block.compiled(other, offsets, keys, 0, 0)
+    secret._shuffle_block.plain(one, offsets, keys, 0, 0)
+    secret._shuffle_block.compiled(other, offsets, keys, 0, 0)
     assert np.array_equal(one, other)
 
 

@@ -1,0 +1,280 @@
+"""The compiled half of `proximity_split`: cut and check runs of rows that are sorted by sensitive value.
+
+Cost       O(n d) time per level; a second copy of the run that is being cut
+
+A run lo:hi is a part. A cut is a column and a code: rows up to the code go left, order kept on both sides. The loss of
+a cut needs the extent of both sides in every column. One pass finds all of them: each code of each column collects a
+mask that tells for every cut on which of its sides the code occurs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.kernel import kernel
+
+__all__ = ["Rules", "Scratch", "Sorted", "grow", "is_crowded", "largest_cover", "scratch_for", "split"]
+
+_MASKED = 32  # columns whose two sides fit one mask of 64 bits
+_BINS = 4  # bins of a column per row of the part
+_FEWEST = 16  # rows below which a part has bins as if it had so many
+_STACK = 64  # the larger part waits, so 64 entries serve 2^64 rows
+
+Ints = NDArray[np.int64]
+
+
+class Sorted(NamedTuple):
+    """Rows by sensitive value: codes of the quasi-identifiers, a line a column; sensitive codes; row numbers."""
+
+    points: NDArray[Any]
+    codes: NDArray[np.int32]
+    rows: NDArray[np.int32]
+
+
+class Rules(NamedTuple):
+    """Where codes lie (column c from starts[c] on), what each value reaches, m, and whether parts are dealt finely."""
+
+    places: NDArray[np.float64]
+    starts: Ints
+    first: NDArray[np.int32]
+    last: NDArray[np.int32]
+    m: int
+    finest: bool
+
+
+class Scratch(NamedTuple):
+    """Working memory of one thread: per column extents, shift, first bin, cut and loss; bins; one run of rows."""
+
+    low: Ints
+    high: Ints
+    shift: Ints
+    base: Ints
+    cut: Ints
+    loss: NDArray[np.float64]
+    bins: Ints
+    masks: NDArray[np.uint64]
+    sides: NDArray[np.uint64]
+    points: NDArray[Any]
+    codes: NDArray[np.int32]
+    order: NDArray[np.int32]
+
+
+def scratch_for(table: Sorted, rules: Rules, rows: int) -> Scratch:
+    """Working memory for a run of `rows` rows."""
+    columns = len(rules.starts)
+    widths = np.diff(np.append(rules.starts, len(rules.places)))
+    bins = int(np.minimum(widths, _BINS * max(rows, _FEWEST)).sum()) + columns
+    return Scratch(
+        low=np.zeros(columns, np.int64),
+        high=np.zeros(columns, np.int64),
+        shift=np.zeros(columns, np.int64),
+        base=np.zeros(columns + 1, np.int64),
+        cut=np.zeros(columns, np.int64),
+        loss=np.zeros(columns),
+        bins=np.zeros(bins, np.int64),
+        masks=np.zeros(bins, np.uint64),
+        sides=np.empty(rows, np.uint64),
+        points=np.empty(rows, table.points.dtype),
+        codes=np.empty(rows, np.int32),
+        order=np.empty(rows, np.int32),
+    )
+
+
+@kernel
+def grow(table: Sorted, rules: Rules, scratch: Scratch, lo: int, hi: int, labels: NDArray[np.int32]) -> None:
+    """Cut a run into groups; their labels lie between lo and hi, with gaps."""
+    stack = np.empty((_STACK, 2), np.int64)
+    stack[0, 0], stack[0, 1] = lo, hi
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        lo, hi = stack[waiting, 0], stack[waiting, 1]
+        middle = split(table, rules, scratch, lo, hi)
+        if middle < 0:
+            _deal(table, rules, lo, hi, labels)
+            continue
+        larger = 0 if middle - lo > hi - middle else 1
+        stack[waiting + larger, 0], stack[waiting + larger, 1] = lo, middle
+        stack[waiting + 1 - larger, 0], stack[waiting + 1 - larger, 1] = middle, hi
+        waiting += 2
+
+
+@kernel
+def split(table: Sorted, rules: Rules, scratch: Scratch, lo: int, hi: int) -> int:
+    """Divide a run by the cut of least loss whose parts can both be dealt; return the border, or -1."""
+    if hi - lo < 2 * rules.m:
+        return -1
+    for column in range(len(rules.starts)):
+        _count(table.points[column, lo:hi], scratch, column)
+    for begin in range(0, len(rules.starts), _MASKED):
+        _collect(table.points, scratch, begin, lo, hi)
+        for column in range(begin, min(begin + _MASKED, len(rules.starts))):
+            scratch.loss[column] = _loss(rules, scratch, column, 2 * (column - begin), hi - lo)
+    for _ in range(len(rules.starts)):
+        best = np.argmin(scratch.loss)
+        if scratch.loss[best] == np.inf:
+            return -1
+        left = _divide(table.points[best, lo:hi], table.codes[lo:hi], scratch, scratch.cut[best])
+        if (
+            rules.m * largest_cover(scratch.codes[:left], rules.first, rules.last) <= left
+            and rules.m * largest_cover(scratch.codes[left : hi - lo], rules.first, rules.last) <= hi - lo - left
+        ):
+            _write_back(table, scratch, lo, hi)
+            return lo + left
+        scratch.loss[best] = np.inf
+    return -1
+
+
+@kernel
+def _count(points: NDArray[Any], scratch: Scratch, column: int) -> None:
+    """Count a column's codes, in bins where they are far more than rows, and choose the border nearest to the middle.
+
+    The cut is the last code that goes left, -1 where all codes are equal.
+    """
+    low, high = np.int64(points[0]), np.int64(points[0])
+    for n in range(len(points)):
+        code = np.int64(points[n])
+        low, high = min(low, code), max(high, code)
+    shift, most = 0, _BINS * max(len(points), _FEWEST)
+    while ((high - low) >> shift) >= most:
+        shift += 1
+    base, last = scratch.base[column], (high - low) >> shift
+    bins = scratch.bins[base : base + last + 1]
+    bins[:] = 0
+    for n in range(len(points)):
+        bins[(np.int64(points[n]) - low) >> shift] += 1
+    cut, upto, nearest = -1, 0, len(points)
+    for offset in range(last):
+        upto += bins[offset]
+        if abs(2 * upto - len(points)) < nearest:
+            nearest = abs(2 * upto - len(points))
+            cut = low + ((offset + 1) << shift) - 1
+        if 2 * upto >= len(points):
+            break
+    scratch.low[column], scratch.high[column], scratch.shift[column] = low, high, shift
+    scratch.base[column + 1], scratch.cut[column] = base + last + 1, cut
+
+
+@kernel
+def _collect(points: NDArray[Any], scratch: Scratch, begin: int, lo: int, hi: int) -> None:
+    """Tell each code of each column on which sides of the cuts from column `begin` on it occurs."""
+    sides = scratch.sides[: hi - lo]
+    sides[:] = np.uint64(0)
+    for column in range(begin, min(begin + _MASKED, len(scratch.cut))):
+        codes, cut = points[column, lo:hi], scratch.cut[column]
+        left = np.uint64(1) << np.uint64(2 * (column - begin))
+        right = left << np.uint64(1)
+        for n in range(len(codes)):
+            sides[n] |= right if np.int64(codes[n]) > cut else left
+    for column in range(len(scratch.cut)):
+        codes, low, shift = points[column, lo:hi], scratch.low[column], scratch.shift[column]
+        masks = scratch.masks[scratch.base[column] : scratch.base[column + 1]]
+        masks[:] = np.uint64(0)
+        for n in range(len(codes)):
+            masks[(np.int64(codes[n]) - low) >> shift] |= sides[n]
+
+
+@kernel
+def _loss(rules: Rules, scratch: Scratch, cut: int, bit: int, rows: int) -> float:
+    """Weigh a cut: the extents of its two sides in all columns, times their rows."""
+    if scratch.cut[cut] < 0:
+        return np.inf
+    left = 0
+    for offset in range(((scratch.cut[cut] - scratch.low[cut]) >> scratch.shift[cut]) + 1):
+        left += scratch.bins[scratch.base[cut] + offset]
+    total = 0.0
+    for side in range(2):
+        wanted = np.uint64(1) << np.uint64(bit + side)
+        extent = 0.0
+        for column in range(len(scratch.cut)):
+            low, shift = scratch.low[column], scratch.shift[column]
+            a, b = scratch.base[column], scratch.base[column + 1] - 1
+            while scratch.masks[a] & wanted == np.uint64(0):
+                a += 1
+            while scratch.masks[b] & wanted == np.uint64(0):
+                b -= 1
+            lowest = low + ((a - scratch.base[column]) << shift)
+            highest = min(low + ((b - scratch.base[column] + 1) << shift) - 1, scratch.high[column])
+            extent += rules.places[rules.starts[column] + highest] - rules.places[rules.starts[column] + lowest]
+        total += extent * (left if side == 0 else rows - left)
+    return total
+
+
+@kernel
+def _divide(points: NDArray[Any], codes: NDArray[np.int32], scratch: Scratch, cut: int) -> int:
+    """List a run's places and sensitive codes in the scratch memory, left side first, order kept."""
+    left = 0
+    for n in range(len(points)):
+        left += np.int64(points[n]) <= cut
+    a, b = 0, left
+    for n in range(len(points)):
+        if np.int64(points[n]) <= cut:
+            scratch.codes[a], scratch.order[a] = codes[n], n
+            a += 1
+        else:
+            scratch.codes[b], scratch.order[b] = codes[n], n
+            b += 1
+    return left
+
+
+@kernel
+def _write_back(table: Sorted, scratch: Scratch, lo: int, hi: int) -> None:
+    """Put a divided run where it came from, column by column."""
+    order = scratch.order[: hi - lo]
+    table.codes[lo:hi] = scratch.codes[: hi - lo]
+    for n in range(hi - lo):
+        scratch.codes[n] = table.rows[lo + order[n]]
+    table.rows[lo:hi] = scratch.codes[: hi - lo]
+    for column in range(len(table.points)):
+        codes = table.points[column, lo:hi]
+        for n in range(hi - lo):
+            scratch.points[n] = codes[order[n]]
+        codes[:] = scratch.points[: hi - lo]
+
+
+@kernel
+def largest_cover(codes: NDArray[np.int32], first: NDArray[np.int32], last: NDArray[np.int32]) -> int:
+    """The larger half of the most crowded neighbourhood of sorted codes, by two pointers."""
+    most, a, b = 0, 0, 0
+    for n in range(len(codes)):
+        while codes[a] < first[codes[n]]:
+            a += 1
+        while b < len(codes) and codes[b] <= last[codes[n]]:
+            b += 1
+        most = max(most, n - a + 1, b - n)
+    return most
+
+
+@kernel
+def is_crowded(codes: NDArray[np.int32], first: NDArray[np.int32], last: NDArray[np.int32], m: int) -> bool:
+    """Tell whether some neighbourhood holds more than 1/m of the rows with these sorted codes."""
+    a, b = 0, 0
+    for n in range(len(codes)):
+        while codes[a] < first[codes[n]]:
+            a += 1
+        while b < len(codes) and codes[b] <= last[codes[n]]:
+            b += 1
+        if m * (b - a) > len(codes):
+            return True
+    return False
+
+
+@kernel
+def _deal(table: Sorted, rules: Rules, lo: int, hi: int, labels: NDArray[np.int32]) -> None:
+    """Deal a run in turn, so that no two rows of a group are near each other.
+
+    As many groups as the largest cover are enough, and a run that is not crowded is a group as it is. As many as there
+    are m rows for are good, too, and smaller.
+    """
+    codes = table.codes[lo:hi]
+    if rules.finest:
+        groups = (hi - lo) // rules.m
+    elif is_crowded(codes, rules.first, rules.last, rules.m):
+        groups = largest_cover(codes, rules.first, rules.last)
+    else:
+        groups = 1
+    for n in range(hi - lo):
+        labels[table.rows[lo + n]] = lo + n % groups
