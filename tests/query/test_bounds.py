@@ -149,17 +149,16 @@ def test_floats_without_a_decimal_grid_are_enclosed(values, function):
 
 def test_sums_of_decimal_floats_enclose_both_readings():
     """0.1 means a tenth to a person and a binary fraction to a machine; the sums of both lie inside."""
-    values = [0.1, 0.2, 0.3, 0.7]
-    release = release_of({"a": [1, 2, 3, 4], "salary": values}, [0, 0, 0, 0], sensitive="salary")
+    values = [0.1] * 10
+    release = release_of({"a": list(range(10)), "salary": values}, [0] * 10, sensitive="salary")
     answer = ask(release, "SELECT sum(salary) FROM release")
     assert answer.exact
-    assert answer.lower <= min(Fraction("1.3"), sum(map(Fraction, values)))
-    assert answer.upper >= max(Fraction("1.3"), sum(map(Fraction, values)))
+    assert answer.lower <= 1 < sum(map(Fraction, values)) <= answer.upper
     assert math.isclose(answer.lower, answer.upper, rel_tol=1e-14)
 
 
 def test_totals_do_not_overflow():
-    """A million groups that almost fill 64 bits add up as they should."""
+    """Thousands of groups that almost fill 64 bits add up as they should."""
     rows = 4096
     big = 2**61
     release = release_of(

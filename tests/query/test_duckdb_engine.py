@@ -133,6 +133,7 @@ def test_the_rewritten_question_runs_as_it_is_printed():
         "COPY release TO '/tmp/leak.csv'",
         "ATTACH '/tmp/leak.db'",
         "SET enable_external_access = true",
+        "SET threads = 3",
         "INSTALL httpfs",
     ],
 )

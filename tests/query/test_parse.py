@@ -52,6 +52,8 @@ def test_a_question_is_a_small_tree():
         ("age / 2 = 1.5", 1),
         ("age / (age - 1) >= 1", 3),
         ("age < 2.5 AND age <> 1.5 AND age = age", 2),
+        ("age > 2.5 AND age >= 1.5", 2),
+        ("3.5 <= age", 1),
         ("age = 1.5 OR age > 1e30", 0),
         ("-age < -3", 1),
         ("NULL", 0),
