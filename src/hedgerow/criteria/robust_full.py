@@ -1,0 +1,181 @@
+"""How likely each row of a group has each value, to an adversary who knows the odds of all values.
+
+Source     worst-case background knowledge paper, section 3: shares of possible worlds, which are permanents
+Guarantee  exact up to rounding (all terms positive) where the program has at most `MOST_STATES` states
+Cost       O(S D) for S states and D kinds: S = product of (count + 1) over the distinct values, or over the distinct
+           signatures of the group, whichever is smaller; at most 2^N for N rows
+Deviates   the paper adds up possible worlds, of which there are exponentially many
+
+Things of one side (rows by signature, or values) are dealt one after the other to the kinds of the other side. A state
+tells how many of each kind are used, so its sum tells how many things were dealt: all steps share one array.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.kernel import SMALL, kernel
+
+__all__ = ["MOST_STATES", "balance", "full_by_group", "full_posteriors", "states"]
+
+MOST_STATES = 1 << 21
+"""Programs up to this many states take well below a second."""
+
+
+def states(kinds: NDArray[np.int64]) -> float:
+    """The number of states of a program over kinds with these counts."""
+    return float(np.prod(kinds + 1.0))
+
+
+def full_posteriors(
+    weights: NDArray[np.float64], rows: NDArray[np.int64], counts: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """p for each signature and value: `weights[s, y]` is f, `rows[s]` rows have signature s, `counts[y]` values are y.
+
+    Knowledge that contradicts the group (no world has a positive weight) gives p = 1 everywhere.
+    """
+    program = _group if min(states(rows), states(counts)) <= SMALL else _group.compiled
+    return program(np.ascontiguousarray(weights, np.float64), rows, counts)
+
+
+def full_by_group(
+    weights: NDArray[np.float64],
+    signatures: NDArray[np.int32],
+    values: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    member: NDArray[np.bool_],
+    most_states: int = MOST_STATES,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """p of each row for each protected set of values, and which groups were too large for the program (p = 1 there).
+
+    `values` are those of the group in any order. `member[i, y]` says that value y belongs to the protected set i.
+    """
+    small = len(values) * most_states <= SMALL
+    return (_groups.plain if small else _groups.compiled)(weights, signatures, values, offsets, member, most_states)
+
+
+@kernel
+def _groups(
+    weights: NDArray[np.float64],
+    signatures: NDArray[np.int32],
+    values: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    member: NDArray[np.bool_],
+    most_states: int,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    p = np.zeros((len(signatures), len(member)))
+    too_large = np.zeros(len(offsets) - 1, np.bool_)
+    for g in range(len(offsets) - 1):
+        first, last = offsets[g], offsets[g + 1]
+        kinds, rows = _tally(signatures[first:last])
+        distinct, counts = _tally(values[first:last])
+        if not member[:, distinct].any():
+            continue
+        fewest = min(np.prod(rows + 1.0), np.prod(counts + 1.0))
+        if fewest > most_states and len(kinds) > 1:
+            too_large[g] = True
+            p[first:last] = 1.0
+            continue
+        shares = _group(weights[kinds][:, distinct], rows, counts)
+        for row in range(first, last):
+            s = np.searchsorted(kinds, signatures[row])
+            for y in range(len(distinct)):
+                for i in range(len(member)):
+                    if member[i, distinct[y]]:
+                        p[row, i] += shares[s, y]
+    return p, too_large
+
+
+@kernel
+def _tally(codes: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct codes, ascending, and how often each occurs."""
+    ascending = np.sort(codes)
+    distinct, counts = np.empty(len(codes), np.int64), np.zeros(len(codes), np.int64)
+    last = -1
+    for i in range(len(ascending)):
+        if i == 0 or ascending[i] != ascending[i - 1]:
+            last += 1
+            distinct[last] = ascending[i]
+        counts[last] += 1
+    return distinct[: last + 1], counts[: last + 1]
+
+
+@kernel
+def _group(weights: NDArray[np.float64], rows: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    kinds, values = weights.shape
+    p = np.empty((kinds, values))
+    if kinds == 1:
+        p[0] = counts / rows[0]
+        return p
+    scaled = balance(weights, rows, counts)
+    if np.prod(counts + 1.0) <= np.prod(rows + 1.0):
+        return _deal(scaled, rows, counts)
+    # Dealing values to rows gives how likely an occurrence of y falls on signature s; spread it over the rows of s.
+    dealt = _deal(np.ascontiguousarray(scaled.T), counts, rows)
+    for s in range(kinds):
+        for y in range(values):
+            p[s, y] = min(1.0, dealt[y, s] * counts[y] / rows[s])
+    return p
+
+
+@kernel
+def balance(weights: NDArray[np.float64], rows: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Scale rows and columns, which changes no p, until expected counts fit: the permanent is then of moderate size."""
+    scaled = weights.copy()
+    kinds, values = scaled.shape
+    for _ in range(20):
+        for y in range(values):
+            share = 0.0
+            for s in range(kinds):
+                share += scaled[s, y] * rows[s]
+            if share == 0.0:  # nobody could have y, yet somebody has: nobody more than another
+                scaled[:, y] = 1.0 / rows.sum()
+            else:
+                scaled[:, y] /= share
+        for s in range(kinds):
+            share = max((scaled[s] * counts).sum(), 1e-300)
+            scaled[s] /= share
+    # A balanced matrix of N rows has a permanent near e^-N; a factor of e per row undoes that.
+    return scaled * np.e
+
+
+@kernel
+def _deal(weights: NDArray[np.float64], items: NDArray[np.int64], kinds: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Deal `items[a]` things of each type a to `kinds[b]` places of each kind b: p[a, b] for a thing of type a."""
+    types, places = weights.shape
+    steps = np.ones(places + 1, np.int64)
+    for b in range(places):
+        steps[b + 1] = steps[b] * (kinds[b] + 1)
+    size = steps[places]
+    total = items.sum()
+    type_of = np.empty(total + 1, np.int64)
+    first = np.zeros(types, np.int64)
+    place = 0
+    for a in range(types):
+        first[a] = place
+        type_of[place : place + items[a]] = a
+        place += items[a]
+    type_of[total] = -1
+    used = np.zeros(size, np.int64)
+    before, after = np.zeros(size), np.zeros(size)
+    before[0], after[size - 1] = 1.0, 1.0
+    for state in range(1, size):
+        for b in range(places):
+            if (state // steps[b]) % (kinds[b] + 1) > 0:
+                smaller = state - steps[b]
+                used[state] = used[smaller] + 1
+                before[state] += before[smaller] * weights[type_of[used[smaller]], b]
+    for state in range(size - 2, -1, -1):
+        for b in range(places):
+            if (state // steps[b]) % (kinds[b] + 1) < kinds[b]:
+                after[state] += after[state + steps[b]] * weights[type_of[used[state]], b]
+    p = np.zeros((types, places))
+    for state in range(size - 1):
+        a = type_of[used[state]]
+        if first[a] == used[state]:
+            for b in range(places):
+                if (state // steps[b]) % (kinds[b] + 1) < kinds[b]:
+                    p[a, b] += before[state] * weights[a, b] * after[state + steps[b]]
+    whole = before[size - 1]
+    return p / whole if whole > 0.0 else np.ones((types, places))
