@@ -1,0 +1,111 @@
+"""Questions to disguised releases against all assignments of subdomains and values."""
+
+from itertools import permutations, product
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import hedgerow as hr
+from hedgerow.query import connect, help_table, rewrite
+
+TREE = hr.Hierarchy.binary([1, 2, 4, 8]).with_target([1, 2, 1, 2])
+TABLE = pa.table({"age": [1, 1, 2, 2, 2], "pay": [1, 4, 8, 8, 2]})
+SCHEMA = hr.Schema(quasi=["age"], sensitive="pay")
+
+
+def worlds(release):
+    """Every way to give the first group's rows a subdomain and a value below it, with its chance and the ages."""
+    halves = "quasi" in release.tables
+    rows = release.tables["quasi" if halves else "release"].to_pandas()
+    nodes = release.tables["sensitive" if halves else "release"].to_pandas().pay_node.tolist()
+    shares = TREE.target()
+    orders = list(permutations(nodes, len(rows)))
+    for order in orders:
+        spans = [range(*TREE.leaves_under(node)) for node in order]
+        for leaves in product(*spans):
+            chance = 1.0 / len(orders)
+            for leaf, span in zip(leaves, spans, strict=True):
+                chance *= float(shares[leaf] / sum(shares[i] for i in span))
+            yield rows.age.to_numpy(), np.array([[1, 2, 4, 8][leaf] for leaf in leaves]), chance
+
+
+@pytest.mark.parametrize("fakes", [0, "0.4"])
+def test_bounds_and_means_by_enumeration(fakes):
+    """Bounds are reached by some world, means and deviations are those over all worlds."""
+    release = hr.TargetDistribution(TREE, fakes=fakes).publish(TABLE, SCHEMA)
+    found = list(worlds(release))
+    questions = {
+        "sum(pay)": lambda pay: pay.sum(),
+        "avg(pay)": lambda pay: pay.mean(),
+        "min(pay)": lambda pay: pay.min(),
+        "max(pay)": lambda pay: pay.max(),
+        "count(*)": len,
+    }
+    for name, function in questions.items():
+        answer = release.ask(f"SELECT {name} FROM release WHERE age = 2")
+        results = np.array([function(pay[age == 2]) for age, pay, _ in found], float)
+        chances = np.array([chance for _, _, chance in found])
+        assert answer.lower == pytest.approx(results.min())
+        assert answer.upper == pytest.approx(results.max())
+        if name[:3] in ("sum", "avg"):
+            mean = float(results @ chances)
+            assert answer.expected == pytest.approx(mean)
+            assert answer.std == pytest.approx(np.sqrt(float((results - mean) ** 2 @ chances)))
+
+
+@pytest.mark.parametrize("fakes", [0, "0.4"])
+@pytest.mark.parametrize("condition", ["pay > 2", "pay = 4", "pay IN (1, 8)", "NOT pay < 100", "pay > 100"])
+def test_conditions_on_the_sensitive_column_are_counted(fakes, condition):
+    """Surely and possibly satisfying subdomains bound the count; its mean is over all worlds."""
+    release = hr.TargetDistribution(TREE, fakes=fakes).publish(TABLE, SCHEMA)
+    meets = {
+        "pay > 2": lambda pay: pay > 2,
+        "pay = 4": lambda pay: pay == 4,
+        "pay IN (1, 8)": lambda pay: (pay == 1) | (pay == 8),
+        "NOT pay < 100": lambda pay: pay >= 100,
+        "pay > 100": lambda pay: pay > 100,
+    }[condition]
+    answer = release.ask(f"SELECT count(*) FROM release WHERE age = 2 AND {condition}")
+    results = np.array([meets(pay[age == 2]).sum() for age, pay, _ in worlds(release)], float)
+    chances = np.array([chance for _, _, chance in worlds(release)])
+    assert (answer.lower, answer.upper) == (results.min(), results.max())
+    assert answer.expected == pytest.approx(float(results @ chances))
+
+
+def test_groups_by_quasi_identifiers():
+    """GROUP BY gives a line per age; a hidden condition leaves out ages that cannot meet it."""
+    release = hr.TargetDistribution(TREE).publish(TABLE, SCHEMA)
+    table = release.sql("SELECT age, count(*) AS n, sum(pay) AS s FROM release GROUP BY age").to_pandas()
+    assert table.n.tolist() == [2, 3]
+    assert (table.s_lower <= [5, 18]).all()
+    assert (table.s_upper >= [5, 18]).all()
+    assert release.sql("SELECT age, count(*) AS n FROM release WHERE pay > 100 GROUP BY age").num_rows == 0
+
+
+def test_nobody_has_no_average():
+    """No rows, no answer."""
+    answer = hr.TargetDistribution(TREE).publish(TABLE, SCHEMA).ask("SELECT avg(pay) FROM release WHERE age > 9")
+    assert answer.lower is None
+
+
+def test_help_table_says_the_same_as_the_engine():
+    """For every group and number of hits the help table has the engine's bounds."""
+    release = hr.TargetDistribution(TREE, grouping="quasi").publish(TABLE, SCHEMA)
+    helper = help_table(release).to_pandas()
+    rows = release.tables["release"].to_pandas()
+    for age in (1, 2):
+        group = rows[rows.age == age].group.iloc[0]
+        line = helper[(helper.group == group) & (helper.hits == (rows.age == age).sum())].iloc[0]
+        answer = release.ask(f"SELECT sum(pay) FROM release WHERE age = {age}")
+        assert (line.sum_lower, line.sum_upper) == (answer.lower, answer.upper)
+        assert line.sum_expected == pytest.approx(answer.expected)
+
+
+def test_other_engines_refuse():
+    """Databases have no intervals: they are told to join the help table."""
+    release = hr.TargetDistribution(TREE).publish(TABLE, SCHEMA)
+    with pytest.raises(hr.QueryError, match="help table"):
+        connect(release, "duckdb")
+    with pytest.raises(hr.QueryError, match="help table"):
+        rewrite(release, "SELECT avg(pay) FROM release")
