@@ -38,7 +38,9 @@ from hedgerow.errors import (
 )
 
 if TYPE_CHECKING:
-    from hedgerow.methods import Anatomy, PermutationAnonymization, KEAnonymity, PropertyWalk
+    from hedgerow.methods import Anatomy, KEAnonymity, PermutationAnonymization, PropertyWalk
+    from hedgerow.methods.full_domain import FullDomain
+    from hedgerow.methods.mondrian import Mondrian
     from hedgerow.methods.personal import Personal
     from hedgerow.methods.target_distribution import TargetDistribution
     from hedgerow.query import Answer
@@ -53,11 +55,13 @@ __all__ = [
     "BrokenPromise",
     "BundleError",
     "Domain",
+    "FullDomain",
     "HedgerowError",
     "Hierarchy",
     "Infeasible",
     "InputError",
     "KEAnonymity",
+    "Mondrian",
     "ParameterError",
     "PermutationAnonymization",
     "Personal",
@@ -77,8 +81,10 @@ _HOMES = {
     "Anatomy": "methods.Anatomy",
     "Answer": "query.Answer",
     "Domain": "schema.Domain",
+    "FullDomain": "methods.full_domain.FullDomain",
     "Hierarchy": "schema.Hierarchy",
     "KEAnonymity": "methods.KEAnonymity",
+    "Mondrian": "methods.mondrian.Mondrian",
     "PermutationAnonymization": "methods.PermutationAnonymization",
     "Personal": "methods.personal.Personal",
     "PropertyWalk": "methods.PropertyWalk",

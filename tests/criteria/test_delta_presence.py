@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hedgerow.criteria.delta_presence import DeltaPresence
 from hedgerow.criteria.groupwise import groups_of, require
 from hedgerow.errors import Infeasible, ParameterError
-from hedgerow.testing.groups import _check_union, grouped_codes, histograms
+from hedgerow.testing.groups import check_unions, grouped_codes, histograms
 
 
 @pytest.mark.parametrize(("low", "high"), [("0.2", "0.6"), ("1/3", "1/2"), (0, 1), (0, "0.5")])
@@ -25,7 +25,7 @@ def test_definition(low, high, member):
         held = criterion.holds(groups_of(labels, codes, np.bincount(codes)))
         shares = [Fraction(counts[member], counts.total()) for counts in histograms(labels, codes)]
         assert held.tolist() == [Fraction(low) <= share <= Fraction(high) for share in shares]
-        _check_union(criterion, labels, codes, held)
+        check_unions(criterion, labels, codes, held)
 
     law()
 
@@ -33,7 +33,7 @@ def test_definition(low, high, member):
 @pytest.mark.parametrize(("low", "high"), [(-1, 1), (0, 2), ("0.5", "0.4"), ("x", 1), (None, 1)])
 def test_bad_bounds_are_refused(low, high):
     """Each is one sentence."""
-    with pytest.raises(ParameterError, match="'low'|'high'"):
+    with pytest.raises(ParameterError, match=r"'low'|'high'"):
         DeltaPresence(low, high)
 
 

@@ -12,12 +12,21 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from hedgerow.audit.baselines import (
+    check_microaggregation,
+    check_noise,
+    check_rank_swap,
+    check_retention,
+    row_columns,
+)
 from hedgerow.audit.boxes import check_boxes, generalized_columns
 from hedgerow.audit.frequency import check_frequency
+from hedgerow.audit.groupwise import check_groupwise
 from hedgerow.audit.helpers import check_help
 from hedgerow.audit.ke import check_ke
 from hedgerow.audit.personal import check_personal
 from hedgerow.audit.properties import check_properties, substituted_columns
+from hedgerow.audit.robust import check_robust
 from hedgerow.audit.subdomains import disguised_columns
 from hedgerow.audit.target import check_target
 from hedgerow.errors import BrokenPromise
@@ -28,9 +37,15 @@ __all__ = ["Verification", "verify", "verify_bundle"]
 
 _CRITERIA: dict[str, Callable[[Release], str]] = {
     "frequency": check_frequency,
+    "groupwise": check_groupwise,
     "ke": check_ke,
+    "microaggregation": check_microaggregation,
+    "noise": check_noise,
     "personal": check_personal,
     "properties": check_properties,
+    "rank-swap": check_rank_swap,
+    "retention": check_retention,
+    "robust": check_robust,
     "target": check_target,
 }
 
@@ -78,6 +93,8 @@ def _expected_columns(release: Release) -> dict[str, list[str]]:
         return disguised_columns(release)
     if release.form == "generalized":
         return generalized_columns(release)
+    if release.form in ("perturbed", "swapped"):
+        return row_columns(release)
     if release.form == "substituted":
         return substituted_columns(release)
     if release.form in ("separated", "scattered"):

@@ -19,6 +19,21 @@ LETTERS = {
     "k": "least number of distinct sensitive values (or of rows) in a group",
     "e": "least range of the sensitive values in a group",
     "objective": "which partition is best: sum, max, max_overlap, count or random",
+    "l": "diversity of the sensitive values of a group",
+    "diversity": "sense of l: frequency, distinct, entropy or recursive",
+    "c": "factor of recursive diversity",
+    "t": "greatest distance of a group from the whole column",
+    "distance": "sense of t: equal, ordered or hierarchical",
+    "alpha": "greatest share of one value in a group",
+    "delta": "greatest logarithm of a share over that in the whole column",
+    "beta": "greatest gain of a share over that in the whole column",
+    "enhanced": "true or false: cap the gain by the logarithm, too",
+    "presence_low": "least share of members in a group",
+    "presence_high": "greatest share of members in a group",
+    "relaxed": "true or false: rows at a median may go to either side",
+    "suppression": "greatest share of rows to hold back",
+    "form": "how the groups are published: generalized, permuted, separated or scattered",
+    "together": "true or false: keep a person's sensitive values in one row",
 }
 """The parameters of all methods, by name; a method refuses those that it does not have."""
 

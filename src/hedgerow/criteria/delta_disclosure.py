@@ -38,6 +38,8 @@ class DeltaDisclosure:
     monotone: ClassVar[bool] = True
     """A share of a union lies between the shares of its parts."""
 
+    absorbing: ClassVar[bool] = False
+
     relative: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

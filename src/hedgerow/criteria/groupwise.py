@@ -1,8 +1,9 @@
 """How criteria see groups: how many rows each has, and how often each sensitive value occurs in it.
 
-A criterion on groups is a frozen value with three facts about itself, which a search asks for instead of its type:
+A criterion on groups is a frozen value with four facts about itself, which a search asks for instead of its type:
 
     monotone    the union of two groups that satisfy it satisfies it, so whoever can split only has to check the parts
+    absorbing   a good group stays good whatever joins it, so that merging never leaves more rows in bad groups
     relative    it compares groups with the whole column, so rows may not be held back afterwards
     limits      what it says about rows, distinct values and shares, in numbers that a compiled search can check row by
                 row, and whether they are the whole of it or `holds` knows more
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ __all__ = [
     "merge_values",
     "one_group",
     "require",
+    "weighted_groups",
 ]
 
 Counts = NDArray[np.int64]
@@ -110,6 +112,11 @@ class Criterion(Protocol):
         ...
 
     @property
+    def absorbing(self) -> bool:
+        """Whether a good group stays good whatever joins it."""
+        ...
+
+    @property
     def relative(self) -> bool:
         """Whether groups are compared with the whole column."""
         ...
@@ -132,6 +139,8 @@ class Limited:
 
     monotone: ClassVar[bool] = True
     """A share of a union lies between the shares of its parts; rows and distinct values only grow."""
+
+    absorbing: ClassVar[bool] = False
 
     relative: ClassVar[bool] = False
 
@@ -159,6 +168,11 @@ class All:
     def monotone(self) -> bool:
         """Whether unions of good groups are good, which they are if every criterion says so."""
         return all(criterion.monotone for criterion in self.criteria)
+
+    @property
+    def absorbing(self) -> bool:
+        """Whether every criterion lets good groups take in anything."""
+        return all(criterion.absorbing for criterion in self.criteria)
 
     @property
     def relative(self) -> bool:
@@ -193,21 +207,30 @@ def groups_of(labels: NDArray[np.int32], codes: NDArray[np.int32], overall: Coun
     if len(sizes) * width <= 4 * len(codes):
         table = np.bincount(keys, minlength=len(sizes) * width)
         pairs = np.flatnonzero(table)
-        counts = table[pairs]
-    else:
-        pairs, counts = np.unique(keys, return_counts=True)
-    starts = np.searchsorted(pairs, np.arange(len(sizes)) * width)
-    return Groups(sizes, starts, (pairs % width).astype(np.int32), counts, overall)
+        return _from_pairs(pairs, table[pairs], sizes, overall)
+    pairs, counts = np.unique(keys, return_counts=True)
+    return _from_pairs(pairs, counts, sizes, overall)
+
+
+def weighted_groups(labels: NDArray[Any], codes: NDArray[np.int32], counts: Counts, overall: Counts) -> Groups:
+    """The same where each entry stands for `counts` rows."""
+    keys, places = np.unique(labels.astype(np.int64) * len(overall) + codes, return_inverse=True)
+    # Sums of whole numbers stay exact in floats up to 2^53, more rows than any table has.
+    sizes = np.bincount(labels, weights=counts).astype(np.int64)
+    return _from_pairs(keys, np.bincount(places, weights=counts).astype(np.int64), sizes, overall)
 
 
 def merge_values(groups: Groups, classes: NDArray[np.int32]) -> Groups:
     """See the same groups with values replaced by classes, renumbered from 0; `classes` holds one per value."""
     names, codes = np.unique(classes, return_inverse=True)
     overall = np.bincount(codes, weights=groups.overall, minlength=len(names)).astype(np.int64)
-    keys, places = np.unique(groups.owners * len(names) + codes[groups.values], return_inverse=True)
-    counts = np.bincount(places, weights=groups.counts).astype(np.int64)
-    starts = np.searchsorted(keys, np.arange(len(groups.sizes)) * len(names))
-    return Groups(groups.sizes, starts, (keys % len(names)).astype(np.int32), counts, overall)
+    return weighted_groups(groups.owners, codes[groups.values].astype(np.int32), groups.counts, overall)
+
+
+def _from_pairs(keys: Counts, counts: Counts, sizes: Counts, overall: Counts) -> Groups:
+    """Read ascending keys `group * values + value` as groups."""
+    starts = np.searchsorted(keys, np.arange(len(sizes)) * len(overall))
+    return Groups(sizes, starts, (keys % len(overall)).astype(np.int32), counts, overall)
 
 
 def one_group(overall: Counts) -> Groups:

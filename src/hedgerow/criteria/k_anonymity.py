@@ -8,6 +8,7 @@ Cost       O(1) per group
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ class KAnonymity(Limited):
     """At least `k` rows."""
 
     k: int
+
+    absorbing: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", read_whole("k", self.k, least=2, why="A group of one hides nobody."))

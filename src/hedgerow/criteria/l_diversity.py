@@ -36,6 +36,8 @@ class DistinctDiversity(Limited):
 
     l: int  # noqa: E741
 
+    absorbing: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", read_whole("l", self.l, least=2, why=_WHY))
 
@@ -77,6 +79,8 @@ class EntropyDiversity:
     monotone: ClassVar[bool] = True
     """Entropy is concave: a mixture has at least the weighted mean of its parts' entropies."""
 
+    absorbing: ClassVar[bool] = False
+
     relative: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -108,6 +112,8 @@ class RecursiveDiversity:
     monotone: ClassVar[bool] = True
     """In a union r1 is at most the sum of both r1, and the l - 1 largest counts at most the sums of both, so that what
     is left below them is at least the sum of both rests."""
+
+    absorbing: ClassVar[bool] = False
 
     relative: ClassVar[bool] = False
 

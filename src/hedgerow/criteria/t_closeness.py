@@ -47,6 +47,8 @@ class TCloseness:
     monotone: ClassVar[bool] = True
     """The distance is convex: a mixture is no farther than the farthest of its parts."""
 
+    absorbing: ClassVar[bool] = False
+
     relative: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

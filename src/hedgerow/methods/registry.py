@@ -15,9 +15,16 @@ __all__ = ["METHODS", "method", "method_class", "parameter_names"]
 
 METHODS: dict[str, str] = {
     "anatomy": "anatomy.Anatomy",
+    "full-domain": "full_domain.FullDomain",
     "ke": "ke_anonymity.KEAnonymity",
+    "mondrian": "mondrian.Mondrian",
+    "microaggregation": "microaggregation.Microaggregation",
+    "noise": "noise.Noise",
     "permutation": "permutation_anonymization.PermutationAnonymization",
     "personal": "personal.Personal",
+    "robust": "robust.Robust",
+    "rank-swap": "rank_swap.RankSwap",
+    "retention": "retention.Retention",
     "target": "target_distribution.TargetDistribution",
     "walk": "property_walk.PropertyWalk",
 }

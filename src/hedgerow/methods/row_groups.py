@@ -17,6 +17,8 @@ from hedgerow.release.permuted import free_name
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from hedgerow.schema import Hierarchy
+
 __all__ = ["BLIND", "LOOKING", "check_form", "not_promised", "places", "quasi_codes", "release_of", "sensitive_codes"]
 
 BLIND = (
@@ -86,12 +88,14 @@ def release_of(
     guarantee: Guarantee,
     method: str,
     parameters: Mapping[str, int | str],
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    levels: Mapping[str, int] | None = None,
 ) -> Release:
-    """Publish labelled rows in one of the forms that keep values as they are."""
+    """Publish labelled rows in a form; a generalized one uses nodes of `hierarchies`, not below `levels`."""
     group_column = free_name("group", prepared.columns.all)
     return Release(
         form=form,
-        tables=_tables(prepared, labels, form, group_column, together),
+        tables=_tables(prepared, labels, form, group_column, together, hierarchies, levels),
         columns=prepared.columns,
         group_column=group_column,
         guarantee=guarantee,
@@ -103,7 +107,13 @@ def release_of(
 
 
 def _tables(
-    prepared: Prepared, labels: NDArray[np.int32], form: str, group_column: str, together: bool
+    prepared: Prepared,
+    labels: NDArray[np.int32],
+    form: str,
+    group_column: str,
+    together: bool,
+    hierarchies: Mapping[str, Hierarchy] | None,
+    levels: Mapping[str, int] | None,
 ) -> dict[str, pa.Table]:
     from hedgerow.release.generalized import generalized
     from hedgerow.release.scattered import scattered
@@ -115,6 +125,8 @@ def _tables(
             prepared.columns,
             labels,
             group_column=group_column,
+            hierarchies=hierarchies,
+            levels=levels,
             together=together,
             keys=prepared.keys,
         )

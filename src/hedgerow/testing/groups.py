@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hedgerow.criteria.groupwise import Criterion, groups_of
 
-__all__ = ["check_criterion", "grouped_codes", "histograms"]
+__all__ = ["check_criterion", "check_unions", "grouped_codes", "histograms"]
 
 Definition = Callable[[Counter[int], Counter[int]], bool]
 """Tell from a group's counts and the column's whether the group is good."""
@@ -63,15 +63,15 @@ def check_criterion(criterion: Criterion, definition: Definition, *, examples: i
         assert not (held & ~kept).any(), "a good group breaks the limits"
         assert not criterion.limits(overall).whole or (held == kept).all(), "the limits are not the whole criterion"
         if criterion.monotone:
-            _check_union(criterion, labels, codes, held)
+            check_unions(criterion, labels, codes, held)
 
     contract()
 
 
-def _check_union(criterion: Criterion, labels: Codes, codes: Codes, held: NDArray[np.bool_]) -> None:
-    """Merge every two good groups; the column stays the same."""
+def check_unions(criterion: Criterion, labels: Codes, codes: Codes, held: NDArray[np.bool_]) -> None:
+    """Merge every two good groups, or a good one with any where the criterion absorbs; the column stays the same."""
     good = np.flatnonzero(held).tolist()
-    for one in good:
+    for one in range(len(held)) if criterion.absorbing else good:
         for other in good:
             merged = np.where(labels == one, other, labels)
             _, dense = np.unique(merged, return_inverse=True)

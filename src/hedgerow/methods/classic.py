@@ -1,0 +1,165 @@
+"""What Mondrian and FullDomain share: the classic criteria by their letters, the promise in words and as data."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hedgerow.criteria.alpha_k import AlphaK
+from hedgerow.criteria.beta_likeness import BetaLikeness
+from hedgerow.criteria.delta_disclosure import DeltaDisclosure
+from hedgerow.criteria.delta_presence import DeltaPresence
+from hedgerow.criteria.groupwise import All, Criterion
+from hedgerow.criteria.k_anonymity import KAnonymity
+from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
+from hedgerow.criteria.parameters import Number
+from hedgerow.criteria.t_closeness import DISTANCES, TCloseness, levels_of
+from hedgerow.errors import ParameterError, SchemaError
+from hedgerow.exact import written
+from hedgerow.methods.classic_words import promise_words
+from hedgerow.methods.method import Method
+from hedgerow.methods.row_groups import BLIND, LOOKING, not_promised
+from hedgerow.release import Guarantee
+
+if TYPE_CHECKING:
+    from hedgerow.methods.method import Prepared
+
+__all__ = ["DIVERSITIES", "Classic"]
+
+DIVERSITIES = ("frequency", "distinct", "entropy", "recursive")
+
+_HOMOGENEITY = (
+    "Sensitive values: all rows of a group may have the same one, and then everybody in the group is known to have it."
+)
+
+
+@dataclass(frozen=True)
+class Classic(Method):
+    """Groups of at least `k` rows, and whatever else is asked of their sensitive values."""
+
+    k: int
+    l: Number | None = None  # noqa: E741
+    diversity: str = "frequency"
+    c: Number | None = None
+    t: Number | None = None
+    distance: str = "equal"
+    alpha: Number | None = None
+    delta: Number | None = None
+    beta: Number | None = None
+    enhanced: bool = True
+    presence_low: Number | None = None
+    presence_high: Number | None = None
+
+    def __post_init__(self) -> None:
+        if self.diversity not in DIVERSITIES:
+            raise ParameterError(f"'diversity' must be one of {', '.join(DIVERSITIES)}.")
+        if self.distance not in DISTANCES:
+            raise ParameterError(f"'distance' must be one of {', '.join(DISTANCES)}.")
+        if (self.c is not None) != (self.l is not None and self.diversity == "recursive"):
+            raise ParameterError("'c' must be given with diversity='recursive' and an 'l', and only with them.")
+        if not isinstance(self.enhanced, bool):
+            raise ParameterError("'enhanced' must be true or false.")
+        # Every letter is read once here, so that a bad one is refused before a table is.
+        self._on_values()
+        if self.t is not None:
+            TCloseness(self.t)  # type: ignore[arg-type]
+        self._presence(member=1)
+
+    def _criteria(self, prepared: Prepared) -> list[Criterion]:
+        """One criterion per sensitive column."""
+        return [
+            All(*self._on_values(), *self._closeness(prepared, name), *self._presence(_member(prepared, name)))
+            for name in prepared.columns.sensitive
+        ]
+
+    def _on_values(self) -> list[Criterion]:
+        """The criteria that need nothing of a column but its codes."""
+        found: list[Criterion] = [KAnonymity(self.k)]
+        if self.l is not None:
+            found.append(self._diversity())
+        if self.alpha is not None:
+            found.append(AlphaK(self.alpha, self.k))  # type: ignore[arg-type]
+        if self.delta is not None:
+            found.append(DeltaDisclosure(self.delta))  # type: ignore[arg-type]
+        if self.beta is not None:
+            found.append(BetaLikeness(self.beta, self.enhanced))  # type: ignore[arg-type]
+        return found
+
+    def _diversity(self) -> Criterion:
+        if self.diversity == "entropy":
+            return EntropyDiversity(self.l)  # type: ignore[arg-type]
+        whole = int(self.l) if isinstance(self.l, str) and self.l.isdecimal() else self.l
+        if self.diversity == "recursive":
+            return RecursiveDiversity(self.c, whole)  # type: ignore[arg-type]
+        return (FrequencyDiversity if self.diversity == "frequency" else DistinctDiversity)(whole)  # type: ignore[arg-type]
+
+    def _closeness(self, prepared: Prepared, name: str) -> list[Criterion]:
+        if self.t is None:
+            return []
+        encoded = prepared.table.encode(name)
+        if self.distance == "ordered" and encoded.has_missing:
+            raise SchemaError(f"'{name}' has missing values, which have no place in an order; hold their rows back.")
+        if self.distance != "hierarchical":
+            return [TCloseness(self.t, self.distance)]  # type: ignore[arg-type]
+        if name not in prepared.schema.hierarchies:
+            raise SchemaError(f"The hierarchical distance needs a hierarchy for '{name}'; the schema has none.")
+        tree = prepared.schema.hierarchies[name]
+        levels = levels_of(tree, tree.leaf_codes(name, encoded.domain), missing=encoded.has_missing)
+        return [TCloseness(self.t, self.distance, levels)]  # type: ignore[arg-type]
+
+    def _presence(self, member: int) -> list[Criterion]:
+        if self.presence_low is None and self.presence_high is None:
+            return []
+        low = 0 if self.presence_low is None else self.presence_low
+        high = 1 if self.presence_high is None else self.presence_high
+        return [DeltaPresence(low, high, member)]  # type: ignore[arg-type]
+
+    def _letters(self) -> dict[str, int | str]:
+        """The criteria as exact data: those that were asked for, each with all of its letters."""
+        letters: dict[str, int | str] = {}
+        for criterion in (*self._on_values(), *self._presence(member=1)):
+            for name, value in vars(criterion).items():
+                letters[_LETTER.get(name, name)] = int(value) if isinstance(value, int) else written(value)
+        if self.t is not None:
+            letters |= {"t": written(TCloseness(self.t).t), "distance": self.distance}  # type: ignore[arg-type]
+        if self.l is not None:
+            letters["diversity"] = self.diversity
+        letters.pop("member", None)
+        return letters
+
+    def _guarantee(self, prepared: Prepared, form: str) -> Guarantee:
+        letters = self._letters()
+        looks = set(letters) != {"k"}
+        missing = not_promised(form, looking=looks)
+        trees: dict[str, int | str] = {}
+        if letters.get("distance") == "hierarchical":
+            trees = {f"hierarchy of {name}": _lines(prepared, name) for name in prepared.columns.sensitive}
+        return Guarantee(
+            criterion="groupwise",
+            parameters=letters | trees,
+            columns=prepared.columns.sensitive,
+            promise=promise_words(letters, prepared.columns.sensitive, form),
+            adversary=LOOKING if looks else BLIND,
+            not_promised=missing if looks else (*missing, _HOMOGENEITY),
+        )
+
+
+_LETTER = {"low": "presence_low", "high": "presence_high"}
+
+
+def _member(prepared: Prepared, name: str) -> int:
+    """The code of members in a column of truth values, -1 where nobody is one; other columns have none to look for."""
+    import pyarrow as pa
+
+    domain = prepared.table.encode(name).domain
+    if not pa.types.is_boolean(domain.type):
+        return 1
+    return domain.to_pylist().index(True) if True in domain.to_pylist() else -1
+
+
+def _lines(prepared: Prepared, name: str) -> str:
+    """The hierarchy over the published values, as the lines of a table of labels: what an audit needs to know."""
+    tree, domain = prepared.schema.hierarchies[name], prepared.table.encode(name).domain
+    lines = tree.lines()
+    return json.dumps([lines[leaf] for leaf in tree.leaf_codes(name, domain).tolist()])

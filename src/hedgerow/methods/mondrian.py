@@ -1,0 +1,74 @@
+"""Mondrian: rows split at medians of quasi-identifiers as long as the criteria allow, then blurred to boxes.
+
+Source     LeFevre, DeWitt and Ramakrishnan, 2006
+Guarantee  every group satisfies every criterion that is asked for. Where a split stops depends on quasi-identifiers
+           and, beyond k, on sensitive values; whoever knows the algorithm can learn from that
+Cost       O(n d log n)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hedgerow.criteria.groupwise import require
+from hedgerow.errors import ParameterError
+from hedgerow.methods.classic import Classic
+from hedgerow.methods.row_groups import check_form, places, quasi_codes, release_of, sensitive_codes
+
+if TYPE_CHECKING:
+    from hedgerow.methods.method import Prepared, Progress
+    from hedgerow.release import Release
+
+__all__ = ["FORMS", "Mondrian"]
+
+FORMS = ("generalized", "permuted", "separated", "scattered")
+
+
+@dataclass(frozen=True)
+class Mondrian(Classic):
+    """Groups of at least `k` rows with near quasi-identifiers, published as boxes.
+
+    Further criteria on each sensitive column, all optional: `l` with `diversity` "frequency" (the default, the
+    strongest that is easily read: no value fills more than 1/l of a group), "distinct", "entropy" or "recursive" (with
+    `c`); `t` with `distance` "equal", "ordered" or "hierarchical"; `alpha`; `delta`; `beta` (`enhanced` or not);
+    `presence_low` and `presence_high` for a column that tells who is a member.
+
+    `relaxed` lets rows at a median go to either side by secret coins, which makes groups smaller and boxes overlap.
+    `form` publishes the same groups in another form; `together` keeps a person's sensitive values in one row.
+    """
+
+    relaxed: bool = False
+    form: str = "generalized"
+    together: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_form(self.form, FORMS)
+        if not isinstance(self.relaxed, bool) or not isinstance(self.together, bool):
+            raise ParameterError("'relaxed' and 'together' must be true or false.")
+
+    def _release(self, prepared: Prepared, progress: Progress) -> Release:
+        from hedgerow.partition.mondrian import mondrian
+
+        progress("counting", 0.1)
+        columns, criteria = sensitive_codes(prepared), self._criteria(prepared)
+        require(criteria, [np.bincount(codes) for codes in columns], prepared.columns.sensitive)
+        progress("partitioning", 0.3)
+        quasi, sizes = quasi_codes(prepared)
+        labels = mondrian(
+            quasi, sizes, columns, criteria, relaxed=self.relaxed, places=places(prepared), keys=prepared.keys
+        )
+        progress("generalizing", 0.6)
+        return release_of(
+            prepared,
+            labels,
+            form=self.form,
+            together=self.together,
+            guarantee=self._guarantee(prepared, self.form),
+            method="Mondrian",
+            parameters=self._letters()
+            | {"relaxed": int(self.relaxed), "form": self.form, "together": int(self.together)},
+        )

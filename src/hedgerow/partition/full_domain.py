@@ -1,0 +1,207 @@
+"""Generalize whole columns to levels of their hierarchies, with the least loss that satisfies a criterion.
+
+Source     the lattice of Samarati, 2001; searches with roll-up and tagging after Incognito and Flash
+Guarantee  every published group satisfies every criterion; at most the stated share of rows is held back; no other
+           combination of levels within these rules loses less
+Loss       per row and quasi-identifier the share of the hierarchy's values that the published class covers (0 for a
+           single value); 1 for each quasi-identifier of a row that is held back
+Cost       O(c d) per checked node on c distinct combinations of quasi-identifiers; nodes are visited by ascending
+           loss, and a failure rules out everything finer wherever merging cannot make things worse
+Deviates   optimal for the stated loss instead of minimal in the lattice
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.criteria.groupwise import Criterion, Groups, Limits, require, weighted_groups
+from hedgerow.criteria.parameters import Number, read_number
+from hedgerow.errors import Infeasible, ParameterError
+from hedgerow.partition.lattice import Ladder, Lattice, Node
+
+__all__ = ["Generalization", "full_domain"]
+
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Generalization:
+    """A level per quasi-identifier, a group per row (-1: held back), the loss, and how many nodes were checked."""
+
+    levels: Node
+    labels: Codes
+    loss: float
+    checked: int
+
+
+def full_domain(
+    quasi: Codes,
+    ladders: Sequence[Ladder],
+    sensitive: Codes | Sequence[Codes],
+    criteria: Criterion | Sequence[Criterion],
+    *,
+    suppression: Number = 0,
+    names: Sequence[str] | None = None,
+) -> Generalization:
+    """Find the levels of least loss; `quasi` holds one row of codes per quasi-identifier, `names` are for messages."""
+    columns = [sensitive] if isinstance(sensitive, np.ndarray) else list(sensitive)
+    asked = list(criteria) if isinstance(criteria, Sequence) else [criteria] * len(columns)
+    allowed = _allowed(suppression, len(columns[0]), asked)
+    overall = [np.bincount(codes) for codes in columns]
+    if allowed == 0 and all(criterion.monotone for criterion in asked):
+        require(asked, overall, names)
+    search = _Search(quasi, ladders, columns, overall, asked, allowed)
+    return search.run()
+
+
+def _allowed(suppression: Number, rows: int, criteria: Sequence[Criterion]) -> int:
+    share = read_number("suppression", suppression, least=0, most=1)
+    if share == 1:
+        raise ParameterError("'suppression' must be below 1: a table without rows is no release.")
+    if share > 0 and any(criterion.relative for criterion in criteria):
+        raise ParameterError(
+            "'suppression' must be 0 with a criterion that compares groups with the whole column; rows held back would "
+            "change what the groups are compared with."
+        )
+    return math.floor(share * rows)
+
+
+class _Search:
+    """One run: distinct combinations, what is known about nodes, and the best node so far."""
+
+    def __init__(
+        self,
+        quasi: Codes,
+        ladders: Sequence[Ladder],
+        sensitive: list[Codes],
+        overall: list[NDArray[np.int64]],
+        criteria: list[Criterion],
+        allowed: int,
+    ) -> None:
+        self.ladders, self.overall, self.criteria, self.allowed = ladders, overall, criteria, allowed
+        self.owner, first = _distinct([*quasi], len(sensitive[0]))
+        self.combinations = [column[first] for column in quasi]
+        self.pairs = [_pairs(self.owner, codes, counts) for codes, counts in zip(sensitive, overall, strict=True)]
+        self.rows = np.bincount(self.owner)
+        sizes = [len(ladder.classes[0]) for ladder in ladders]
+        counts = [np.bincount(column, minlength=size) for column, size in zip(quasi, sizes, strict=True)]
+        self.lattice = Lattice(ladders, counts)
+        # Held-back rows can grow on the way up unless good groups absorb whatever joins them.
+        self.tags = all(c.monotone if allowed == 0 else c.absorbing for c in criteria)
+        # Least rows and distinct values are absorbed in any case, so failing them rules out everything finer, too.
+        limits = [criterion.limits(counts) for criterion, counts in zip(criteria, overall, strict=True)]
+        self.floors = [
+            Limits.of(counts, rows=limit.rows, distinct=limit.distinct)
+            for limit, counts in zip(limits, overall, strict=True)
+        ]
+        self.known: dict[Node, float] = {}
+        self.best: Node | None = None
+
+    def run(self) -> Generalization:
+        """Visit nodes by ascending loss until the next cannot be better than the best."""
+        for node in self.lattice.ascending():
+            if self.best is not None and self.lattice.loss[node] >= self.known[self.best]:
+                break
+            if not self.lattice.hopeless[node] and node not in self.known:
+                self._search_path(self.lattice.path_up(node))
+        if self.best is None:
+            raise Infeasible("No combination of levels satisfies the criteria within the rows that may be held back.")
+        return Generalization(self.best, self._labels(self.best), self.known[self.best], len(self.known))
+
+    def _search_path(self, path: list[Node]) -> None:
+        """Halve a path between failure and success, so that one failure rules out much; settle its first node."""
+        low, high = 0, len(path) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if self._is_possible(path[middle]):
+                high = middle
+            else:
+                low = middle + 1
+        if self._is_possible(path[0]):
+            self._check(path[0])
+
+    def _is_possible(self, node: Node) -> bool:
+        """Tell whether a node can be good: if not, nothing finer can; if so, everything coarser can, too."""
+        if not self.lattice.hopeless[node] and not self.lattice.possible[node]:
+            fails = not self._check(node) if self.tags else self._held_back(node, self.floors) > self.allowed
+            (self.lattice.give_up_below if fails else self.lattice.admit_above)(node)
+        return bool(self.lattice.possible[node])
+
+    def _check(self, node: Node) -> bool:
+        """Tell whether a node satisfies the criteria within the allowed rows; remember its loss, and the best."""
+        if node not in self.known:
+            self.known[node] = self._total(node)
+            if self.known[node] < math.inf and (self.best is None or self.known[node] < self.known[self.best]):
+                self.best = node
+        return self.known[node] < math.inf
+
+    def _held_back(self, node: Node, limits: Sequence[Limits]) -> int:
+        """Count the rows of groups that break limits."""
+        classes = self._classes(node)
+        kept = np.ones(int(classes.max()) + 1, np.bool_)
+        for limit, pairs, counts in zip(limits, self.pairs, self.overall, strict=True):
+            kept &= limit.hold(_merged(pairs, classes, counts))
+        return int((self.rows * ~kept[classes]).sum())
+
+    def _total(self, node: Node) -> float:
+        """The loss of a node with its held-back rows counted in full, or infinity."""
+        classes = self._classes(node)
+        bad = ~self._good(classes)
+        held_back = self.rows * bad[classes]
+        if held_back.sum() > self.allowed:
+            return math.inf
+        kept_loss = sum(
+            float((ladder.losses[level][codes] * held_back).sum())
+            for ladder, level, codes in zip(self.ladders, node, self.combinations, strict=True)
+        )
+        return float(self.lattice.loss[node]) - kept_loss + len(node) * float(held_back.sum())
+
+    def _classes(self, node: Node) -> NDArray[np.int32]:
+        """Number the groups of distinct combinations at a node."""
+        recoded = [
+            ladder.classes[level][codes]
+            for ladder, level, codes in zip(self.ladders, node, self.combinations, strict=True)
+        ]
+        return _distinct(recoded, len(self.rows))[0]
+
+    def _good(self, classes: NDArray[np.int32]) -> NDArray[np.bool_]:
+        good = np.ones(int(classes.max()) + 1, np.bool_)
+        for criterion, pairs, counts in zip(self.criteria, self.pairs, self.overall, strict=True):
+            good &= criterion.holds(_merged(pairs, classes, counts))
+        return good
+
+    def _labels(self, node: Node) -> Codes:
+        classes = self._classes(node)
+        good = self._good(classes)
+        numbers = np.where(good, np.cumsum(good) - 1, -1).astype(np.int32)
+        return numbers[classes][self.owner]
+
+
+Pairs = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
+"""Combination, sensitive code and rows of every pair of both that occurs."""
+
+
+def _pairs(owner: NDArray[np.int32], codes: Codes, overall: NDArray[np.int64]) -> Pairs:
+    keys, counts = np.unique(owner.astype(np.int64) * len(overall) + codes, return_counts=True)
+    return keys // len(overall), (keys % len(overall)).astype(np.int32), counts
+
+
+def _merged(pairs: Pairs, classes: NDArray[np.int32], overall: NDArray[np.int64]) -> Groups:
+    combinations, codes, counts = pairs
+    return weighted_groups(classes[combinations], codes, counts, overall)
+
+
+def _distinct(columns: list[Codes], rows: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Number the distinct rows of several columns from 0; return each row's number and a row of each number."""
+    numbers = np.zeros(rows, np.int64)
+    for column in columns:
+        # Renumbering after each column keeps the product of both within 64 bits, however many columns there are.
+        width = int(column.max(initial=0)) + 1
+        _, numbers = np.unique(numbers * width + column, return_inverse=True)
+    _, first, dense = np.unique(numbers, return_index=True, return_inverse=True)
+    return dense.astype(np.int32), first
