@@ -40,7 +40,7 @@ shuffled.
 
 _ASK_ROWS = """\
 Any database reads `release.parquet`; an answer is an estimate without a bound. `hedgerow verify .` (`pip install
-hedgerow`) checks every property that is listed.
+hedgerow`) checks everything that can be seen of the promise.
 
 Do not read single rows as facts about people: their numbers are not the true ones.
 """
@@ -55,6 +55,10 @@ _DONE = {
     "generalized": "Quasi-identifiers were widened to intervals and sets, the same for all rows of each of {groups:,} "
     "groups; {sensitive} is as it was, in random order inside a group. {rows:,} rows are published, {suppressed:,} "
     "were held back.",
+    "perturbed": "Some values were replaced by chance or by means; see the promise. {rows:,} rows are published in "
+    "random order, {suppressed:,} were held back.",
+    "swapped": "Values of {sensitive} changed places with others of nearby rank. {rows:,} rows are published in random "
+    "order, {suppressed:,} were held back.",
     "substituted": "Numbers were replaced by others that keep chosen properties; all other columns are as they were. "
     "{rows:,} rows are published in random order, {suppressed:,} were held back.",
     "disguised": "The values of {sensitive} were widened to subdomains that follow a target distribution, and shuffled "
@@ -88,6 +92,15 @@ _FILES = {
         "`{group}`\n"
         "- `sets.parquet`, where there are sets: the values of each `set` of a `column`\n"
         "- `help.parquet`: for each group and number of matching rows, the least and the greatest possible result\n"
+        "- `manifest.json`: method, parameters, guarantee, row counts, checksums\n"
+    ),
+    "perturbed": (
+        "- `release.parquet`: the columns {columns}\n"
+        "- `domain.parquet`, where values were drawn from a domain: its values\n"
+        "- `manifest.json`: method, parameters, guarantee, row counts, checksums\n"
+    ),
+    "swapped": (
+        "- `release.parquet`: the columns {columns}\n"
         "- `manifest.json`: method, parameters, guarantee, row counts, checksums\n"
     ),
     "substituted": (

@@ -1,0 +1,109 @@
+"""Noise: random numbers added to columns of numbers. A baseline.
+
+Source     additive noise, as compared with in the properties paper; Kim, 1986
+Guarantee  none: the numbers published are not the true ones, and how far off they are is told
+Cost       two keys per row and column
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from hedgerow.criteria.parameters import Number, read_number
+from hedgerow.errors import ParameterError, SchemaError
+from hedgerow.exact import MAX_TICK, Line, column_line, written
+from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.row_release import (
+    ESTIMATES,
+    asked_columns,
+    is_number,
+    quoted,
+    release_of_rows,
+    require_complete,
+)
+from hedgerow.release import Guarantee, Release
+from hedgerow.release.perturbed import NOISES, noise, perturbed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Noise"]
+
+_PROMISE = (
+    "Random numbers ({kind}) were added to {columns}, whose standard deviation is {scale} times that of the column. "
+    "The numbers published are not the true ones; no definition of privacy comes with it."
+)
+_ADVERSARY = (
+    "Nobody is held off for sure: every published number tells roughly where the true one lies, and rare numbers stay "
+    "rare."
+)
+_NOT_PROMISED = (
+    ESTIMATES,
+    "Privacy in a defined sense: outliers stay outliers, and a large part of the noise can be filtered out where "
+    "columns depend on each other.",
+    "Repetition: the mean over several releases of the same rows comes ever closer to the true numbers.",
+)
+
+
+@dataclass(frozen=True)
+class Noise(Method):
+    """Add noise of `scale` times each column's standard deviation, of the given `kind`.
+
+    `columns` names the columns; without it all sensitive columns of numbers. Whole numbers and decimals stay what they
+    are, by rounding.
+    """
+
+    scale: Number = "0.1"
+    kind: str = "normal"
+    columns: str | Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        read_number("scale", self.scale, above=0)
+        if self.kind not in NOISES:
+            raise ParameterError(f"'kind' must be one of {', '.join(NOISES)}.")
+
+    def _release(self, prepared: Prepared, progress: Progress) -> Release:
+        names = asked_columns(prepared, self.columns, prepared.columns.sensitive, is_number)
+        require_complete(prepared, names)
+        progress("adding noise", 0.2)
+        replaced = {name: self._noisy(prepared, name) for name in names}
+        table = perturbed(prepared.table.arrow, prepared.columns, replaced, keys=prepared.keys)
+        scale = written(read_number("scale", self.scale))
+        promise = _PROMISE.format(kind=self.kind, columns=quoted(names), scale=scale)
+        parameters: dict[str, int | str] = {"scale": scale, "kind": self.kind}
+        return release_of_rows(
+            prepared,
+            {"release": table},
+            form="perturbed",
+            guarantee=Guarantee("noise", parameters, names, promise, _ADVERSARY, _NOT_PROMISED),
+            method="Noise",
+            parameters=parameters,
+        )
+
+    def _noisy(self, prepared: Prepared, name: str) -> pa.Array:
+        column = prepared.table.arrow.column(name)
+        where = column_line(column, name)
+        at = where.positions.astype(np.float64)
+        width = float(read_number("scale", self.scale)) * float(at.std())
+        moved = at + width * noise(len(at), kind=self.kind, keys=prepared.keys)
+        if float(np.abs(moved).max(initial=0.0)) >= MAX_TICK and where.positions.dtype.kind == "i":
+            raise SchemaError(f"'{name}' plus noise leaves 64-bit whole numbers; give the column in larger units.")
+        return _of_type(moved, where, column.type)
+
+
+def _of_type(moved: NDArray[np.float64], where: Line, kind: pa.DataType) -> pa.Array:
+    """Positions on the line as values of the column's type; + 0 turns a negative zero into zero."""
+    if where.positions.dtype.kind == "f":
+        return pa.array(moved + 0.0)
+    ticks = np.rint(moved).astype(np.int64)
+    if pa.types.is_floating(kind):
+        return pa.array(ticks / float(where.unit.denominator) + 0.0)
+    if pa.types.is_integer(kind):
+        return pa.array(ticks, kind)
+    words = np.ascontiguousarray(np.stack([ticks, ticks >> 63], axis=1))
+    return pa.Array.from_buffers(kind, len(ticks), [None, pa.py_buffer(words)])

@@ -1,0 +1,102 @@
+"""RankSwap: sensitive values change places with others of nearby rank. A baseline.
+
+Source     Moore, 1996; dissertation on permutation-based microdata protection, section 2.7
+Guarantee  none that bounds a risk: a published value belongs to somebody whose rank is near
+Cost       O(n)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from hedgerow.criteria.ke import KE
+from hedgerow.criteria.parameters import Number, read_number
+from hedgerow.errors import Infeasible, ParameterError
+from hedgerow.exact import column_line, written
+from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.row_release import ESTIMATES, quoted, release_of_rows, require_complete
+from hedgerow.release import Guarantee, Release
+from hedgerow.release.perturbed import perturbed
+from hedgerow.release.swapped import swapped_rows, window_for
+
+__all__ = ["RankSwap"]
+
+_PROMISE = (
+    "The values of {columns} changed places in pairs whose ranks lie at most {windows} apart. Every true value is "
+    "published once, in another row or its own. No definition of privacy comes with it."
+)
+_ADVERSARY = (
+    "Nobody is held off for sure: a published value tells within which ranks the true one lies, and where values are "
+    "equal or near, that is the true value."
+)
+_NOT_PROMISED = (
+    ESTIMATES,
+    "Privacy in a defined sense: ranks at most so far apart may all have nearly the same value.",
+    "Repetition: several releases of the same rows narrow down the true ranks.",
+)
+
+
+@dataclass(frozen=True)
+class RankSwap(Method):
+    """Swap each sensitive value with one whose rank is at most a window away.
+
+    The window is `share` times the number of rows; or, with `k` (and `e`), the least one such that the ranks up to it
+    on either side of any row have k distinct values over a range of at least e, which makes it comparable with
+    (k,e)-anonymity. Every sensitive column is swapped on its own.
+    """
+
+    share: Number | None = None
+    k: int | None = None
+    e: Number = 0
+
+    def __post_init__(self) -> None:
+        if (self.share is None) == (self.k is None):
+            raise ParameterError("Give 'share', the window as a share of the rows, or 'k' (and 'e'); one of the two.")
+        if self.share is not None:
+            read_number("share", self.share, above=0, most=1)
+        if self.k is not None:
+            KE(self.k, self.e)
+
+    def _release(self, prepared: Prepared, progress: Progress) -> Release:
+        names = prepared.columns.sensitive
+        require_complete(prepared, names)
+        progress("ranking", 0.1)
+        windows = {name: self._window(prepared, name) for name in names}
+        progress("swapping", 0.4)
+        replaced = {name: _swapped(prepared, name, windows[name]) for name in names}
+        table = perturbed(prepared.table.arrow, prepared.columns, replaced, keys=prepared.keys)
+        told: dict[str, int | str] = {f"window of '{name}'": window for name, window in windows.items()}
+        promise = _PROMISE.format(columns=quoted(names), windows=" and ".join(f"{w:,}" for w in windows.values()))
+        return release_of_rows(
+            prepared,
+            {"release": table},
+            form="swapped",
+            guarantee=Guarantee("rank-swap", told, names, promise, _ADVERSARY, _NOT_PROMISED),
+            method="RankSwap",
+            parameters=self._parameters() | told,
+        )
+
+    def _window(self, prepared: Prepared, name: str) -> int:
+        if self.k is None:
+            return max(1, math.floor(read_number("share", self.share) * prepared.rows.published))
+        encoded = prepared.table.encode(name)
+        where, criterion = column_line(encoded.domain, name), KE(self.k, self.e)
+        distance = where.distance(criterion.e)
+        window = window_for(where.positions, encoded.counts(), k=criterion.k, e=distance)
+        if window is None:
+            raise Infeasible(f"No window around every row of '{name}' has {self.k} distinct values over a range of e.")
+        return max(1, window)
+
+    def _parameters(self) -> dict[str, int | str]:
+        if self.share is not None:
+            return {"share": written(read_number("share", self.share))}
+        assert self.k is not None
+        return {"k": int(self.k), "e": written(KE(self.k, self.e).e)}
+
+
+def _swapped(prepared: Prepared, name: str, window: int) -> pa.Array:
+    sources = swapped_rows(prepared.table.encode(name).codes, window=window, keys=prepared.keys)
+    return prepared.table.arrow.column(name).take(pa.array(sources))

@@ -1,0 +1,138 @@
+"""Retention: each sensitive value is published with probability p, and otherwise replaced by chance. A baseline.
+
+Source     proximity paper, section 7 (perturbation)
+Guarantee  around every value the chance that the true one is near, once a near one was published, is at most 1/m
+Cost       two keys per row
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hedgerow.criteria.neighbourhood import Reach, absolute, relative, same_value
+from hedgerow.criteria.parameters import Number, read_number, read_whole
+from hedgerow.criteria.retention import largest_retention
+from hedgerow.errors import ParameterError, SchemaError
+from hedgerow.exact import column_line, written
+from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.row_release import ESTIMATES, release_of_rows, require_complete
+from hedgerow.release import Guarantee, Release
+from hedgerow.release.perturbed import perturbed, retained
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Retention"]
+
+_PROMISE = (
+    "Each value of '{column}' was published as it is with probability p = {p}, and otherwise replaced by one drawn "
+    "uniformly from the {values:,} values of the table `domain`."
+)
+_RISK = (
+    " Whoever sees a published value believes with a probability of at most 1/{m} that the true one lies in its "
+    "neighbourhood ({near})."
+)
+_ADVERSARY = (
+    "Knows everybody's quasi-identifiers, that they are in the table, this algorithm, and how often each value occurs; "
+    "knows nobody's sensitive value and no relation between sensitive values and quasi-identifiers."
+)
+_NOT_PROMISED = (
+    ESTIMATES,
+    "Proof: how often values were kept cannot be seen in the published rows; that p keeps the risk is computed from "
+    "the true ones, which are not published.",
+    "Repetition: a second release of the same rows shows which values were kept twice.",
+    "Correlation: whoever knows how the sensitive column depends on the quasi-identifiers guesses better than chance.",
+)
+
+
+@dataclass(frozen=True)
+class Retention(Method):
+    """Keep each sensitive value with probability `p`, else draw one from the domain.
+
+    Give `m`, and optionally `eps`, for the largest p whose risk is at most 1/m around every value: near are values at
+    most `eps` away, or with `relative` at most the share `eps` of the value; texts are near nothing but themselves. Or
+    give `p` itself, which promises no risk. The domain is the one that the schema declares, if it can be listed, else
+    the values that occur.
+    """
+
+    m: int | None = None
+    eps: Number = 0
+    relative: bool = False
+    p: Number | None = None
+
+    def __post_init__(self) -> None:
+        if (self.m is None) == (self.p is None):
+            raise ParameterError("Give 'm', for the largest p that keeps a risk of 1/m, or 'p' itself; one of the two.")
+        if self.m is not None:
+            read_whole("m", self.m, least=1)
+        if self.p is not None:
+            read_number("p", self.p, least=0, most=1)
+        (relative if self.relative else absolute)(self.eps)
+
+    def _release(self, prepared: Prepared, progress: Progress) -> Release:
+        column = _one_sensitive(prepared)
+        progress("counting", 0.1)
+        domain, codes = _domain(prepared, column)
+        p = read_number("p", self.p) if self.p is not None else self._largest(domain, codes, column)
+        progress("replacing", 0.4)
+        drawn = domain.take(pa.array(retained(codes, len(domain), p=p, keys=prepared.keys)))
+        table = perturbed(prepared.table.arrow, prepared.columns, {column: drawn}, keys=prepared.keys)
+        return release_of_rows(
+            prepared,
+            {"release": table, "domain": pa.table({column: domain})},
+            form="perturbed",
+            guarantee=self._guarantee(column, p, len(domain)),
+            method="Retention",
+            parameters=self._parameters(p),
+        )
+
+    def _largest(self, domain: pa.Array, codes: NDArray[np.int32], column: str) -> Fraction:
+        counts = np.bincount(codes, minlength=len(domain))
+        assert self.m is not None
+        return largest_retention(self._reach(domain, column), counts, m=self.m, column=column)
+
+    def _reach(self, domain: pa.Array, column: str) -> Reach:
+        if pa.types.is_string(domain.type) or pa.types.is_boolean(domain.type):
+            return same_value(len(domain))
+        return (relative if self.relative else absolute)(self.eps).reach(column_line(domain, column))
+
+    def _parameters(self, p: Fraction) -> dict[str, int | str]:
+        risk: dict[str, int | str] = {}
+        if self.m is not None:
+            risk = {"m": int(self.m), "eps": written(read_number("eps", self.eps)), "relative": int(self.relative)}
+        return {"p": written(p), **risk}
+
+    def _guarantee(self, column: str, p: Fraction, values: int) -> Guarantee:
+        promise = _PROMISE.format(column=column, p=f"{float(p):.6g}", values=values)
+        if self.m is not None:
+            near = "at most {} {}".format(self.eps, "times its size away" if self.relative else "away")
+            promise += _RISK.format(m=self.m, near=near)
+        return Guarantee("retention", self._parameters(p), (column,), promise, _ADVERSARY, _NOT_PROMISED)
+
+
+def _one_sensitive(prepared: Prepared) -> str:
+    if len(prepared.columns.sensitive) != 1:
+        raise SchemaError(f"Retention replaces one sensitive column; {len(prepared.columns.sensitive)} were given.")
+    require_complete(prepared, prepared.columns.sensitive)
+    return prepared.columns.sensitive[0]
+
+
+def _domain(prepared: Prepared, column: str) -> tuple[pa.Array, NDArray[np.int32]]:
+    """The values to draw from, ascending, and each row's place among them."""
+    encoded = prepared.table.encode(column)
+    declared = prepared.schema.domains.get(column)
+    try:
+        listed = pa.array(declared.values(), encoded.domain.type) if declared is not None else None
+    except SchemaError:
+        listed = None
+    if listed is None:
+        return encoded.domain, encoded.codes
+    domain = listed.take(pc.array_sort_indices(listed))
+    places = pc.index_in(encoded.domain, value_set=domain).to_numpy().astype(np.int32)
+    return domain, places[encoded.codes]

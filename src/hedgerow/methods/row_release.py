@@ -1,0 +1,80 @@
+"""What the baselines share: columns to replace, and releases of single rows without groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hedgerow.errors import SchemaError
+from hedgerow.release import Guarantee, Made, Release
+
+if TYPE_CHECKING:
+    from hedgerow.methods.method import Prepared
+
+__all__ = ["ESTIMATES", "asked_columns", "is_number", "quoted", "release_of_rows", "require_complete"]
+
+ESTIMATES = "Bounds: no bound comes with an answer over this release; estimates only."
+
+
+def release_of_rows(
+    prepared: Prepared,
+    tables: Mapping[str, pa.Table],
+    *,
+    form: str,
+    guarantee: Guarantee,
+    method: str,
+    parameters: Mapping[str, int | str],
+) -> Release:
+    """Wrap tables of single rows."""
+    return Release(
+        form=form,
+        tables=tables,
+        columns=prepared.columns,
+        group_column="",
+        guarantee=guarantee,
+        rows=prepared.rows,
+        groups=0,
+        made=Made(method, parameters, prepared.policies, prepared.reproducible),
+        kind=prepared.table.kind,
+    )
+
+
+def asked_columns(
+    prepared: Prepared, asked: str | Sequence[str] | None, default: Sequence[str], fits: Callable[[pa.DataType], bool]
+) -> tuple[str, ...]:
+    """The columns to replace: those that were named, else those of `default` that fit."""
+    schema = prepared.table.arrow.schema
+    if asked is None:
+        names = tuple(name for name in default if fits(schema.field(name).type))
+        if not names:
+            raise SchemaError("No column is of a type that this method can replace; name the columns in 'columns'.")
+        return names
+    names = tuple(asked.split(",")) if isinstance(asked, str) else tuple(asked)
+    for name in names:
+        if name not in prepared.columns.all:
+            raise SchemaError(f"'{name}' is not a published column; its role may be identifier.")
+        if not fits(schema.field(name).type):
+            raise SchemaError(f"'{name}' holds {schema.field(name).type}, which this method cannot replace.")
+    return names
+
+
+def require_complete(prepared: Prepared, names: Sequence[str]) -> None:
+    """Refuse columns with gaps: a missing value can be neither moved nor averaged."""
+    for name in names:
+        if prepared.table.arrow.column(name).null_count:
+            raise SchemaError(
+                f"'{name}' has missing values, which cannot be replaced; "
+                f'missing={{"{name}": "suppress"}} holds these rows back and counts them.'
+            )
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Tell whether a type has sums and means."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def quoted(names: Sequence[str]) -> str:
+    """List names in a sentence."""
+    return ", ".join(f"'{name}'" for name in names)

@@ -1,0 +1,94 @@
+"""Rank swapping: values that change places with others of nearby rank. A baseline.
+
+Source     Moore, Controlled data-swapping techniques, 1996; compared with in the dissertation, section 2.7
+Guarantee  a published value is the true value of somebody whose rank is at most `window` away, and every value is
+           published once; equal values get ranks in secret random order. No privacy is promised
+Cost       O(n) after the rows are put in the order of their values
+Deviates   the partner is uniform among the rows up to `window` ranks higher that have no partner yet, drawn with one
+           key from a pool that slides along; a row that finds none keeps its value
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.kernel import kernel
+from hedgerow.partition.secret import by_value
+from hedgerow.randomness import Keys, system_keys
+
+__all__ = ["swapped_rows", "window_for"]
+
+Positions = NDArray[np.int64] | NDArray[np.float64]
+
+
+def swapped_rows(codes: NDArray[np.int32], *, window: int, keys: Keys = system_keys) -> NDArray[np.int32]:
+    """Return for each row the row whose value it gets; `codes` ascend with the values."""
+    by_rank = by_value(codes, np.bincount(codes), keys=keys)
+    partners = _paired(keys(len(codes)), min(window, len(codes)))
+    sources = np.empty(len(codes), np.int32)
+    sources[by_rank] = by_rank[partners]
+    return sources
+
+
+def window_for(positions: Positions, counts: NDArray[np.int64], *, k: int, e: Fraction) -> int | None:
+    """The least window such that the ranks up to it on either side of any row have k distinct values over a range e.
+
+    None if no window does. `positions` ascend and have `counts` rows each.
+    """
+    rows = int(counts.sum())
+    least = math.ceil(e) if positions.dtype.kind == "i" else float(e)
+    low, high = 0, rows
+    if not _is_wide(positions, counts, rows, k, least):
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _is_wide(positions, counts, middle, k, least) else (middle + 1, high)
+    return low
+
+
+def _is_wide(positions: Positions, counts: NDArray[np.int64], window: int, k: int, e: float) -> bool:
+    """Tell whether every window holds k distinct values over a range of at least e."""
+    rows = int(counts.sum())
+    value = np.repeat(np.arange(len(counts)), counts)
+    ranks = np.arange(rows)
+    first, last = value[np.maximum(ranks - window, 0)], value[np.minimum(ranks + window, rows - 1)]
+    return bool(((last - first + 1 >= k) & (positions[last] - positions[first] >= e)).all())
+
+
+@kernel
+def _paired(keys: NDArray[np.uint64], window: int) -> NDArray[np.int64]:
+    """Pair ranks at most `window` apart: each takes one of the free ranks ahead, all equally likely."""
+    count = len(keys)
+    half, low_half = np.uint64(32), np.uint64(0xFFFFFFFF)
+    partners = np.arange(count)
+    is_free = np.ones(count, np.bool_)
+    pool = np.empty(count, np.int64)
+    place = np.empty(count, np.int64)
+    waiting = 0
+    added = 0
+    for rank in range(count):
+        while added < count and added <= rank + window:
+            pool[waiting] = added
+            place[added] = waiting
+            waiting += 1
+            added += 1
+        if not is_free[rank]:
+            continue
+        waiting -= 1
+        pool[place[rank]] = pool[waiting]
+        place[pool[waiting]] = place[rank]
+        if waiting == 0:
+            continue
+        key, places = keys[rank], np.uint64(waiting)
+        chosen = np.int64(((key >> half) * places + (((key & low_half) * places) >> half)) >> half)
+        other = pool[chosen]
+        waiting -= 1
+        pool[chosen] = pool[waiting]
+        place[pool[waiting]] = chosen
+        is_free[other] = False
+        partners[rank], partners[other] = other, rank
+    return partners
