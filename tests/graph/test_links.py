@@ -201,3 +201,42 @@ def test_a_far_group_caps_what_a_choice_can_reach() -> None:
     chosen = Selected(near, np.array([True, True, False]), np.ones(3, np.bool_))
     other = Selected(far, np.array([True, False, False, True, True]), np.ones(5, np.bool_))
     assert most_links(chosen, other, np.ones(5, np.bool_)) == 3
+
+
+def test_the_compiled_bounds_are_the_plain_ones() -> None:
+    """On a graph above the size of compilation both speeds give the same bounds and expectations."""
+    from hedgerow.graph import SafeGrouping, author_paper_graph, distinct, extremes, links
+
+    release = SafeGrouping(4, 3).publish(author_paper_graph(1500, 2000, 5200, seed=1), seed=1)
+    questions = [
+        "SELECT count(*) FROM edges WHERE left.draw < 70 AND right.year > 2000",
+        "SELECT count(DISTINCT right) FROM edges WHERE left.draw < 70 AND right.degree > 1",
+        "SELECT count(DISTINCT left) FROM edges WHERE left.draw < 99 AND right.draw < 98",
+    ]
+    fast = [release.ask(question) for question in questions]
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in (
+            (links, "_visit"),
+            (distinct, "_visit"),
+            (distinct, "_look_around"),
+            (extremes, "_smallest"),
+        ):
+            patch.setattr(module, name, getattr(module, name).plain)
+        slow = [release.ask(question) for question in questions]
+    for first, second in zip(fast, slow, strict=True):
+        assert (first.lower, first.upper) == (second.lower, second.upper)
+        assert first.expected == pytest.approx(second.expected)
+
+
+def test_sums_of_the_smallest_in_large_groups() -> None:
+    """Groups above and below the size of insertion sort add up the same."""
+    from hedgerow.graph.extremes import largest_sums, smallest_sums
+
+    random = np.random.default_rng(3)
+    sizes, counts = np.array([3, 90, 64, 65, 1]), np.array([2, 40, 64, 1, 0])
+    values = random.integers(-50, 50, sizes.sum())
+    parts = np.split(values, np.cumsum(sizes)[:-1])
+    wanted = [np.sort(part)[:count].sum() for part, count in zip(parts, counts, strict=True)]
+    assert smallest_sums(values, sizes, counts).tolist() == wanted
+    wanted = [np.sort(part)[::-1][:count].sum() for part, count in zip(parts, counts, strict=True)]
+    assert largest_sums(values, sizes, counts).tolist() == wanted

@@ -11,6 +11,8 @@ Deviates   the printed expectation multiplies chances of pairs of groups as if a
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,45 +31,72 @@ _WHOLE = 1 << 40
 
 def count_joined(counted: Selected, other: Selected) -> Links:
     """COUNT(DISTINCT counted) FROM edges."""
-    graph = counted.side.neighbours
-    certain = graph.sums(other.must[graph.neighbours]) > 0
-    bounds = [np.zeros(counted.side.groups, np.int64) for _ in range(3)]
-    reach = graph.sums(other.may[graph.neighbours])
-    sizes = np.append(0, np.cumsum(counted.sizes))
+    near = _surroundings(counted, other)
+    graph, groups = counted.side.neighbours, counted.side.groups
+    lower, upper, sure = (np.zeros(groups, np.int64) for _ in range(3))
     _visit(
-        graph.offsets, graph.neighbours, sizes, counted.nodes, certain, reach, counted.counts,
-        other.side.node_groups, other.may, other.counts, other.sizes,
-        np.zeros(other.side.groups, np.int64), np.zeros(graph.edges + 1, np.int32), *bounds,
+        graph.offsets, graph.neighbours, np.append(0, np.cumsum(counted.sizes)), counted.nodes,
+        near.certain, near.reach, counted.counts, other.reachable, other.counts, other.sizes,
+        np.zeros(other.side.groups, np.int32), np.empty(graph.edges, np.int32), lower, upper, sure,
     )  # fmt: skip
-    upper = min(int(bounds[1].sum()), int(bounds[2].sum()) + most_links(other, counted, ~certain))
-    return Links(_lower(counted, other, certain, reach, bounds[0]), upper, _expected(counted, other))
+    most = min(int(upper.sum()), int(sure.sum()) + most_links(other, counted, ~near.certain))
+    expected = float((counted.chances * (1.0 - near.missed)).sum())
+    return Links(_lower(counted, other, near, lower), most, expected)
 
 
-def _expected(counted: Selected, other: Selected) -> float:
-    """Add up the chances that a node is selected and not all of its neighbours are missed."""
+@dataclass(frozen=True, eq=False)
+class _Surroundings:
+    """Per node: whether a neighbour is selected for sure, how many may be, and the chance that none is."""
+
+    certain: NDArray[np.bool_]
+    reach: Ints
+    missed: NDArray[np.float64]
+
+
+def _surroundings(counted: Selected, other: Selected) -> _Surroundings:
     graph = counted.side.neighbours
-    with np.errstate(divide="ignore"):
-        missed = np.log1p(-other.chances)[graph.neighbours]
-    starts = graph.offsets[:-1][graph.degrees > 0]
-    none = np.zeros(graph.nodes)
-    none[graph.degrees > 0] = np.add.reduceat(missed, starts) if len(starts) else 0.0
-    return float((counted.chances * -np.expm1(none)).sum())
+    near = _Surroundings(np.zeros(graph.nodes, np.bool_), np.zeros(graph.nodes, np.int64), np.ones(graph.nodes))
+    shares = other.counts / other.sizes
+    _look_around(graph.offsets, graph.neighbours, other.reachable, shares, near.certain, near.reach, near.missed)
+    return near
 
 
-def _lower(counted: Selected, other: Selected, certain: NDArray[np.bool_], reach: Ints, by_group: Ints) -> int:
+def _lower(counted: Selected, other: Selected, near: _Surroundings, by_group: Ints) -> int:
     """Where whole groups are counted, add to the certain nodes what any choice of the other side must reach.
 
     A node that is joined with several selected ones is shared out among the edges that may join it, so the least
     sum of shares over all choices is a lower bound.
     """
     is_whole = counted.counts == counted.sizes
-    shared = counted.must & ~certain & (reach > 0)
-    shares = np.where(shared, _WHOLE // np.maximum(reach, 1), 0)
+    certainly = int(by_group[is_whole].sum())
+    shared = counted.must & ~near.certain & (near.reach > 0)
+    if not shared.any():
+        return int(by_group[~is_whole].sum()) + certainly
+    shares = np.where(shared, _WHOLE // np.maximum(near.reach, 1), 0)
     back = other.side.neighbours
     weights = np.where(other.nodes, back.sums(shares[back.neighbours]), 0)
     least = int(smallest_sums(weights, other.sizes, other.counts).sum())
-    through_shares = int((certain & counted.must).sum()) - (-least // _WHOLE)
-    return int(by_group[~is_whole].sum()) + max(int(by_group[is_whole].sum()), through_shares)
+    through_shares = int((near.certain & counted.must).sum()) - (-least // _WHOLE)
+    return int(by_group[~is_whole].sum()) + max(certainly, through_shares)
+
+
+@kernel
+def _look_around(
+    offsets: Ints,
+    neighbours: NDArray[np.int32],
+    groups: NDArray[np.int32],
+    shares: NDArray[np.float64],
+    certain: NDArray[np.bool_],
+    reach: Ints,
+    missed: NDArray[np.float64],
+) -> None:
+    for node in range(len(certain)):
+        for edge in range(offsets[node], offsets[node + 1]):
+            group = groups[neighbours[edge]]
+            if group != -1:
+                reach[node] += 1
+                missed[node] *= 1.0 - shares[group]
+                certain[node] |= shares[group] == 1.0
 
 
 @kernel
@@ -80,10 +109,9 @@ def _visit(
     reach: Ints,
     counted_counts: Ints,
     groups: NDArray[np.int32],
-    may: NDArray[np.bool_],
     counts: Ints,
     sizes: Ints,
-    edges_to: Ints,
+    edges_to: NDArray[np.int32],
     touched: NDArray[np.int32],
     lower: Ints,
     upper: Ints,
@@ -99,20 +127,19 @@ def _visit(
                 continue
             if certain[node]:
                 sure += 1
-                continue
-            perhaps += reach[node] > 0
-            for edge in range(offsets[node], offsets[node + 1]):
-                if may[neighbours[edge]]:
+            elif reach[node] > 0:
+                perhaps += 1
+                for edge in range(offsets[node], offsets[node + 1]):
                     near = groups[neighbours[edge]]
-                    if edges_to[near] == 0:
+                    if near != -1:
                         touched[seen] = near
                         seen += 1
-                    edges_to[near] += 1
+                        edges_to[near] += 1
         forced = most = 0
         for place in range(seen):
             near = touched[place]
             a, k, c = counts[near], sizes[near], edges_to[near]
-            forced = max(forced, c - (k - a))
+            forced = max(forced, c - (k - a)) if c else forced
             most += min(a, c)
             edges_to[near] = 0
         lower[group] = max(0, sure + forced + b - l)

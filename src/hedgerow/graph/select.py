@@ -34,7 +34,8 @@ class Selected:
     @cached_property
     def counts(self) -> NDArray[np.int64]:
         """How many selected entities each group has."""
-        return np.bincount(self.side.entity_groups, weights=self.entities, minlength=self.side.groups).astype(np.int64)
+        # Entities stand group after group, and no group is empty.
+        return np.add.reduceat(self.entities, np.cumsum(self.sizes) - self.sizes, dtype=np.int64)
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -45,6 +46,11 @@ class Selected:
     def chances(self) -> NDArray[np.float64]:
         """For each node the chance that it is selected; 0 where its degree does not fit."""
         return np.where(self.nodes, (self.counts / self.sizes)[self.side.node_groups], 0.0)
+
+    @cached_property
+    def reachable(self) -> NDArray[np.int32]:
+        """The group of each node that is selected in some assignment, -1 for the others."""
+        return np.where(self.may, self.side.node_groups, np.int32(-1))
 
     @cached_property
     def may(self) -> NDArray[np.bool_]:
