@@ -26,6 +26,7 @@ from hedgerow.audit.helpers import check_help
 from hedgerow.audit.ke import check_ke
 from hedgerow.audit.personal import check_personal
 from hedgerow.audit.properties import check_properties, substituted_columns
+from hedgerow.audit.proximity import check_proximity
 from hedgerow.audit.robust import check_robust
 from hedgerow.audit.subdomains import disguised_columns
 from hedgerow.audit.target import check_target
@@ -43,6 +44,7 @@ _CRITERIA: dict[str, Callable[[Release], str]] = {
     "noise": check_noise,
     "personal": check_personal,
     "properties": check_properties,
+    "proximity": check_proximity,
     "rank-swap": check_rank_swap,
     "retention": check_retention,
     "robust": check_robust,

@@ -22,6 +22,7 @@ METHODS: dict[str, str] = {
     "noise": "noise.Noise",
     "permutation": "permutation_anonymization.PermutationAnonymization",
     "personal": "personal.Personal",
+    "proximity": "proximity.Proximity",
     "robust": "robust.Robust",
     "rank-swap": "rank_swap.RankSwap",
     "retention": "retention.Retention",

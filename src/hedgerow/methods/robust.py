@@ -1,0 +1,202 @@
+"""r-robustness: groups in which nobody stands out, even to an adversary who knows the odds of every combination.
+
+Source     worst-case background knowledge paper
+Guarantee  p(t:x) <= 1/r for every row, protected value and attribute set, under the stated model and knowledge
+Cost       an estimate per attribute set, then near n log n
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.criteria.estimate import Estimate
+from hedgerow.criteria.knowledge import Knowledge
+from hedgerow.criteria.robust import Grouped, Model, Robustness, members
+from hedgerow.errors import Infeasible, ParameterError, SchemaError
+from hedgerow.exact import as_fraction
+from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.row_groups import check_form, not_promised, release_of
+from hedgerow.release import Guarantee, Release, Rows
+
+if TYPE_CHECKING:
+    from hedgerow.partition.art_crowd import Crowd
+
+__all__ = ["FORMS", "Robust"]
+
+FORMS = ("separated", "permuted", "generalized")
+
+_PROMISE = (
+    "Whoever knows, for any one of {sets} sets of quasi-identifiers, how likely each of their combinations has a "
+    "protected value of '{column}' can raise the probability that a published row has it to at most 1/{r}."
+)
+_ADVERSARY = (
+    "Knows everybody's quasi-identifiers and that they are in the table, and for each set of quasi-identifiers the "
+    "odds of {odds}, exactly, one set at a time; does not work back from the choice of the groups, which followed "
+    "quasi-identifiers and tested sensitive values."
+)
+_ODDS = {"binary": "a protected value against all others", "full": "all values"}
+_HELD_BACK = (
+    "Held-back rows: rows are held back because they stand out, so whoever knows that a person is in the table and "
+    "finds no row for them may suspect a protected value."
+)
+_TOGETHER = "Sets together: odds of several sets of quasi-identifiers, put together, may say more than any one of them."
+_UNPROTECTED = "Other values: values that are not protected may be published beside the row that has them."
+
+
+@dataclass(frozen=True)
+class Robust(Method):
+    """Probabilities of protected values of at most 1/`r` to an adversary who knows the odds.
+
+    `knowledge` is what the adversary knows: an `Estimate`, applied to the table itself, which is the worst case and the
+    default, or a `Knowledge` from another table or given. `model` says which odds: "binary", x against not x, as the
+    paper's theorem reads them, or "full", those of all values. `protect` lists the protected values, or lists of values
+    that are one secret together; None protects each value. At most the share `max_suppressed` of the rows is held back:
+    one in a hundred is what people accept as missing at random.
+    """
+
+    r: Fraction | int | float | str
+    knowledge: Knowledge | Estimate = field(default_factory=Estimate)
+    model: Model = "binary"
+    protect: Sequence[object] | None = None
+    max_suppressed: Fraction | int | float | str = "0.01"
+    form: str = "separated"
+
+    def __post_init__(self) -> None:
+        Robustness(self.r, self.model)
+        check_form(self.form, FORMS)
+        _share(self.max_suppressed)
+        if not isinstance(self.knowledge, Knowledge | Estimate):
+            raise ParameterError("'knowledge' must be an Estimate or a Knowledge.")
+        if isinstance(self.protect, str):
+            object.__setattr__(self, "protect", [self.protect])
+
+    def _release(self, prepared: Prepared, progress: Progress) -> Release:
+        from hedgerow.partition.art_crowd import Crowd
+
+        column = _one_sensitive(prepared)
+        criterion = Robustness(self.r, self.model)
+        progress("estimating odds", 0.1)
+        quasi = prepared.table.arrow.select(list(prepared.columns.quasi))
+        knowledge = self._knowledge(prepared, column)
+        codes = knowledge.value_codes(prepared.table.arrow.column(column))
+        crowd = Crowd(knowledge, knowledge.signatures(quasi), codes, members(knowledge.values, self.protect))
+        progress("partitioning", 0.2)
+        labels = self._labels(crowd, criterion, prepared)
+        progress("publishing", 0.7)
+        return self._published(prepared, crowd, criterion, labels)
+
+    def _knowledge(self, prepared: Prepared, column: str) -> Knowledge:
+        if isinstance(self.knowledge, Estimate):
+            return self.knowledge.of(prepared.table, quasi=prepared.columns.quasi, sensitive=column)
+        if self.knowledge.column != column:
+            raise SchemaError(f"The knowledge is about '{self.knowledge.column}', the sensitive column is '{column}'.")
+        return self.knowledge
+
+    def _labels(self, crowd: Crowd, criterion: Robustness, prepared: Prepared) -> NDArray[np.int32]:
+        from hedgerow.partition.art import art
+
+        allowed = int(_share(self.max_suppressed) * crowd.size)
+        found = art(crowd, r=criterion.r, model=self.model, allowed=allowed, keys=prepared.keys)
+        if found.left_out > allowed:
+            raise Infeasible(
+                f"{criterion.r}-robustness would hold back {found.left_out:,} of {crowd.size:,} rows, which is more "
+                f"than the {allowed:,} allowed. " + self._reachable(crowd, criterion.r, allowed, prepared)
+            )
+        return found.groups
+
+    def _reachable(self, crowd: Crowd, r: Fraction, allowed: int, prepared: Prepared) -> str:
+        """Say which r could be kept, to a tenth, by halving between 1 and what failed."""
+        from hedgerow.partition.art import art
+
+        low, high = 10, int(r * 10)
+        while high - low > 1:
+            middle = (low + high) // 2
+            tried = art(
+                crowd, r=Fraction(middle, 10), model=self.model, allowed=allowed, restarts=0, keys=prepared.keys
+            )
+            low, high = (middle, high) if tried.left_out <= allowed else (low, middle)
+        if low == 10:
+            return "No r above 1 was reached; protect fewer values, or hold back more."
+        return f"r = {low / 10:g} was reached; or hold back more, or assume an adversary who knows less."
+
+    def _published(self, prepared: Prepared, crowd: Crowd, criterion: Robustness, labels: NDArray[np.int32]) -> Release:
+        from hedgerow.audit.robust import check_grouped, check_odds
+
+        check_grouped(crowd.knowledge, _grouped(crowd, labels), crowd.member, criterion)
+        held_back = int((labels < 0).sum())
+        rows = Rows(prepared.rows.input, prepared.rows.published - held_back, prepared.rows.suppressed + held_back)
+        release = release_of(
+            replace(prepared, rows=rows),
+            labels,
+            form=self.form,
+            together=True,
+            guarantee=self._guarantee(prepared.columns.sensitive[0], crowd, criterion),
+            method="Robust",
+            parameters=self._parameters(criterion),
+        )
+        if self.form != "generalized":
+            check_odds(release, crowd.knowledge)
+        return release
+
+    def _parameters(self, criterion: Robustness) -> dict[str, int | str]:
+        return {
+            "r": str(criterion.r),
+            "model": self.model,
+            "protect": _written(self.protect),
+            "max_suppressed": str(_share(self.max_suppressed)),
+            "form": self.form,
+        }
+
+    def _guarantee(self, column: str, crowd: Crowd, criterion: Robustness) -> Guarantee:
+        unprotected = () if crowd.member.any(axis=0).all() else (_UNPROTECTED,)
+        return Guarantee(
+            criterion="robust",
+            parameters={"r": str(criterion.r), "model": self.model, "protect": _written(self.protect)},
+            columns=(column,),
+            promise=_PROMISE.format(sets=len(crowd.distributions), column=column, r=criterion.r),
+            adversary=_ADVERSARY.format(odds=_ODDS[self.model]),
+            not_promised=(*not_promised(self.form, looking=True), _HELD_BACK, _TOGETHER, *unprotected),
+        )
+
+
+def _one_sensitive(prepared: Prepared) -> str:
+    if len(prepared.columns.sensitive) != 1:
+        raise SchemaError(
+            f"r-robustness protects one sensitive column; {len(prepared.columns.sensitive)} were given. "
+            "Publish the others as quasi-identifiers only if everyone may know them."
+        )
+    if not prepared.columns.quasi:
+        raise SchemaError("r-robustness needs a quasi-identifier: without one there are no odds to know.")
+    return prepared.columns.sensitive[0]
+
+
+def _grouped(crowd: Crowd, labels: NDArray[np.int32]) -> Grouped:
+    kept = np.flatnonzero(labels >= 0)
+    order = kept[np.argsort(labels[kept], kind="stable")]
+    offsets = np.append(0, np.cumsum(np.bincount(labels[order])))
+    return Grouped([signatures[order] for signatures in crowd.signatures], crowd.values[order], offsets)
+
+
+def _share(share: object) -> Fraction:
+    try:
+        exact = as_fraction(share)
+    except ValueError:
+        exact = Fraction(-1)
+    if not 0 <= exact < 1:
+        raise ParameterError("'max_suppressed' must be a share of the rows from 0 to below 1, such as 0.01.")
+    return exact
+
+
+def _written(protect: Sequence[object] | None) -> str:
+    """The protected values as text that the audit reads back."""
+    if protect is None:
+        return "null"
+    sets = [item if isinstance(item, list | tuple | set | frozenset) else [item] for item in protect]
+    return json.dumps([sorted(str(value) for value in items) for items in sets])
