@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from hedgerow.methods.full_domain import FullDomain
     from hedgerow.methods.mondrian import Mondrian
     from hedgerow.methods.personal import Personal
+    from hedgerow.methods.proximity import Proximity
     from hedgerow.methods.target_distribution import TargetDistribution
     from hedgerow.query import Answer
     from hedgerow.release import Release
@@ -66,6 +67,7 @@ __all__ = [
     "PermutationAnonymization",
     "Personal",
     "PropertyWalk",
+    "Proximity",
     "QueryError",
     "Release",
     "Schema",
@@ -88,6 +90,7 @@ _HOMES = {
     "PermutationAnonymization": "methods.PermutationAnonymization",
     "Personal": "methods.personal.Personal",
     "PropertyWalk": "methods.PropertyWalk",
+    "Proximity": "methods.proximity.Proximity",
     "Release": "release.Release",
     "Schema": "schema.Schema",
     "TargetDistribution": "methods.target_distribution.TargetDistribution",

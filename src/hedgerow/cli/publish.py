@@ -24,6 +24,11 @@ LETTERS = {
     "c": "factor of recursive diversity",
     "t": "greatest distance of a group from the whole column",
     "distance": "sense of t: equal, ordered or hierarchical",
+    "eps": "how far a private neighbourhood reaches to either side (below, if e2 is given)",
+    "m": "at most 1/m of a group in any private neighbourhood",
+    "e2": "how far a private neighbourhood reaches above",
+    "relative": "true or false: eps is a share of the value",
+    "grouping": "what groups look at: blind, near or ncp",
     "alpha": "greatest share of one value in a group",
     "delta": "greatest logarithm of a share over that in the whole column",
     "beta": "greatest gain of a share over that in the whole column",
@@ -93,7 +98,7 @@ def summary(release: Release, output: str, seconds: float) -> Any:
     from hedgerow.cli.show import facts
     from hedgerow.utility import typical_widths
 
-    sizes = np.bincount(release.tables["release"].column(release.group_column).to_numpy())
+    sizes = np.bincount(next(iter(release.tables.values())).column(release.group_column).to_numpy())
     return facts(
         f"Published to {output}",
         [

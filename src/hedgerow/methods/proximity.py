@@ -1,0 +1,146 @@
+"""(eps,m)-anonymity: nobody's number can be placed near the true one with a probability above 1/m.
+
+Source     proximity paper
+Guarantee  of each group at most 1/m of the rows lie in the private neighbourhood of any of its sensitive values
+Cost       O(n log n)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.criteria.neighbourhood import Neighbourhood, one_sided, relative
+from hedgerow.criteria.parameters import Number, read_number, read_whole
+from hedgerow.errors import ParameterError, SchemaError
+from hedgerow.exact import column_line, written
+from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.row_groups import BLIND, LOOKING, check_form, not_promised, places, quasi_codes, release_of
+from hedgerow.release import Guarantee
+
+if TYPE_CHECKING:
+    from hedgerow.release import Release
+
+__all__ = ["FORMS", "Proximity"]
+
+FORMS = ("generalized", "separated", "permuted", "scattered")
+
+_PROMISE = (
+    "In each group of published rows at most 1/{m} lie in the neighbourhood of any value of '{column}': {near}. Which "
+    "row of a group has which of its values was decided by a fair shuffle."
+)
+
+
+@dataclass(frozen=True)
+class Proximity(Method):
+    """Groups of which at most 1/`m` lie near any of their sensitive values.
+
+    Near means at most `eps` away; with `e2`, at most `eps` below and `e2` above; with `relative`, at most the share
+    `eps` of the value away, for values of either sign. `m` = 1 allows anything.
+
+    `grouping` says what the groups look at:
+
+    - "near", the default: divided at medians of quasi-identifiers, as the paper does; precise, but whoever knows the
+      algorithm can learn from where it stopped dividing, and the guarantee says so
+    - "blind": sensitive values and secret coins alone
+
+    `form` is "generalized" (quasi-identifiers widened to what their group covers), "separated", "permuted" or
+    "scattered".
+    """
+
+    eps: Number
+    m: int
+    relative: bool = False
+    e2: Number | None = None
+    grouping: str = "near"
+    form: str = "generalized"
+
+    def __post_init__(self) -> None:
+        self._neighbourhood()
+        read_whole("m", self.m, least=1)
+        check_form(self.form, FORMS)
+        if self.grouping not in ("near", "blind"):
+            raise ParameterError("'grouping' must be one of near, blind.")
+
+    def _neighbourhood(self) -> Neighbourhood:
+        if not isinstance(self.relative, bool):
+            raise ParameterError("'relative' must be true or false.")
+        if self.relative and self.e2 is not None:
+            raise ParameterError("'e2' is for absolute neighbourhoods; leave it out, or set relative to false.")
+        if self.relative:
+            return relative(self.eps)
+        return one_sided(self.eps, self.eps if self.e2 is None else self.e2, names=("eps", "e2"))
+
+    def _release(self, prepared: Prepared, progress: Progress) -> Release:
+        column = _one_number(prepared)
+        labels = self._labels(prepared, column, progress)
+        progress("permuting", 0.6)
+        parameters = {"eps": written(_exact(self.eps)), "m": int(self.m), "relative": int(self.relative)}
+        ends = {} if self.e2 is None else {"e2": written(_exact(self.e2))}
+        return release_of(
+            prepared,
+            labels,
+            form=self.form,
+            together=True,
+            guarantee=self._guarantee(column),
+            method="Proximity",
+            parameters=parameters | ends | {"grouping": self.grouping, "form": self.form},
+        )
+
+    def _labels(self, prepared: Prepared, column: str, progress: Progress) -> NDArray[np.int32]:
+        from hedgerow.partition.proximity_split import proximity_split
+
+        progress("counting", 0.1)
+        encoded = prepared.table.encode(column)
+        reach = self._neighbourhood().reach(column_line(encoded.domain, column))
+        progress("partitioning", 0.3)
+        if self.grouping == "blind":
+            # Without quasi-identifiers there is nothing to divide at, and all rows are dealt in turn.
+            quasi, sizes, lines = np.zeros((1, len(encoded.codes)), np.int32), [1], [np.zeros(1)]
+        else:
+            (quasi, sizes), lines = quasi_codes(prepared), places(prepared)
+        return proximity_split(
+            quasi, sizes, encoded.codes, reach, m=int(self.m), places=lines, column=column, keys=prepared.keys
+        )
+
+    def _guarantee(self, column: str) -> Guarantee:
+        around, looking = self._neighbourhood(), self.grouping != "blind"
+        numbers = {"below": around.below, "above": around.above, "relative": around.share}
+        return Guarantee(
+            criterion="proximity",
+            parameters={"m": int(self.m)} | {name: written(number) for name, number in numbers.items()},
+            columns=(column,),
+            promise=_PROMISE.format(m=int(self.m), column=column, near=_near(around)),
+            adversary=LOOKING if looking else BLIND,
+            not_promised=not_promised(self.form, looking=looking),
+        )
+
+
+def _near(around: Neighbourhood) -> str:
+    if around.share:
+        return f"{written(around.share)} of the value to either side"
+    if around.below == around.above:
+        return f"{written(around.below)} to either side"
+    return f"{written(around.below)} below and {written(around.above)} above"
+
+
+def _exact(number: Number) -> Fraction:
+    return read_number("eps", number)
+
+
+def _one_number(prepared: Prepared) -> str:
+    if len(prepared.columns.sensitive) != 1:
+        raise SchemaError(
+            f"(eps,m)-anonymity protects one sensitive column of numbers; {len(prepared.columns.sensitive)} were given."
+        )
+    column = prepared.columns.sensitive[0]
+    if prepared.table.encode(column).has_missing:
+        raise SchemaError(
+            f"'{column}' has missing values, which have no distance to others; "
+            f'missing={{"{column}": "suppress"}} holds these rows back and counts them.'
+        )
+    return column
