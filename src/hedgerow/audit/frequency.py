@@ -48,7 +48,8 @@ def sensitive_groups(release: Release) -> tuple[pa.Table, NDArray[np.int64]]:
 def value_codes(column: pa.ChunkedArray) -> NDArray[np.int64]:
     """Number the values of a column; missing is a value like any other."""
     encoded = column.combine_chunks().dictionary_encode()
-    return encoded.indices.fill_null(len(encoded.dictionary)).to_numpy().astype(np.int64)
+    codes: NDArray[np.int64] = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy().astype(np.int64)
+    return codes
 
 
 def _count_crowded(

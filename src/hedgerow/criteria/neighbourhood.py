@@ -59,8 +59,8 @@ class Neighbourhood:
             return _reach_by_function(where, self.ends)
         below, above = where.distance(self.below), where.distance(self.above)
         if where.positions.dtype.kind == "f":
-            return _reach_by_search(where.positions, below, above, self.share)
-        return _reach_on_grid(where.positions, below, above, self.share)
+            return _reach_by_search(where.positions.astype(np.float64, copy=False), below, above, self.share)
+        return _reach_on_grid(where.positions.astype(np.int64, copy=False), below, above, self.share)
 
 
 def absolute(eps: Number) -> Neighbourhood:

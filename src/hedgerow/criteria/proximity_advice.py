@@ -29,7 +29,7 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class EpsBound:
-    """eps must be below `below`; None: any eps works; 0: none does. `largest` is the largest eps on the column's grid."""
+    """eps must be below `below`; None: any works; 0: none does. `largest` is the largest eps on the column's grid."""
 
     below: Fraction | None
     largest: Fraction | None

@@ -79,8 +79,9 @@ class Proximity(Method):
         column = _one_number(prepared)
         labels = self._labels(prepared, column, progress)
         progress("permuting", 0.6)
-        parameters = {"eps": written(_exact(self.eps)), "m": int(self.m), "relative": int(self.relative)}
-        ends = {} if self.e2 is None else {"e2": written(_exact(self.e2))}
+        parameters: dict[str, int | str] = {"eps": written(_exact(self.eps)), "m": int(self.m)}
+        parameters |= {"relative": int(self.relative), "grouping": self.grouping, "form": self.form}
+        parameters |= {} if self.e2 is None else {"e2": written(_exact(self.e2))}
         return release_of(
             prepared,
             labels,
@@ -88,7 +89,7 @@ class Proximity(Method):
             together=True,
             guarantee=self._guarantee(column),
             method="Proximity",
-            parameters=parameters | ends | {"grouping": self.grouping, "form": self.form},
+            parameters=parameters,
         )
 
     def _labels(self, prepared: Prepared, column: str, progress: Progress) -> NDArray[np.int32]:

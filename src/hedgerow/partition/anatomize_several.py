@@ -1,13 +1,13 @@
 """Group rows so that no value of any of several sensitive columns fills more than 1/l of a group.
 
 Source     hedgerow's own; Anatomy for one column
-Guarantee  frequency l-diversity for every column; feasible exactly when the whole table as one group satisfies it. Looks at
-           nothing but the sensitive values
+Guarantee  frequency l-diversity for every column; feasible exactly when the whole table as one group satisfies it.
+           Looks at nothing but the sensitive values
 Cost       O(n w l) time for w groups that are open at once, typically O(n)
 
-Rows come in secret order and join the first open group that has none of their values; a group of l rows is closed. What
-is left at the end joins closed groups, in secret order, until it is diverse: the criterion is monotone, so merging never
-breaks it, and all rows in one group are diverse if anything is.
+Rows come in secret order and join the first open group that has none of their values; a group of l rows is closed.
+What is left at the end joins closed groups, in secret order, until it is diverse: the criterion is monotone, so merging
+never breaks it, and all rows in one group are diverse if anything is.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Divide rows between two opposite corners for as long as both parts stay l-diverse, then deal each part.
 
 Source     permutation anonymization, algorithm 2 and then 1
-Guarantee  frequency l-diversity: every group has l to 2l - 1 rows, all of different values; feasible exactly when l times
-           the most frequent value is at most the rows
+Guarantee  frequency l-diversity: every group has l to 2l - 1 rows, all of different values; feasible exactly when
+           l times the most frequent value is at most the rows
 Cost       O(n d) time per round of attempts, expected O(n d log n); two copies of the columns as 32-bit floats
 Deviates   the two artificial rows stand at the corners of the part, not of the whole domain, from where all of a small
            part is on one side; they are not counted when a part is checked; rows come in secret random order, which
@@ -65,7 +65,7 @@ def ncp_split(
     """Return a group number per row, from 0 without gaps.
 
     `quasi` holds one row of codes per quasi-identifier, `sizes` their numbers of codes. `places` says where each code
-    lies between 0 and 1, ascending; without it codes lie evenly. A part that `tries` shuffles do not divide stays whole.
+    lies between 0 and 1, ascending; without it codes lie evenly. A part that `tries` orders do not divide stays whole.
     """
     criterion, most = FrequencyDiversity(l), read_whole("tries", tries, least=1)
     require([criterion], [np.bincount(sensitive)])
@@ -97,7 +97,7 @@ def _divided(records: Records, l: int, tries: int, keys: Keys) -> Bools:  # noqa
     rows = len(records.rows)
     workers = len(os.sched_getaffinity(0)) if rows > SMALL else 1
     values = int(records.codes.max()) + 1
-    copy = Records(*(np.empty_like(array) for array in records))
+    copy = Records(np.empty_like(records.points), np.empty_like(records.codes), np.empty_like(records.rows))
     scratch = Scratch(np.arange(rows, dtype=np.int32), np.empty(rows, np.bool_), copy)
     counts = [np.zeros((2, values), np.int64) for _ in range(workers)]
     starts = np.zeros(rows, np.bool_)
@@ -183,7 +183,7 @@ def _choose_sides(points: NDArray[np.float32], order: Codes, sides: Bools) -> in
             box[2, column] = max(box[2, column], points[n, column])
     # The artificial rows: side 0 lies between box[0] and box[1], side 1 between box[2] and box[3].
     box[1], box[3] = box[0], box[2]
-    extent_0, extent_1, members_0, members_1 = 0.0, 0.0, 1, 1
+    extent_0, extent_1, members_0, members_1 = np.float32(0.0), np.float32(0.0), 1, 1
     base = order.min()
     for n in range(len(order)):
         at = points[order[n] - base]

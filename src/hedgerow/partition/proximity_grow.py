@@ -146,7 +146,7 @@ def _count(points: NDArray[Any], scratch: Scratch, column: int) -> None:
     bins[:] = 0
     for n in range(len(points)):
         bins[(np.int64(points[n]) - low) >> shift] += 1
-    cut, upto, nearest = -1, 0, len(points)
+    cut, upto, nearest = np.int64(-1), 0, len(points)
     for offset in range(last):
         upto += bins[offset]
         if abs(2 * upto - len(points)) < nearest:
@@ -182,7 +182,7 @@ def _loss(rules: Rules, scratch: Scratch, cut: int, bit: int, rows: int) -> floa
     """Weigh a cut: the extents of its two sides in all columns, times their rows."""
     if scratch.cut[cut] < 0:
         return np.inf
-    left = 0
+    left = np.int64(0)
     for offset in range(((scratch.cut[cut] - scratch.low[cut]) >> scratch.shift[cut]) + 1):
         left += scratch.bins[scratch.base[cut] + offset]
     total = 0.0

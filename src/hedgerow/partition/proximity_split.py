@@ -3,8 +3,8 @@
 Source     proximity paper, section 5
 Guarantee  every group satisfies criteria.proximity; feasible exactly when m <= rows // largest_cover
 Cost       O(n d) time per level of the tree, about log(n/m) levels, on two cores; two packed copies of the columns
-Deviates   parts are dealt to as many groups as there are m rows for, which are smaller than the printed ones and just as
-           good; a cut is at the border of the median's value that is nearest to the middle; in columns with more than
+Deviates   parts are dealt to as many groups as there are m rows for, which are smaller than the printed ones and just
+           as good; a cut is at the border of the median's value that is nearest to the middle; in columns with more than
            four times as many codes as a part has rows, medians and widths are taken over bins; equal values are dealt
            in secret order
 Minimality the search follows quasi-identifiers and tests sensitive values: where it stops tells something about them
