@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
-from hedgerow.partition.fake_values import fake_values, work
+from hedgerow.partition.fake_values import fake_values, least_block
 from hedgerow.partition.forest import node_ranges, plant
 from hedgerow.partition.least_range import Published, least_range, least_range_groups
 from hedgerow.partition.shift import shifted
@@ -50,11 +50,10 @@ def disguise(
 
 def with_fakes(counts: NDArray[np.int64], tree: Hierarchy, share: Fraction) -> NDArray[np.int64]:
     """Publish the values with the best fakes, at most `share` of their number; in blocks where that would take long."""
-    most, block = int(share * int(counts.sum())), 1
+    most = int(share * int(counts.sum()))
     if most == 0:
         return least_range(counts, tree)
-    while work(counts, tree, most, block) > PATIENCE:
-        block *= 2
+    block = least_block(counts, tree, most=most, patience=PATIENCE)
     best = fake_values(counts, tree, node_ranges(tree)[0], most=most, block=block)
     return least_range(counts + best.counts, tree)
 

@@ -27,7 +27,7 @@ from hedgerow.kernel import kernel
 from hedgerow.partition.forest import planted
 from hedgerow.schema.hierarchy import Hierarchy
 
-__all__ = ["Fakes", "fake_values", "work"]
+__all__ = ["Fakes", "fake_values", "least_block", "work"]
 
 _NEVER = 2**60
 _MOST_CELLS = 60_000_000
@@ -73,6 +73,14 @@ def work(counts: NDArray[np.int64], tree: Hierarchy, most: int, block: int = 1) 
     """About how many steps the program takes: what a caller compares with its patience."""
     layout = _layout(counts, tree, most // block, block)
     return (layout.split_cells + layout.cells) * (most // block + 1)
+
+
+def least_block(counts: NDArray[np.int64], tree: Hierarchy, *, most: int, patience: int) -> int:
+    """The smallest power of two as block with which the program fits into memory and takes at most `patience` steps."""
+    block = 1
+    while _layout(counts, tree, most // block, block).cells > _MOST_CELLS or work(counts, tree, most, block) > patience:
+        block *= 2
+    return block
 
 
 @dataclass(frozen=True, eq=False)

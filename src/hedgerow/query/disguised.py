@@ -32,7 +32,7 @@ from hedgerow.query.subdomains import NUMBERS, Floats, Subdomains
 from hedgerow.query.view import View, view_of
 from hedgerow.release import Release
 
-__all__ = ["DisguisedEngine", "engine_of", "help_of_subdomains"]
+__all__ = ["DisguisedEngine", "engine_of", "help_of_subdomains", "subdomain_estimate"]
 
 
 def engine_of(release: Release) -> DisguisedEngine:
@@ -45,6 +45,11 @@ def _subdomains(release: Release) -> Subdomains:
     view, name = view_of(release), release.columns.sensitive[0]
     found: Subdomains = view.remember("subdomains", lambda: Subdomains(release, view.columns[name]))
     return found
+
+
+def subdomain_estimate(release: Release, function: str, hits: Hits) -> Estimate:
+    """Bounds and expectation of sum, avg, min or max of the sensitive column over the rows hit."""
+    return _aggregated(function, hits, _subdomains(release))
 
 
 class DisguisedEngine(ArrayEngine):

@@ -19,8 +19,11 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
 from hedgerow.query.arrays import Selection, estimate, hits_of
+from hedgerow.query.disguised import subdomain_estimate
+from hedgerow.query.evidence import Hits
 from hedgerow.query.numbers import numbers_of, values_of
 from hedgerow.query.question import And, Compare, Constant, Kind, Predicate
+from hedgerow.query.result import Estimate
 from hedgerow.query.sqltext import predicate_sql
 from hedgerow.query.view import View, view_of
 from hedgerow.randomness import Keys, system_keys
@@ -115,20 +118,27 @@ def relative_error(
         raise ParameterError(f"'column' must be a sensitive column of numbers; got {name!r}")
     answers = truth if truth is not None else [None] * len(queries)
     return np.array(
-        [_error(view, name, query, function, answer) for query, answer in zip(queries, answers, strict=True)]
+        [_error(release, name, query, function, answer) for query, answer in zip(queries, answers, strict=True)]
     )
 
 
-def _error(view: View, name: str, query: RandomQuery, function: str, truth: float | None) -> float:
+def _error(release: Release, name: str, query: RandomQuery, function: str, truth: float | None) -> float:
+    view = view_of(release)
     hits = hits_of(view, Selection(query.rows, 1, None, {}))
-    numbers, codes = numbers_of(view, name), view.codes(name)
-    keep = np.append(np.ones(len(codes.domain), dtype=np.bool_), not view.has_missing(name))
-    values = values_of(view, name, keep)
-    (answer,) = estimate(function, hits, values, numbers.rounding(function), numbers.slack).answers
+    if release.form == "disguised":
+        (answer,) = subdomain_estimate(release, function, hits).answers
+    else:
+        (answer,) = _estimate(view, name, function, hits).answers
     if answer.lower is None or answer.upper is None or answer.expected is None:
         return np.nan
     centre = abs(answer.expected if truth is None else truth)
     return float((answer.upper - answer.lower) / centre) if centre else np.nan
+
+
+def _estimate(view: View, name: str, function: str, hits: Hits) -> Estimate:
+    numbers, codes = numbers_of(view, name), view.codes(name)
+    keep = np.append(np.ones(len(codes.domain), dtype=np.bool_), not view.has_missing(name))
+    return estimate(function, hits, values_of(view, name, keep), numbers.rounding(function), numbers.slack)
 
 
 def typical_widths(release: Release, *, count: int = 25, keys: Keys = system_keys) -> list[tuple[str, float]]:
