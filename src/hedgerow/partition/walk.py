@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.kernel import kernel
+from hedgerow.kernel import SMALL, kernel
 from hedgerow.partition.mixing import effective_sizes
 from hedgerow.partition.polytope import Polytope, directions, sparse_rows
 
@@ -62,7 +62,9 @@ def walk(course: Course, start: NDArray[np.int64], keys: NDArray[np.uint64], *, 
     point, slacks = start.copy(), course.polytope.system.slacks(start)
     sweeps = len(keys) // course.sweep
     trace = np.empty((min(states, sweeps), len(point)), np.int64)
-    _walk(point, slacks, *course.touched, *course.moved, keys, sweeps, trace)
+    # The work is the touched properties of every sweep; the length of an array does not tell whether compiling pays.
+    run = _walk.plain if sweeps * len(course.touched[1]) <= SMALL else _walk.compiled
+    run(point, slacks, *course.touched, *course.moved, keys, sweeps, trace)
     return Walked(point, trace, effective_sizes(trace))
 
 

@@ -1,0 +1,176 @@
+"""What the study of the random walk measures: times, mixing, clustering, averages, attacks. Each returns a table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.attack import identity, known_sample, rank
+from hedgerow.partition.blocks import Block, blocks
+from hedgerow.partition.interior import deepest_points
+from hedgerow.partition.localities import localities, sample
+from hedgerow.partition.mixing import effective_sizes
+from hedgerow.partition.polytope import Polytope
+from hedgerow.partition.segments import runs
+from hedgerow.partition.walk import Course, walk
+from hedgerow.randomness import Keys, seeded_keys
+from hedgerow.studies.printed_walk import printed_walk
+from hedgerow.studies.walk_tables import Numbers, generalize, substitute
+from hedgerow.utility.averages import average_errors, random_average_queries
+from hedgerow.utility.clustering import clustering_error
+from hedgerow.utility.distortion import distortion
+from hedgerow.utility.noise import noise_at_distortion
+
+__all__ = [
+    "attack_rates",
+    "average_table",
+    "clustering_table",
+    "column_distortions",
+    "extraction_times",
+    "mixing_of",
+    "one_block",
+    "walk_times",
+]
+
+
+def one_block(values: NDArray[np.int64], share: float, *, merged: bool = True, seed: int = 1) -> Block:
+    """All values as one segment between its ends; as printed, equal values are not merged."""
+    ascending = np.unique(values) if merged else np.sort(values)
+    ends = {"low": int(ascending[0]), "high": int(ascending[-1])}
+    cut = runs(ascending, np.arange(len(ascending), dtype=np.int32), segment=len(ascending), **ends)
+    return next(blocks(cut, sample(localities(cut.values, cut.offsets), share, keys=seeded_keys(seed))))
+
+
+def extraction_times(column: NDArray[np.int64], sizes: Sequence[int]) -> pa.Table:
+    """Seconds to find all localities of the first so many distinct values."""
+    distinct = np.unique(column)
+    took = [_seconds(lambda n=n: localities(distinct[:n], np.array([0, n]))) for n in sizes]  # type: ignore[misc]
+    return pa.table({"size": list(sizes), "seconds": took})
+
+
+def walk_times(column: NDArray[np.int64], shares: Sequence[float], *, size: int, steps: int) -> pa.Table:
+    """Seconds for so many steps over one segment, by the number of properties."""
+    rows, took = [], []
+    for share in shares:
+        course = Course.of(one_block(column[:size], share).polytope)
+        keys = seeded_keys(1)(steps // course.sweep * course.sweep)
+        took.append(_seconds(lambda c=course, k=keys: walk(c, c.polytope.point, k)))  # type: ignore[misc]
+        rows.append(len(course.polytope.system.bounds))
+    return pa.table({"share": list(shares), "properties": rows, "seconds": took})
+
+
+def mixing_of(values: NDArray[np.int64], share: float, *, steps: int, keys: Keys) -> dict[str, tuple[float, float]]:
+    """For the printed walk, hit-and-run and ours: least effective sample size and root mean square displacement.
+
+    The printed walk starts at the original values, equal ones apart; the others at the deepest point. All are judged
+    by 256 states.
+    """
+    as_printed, block = one_block(values, share, merged=False).polytope, one_block(values, share).polytope
+    start, course = deepest_points([block])[0], Course.of(block)
+    walks = {
+        "printed": (as_printed, _in_floats(as_printed, as_printed.point, steps, True, keys)),
+        "hit-and-run": (block, _in_floats(block, start, steps, False, keys)),
+        "ours": (block, walk(course, start, keys(steps // course.sweep * course.sweep)).trace.astype(float)),
+    }
+    return {name: _judged(polytope, trace) for name, (polytope, trace) in walks.items()}
+
+
+def _in_floats(polytope: Polytope, start: NDArray[np.int64], steps: int, half: bool, keys: Keys) -> NDArray[np.float64]:
+    system = polytope.system
+    matrix, bounds = system.coefficients.astype(float), system.bounds.astype(float)
+    return printed_walk(matrix, bounds, start.astype(float), steps=steps, half=half, keys=keys)
+
+
+def _judged(polytope: Polytope, trace: NDArray[np.float64]) -> tuple[float, float]:
+    width = max(float(np.ptp(polytope.point)), 1.0)
+    effective = effective_sizes(np.rint(trace / width * 2**40).astype(np.int64))
+    return float(effective.min()), float(np.sqrt(((trace - polytope.point) ** 2).mean()))
+
+
+def column_distortions(table: Numbers, published: NDArray[np.float64]) -> list[float]:
+    """The distortion of each column alone."""
+    return [distortion(table.values[:, [n]], published[:, [n]]) for n in range(published.shape[1])]
+
+
+def clustering_table(
+    table: Numbers, layout: str, shares: Sequence[float], ks: Sequence[int], *, progress: Callable[[str], None]
+) -> pa.Table:
+    """Clustering error of the walk and of noise that distorts each column as much."""
+    rows: list[dict[str, float]] = []
+    for share in shares:
+        progress(f"clustering {table.name}, {layout}, share {share}")
+        published = substitute(table, share, layout=layout)
+        noisy = noise_at_distortion(table.values, column_distortions(table, published), keys=seeded_keys(2))
+        for k in ks:
+            errors = [clustering_error(table.values, other, k=k, keys=seeded_keys(3)) for other in (published, noisy)]
+            rows.append({"share": share, "k": k, "distortion": distortion(table.values, published),
+                         "walk": errors[0], "noise": errors[1]})  # fmt: skip
+    return pa.Table.from_pylist(rows)
+
+
+def average_table(
+    table: Numbers,
+    diversities: Sequence[int],
+    shares: Sequence[float],
+    *,
+    queries: int,
+    progress: Callable[[str], None],
+) -> pa.Table:
+    """Relative errors of AVG queries after Mondrian, the walk and noise, the walk at least as distorted as Mondrian."""
+    walks = []
+    for share in shares:
+        progress(f"averages, share {share}")
+        published = substitute(table, share)
+        walks.append((distortion(table.values, published), share, published))
+    walks.sort(key=lambda entry: entry[0])
+    rows: list[dict[str, float]] = []
+    for l in diversities:  # noqa: E741
+        progress(f"averages, Mondrian with l = {l}")
+        general = generalize(table, l)
+        wanted = distortion(table.values, general.means)
+        reached, share, published = next((w for w in walks if w[0] >= wanted), walks[-1])
+        noisy = noise_at_distortion(table.values, column_distortions(table, published), keys=seeded_keys(4))
+        for target, name in enumerate(table.columns):
+            asked = random_average_queries(table.values, table.sensitive, target, queries, keys=seeded_keys(5 + target))
+            truths = np.array([query.answer(table.values, table.sensitive) for query in asked])
+            answers = np.array([general.answer(query, table.sensitive) for query in asked])
+            by_group = np.nan_to_num(np.abs(answers - truths) / np.abs(truths), nan=1.0)
+            by_walk, by_noise = (average_errors(asked, table.values, p, table.sensitive) for p in (published, noisy))
+            rows.append({"l": l, "target": target, "name": name, "mondrian_distortion": wanted, "share": share,
+                         "walk_distortion": reached, "mondrian": float(by_group.mean()),
+                         "walk": float(by_walk.mean()), "noise": float(by_noise.mean())})  # type: ignore[dict-item]  # fmt: skip
+    return pa.Table.from_pylist(rows)
+
+
+def attack_rates(table: Numbers, share: float, *, layout: str, targets: int = 1000) -> pa.Table:
+    """Rates of the three adversaries against the walk and against noise at equal distortion, and the baselines."""
+    published = substitute(table, share, layout=layout)
+    noisy = noise_at_distortion(table.values, column_distortions(table, published), keys=seeded_keys(6))
+    rows = []
+    for name, other in (("walk", published), ("noise", noisy)):
+        rates = {
+            attack.__name__: attack(table.values, other, targets=targets, keys=seeded_keys(7))
+            for attack in (identity, rank)
+        }
+        for n, column in enumerate(table.columns):
+            one = known_sample(table.values[:, n], other[:, n], targets=targets, keys=seeded_keys(8 + n))
+            rates[f"known sample of {column}"] = one
+        rows += [{"table": table.name, "layout": layout, "method": name, "attack": attack, "rate": rate.rate,
+                  "low": rate.interval[0], "high": rate.interval[1], "baseline": rate.baseline}
+                 for attack, rate in rates.items()]  # fmt: skip
+    return pa.Table.from_pylist(rows)
+
+
+def _seconds(work: Callable[[], object], *, runs: int = 3) -> float:
+    """The shortest of several runs after one that warms up."""
+    work()
+    took = []
+    for _ in range(runs):
+        began = time.perf_counter()
+        work()
+        took.append(time.perf_counter() - began)
+    return min(took)

@@ -1,0 +1,25 @@
+"""Rates and their intervals."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from hedgerow.attack.rate import Rate, wilson
+
+
+@given(st.integers(1, 500), st.data())
+def test_wilson_equals_scipy(trials, data):
+    """The interval is the one that SciPy computes."""
+    hits = data.draw(st.integers(0, trials))
+    expected = stats.binomtest(hits, trials).proportion_ci(0.95, method="wilson")
+    assert wilson(hits, trials) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert wilson(hits, trials)[0] <= hits / trials <= wilson(hits, trials)[1]
+
+
+def test_a_rate_prints_with_interval_and_baseline():
+    """A reader sees how sure the rate is and what guessing gives."""
+    assert str(Rate(5, 10, 0.001)) == "50.0% (23.7% to 76.3%; 0.1% by guessing)"
+    assert str(Rate(0, 10, 0.00003)).endswith("0.003% by guessing)")
