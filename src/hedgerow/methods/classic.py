@@ -13,7 +13,7 @@ from hedgerow.criteria.delta_presence import DeltaPresence
 from hedgerow.criteria.groupwise import All, Criterion
 from hedgerow.criteria.k_anonymity import KAnonymity
 from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
-from hedgerow.criteria.parameters import Number
+from hedgerow.criteria.parameters import Number, read_number, read_whole
 from hedgerow.criteria.t_closeness import DISTANCES, TCloseness, levels_of
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import written
@@ -63,7 +63,7 @@ class Classic(Method):
         # Every letter is read once here, so that a bad one is refused before a table is.
         self._on_values()
         if self.t is not None:
-            TCloseness(self.t)  # type: ignore[arg-type]
+            TCloseness(read_number("t", self.t))
         self._presence(member=1)
 
     def _criteria(self, prepared: Prepared) -> list[Criterion]:
@@ -79,20 +79,22 @@ class Classic(Method):
         if self.l is not None:
             found.append(self._diversity())
         if self.alpha is not None:
-            found.append(AlphaK(self.alpha, self.k))  # type: ignore[arg-type]
+            found.append(AlphaK(read_number("alpha", self.alpha), self.k))
         if self.delta is not None:
-            found.append(DeltaDisclosure(self.delta))  # type: ignore[arg-type]
+            found.append(DeltaDisclosure(read_number("delta", self.delta)))
         if self.beta is not None:
-            found.append(BetaLikeness(self.beta, self.enhanced))  # type: ignore[arg-type]
+            found.append(BetaLikeness(read_number("beta", self.beta), self.enhanced))
         return found
 
     def _diversity(self) -> Criterion:
         if self.diversity == "entropy":
-            return EntropyDiversity(self.l)  # type: ignore[arg-type]
-        whole = int(self.l) if isinstance(self.l, str) and self.l.isdecimal() else self.l
+            return EntropyDiversity(read_number("l", self.l))
+        # Recipes and the command line bring text, because the entropy's l need not be whole.
+        told = int(self.l) if isinstance(self.l, str) and self.l.isdecimal() else self.l
+        whole = read_whole("l", told, least=2)
         if self.diversity == "recursive":
-            return RecursiveDiversity(self.c, whole)  # type: ignore[arg-type]
-        return (FrequencyDiversity if self.diversity == "frequency" else DistinctDiversity)(whole)  # type: ignore[arg-type]
+            return RecursiveDiversity(read_number("c", self.c), whole)
+        return (FrequencyDiversity if self.diversity == "frequency" else DistinctDiversity)(whole)
 
     def _closeness(self, prepared: Prepared, name: str) -> list[Criterion]:
         if self.t is None:
@@ -101,19 +103,19 @@ class Classic(Method):
         if self.distance == "ordered" and encoded.has_missing:
             raise SchemaError(f"'{name}' has missing values, which have no place in an order; hold their rows back.")
         if self.distance != "hierarchical":
-            return [TCloseness(self.t, self.distance)]  # type: ignore[arg-type]
+            return [TCloseness(read_number("t", self.t), self.distance)]
         if name not in prepared.schema.hierarchies:
             raise SchemaError(f"The hierarchical distance needs a hierarchy for '{name}'; the schema has none.")
         tree = prepared.schema.hierarchies[name]
         levels = levels_of(tree, tree.leaf_codes(name, encoded.domain), missing=encoded.has_missing)
-        return [TCloseness(self.t, self.distance, levels)]  # type: ignore[arg-type]
+        return [TCloseness(read_number("t", self.t), self.distance, levels)]
 
     def _presence(self, member: int) -> list[Criterion]:
         if self.presence_low is None and self.presence_high is None:
             return []
-        low = 0 if self.presence_low is None else self.presence_low
-        high = 1 if self.presence_high is None else self.presence_high
-        return [DeltaPresence(low, high, member)]  # type: ignore[arg-type]
+        low = read_number("presence_low", 0 if self.presence_low is None else self.presence_low)
+        high = read_number("presence_high", 1 if self.presence_high is None else self.presence_high)
+        return [DeltaPresence(low, high, member)]
 
     def _letters(self) -> dict[str, int | str]:
         """The criteria as exact data: those that were asked for, each with all of its letters."""
@@ -122,7 +124,7 @@ class Classic(Method):
             for name, value in vars(criterion).items():
                 letters[_LETTER.get(name, name)] = int(value) if isinstance(value, int) else written(value)
         if self.t is not None:
-            letters |= {"t": written(TCloseness(self.t).t), "distance": self.distance}  # type: ignore[arg-type]
+            letters |= {"t": written(read_number("t", self.t)), "distance": self.distance}
         if self.l is not None:
             letters["diversity"] = self.diversity
         letters.pop("member", None)
