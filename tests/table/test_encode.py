@@ -107,3 +107,11 @@ def test_extremes_of_each_type_survive():
     assert encode(pa.array([2**63 - 1, -(2**63)])).codes.tolist() == [1, 0]
     assert encode(pa.array([dt.date.max, dt.date.min])).codes.tolist() == [1, 0]
     assert encode(pa.array([Decimal("1.10"), Decimal("-9.99")])).codes.tolist() == [1, 0]
+
+
+def test_decoding_gives_the_column_back():
+    """Codes stand for their values, and the code beyond the domain for a missing one."""
+    column = pa.array([3, None, 1, 3], pa.int64())
+    encoded = encode(column)
+    assert encoded.decode(encoded.codes).equals(column)
+    assert encode(column.drop_null()).decode(np.array([1, 0], np.int32)).to_pylist() == [3, 1]

@@ -45,7 +45,7 @@ def permuted(
     shuffle_within(codes, offsets, keys=keys)
     numbers = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
     published = {name: kept.column(name).take(pa.array(rows)) for name in (*columns.quasi, *columns.plain)}
-    published[columns.sensitive[0]] = sensitive.domain.take(pa.array(codes))
+    published[columns.sensitive[0]] = sensitive.decode(codes)
     published[group_column] = pa.array(numbers)
     return pa.table(published)
 

@@ -48,6 +48,11 @@ class Encoded:
             total += np.bincount(self.codes[start : start + step], minlength=self.size)
         return total
 
+    def decode(self, codes: NDArray[np.int32]) -> pa.Array:
+        """The values that codes stand for, missing ones included."""
+        missing = codes == len(self.domain) if self.has_missing else None
+        return self.domain.take(pa.array(codes, mask=missing))
+
     def __repr__(self) -> str:
         return f"Encoded({len(self.codes)} rows, {len(self.domain)} distinct values, has_missing={self.has_missing})"
 
