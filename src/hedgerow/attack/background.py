@@ -50,8 +50,8 @@ class Background:
         sure = "" if self.is_exact else " (some groups were sampled)"
         return (
             f"To an adversary who knows the odds {self.problematic:.1%} of {self.rows:,} rows have a protected value "
-            f"with more than 1/{self.r} ({self.blind:.1%} without the odds), among them {self.of_sensitive:.1%} of those "
-            f"who have one; the worst row has it with {self.worst:.1%}{sure}."
+            f"with more than 1/{self.r} ({self.blind:.1%} without the odds), among them {self.of_sensitive:.1%} of "
+            f"those who have one; the worst row has it with {self.worst:.1%}{sure}."
         )
 
 

@@ -80,21 +80,19 @@ class Knowledge:
             raise ParameterError("'tables' must list at least one attribute set; got none.")
         sets = [(_names(attributes), _signatures(attributes, table)) for attributes, table in tables.items()]
         values = pa.array(_distinct(value for _, table in sets for row in table.values() for value in row))
-        alphabet = Alphabet(
-            {
-                name: pa.array(_distinct(key[names.index(name)] for key in table if key is not None))
-                for names, table in sets
-                for name in names
-            }
-        )
+        known: dict[str, list[object]] = {name: [] for names, _ in sets for name in names}
+        for names, table in sets:
+            for key in table:
+                for name, value in zip(names, key or (), strict=key is not None):
+                    known[name].append(value)
+        alphabet = Alphabet({name: pa.array(_distinct(found)) for name, found in known.items()})
         distributions = tuple(_given(names, table, values, alphabet) for names, table in sets)
         return cls(column, values, alphabet, distributions)
 
     def value_codes(self, column: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
         """The position of each sensitive value; raises for values of which the knowledge says nothing."""
         codes = Alphabet({self.column: self.values}).codes(self.column, column)
-        unknown = int((codes > len(self.values)).sum()) + int((codes == len(self.values)).sum())
-        if unknown:
+        if unknown := int((codes >= len(self.values)).sum()):
             raise SchemaError(
                 f"The knowledge says nothing about the value of '{self.column}' in {unknown:,} rows; "
                 "estimate it from a table that has every value, or give their probabilities."
@@ -136,7 +134,7 @@ def _given(
     columns = pa.table(
         {name: pa.array([key[i] for key in listed], alphabet.type(name)) for i, name in enumerate(names)}
     )
-    keys = alphabet.keys(alphabet.encode(columns), names)
+    keys = alphabet.keys({name: alphabet.codes(name, columns.column(name)) for name in names}, names)
     order = np.argsort(keys)
     rows = [_row(table[listed[i]], values) for i in order]
     rows.append(_row(table[None], values) if None in table else _mean(rows))

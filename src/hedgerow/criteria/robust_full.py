@@ -110,12 +110,13 @@ def _group(weights: NDArray[np.float64], rows: NDArray[np.int64], counts: NDArra
         return p
     scaled = balance(weights, rows, counts)
     if np.prod(counts + 1.0) <= np.prod(rows + 1.0):
-        return _deal(scaled, rows, counts)
+        dealt = _deal(scaled, rows, counts)
+        return np.where(dealt < 0.0, 1.0, dealt)
     # Dealing values to rows gives how likely an occurrence of y falls on signature s; spread it over the rows of s.
     dealt = _deal(np.ascontiguousarray(scaled.T), counts, rows)
     for s in range(kinds):
         for y in range(values):
-            p[s, y] = min(1.0, dealt[y, s] * counts[y] / rows[s])
+            p[s, y] = min(1.0, dealt[y, s] * counts[y] / rows[s]) if dealt[y, s] >= 0.0 else 1.0
     return p
 
 
@@ -142,7 +143,10 @@ def balance(weights: NDArray[np.float64], rows: NDArray[np.int64], counts: NDArr
 
 @kernel
 def _deal(weights: NDArray[np.float64], items: NDArray[np.int64], kinds: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Deal `items[a]` things of each type a to `kinds[b]` places of each kind b: p[a, b] for a thing of type a."""
+    """Deal `items[a]` things of each type a to `kinds[b]` places of each kind b: p[a, b] for a thing of type a.
+
+    Where no way to deal them has a positive weight every p is -1.
+    """
     types, places = weights.shape
     steps = np.ones(places + 1, np.int64)
     for b in range(places):
@@ -178,4 +182,4 @@ def _deal(weights: NDArray[np.float64], items: NDArray[np.int64], kinds: NDArray
                 if (state // steps[b]) % (kinds[b] + 1) < kinds[b]:
                     p[a, b] += before[state] * weights[a, b] * after[state + steps[b]]
     whole = before[size - 1]
-    return p / whole if whole > 0.0 else np.ones((types, places))
+    return p / whole if whole > 0.0 else np.full((types, places), -1.0)
