@@ -1,0 +1,77 @@
+"""The audit of boxes refuses every way in which rows of a group could be told apart."""
+
+import dataclasses
+
+import pyarrow as pa
+import pytest
+
+from hedgerow.audit.boxes import check_boxes, generalized_columns
+from hedgerow.errors import BrokenPromise
+from hedgerow.testing.boxes import generalized_release
+
+TABLE = pa.table(
+    {"age": [1, 3, 5, None], "town": ["Ash", "Elm", "Oak", None], "member": [True, False, True, True], "pay": range(4)}
+)
+
+
+def _release():
+    return generalized_release(TABLE, (0, 0, 1, 1), quasi=("age", "town", "member"), sensitive=("pay",))
+
+
+def _edited(name, column, change):
+    """The release with one cell of a table replaced."""
+    release = _release()
+    table = release.tables[name]
+    values = table.column(column).to_pylist()
+    changed = pa.array(change(values), table.schema.field(column).type)
+    edited = table.set_column(table.column_names.index(column), column, changed)
+    return dataclasses.replace(release, tables={**release.tables, name: edited})
+
+
+def test_good_release_passes():
+    """What the form publishes is accepted and declared."""
+    release = _release()
+    assert "3 quasi-identifiers" in check_boxes(release)
+    assert {name: sorted(columns) for name, columns in generalized_columns(release).items()} == {
+        name: sorted(table.column_names) for name, table in release.tables.items()
+    }
+
+
+@pytest.mark.parametrize("column", ["age", "age_low", "age_high", "age_missing", "town", "member_low"])
+def test_rows_that_can_be_told_apart(column):
+    """Any published part of a quasi-identifier that differs inside a group breaks the promise."""
+    other = {"age": "7", "age_low": 0, "age_high": 9, "age_missing": None, "town": "x", "member_low": None}[column]
+    with pytest.raises(BrokenPromise):
+        check_boxes(_edited("release", column, lambda values: [other, *values[1:]]))
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "change", "message"),
+    [
+        ("release", "age_low", lambda values: [9 for _ in values], "ends before"),
+        ("release", "age_low", lambda values: [None for _ in values], "no ends"),
+        ("release", "member_low", lambda values: [None for _ in values], "no ends"),
+        ("release", "town_set", lambda values: [7 for _ in values], "not those that are listed"),
+        ("release", "town_set", lambda values: [None for _ in values], "not named"),
+        ("sets", "set", lambda values: [9 for _ in values], "not those that are listed"),
+        ("sets", "value", lambda values: ["Ash" for _ in values], "twice"),
+        ("sets", "value", lambda values: [None for _ in values], "twice, or a missing"),
+    ],
+)
+def test_malformed_boxes(table, column, change, message):
+    """Ends out of order, ends that are missing, and sets that are not listed are refused."""
+    with pytest.raises(BrokenPromise, match=message):
+        check_boxes(_edited(table, column, change))
+
+
+def test_unused_sets_are_refused():
+    """A set that no row refers to could tell of rows held back."""
+    release = _release()
+    more = pa.concat_tables(
+        [
+            release.tables["sets"],
+            pa.table({"column": ["town"], "set": pa.array([5], pa.int32()), "value": ["Yew"]}),
+        ]
+    )
+    with pytest.raises(BrokenPromise, match="not those that are listed"):
+        check_boxes(dataclasses.replace(release, tables={**release.tables, "sets": more}))
