@@ -99,5 +99,5 @@ def _trees(prepared: Prepared) -> dict[str, Hierarchy]:
         if name in prepared.schema.hierarchies:
             trees[name] = prepared.schema.hierarchies[name]
         elif len(domain):
-            trees[name] = Hierarchy.from_nested({"*": domain.to_pylist()})
+            trees[name] = Hierarchy.from_nested(domain.to_pylist())
     return trees

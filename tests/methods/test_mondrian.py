@@ -1,0 +1,130 @@
+"""Mondrian from a frame to a release: promises, refusals, words."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.datasets import census
+from hedgerow.methods.registry import method
+from hedgerow.testing import check_method, microdata
+from hedgerow.testing.contract import SCHEMA
+
+TREE = hr.Hierarchy.from_nested({"ill": {"lung": ["asthma", "flu"], "gut": ["ulcer"]}, "well": ["none", "cold"]})
+
+
+@pytest.mark.parametrize("parameters", [
+    {"k": 2},
+    {"k": 3, "l": 2, "relaxed": True},
+    {"k": 2, "l": "1.5", "diversity": "entropy"},
+    {"k": 2, "l": 2, "diversity": "recursive", "c": 2, "form": "separated"},
+    {"k": 2, "t": "0.3", "distance": "ordered"},
+    {"k": 2, "l": 2, "diversity": "distinct", "alpha": "0.7", "form": "permuted"},
+    {"k": 2, "beta": 2, "form": "scattered"},
+    {"k": 2, "delta": 1},
+])  # fmt: skip
+def test_every_criterion_and_form_keeps_the_contract(parameters):
+    """Published tables verify, account for their rows and survive a bundle."""
+    check_method(hr.Mondrian(**parameters), examples=8)
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(microdata(), st.integers(2, 4), st.integers(2, 3))
+def test_infeasible_exactly_when_the_whole_table_fails(table, k, l):  # noqa: E741
+    """The method refuses if and only if one group of all rows would miss a criterion."""
+    salaries = table.column("salary").to_pylist()
+    most = max(salaries.count(value) for value in salaries)
+    if len(salaries) >= k and l * most <= len(salaries):
+        assert hr.Mondrian(k=k, l=l).publish(table, SCHEMA).groups >= 1
+    else:
+        with pytest.raises(hr.Infeasible, match="'salary' in one group would not be enough"):
+            hr.Mondrian(k=k, l=l).publish(table, SCHEMA)
+
+
+def _patients():
+    values = ["asthma", "flu", "ulcer", "none", "cold"] * 8
+    return pa.table({"age": list(range(40)), "illness": values})
+
+
+def test_hierarchical_closeness_is_published_and_verified_with_its_tree():
+    """The guarantee lists the hierarchy, so that whoever has the release can check it."""
+    schema = hr.Schema(quasi=["age"], sensitive="illness", hierarchies={"illness": TREE})
+    release = hr.Mondrian(k=3, t="0.2", distance="hierarchical").publish(_patients(), schema)
+    assert release.groups > 1
+    assert "hierarchy of illness" in release.guarantee.parameters
+    assert "hierarchical" in str(release.verify())
+    bare = hr.Schema(quasi=["age"], sensitive="illness")
+    with pytest.raises(hr.SchemaError, match="needs a hierarchy"):
+        hr.Mondrian(k=3, t="0.2", distance="hierarchical").publish(_patients(), bare)
+
+
+def test_presence_of_members():
+    """A column of truth values says who is a member; its share is kept in every group."""
+    table = pa.table({"age": list(range(60)), "member": [row % 3 == 0 for row in range(60)]})
+    schema = hr.Schema(quasi=["age"], sensitive="member")
+    release = hr.Mondrian(k=3, presence_low="0.2", presence_high="0.5").publish(table, schema)
+    assert release.groups > 3
+    assert "members" in release.guarantee.promise
+    with pytest.raises(hr.Infeasible, match="around 20/60"):
+        hr.Mondrian(k=3, presence_high="0.3").publish(table, schema)
+
+
+def test_missing_values_are_values_or_refused():
+    """A missing sensitive value counts as one, except where values need an order."""
+    table = pa.table({"age": list(range(8)), "pay": [1, 2, None, 3, 1, 2, None, 3]})
+    schema = hr.Schema(quasi=["age"], sensitive="pay", missing={"pay": "value"})
+    assert hr.Mondrian(k=2, t="0.5").publish(table, schema).groups >= 1
+    with pytest.raises(hr.SchemaError, match="no place in an order"):
+        hr.Mondrian(k=2, t="0.5", distance="ordered").publish(table, schema)
+
+
+def test_the_guarantee_says_what_it_assumes():
+    """Beyond k the groups depend on sensitive values, and the words say so; k alone promises nothing about values."""
+    table = census(300, seed=1).select(["age", "gender", "occupation"])
+    schema = hr.Schema(quasi=["age", "gender"], sensitive="occupation")
+    diverse, bare = (m.publish(table, schema).guarantee for m in (hr.Mondrian(k=5, l=2), hr.Mondrian(k=5)))
+    assert "tested sensitive values" in diverse.adversary
+    assert any("Minimality" in sentence for sentence in diverse.not_promised)
+    assert any("the same one" in sentence for sentence in bare.not_promised)
+    assert "No value fills more than 1/2 of a group" in diverse.promise
+
+
+def test_answers_enclose_the_truth():
+    """The same groups in the permuted form answer with bounds that hold for the original table."""
+    table = census(2000, seed=2).select(["age", "education", "income"])
+    schema = hr.Schema(quasi=["age", "education"], sensitive="income")
+    release = hr.Mondrian(k=5, l=3, form="permuted").publish(table, schema)
+    answer = release.ask("SELECT sum(income) FROM release WHERE age BETWEEN 30 AND 50")
+    ages, incomes = table["age"].to_numpy(), table["income"].to_numpy()
+    assert answer.lower <= incomes[(ages >= 30) & (ages <= 50)].sum() <= answer.upper
+    assert release.ask("SELECT count(*) FROM release").expected == 2000
+
+
+@pytest.mark.parametrize("parameters", [
+    {"k": 1}, {"k": "3"}, {"k": 2, "l": 1}, {"k": 2, "l": 2.5}, {"k": 2, "l": "many"}, {"k": 2, "t": 2},
+    {"k": 2, "t": True}, {"k": 2, "alpha": 0}, {"k": 2, "delta": 0}, {"k": 2, "beta": -1}, {"k": 2, "c": 1},
+    {"k": 2, "l": 2, "diversity": "recursive"}, {"k": 2, "diversity": "other"}, {"k": 2, "distance": "other"},
+    {"k": 2, "form": "other"}, {"k": 2, "relaxed": 1}, {"k": 2, "presence_low": 2}, {"k": 2, "enhanced": "yes"},
+])  # fmt: skip
+def test_bad_parameters_are_refused_at_the_door(parameters):
+    """Each is one sentence, before any table is read."""
+    with pytest.raises(hr.ParameterError, match=r"must be|must not"):
+        hr.Mondrian(**parameters)
+
+
+def test_parameters_may_be_text():
+    """Recipes and the command line bring text."""
+    built = method("mondrian", {"k": "5", "l": "2", "t": "0.5", "relaxed": "true"})
+    assert built == hr.Mondrian(k=5, l="2", t="0.5", relaxed=True)
+    table = census(200, seed=3).select(["age", "occupation"])
+    assert built.publish(table, hr.Schema(quasi=["age"], sensitive="occupation")).groups >= 1
+
+
+def test_forty_quasi_identifiers_publish():
+    """Wide tables work."""
+    rng = np.random.default_rng(1)
+    table = pa.table({f"q{i}": rng.integers(0, 3, 300) for i in range(40)} | {"s": rng.integers(0, 9, 300)})
+    schema = hr.Schema(quasi=[f"q{i}" for i in range(40)], sensitive="s")
+    assert hr.Mondrian(k=5, l=2).publish(table, schema).groups > 10
