@@ -44,7 +44,7 @@ def run(out: Path, *, quick: bool = False, progress: Callable[[str], None] = lam
     times = _runtime(synthetic, quick)
     progress("mixing")
     mixing = _mixing(adult)
-    shares, ks = ((0.1, 0.3), (4,)) if quick else (_SHARES, (5, 10, 15))
+    shares, ks = ((0.1, 0.3), (4,)) if quick else (_SHARES, (5, 10))
     clusters = {
         f"{table.name}, {layout}": clustering_table(table, layout, shares, ks, progress=progress)
         for table in (census, synthetic)
@@ -54,7 +54,7 @@ def run(out: Path, *, quick: bool = False, progress: Callable[[str], None] = lam
         adult,
         (4, 8) if quick else (4, 6, 8, 10, 12),
         (0.05, 0.2) if quick else (0.03, 0.06, 0.1, 0.15, 0.25, 0.4),
-        queries=50 if quick else 2000,
+        queries=50 if quick else 1000,
         progress=progress,
     )
     progress("attacks")
@@ -83,7 +83,7 @@ def run(out: Path, *, quick: bool = False, progress: Callable[[str], None] = lam
 
 def _tables(quick: bool) -> tuple[Numbers, Numbers, Numbers]:
     keys = seeded_keys(11)
-    rows = (800, 600, 400) if quick else (30_000, 20_000, 10_000)
+    rows = (800, 600, 400) if quick else (30_000, 10_000, 5_000)
     return adult_table(rows[0]), acs_table(rows[1], keys=keys), synthetic_table(rows[2], keys=keys)
 
 
@@ -143,8 +143,8 @@ def _mixing_claims(mixing: dict[str, dict[str, tuple[float, float]]]) -> list[Cl
             "4",
             "The walk starts from the original values and arrives at another point.",
             ages["printed"][1] > 0.01,
-            f"on the whole-numbered ages of 100 rows the printed walk moves by {ages['printed'][1]:.3f} years (root mean square), "
-            f"ours by {ages['ours'][1]:.2f}",
+            f"on the whole-numbered ages of 100 rows the printed walk moves by {ages['printed'][1]:.3f} years (root mean "
+            f"square), ours by {ages['ours'][1]:.2f}",
         ),
         Claim(
             "5.3",

@@ -21,7 +21,7 @@ from hedgerow.randomness import Keys, seeded_keys
 from hedgerow.studies.printed_walk import printed_walk
 from hedgerow.studies.walk_tables import Numbers, generalize, substitute
 from hedgerow.utility.averages import average_errors, random_average_queries
-from hedgerow.utility.clustering import clustering_error
+from hedgerow.utility.clustering import k_means, misplaced
 from hedgerow.utility.distortion import distortion
 from hedgerow.utility.noise import noise_at_distortion
 
@@ -101,12 +101,15 @@ def clustering_table(
 ) -> pa.Table:
     """Clustering error of the walk and of noise that distorts each column as much."""
     rows: list[dict[str, float]] = []
+    spread = table.values.std(axis=0)
+    right = {k: k_means(table.values / spread, k=k, keys=seeded_keys(3)) for k in ks}
     for share in shares:
         progress(f"clustering {table.name}, {layout}, share {share}")
         published = substitute(table, share, layout=layout)
         noisy = noise_at_distortion(table.values, column_distortions(table, published), keys=seeded_keys(2))
         for k in ks:
-            errors = [clustering_error(table.values, other, k=k, keys=seeded_keys(3)) for other in (published, noisy)]
+            found = [k_means(other / spread, k=k, keys=seeded_keys(4)) for other in (published, noisy)]
+            errors = [misplaced(right[k], clusters) for clusters in found]
             rows.append({"share": share, "k": k, "distortion": distortion(table.values, published),
                          "walk": errors[0], "noise": errors[1]})  # fmt: skip
     return pa.Table.from_pylist(rows)
@@ -127,7 +130,7 @@ def average_table(
         published = substitute(table, share)
         walks.append((distortion(table.values, published), share, published))
     walks.sort(key=lambda entry: entry[0])
-    rows: list[dict[str, float]] = []
+    rows: list[dict[str, float | str]] = []
     for l in diversities:  # noqa: E741
         progress(f"averages, Mondrian with l = {l}")
         general = generalize(table, l)
@@ -142,7 +145,7 @@ def average_table(
             by_walk, by_noise = (average_errors(asked, table.values, p, table.sensitive) for p in (published, noisy))
             rows.append({"l": l, "target": target, "name": name, "mondrian_distortion": wanted, "share": share,
                          "walk_distortion": reached, "mondrian": float(by_group.mean()),
-                         "walk": float(by_walk.mean()), "noise": float(by_noise.mean())})  # type: ignore[dict-item]  # fmt: skip
+                         "walk": float(by_walk.mean()), "noise": float(by_noise.mean())})  # fmt: skip
     return pa.Table.from_pylist(rows)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["clustering_error", "k_means"]
+__all__ = ["clustering_error", "k_means", "misplaced"]
 
 _ROUNDS = 100
 
@@ -23,18 +23,24 @@ def clustering_error(
     published: NDArray[np.float64],
     *,
     k: int,
-    restarts: int = 5,
+    restarts: int = 3,
     keys: Keys = system_keys,
 ) -> float:
     """Sum over clusters of |union| - |intersection|, over twice the rows: the share of misplaced rows."""
     scale = original.std(axis=0)
     weights = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
     one, other = (k_means(table * weights, k=k, restarts=restarts, keys=keys) for table in (original, published))
+    return misplaced(one, other)
+
+
+def misplaced(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
+    """The share of rows outside their cluster when clusters are matched as well as can be."""
+    k = int(max(one.max(), other.max())) + 1
     shared = np.bincount(one * k + other, minlength=k * k).reshape(k, k)
-    return 1.0 - _best_match(shared) / len(original)
+    return 1.0 - _best_match(shared) / len(one)
 
 
-def k_means(points: NDArray[np.float64], *, k: int, restarts: int = 5, keys: Keys = system_keys) -> NDArray[np.int64]:
+def k_means(points: NDArray[np.float64], *, k: int, restarts: int = 3, keys: Keys = system_keys) -> NDArray[np.int64]:
     """The cluster of each row in the tightest of several runs."""
     runs = [_lloyd(points, _spread_seeds(points, k, keys)) for _ in range(restarts)]
     return min(runs, key=lambda run: run[1])[0]
@@ -66,7 +72,9 @@ def _spread_seeds(points: NDArray[np.float64], k: int, keys: Keys) -> NDArray[np
 
 
 def _distances(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.stack([((points - centre) ** 2).sum(axis=1) for centre in centres], axis=1)
+    # |p - c|^2 as a matrix product; rounding may leave a point's distance from itself slightly below zero.
+    cross = (points**2).sum(axis=1)[:, None] - 2.0 * points @ centres.T + (centres**2).sum(axis=1)
+    return np.maximum(cross, 0.0)
 
 
 def _best_match(shared: NDArray[np.int64]) -> int:
