@@ -102,22 +102,19 @@ def _cuts(sums: NDArray[np.float64], squares: NDArray[np.float64], k: int) -> ND
 def _grouped_blocks(points: Points, rows: Rows, starts: Rows, k: int) -> NDArray[np.int32]:
     """MDAV inside each block: groups of k around the row farthest from the centre and the one farthest from that."""
     labels = np.empty(len(points), np.int32)
+    away = np.empty(len(points))
+    seed = np.empty(points.shape[1])
     number = 0
     for block in range(len(starts) - 1):
         rest = rows[starts[block] : starts[block + 1]].copy()
         left = len(rest)
         while left >= 2 * k:
-            centre = np.zeros(points.shape[1])
-            for i in range(left):
-                centre += points[rest[i]]
-            centre /= left
-            seed = points[rest[_farthest(points, rest, left, centre)]].copy()
-            left = _take_nearest(points, rest, left, seed, k, labels, number)
-            number += 1
-            if left >= 2 * k:
-                seed = points[rest[_farthest(points, rest, left, seed)]].copy()
-                left = _take_nearest(points, rest, left, seed, k, labels, number)
-                number += 1
+            _centre(points, rest, left, seed)
+            for _ in range(2):
+                if left >= 2 * k:
+                    _move_to_farthest(points, rest, left, seed)
+                    left = _take_nearest(points, rest, left, seed, k, away, labels, number)
+                    number += 1
         for i in range(left):
             labels[rest[i]] = number
         number += 1
@@ -125,39 +122,63 @@ def _grouped_blocks(points: Points, rows: Rows, starts: Rows, k: int) -> NDArray
 
 
 @kernel
-def _farthest(points: Points, rest: Rows, left: int, centre: NDArray[np.float64]) -> int:
+def _centre(points: Points, rest: Rows, left: int, centre: NDArray[np.float64]) -> None:
+    for column in range(len(centre)):
+        total = 0.0
+        for i in range(left):
+            total += points[rest[i], column]
+        centre[column] = total / left
+
+
+@kernel
+def _move_to_farthest(points: Points, rest: Rows, left: int, seed: NDArray[np.float64]) -> None:
+    """Move `seed` to the row that is farthest from it."""
     chosen, most = 0, -1.0
     for i in range(left):
-        away = 0.0
-        for column in range(points.shape[1]):
-            away += (points[rest[i], column] - centre[column]) ** 2
-        if away > most:
-            chosen, most = i, away
-    return chosen
+        distance = 0.0
+        for column in range(len(seed)):
+            distance += (points[rest[i], column] - seed[column]) ** 2
+        if distance > most:
+            chosen, most = i, distance
+    for column in range(len(seed)):
+        seed[column] = points[rest[chosen], column]
 
 
 @kernel
 def _take_nearest(
-    points: Points, rest: Rows, left: int, seed: NDArray[np.float64], k: int, labels: NDArray[np.int32], number: int
+    points: Points,
+    rest: Rows,
+    left: int,
+    seed: NDArray[np.float64],
+    k: int,
+    away: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    number: int,
 ) -> int:
     """Give the k rows nearest to `seed` a number; the others move to the front of `rest`."""
-    away = np.zeros(left)
+    nearest = np.full(k, np.inf)
     for i in range(left):
-        for column in range(points.shape[1]):
-            away[i] += (points[rest[i], column] - seed[column]) ** 2
-    border = np.partition(away, k - 1)[k - 1]
-    closer = 0
-    for i in range(left):
-        if away[i] < border:
-            closer += 1
-    ties = k - closer
+        distance = 0.0
+        for column in range(len(seed)):
+            distance += (points[rest[i], column] - seed[column]) ** 2
+        away[i] = distance
+        place = k - 1
+        if distance < nearest[place]:
+            while place > 0 and nearest[place - 1] > distance:
+                nearest[place] = nearest[place - 1]
+                place -= 1
+            nearest[place] = distance
+    border = nearest[k - 1]
+    ties = 0
+    for place in range(k):
+        if nearest[place] == border:
+            ties += 1
     kept = 0
     for i in range(left):
-        taken = away[i] < border
-        if away[i] == border and ties > 0:
-            taken = True
+        is_tied = away[i] == border and ties > 0
+        if is_tied:
             ties -= 1
-        if taken:
+        if is_tied or away[i] < border:
             labels[rest[i]] = number
         else:
             rest[kept] = rest[i]

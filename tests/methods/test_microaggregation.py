@@ -1,0 +1,49 @@
+"""Microaggregation at the front door."""
+
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+
+import hedgerow as hr
+from hedgerow.methods.microaggregation import Microaggregation
+from hedgerow.methods.registry import method
+from hedgerow.testing import check_method
+
+SCHEMA = hr.Schema(quasi=["age", "hours", "sex"], sensitive="pay")
+TABLE = pa.table({"age": range(20), "hours": [n % 7 for n in range(20)], "sex": ["F", "M"] * 10, "pay": range(20)})
+
+
+@pytest.mark.parametrize("asked", [Microaggregation(k=2), Microaggregation(k=3, columns=["age", "salary"])])
+def test_contract(asked):
+    """Microaggregation keeps the contract of every method."""
+    check_method(asked, examples=15)
+
+
+def test_k_rows_share_their_means():
+    """Every combination of means occurs k times, totals stay, and other columns are as they were."""
+    release = Microaggregation(k=4).publish(TABLE, SCHEMA)
+    rows = release.tables["release"].to_pylist()
+    assert min(Counter((row["age"], row["hours"]) for row in rows).values()) >= 4
+    for name in ("age", "hours"):
+        assert sum(row[name] for row in rows) == pytest.approx(sum(TABLE[name].to_pylist()))
+    assert Counter((row["sex"], row["pay"]) for row in rows) == Counter(
+        zip(TABLE["sex"].to_pylist(), TABLE["pay"].to_pylist(), strict=True)
+    )
+    assert "'sex'" in release.guarantee.adversary
+
+
+def test_refusals():
+    """Too few rows, texts and nonsense are refused."""
+    with pytest.raises(hr.Infeasible, match="at least as many"):
+        Microaggregation(k=30).publish(TABLE, SCHEMA)
+    with pytest.raises(hr.SchemaError, match="cannot replace"):
+        Microaggregation(k=2, columns="sex").publish(TABLE, SCHEMA)
+    for wrong in (1, 0, -1, 2.5, "3", None, True):
+        with pytest.raises(hr.ParameterError):
+            Microaggregation(k=wrong)
+
+
+def test_short_name():
+    """Recipes and the command line know it."""
+    assert method("microaggregation", {"k": "3", "columns": "age,pay"}) == Microaggregation(k=3, columns="age,pay")
