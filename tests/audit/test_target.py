@@ -3,6 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -115,6 +116,14 @@ def test_a_wrong_number_of_fakes_is_found():
     for table in (pa.concat_tables([sensitive, sensitive.slice(0, 1)]), sensitive.slice(0, 6)):
         with pytest.raises(hr.BrokenPromise):
             replace(release, tables={**release.tables, "sensitive": table}).verify()
+
+
+def test_a_wrong_declaration_of_fakes_is_found():
+    """The guarantee must say how many values nobody has."""
+    release = release_of(fakes="0.3")
+    guarantee = msgspec.structs.replace(release.guarantee, parameters={"shift": "0", "fakes": 0})
+    with pytest.raises(hr.BrokenPromise, match="fake"):
+        replace(release, guarantee=guarantee).verify()
 
 
 def test_two_targets_in_one_group_are_found():

@@ -31,7 +31,7 @@ __all__ = ["Fakes", "fake_values", "least_block", "work"]
 
 _NEVER = 2**60
 _MOST_CELLS = 60_000_000
-_PLAIN = 20_000
+_PLAIN = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +142,107 @@ def _cost(
 
 
 @kernel
+def _convolve(
+    column: NDArray[np.int64], before: NDArray[np.int64], row: NDArray[np.int64], split: NDArray[np.int32]
+) -> None:
+    """row[k] = least of column[x] + before[k - x]; split[k] is the x that reaches it."""
+    # Below these numbers of blocks a side cannot keep what the ratio asks of it.
+    least_here, least_before = 0, 0
+    while least_here < len(row) and column[least_here] >= _NEVER:
+        least_here += 1
+    while least_before < len(row) and before[least_before] >= _NEVER:
+        least_before += 1
+    for k in range(len(row)):
+        cheapest, chosen = _NEVER, 0
+        for x in range(least_here, k - least_before + 1):
+            cost = column[x] + before[k - x]
+            if cost < cheapest:
+                cheapest, chosen = cost, x
+        row[k] = cheapest
+        split[k] = chosen
+
+
+@kernel
+def _fill(
+    node: int,
+    inside: NDArray[np.int64],
+    tops: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    splits: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    children: NDArray[np.int32],
+    first: NDArray[np.int32],
+    fan: NDArray[np.int32],
+    ranges: NDArray[np.int64],
+    total: NDArray[np.int64],
+    best: NDArray[np.int64],
+    pushed: NDArray[np.int32],
+    split: NDArray[np.int32],
+    most: int,
+    block: int,
+) -> None:
+    """Fill a node's table: for each number of units pushed down and of blocks below it the least gain so far."""
+    width = most + 1
+    row, before, column = np.zeros(width, np.int64), np.zeros(width, np.int64), np.zeros(width, np.int64)
+    for units in range(tops[node] + 1):
+        for i in range(fan[node]):
+            child = children[first[node] + i]
+            kept = units * weights[child]
+            for k in range(width):
+                column[k] = _cost(child, k, kept, inside, tops, starts, best, fan, weights, total, ranges, most, block)
+            if i == 0:
+                row[:] = column
+                continue
+            before[:] = row
+            at = splits[node] + ((i - 1) * (tops[node] + 1) + units) * width
+            _convolve(column, before, row, split[at : at + width])
+        at = starts[node] + units * width
+        for k in range(width):
+            gain = row[k] - units * total[node] * ranges[node] if row[k] < _NEVER else _NEVER
+            best[at + k], pushed[at + k] = gain, units
+            if units > 0 and best[at - width + k] <= gain:
+                best[at + k], pushed[at + k] = best[at - width + k], pushed[at - width + k]
+
+
+@kernel
+def _walk_back(
+    cheapest: int,
+    inside: NDArray[np.int64],
+    tops: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    splits: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    children: NDArray[np.int32],
+    first: NDArray[np.int32],
+    fan: NDArray[np.int32],
+    total: NDArray[np.int64],
+    pushed: NDArray[np.int32],
+    split: NDArray[np.int32],
+    width: int,
+    block: int,
+) -> NDArray[np.int64]:
+    """The blocks that each leaf gets when `cheapest` of them are added in all."""
+    root = len(fan) - 1
+    given, kept = np.zeros(len(fan), np.int64), np.zeros(len(fan), np.int64)
+    given[root], kept[root] = cheapest, inside[root] + cheapest * block
+    for node in range(root, -1, -1):
+        if fan[node] == 0:
+            continue
+        units = 0 if total[node] == 0 else min(kept[node] // total[node], tops[node])
+        units = pushed[starts[node] + units * width + given[node]]
+        left = given[node]
+        for i in range(fan[node] - 1, -1, -1):
+            child = children[first[node] + i]
+            chosen = left
+            if i > 0:
+                chosen = split[splits[node] + ((i - 1) * (tops[node] + 1) + units) * width + left]
+            given[child], kept[child] = chosen, units * weights[child]
+            left -= chosen
+        given[node] = 0
+    return given
+
+
+@kernel
 def _program(
     inside: NDArray[np.int64],
     tops: NDArray[np.int64],
@@ -157,75 +258,25 @@ def _program(
     most: int,
     block: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    nodes, width = len(fan), most + 1
-    best, pushed = np.zeros(cells, np.int64), np.zeros(cells, np.int32)
-    split = np.zeros(split_cells, np.int32)
-    total = np.zeros(nodes, np.int64)
-    row, before = np.zeros(width, np.int64), np.zeros(width, np.int64)
-    column = np.zeros(width, np.int64)
-    for node in range(nodes):
-        if fan[node] == 0:
-            continue
+    best, pushed, split = np.zeros(cells, np.int64), np.zeros(cells, np.int32), np.zeros(split_cells, np.int32)
+    total = np.zeros(len(fan), np.int64)
+    for node in range(len(fan)):
         for i in range(fan[node]):
             total[node] += weights[children[first[node] + i]]
-        for units in range(tops[node] + 1):
-            # `row[k]`: the children so far together get k blocks.
-            for i in range(fan[node]):
-                child = children[first[node] + i]
-                kept = units * weights[child]
-                for k in range(width):
-                    column[k] = _cost(
-                        child, k, kept, inside, tops, starts, best, fan, weights, total, ranges, most, block
-                    )
-                if i == 0:
-                    row[:] = column
-                    continue
-                before[:] = row
-                at = splits[node] + ((i - 1) * (tops[node] + 1) + units) * width
-                # Below these numbers of blocks a side cannot keep what the ratio asks of it.
-                least_here, least_before = 0, 0
-                while least_here < width and column[least_here] >= _NEVER:
-                    least_here += 1
-                while least_before < width and before[least_before] >= _NEVER:
-                    least_before += 1
-                for k in range(width):
-                    cheapest, chosen = _NEVER, 0
-                    for x in range(least_here, k - least_before + 1):
-                        cost = column[x] + before[k - x]
-                        if cost < cheapest:
-                            cheapest, chosen = cost, x
-                    row[k] = cheapest
-                    split[at + k] = chosen
-            at = starts[node] + units * width
-            for k in range(width):
-                gain = row[k] - units * total[node] * ranges[node] if row[k] < _NEVER else _NEVER
-                best[at + k], pushed[at + k] = gain, units
-                if units > 0 and best[at - width + k] <= gain:
-                    best[at + k], pushed[at + k] = best[at - width + k], pushed[at - width + k]
-    root = nodes - 1
-    costs = np.zeros(width, np.int64)
+        if fan[node] > 0:
+            _fill(
+                node, inside, tops, starts, splits, weights, children, first, fan, ranges, total, best, pushed, split,
+                most, block,
+            )  # fmt: skip
+    root = len(fan) - 1
+    costs = np.zeros(most + 1, np.int64)
     cheapest = 0
-    for k in range(width):
-        costs[k] = _cost(
-            root, k, inside[root] + k * block, inside, tops, starts, best, fan, weights, total, ranges, most, block
-        )
+    for k in range(most + 1):
+        kept = inside[root] + k * block
+        costs[k] = _cost(root, k, kept, inside, tops, starts, best, fan, weights, total, ranges, most, block)
         if costs[k] < costs[cheapest]:
             cheapest = k
-    # Walk back: `given[v]` blocks go below node v, which keeps `kept[v]` values.
-    given, kept_below = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
-    given[root], kept_below[root] = cheapest, inside[root] + cheapest * block
-    for node in range(root, -1, -1):
-        if fan[node] == 0:
-            continue
-        units = 0 if total[node] == 0 else min(kept_below[node] // total[node], tops[node])
-        units = pushed[starts[node] + units * width + given[node]]
-        left = given[node]
-        for i in range(fan[node] - 1, -1, -1):
-            child = children[first[node] + i]
-            chosen = left
-            if i > 0:
-                chosen = split[splits[node] + ((i - 1) * (tops[node] + 1) + units) * width + left]
-            given[child], kept_below[child] = chosen, units * weights[child]
-            left -= chosen
-        given[node] = 0
+    given = _walk_back(
+        cheapest, inside, tops, starts, splits, weights, children, first, fan, total, pushed, split, most + 1, block
+    )
     return given, costs
