@@ -143,8 +143,8 @@ def _mixing_claims(mixing: dict[str, dict[str, tuple[float, float]]]) -> list[Cl
             "4",
             "The walk starts from the original values and arrives at another point.",
             ages["printed"][1] > 0.01,
-            f"on the whole-numbered ages of 100 rows the printed walk moves by {ages['printed'][1]:.3f} years (root mean "
-            f"square), ours by {ages['ours'][1]:.2f}",
+            f"on the whole-numbered ages of 100 rows the printed walk moves by {ages['printed'][1]:.3f} years (root "
+            f"mean square), ours by {ages['ours'][1]:.2f}",
         ),
         Claim(
             "5.3",
