@@ -40,9 +40,13 @@ from hedgerow.errors import (
 if TYPE_CHECKING:
     from hedgerow.methods import Anatomy, KEAnonymity, PermutationAnonymization, PropertyWalk
     from hedgerow.methods.full_domain import FullDomain
+    from hedgerow.methods.microaggregation import Microaggregation
     from hedgerow.methods.mondrian import Mondrian
+    from hedgerow.methods.noise import Noise
     from hedgerow.methods.personal import Personal
     from hedgerow.methods.proximity import Proximity
+    from hedgerow.methods.rank_swap import RankSwap
+    from hedgerow.methods.retention import Retention
     from hedgerow.methods.target_distribution import TargetDistribution
     from hedgerow.query import Answer
     from hedgerow.release import Release
@@ -62,14 +66,18 @@ __all__ = [
     "Infeasible",
     "InputError",
     "KEAnonymity",
+    "Microaggregation",
     "Mondrian",
+    "Noise",
     "ParameterError",
     "PermutationAnonymization",
     "Personal",
     "PropertyWalk",
     "Proximity",
     "QueryError",
+    "RankSwap",
     "Release",
+    "Retention",
     "Schema",
     "SchemaError",
     "TargetDistribution",
@@ -97,6 +105,10 @@ _HOMES = {
     "open": "release.read",
     "read_table": "table.read_table",
     "suggest": "schema.suggest",
+    "Microaggregation": "methods.microaggregation.Microaggregation",
+    "Noise": "methods.noise.Noise",
+    "RankSwap": "methods.rank_swap.RankSwap",
+    "Retention": "methods.retention.Retention",
 }
 """Where the public names live; they are imported when first used."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, QueryError
 from hedgerow.recipe import Recipe, Roles, read_recipe
 
 if TYPE_CHECKING:
@@ -39,6 +39,11 @@ LETTERS = {
     "suppression": "greatest share of rows to hold back",
     "form": "how the groups are published: generalized, permuted, separated or scattered",
     "together": "true or false: keep a person's sensitive values in one row",
+    "p": "chance that a value is published as it is (retention)",
+    "scale": "deviation of the noise, as a share of the column's",
+    "kind": "shape of the noise: normal, laplace or uniform",
+    "share": "share of localities to keep (walk), or of the rows as the window of ranks (rank-swap)",
+    "columns": "columns to replace, parted by commas",
 }
 """The parameters of all methods, by name; a method refuses those that it does not have."""
 
@@ -93,24 +98,17 @@ def run(recipe: Recipe, *, overwrite: bool = False, seed: int | None = None, all
 
 def summary(release: Release, output: str, seconds: float) -> Any:
     """Say what was done in a small table."""
-    import numpy as np
-
     from hedgerow.cli.show import facts
-    from hedgerow.utility import typical_widths
 
-    sizes = np.bincount(next(iter(release.tables.values())).column(release.group_column).to_numpy())
     return facts(
         f"Published to {output}",
         [
             ("rows", f"{release.rows.published:,} of {release.rows.input:,}"),
             ("held back", f"{release.rows.suppressed:,}"),
-            (
-                "groups",
-                f"{release.groups:,}, of {sizes.min():,} to {sizes.max():,} rows, median {int(np.median(sizes)):,}",
-            ),
+            *_group_facts(release),
             ("promise", release.guarantee.promise),
             ("against", release.guarantee.adversary),
-            *((f"bounds of {question}", f"±{width:.1%} of the answer") for question, width in typical_widths(release)),
+            *_width_facts(release),
             (
                 "randomness",
                 "a seed: reproducible and insecure" if release.made.reproducible else "the operating system",
@@ -118,6 +116,28 @@ def summary(release: Release, output: str, seconds: float) -> Any:
             ("time", f"{seconds:.1f} s"),
         ],
     )
+
+
+def _group_facts(release: Release) -> list[tuple[str, str]]:
+    import numpy as np
+
+    if not release.groups:
+        return []
+    of_people = next(table for name, table in release.tables.items() if name in ("release", "quasi"))
+    sizes = np.bincount(of_people.column(release.group_column).to_numpy())
+    spread = f"of {sizes.min():,} to {sizes.max():,} rows, median {int(np.median(sizes)):,}"
+    return [("groups", f"{release.groups:,}, {spread}")]
+
+
+def _width_facts(release: Release) -> list[tuple[str, str]]:
+    """What an answer costs, where answers come with bounds."""
+    from hedgerow.utility import typical_widths
+
+    try:
+        widths = typical_widths(release) if release.groups else []
+    except QueryError:
+        widths = []
+    return [(f"bounds of {question}", f"±{width:.1%} of the answer") for question, width in widths]
 
 
 def _recipe(source: str, flags: dict[str, str | None]) -> Recipe:
