@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.graph.extremes import smallest_sums
-from hedgerow.graph.links import Links, most_links
+from hedgerow.graph.crowded import crowded
+from hedgerow.graph.links import Links, most_links, side_by_side, smallest_sums
 from hedgerow.graph.select import Selected
 from hedgerow.kernel import kernel
 
@@ -32,16 +32,36 @@ _WHOLE = 1 << 40
 def count_joined(counted: Selected, other: Selected) -> Links:
     """COUNT(DISTINCT counted) FROM edges."""
     near = _surroundings(counted, other)
-    graph, groups = counted.side.neighbours, counted.side.groups
-    lower, upper, sure = (np.zeros(groups, np.int64) for _ in range(3))
+    found, most = side_by_side(
+        counted.side.neighbours.edges,
+        lambda: _by_group(counted, other, near),
+        lambda: most_links(other, counted, ~near.certain),
+    )
+    return Links(
+        lower=_lower(counted, other, near, found.lower),
+        upper=min(int(found.upper.sum()), int(found.sure.sum()) + most),
+        expected=float((counted.chances * (1.0 - near.missed)).sum()),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _ByGroup:
+    """For each group: the fewest and the most joined entities, and the most that are joined for sure."""
+
+    lower: Ints
+    upper: Ints
+    sure: Ints
+
+
+def _by_group(counted: Selected, other: Selected, near: _Surroundings) -> _ByGroup:
+    found = _ByGroup(*(np.zeros(counted.side.groups, np.int64) for _ in range(3)))
+    pairs = crowded(counted.side, other.side)
     _visit(
-        graph.offsets, graph.neighbours, np.append(0, np.cumsum(counted.sizes)), counted.nodes,
-        near.certain, near.reach, counted.counts, other.reachable, other.counts, other.sizes,
-        np.zeros(other.side.groups, np.int32), np.empty(graph.edges, np.int32), lower, upper, sure,
+        np.append(0, np.cumsum(counted.sizes)), counted.nodes, near.certain, near.reach, counted.counts,
+        other.codes, other.shares, pairs.offsets, pairs.nodes, pairs.ends, pairs.groups,
+        found.lower, found.upper, found.sure,
     )  # fmt: skip
-    most = min(int(upper.sum()), int(sure.sum()) + most_links(other, counted, ~near.certain))
-    expected = float((counted.chances * (1.0 - near.missed)).sum())
-    return Links(_lower(counted, other, near, lower), most, expected)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +76,7 @@ class _Surroundings:
 def _surroundings(counted: Selected, other: Selected) -> _Surroundings:
     graph = counted.side.neighbours
     near = _Surroundings(np.zeros(graph.nodes, np.bool_), np.zeros(graph.nodes, np.int64), np.ones(graph.nodes))
-    shares = other.counts / other.sizes
-    _look_around(graph.offsets, graph.neighbours, other.reachable, shares, near.certain, near.reach, near.missed)
+    _look_around(graph.offsets, graph.neighbours, other.codes, other.shares, near.certain, near.reach, near.missed)
     return near
 
 
@@ -84,35 +103,34 @@ def _lower(counted: Selected, other: Selected, near: _Surroundings, by_group: In
 def _look_around(
     offsets: Ints,
     neighbours: NDArray[np.int32],
-    groups: NDArray[np.int32],
-    shares: NDArray[np.float64],
+    codes: NDArray[np.uint32],
+    shares: NDArray[np.int32],
     certain: NDArray[np.bool_],
     reach: Ints,
     missed: NDArray[np.float64],
 ) -> None:
     for node in range(len(certain)):
         for edge in range(offsets[node], offsets[node + 1]):
-            group = groups[neighbours[edge]]
-            if group != -1:
+            code = codes[neighbours[edge]]
+            if code != 0:
                 reach[node] += 1
-                missed[node] *= 1.0 - shares[group]
-                certain[node] |= shares[group] == 1.0
+                missed[node] *= 1.0 - shares[code, 0] / shares[code, 1]
+                certain[node] |= shares[code, 0] == shares[code, 1]
 
 
 @kernel
 def _visit(
-    offsets: Ints,
-    neighbours: NDArray[np.int32],
     firsts: Ints,
     counted_nodes: NDArray[np.bool_],
     certain: NDArray[np.bool_],
     reach: Ints,
     counted_counts: Ints,
-    groups: NDArray[np.int32],
-    counts: Ints,
-    sizes: Ints,
-    edges_to: NDArray[np.int32],
-    touched: NDArray[np.int32],
+    codes: NDArray[np.uint32],
+    shares: NDArray[np.int32],
+    crowd_offsets: Ints,
+    crowd_nodes: NDArray[np.int32],
+    crowd_ends: NDArray[np.int32],
+    crowd_groups: NDArray[np.int32],
     lower: Ints,
     upper: Ints,
     certainly: Ints,
@@ -121,27 +139,27 @@ def _visit(
         b, l = counted_counts[group], firsts[group + 1] - firsts[group]  # noqa: E741 - the paper's letters
         if b == 0:
             continue
-        sure = perhaps = seen = 0
+        sure = perhaps = most = forced = 0
         for node in range(firsts[group], firsts[group + 1]):
-            if not counted_nodes[node]:
-                continue
-            if certain[node]:
+            if counted_nodes[node] and certain[node]:
                 sure += 1
-            elif reach[node] > 0:
+            elif counted_nodes[node] and reach[node] > 0:
                 perhaps += 1
-                for edge in range(offsets[node], offsets[node + 1]):
-                    near = groups[neighbours[edge]]
-                    if near != -1:
-                        touched[seen] = near
-                        seen += 1
-                        edges_to[near] += 1
-        forced = most = 0
-        for place in range(seen):
-            near = touched[place]
-            a, k, c = counts[near], sizes[near], edges_to[near]
-            forced = max(forced, c - (k - a)) if c else forced
-            most += min(a, c)
-            edges_to[near] = 0
+                most += reach[node]
+        start, last = crowd_offsets[group], crowd_offsets[group + 1]
+        while start < last:
+            stop, c = start, 0
+            a = k = 0
+            while stop < last and crowd_groups[stop] == crowd_groups[start]:
+                node, code = crowd_nodes[stop], codes[crowd_ends[stop]]
+                if code != 0 and counted_nodes[node] and not certain[node]:
+                    c += 1
+                    a, k = shares[code, 0], shares[code, 1]
+                stop += 1
+            # A pair with one edge to count adds that edge and forces nothing, as the sum above has it.
+            forced = max(forced, c - (k - a))
+            most -= c - min(a, c)
+            start = stop
         lower[group] = max(0, sure + forced + b - l)
         upper[group] = min(b, sure + min(perhaps, most))
         certainly[group] = min(b, sure)

@@ -14,18 +14,25 @@ pair by pair.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.graph.extremes import largest_sums, smallest_sums
+from hedgerow.graph.crowded import crowded
 from hedgerow.graph.select import Selected
 from hedgerow.kernel import kernel
 
-__all__ = ["Links", "count_links", "most_links"]
+__all__ = ["Links", "count_links", "most_links", "side_by_side", "smallest_sums"]
 
 Ints = NDArray[np.int64]
+A = TypeVar("A")
+B = TypeVar("B")
+
+_WORTH_A_THREAD = 100_000
 
 
 @dataclass(frozen=True)
@@ -39,55 +46,61 @@ class Links:
 
 def count_links(left: Selected, right: Selected) -> Links:
     """COUNT(*) FROM edges."""
-    pairs = _pairs_of(left, right, right.reachable)
-    lower, upper = pairs.bounds(left)
-    other_lower, other_upper = _pairs_of(right, left, left.reachable).bounds(right)
-    expected = float((pairs.shares * left.counts / left.sizes).sum())
-    return Links(max(lower, other_lower), min(upper, other_upper), expected)
+    lefts, rights = left.codes, right.codes
+    near, far = side_by_side(
+        left.side.neighbours.edges,
+        lambda: _by_group(left, right, rights),
+        lambda: _by_group(right, left, lefts),
+    )
+    return Links(
+        lower=max(int(near.lower.sum()), int(far.lower.sum())),
+        upper=min(int(near.upper.sum()), int(far.upper.sum())),
+        expected=float((near.shares * left.counts / left.sizes).sum()),
+    )
 
 
 def most_links(left: Selected, right: Selected, among: NDArray[np.bool_]) -> int:
     """Return an upper bound of the edges from selected left nodes to selected right ones that `among` marks."""
-    return _pairs_of(left, right, np.where(among, right.reachable, np.int32(-1))).bounds(left)[1]
+    return int(_by_group(left, right, np.where(among, right.codes, np.uint32(0))).upper.sum())
+
+
+def side_by_side(edges: int, first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
+    """Do two things at once where the graph is large: compiled loops do not hold each other up."""
+    if edges < _WORTH_A_THREAD:
+        return first(), second()
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(second)
+        return first(), other.result()
+
+
+def smallest_sums(values: Ints, sizes: Ints, counts: Ints) -> Ints:
+    """For each group, whose numbers stand together, add up the `counts[g]` smallest."""
+    sums = np.zeros(len(sizes), np.int64)
+    _add_smallest(values, np.append(0, np.cumsum(sizes)), counts, np.empty(int(sizes.max(initial=0)), np.int64), sums)
+    return sums
 
 
 @dataclass(frozen=True, eq=False)
-class _Pairs:
-    """What is known of the edges of the near side.
+class _ByGroup:
+    """For each group of the near side: the fewest and the most edges of any choice, and their far ends' chances."""
 
-    Per node: how many of its edges count for sure, may count, and may count in far groups that do not run out, if the
-    node is selected. Per group: how many edges the far groups that run out allow, how many edges to far groups that are
-    selected in part must count, and the chances of the far ends of its edges added up.
-    """
-
-    low: Ints
-    high: Ints
-    uncapped: Ints
-    capped: Ints
-    forced: Ints
+    lower: Ints
+    upper: Ints
     shares: NDArray[np.float64]
 
-    def bounds(self, near: Selected) -> tuple[int, int]:
-        """Add up, over the groups of the near side, the fewest and the most edges of any choice."""
-        capped = self.capped + largest_sums(self.uncapped, near.sizes, near.counts)
-        upper = np.minimum(capped, largest_sums(self.high, near.sizes, near.counts))
-        lower = self.forced + smallest_sums(self.low, near.sizes, near.counts)
-        return int(lower.sum()), int(upper.sum())
 
-
-def _pairs_of(near: Selected, far: Selected, far_groups: NDArray[np.int32]) -> _Pairs:
-    """Visit the edges of the near side; `far_groups` has the group of each far node, or -1 if it never counts."""
-    graph = near.side.neighbours
-    nodes, groups = graph.nodes, near.side.groups
-    low, high, uncapped = (np.zeros(nodes, np.int64) for _ in range(3))
-    capped, forced = (np.zeros(groups, np.int64) for _ in range(2))
-    pairs = _Pairs(low, high, uncapped, capped, forced, np.zeros(groups))
+def _by_group(near: Selected, far: Selected, codes: NDArray[np.uint32]) -> _ByGroup:
+    """Visit the edges of the near side; `codes` are those of the far nodes that count."""
+    graph, groups = near.side.neighbours, near.side.groups
+    pairs = crowded(near.side, far.side)
+    found = _ByGroup(np.zeros(groups, np.int64), np.zeros(groups, np.int64), np.zeros(groups))
     _visit(
         graph.offsets, graph.neighbours, np.append(0, np.cumsum(near.sizes)), near.nodes, near.counts,
-        far_groups, far.counts, far.sizes, np.zeros(far.side.groups, np.int32), np.empty((graph.edges, 2), np.int32),
-        pairs.low, pairs.high, pairs.uncapped, pairs.capped, pairs.forced, pairs.shares,
+        codes, far.shares, far.shares[:, 0] / np.maximum(far.shares[:, 1], 1),
+        pairs.offsets, pairs.nodes, pairs.ends, pairs.groups,
+        np.empty((4, int(near.sizes.max(initial=0))), np.int64), found.lower, found.upper, found.shares,
     )  # fmt: skip
-    return pairs
+    return found
 
 
 @kernel
@@ -97,45 +110,97 @@ def _visit(
     firsts: Ints,
     near_nodes: NDArray[np.bool_],
     near_counts: Ints,
-    far_groups: NDArray[np.int32],
-    far_counts: Ints,
-    far_sizes: Ints,
-    edges_to: NDArray[np.int32],
-    kept: NDArray[np.int32],
-    low: Ints,
-    high: Ints,
-    uncapped: Ints,
-    capped: Ints,
-    forced: Ints,
+    codes: NDArray[np.uint32],
+    far_shares: NDArray[np.int32],
+    far_chances: NDArray[np.float64],
+    crowd_offsets: Ints,
+    crowd_nodes: NDArray[np.int32],
+    crowd_ends: NDArray[np.int32],
+    crowd_groups: NDArray[np.int32],
+    scratch: Ints,
+    lower: Ints,
+    upper: Ints,
     shares: NDArray[np.float64],
 ) -> None:
+    low, high, uncapped = scratch[0], scratch[1], scratch[2]
     for group in range(len(near_counts)):
-        a, k = near_counts[group], firsts[group + 1] - firsts[group]
+        a, first = near_counts[group], firsts[group]
+        k = firsts[group + 1] - first
         if a == 0:
             continue
-        count = 0
-        for node in range(firsts[group], firsts[group + 1]):
-            if near_nodes[node]:
-                for edge in range(offsets[node], offsets[node + 1]):
-                    far = far_groups[neighbours[edge]]
-                    if far != -1:
-                        kept[count, 0], kept[count, 1] = node, far
-                        count += 1
-                        edges_to[far] += 1
-        for place in range(count):
-            node, far = kept[place, 0], kept[place, 1]
-            b, l = far_counts[far], far_sizes[far]  # noqa: E741 - the paper's letters
-            shares[group] += b / l
-            high[node] += 1
-            low[node] += b == l
-            uncapped[node] += b >= min(a, edges_to[far])
-        for place in range(count):
-            far = kept[place, 1]
-            b, l, c = far_counts[far], far_sizes[far], edges_to[far]  # noqa: E741
-            if c == 0:
-                continue
-            if b < min(a, c):
-                capped[group] += b
+        chances = 0.0
+        for place in range(k):
+            sure = perhaps = 0
+            if near_nodes[first + place]:
+                for edge in range(offsets[first + place], offsets[first + place + 1]):
+                    code = codes[neighbours[edge]]
+                    if code != 0:
+                        perhaps += 1
+                        sure += far_shares[code, 0] == far_shares[code, 1]
+                        chances += far_chances[code]
+            low[place], high[place], uncapped[place] = sure, perhaps, perhaps
+        capped = forced = 0
+        start, last = crowd_offsets[group], crowd_offsets[group + 1]
+        while start < last:
+            stop, c = start, 0
+            b = l = 0  # noqa: E741 - the paper's letters
+            while stop < last and crowd_groups[stop] == crowd_groups[start]:
+                code = codes[crowd_ends[stop]]
+                if near_nodes[crowd_nodes[stop]] and code != 0:
+                    c += 1
+                    b, l = far_shares[code, 0], far_shares[code, 1]  # noqa: E741
+                stop += 1
             if b < l:
-                forced[group] += max(0, c - (k - a) - (l - b))
-            edges_to[far] = 0
+                forced += max(0, c - (k - a) - (l - b))
+            if b < min(a, c):
+                capped += b
+                for place in range(start, stop):
+                    if near_nodes[crowd_nodes[place]] and codes[crowd_ends[place]] != 0:
+                        uncapped[crowd_nodes[place] - first] -= 1
+            start = stop
+        shares[group] = chances
+        lower[group] = forced + _smallest_sum(low, k, a, scratch[3])
+        upper[group] = _largest_sum(high, k, a, scratch[3])
+        if capped:
+            upper[group] = min(upper[group], capped + _largest_sum(uncapped, k, a, scratch[3]))
+
+
+@kernel
+def _add_smallest(values: Ints, offsets: Ints, counts: Ints, scratch: Ints, sums: Ints) -> None:
+    for group in range(len(counts)):
+        inside = values[offsets[group] : offsets[group + 1]]
+        sums[group] = _smallest_sum(inside, len(inside), counts[group], scratch)
+
+
+@kernel
+def _largest_sum(values: Ints, size: int, count: int, scratch: Ints) -> int:
+    """Add up the `count` largest of the first `size` values: all of them without the smallest others."""
+    total = 0
+    for place in range(size):
+        total += values[place]
+    return total - _smallest_sum(values, size, size - count, scratch)
+
+
+@kernel
+def _smallest_sum(values: Ints, size: int, count: int, scratch: Ints) -> int:
+    """Add up the `count` smallest of the first `size` values, by insertion: groups are small, most numbers are "
+    "equal."""
+    total = 0
+    if count == 0:
+        return total
+    length = 0
+    for place in range(size):
+        value = values[place]
+        if length == count:
+            if value >= scratch[length - 1]:
+                continue
+            length -= 1
+            total -= scratch[length]
+        before = length - 1
+        while before >= 0 and scratch[before] > value:
+            scratch[before + 1] = scratch[before]
+            before -= 1
+        scratch[before + 1] = value
+        total += value
+        length += 1
+    return total

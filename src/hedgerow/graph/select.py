@@ -47,10 +47,26 @@ class Selected:
         """For each node the chance that it is selected; 0 where its degree does not fit."""
         return np.where(self.nodes, (self.counts / self.sizes)[self.side.node_groups], 0.0)
 
+    @property
+    def shares(self) -> NDArray[np.int32]:
+        """The different pairs of counts and sizes, a row each; the first row stands for nodes that never count."""
+        return self._table[0]
+
     @cached_property
-    def reachable(self) -> NDArray[np.int32]:
-        """The group of each node that is selected in some assignment, -1 for the others."""
-        return np.where(self.may, self.side.node_groups, np.int32(-1))
+    def codes(self) -> NDArray[np.uint32]:
+        """For each node the row of `shares` of its group, 0 if it is selected in no assignment.
+
+        Groups have few different sizes and counts, so codes keep what a loop over edges looks up small.
+        """
+        of_groups = np.where(self.counts > 0, 1 + self._table[1], 0).astype(np.uint32)
+        return np.where(self.nodes, of_groups[self.side.node_groups], np.uint32(0))
+
+    @cached_property
+    def _table(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        base = int(self.sizes.max(initial=0)) + 1
+        packed, rows = np.unique(self.counts * base + self.sizes, return_inverse=True)
+        pairs = np.stack((packed // base, packed % base), axis=1).astype(np.int32)
+        return np.append(np.zeros((1, 2), np.int32), pairs, axis=0), rows
 
     @cached_property
     def may(self) -> NDArray[np.bool_]:

@@ -285,7 +285,10 @@ def _signatures(
     subject: _Subject, out: Path, claims: list[Claim], figures: list[Path], tables: dict[str, pa.Table]
 ) -> None:
     near, far = subject.graph.by_left, subject.graph.by_right
-    sizes = {f"{rounds} rounds": class_sizes(signatures(near, far, rounds=rounds)[0]) for rounds in _ROUNDS}
+    sizes = {
+        f"{rounds} rounds" if rounds > 1 else "1 round": class_sizes(signatures(near, far, rounds=rounds)[0])
+        for rounds in _ROUNDS
+    }
     alone = {name: float((classes == 1).mean()) for name, classes in sizes.items()}
     many = float((sizes["4 rounds"] >= 10).mean())
     joined = join_releases(subject.publish(1, 10), subject.publish(10, 1))

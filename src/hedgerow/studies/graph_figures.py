@@ -49,6 +49,7 @@ def _draw_lines(panel: Any, lines: Mapping[str, Sequence[float]], x: Sequence[fl
         # A logarithmic axis has no zero: exact answers are left out of the line.
         shown = [value if value > 0 else np.nan for value in values]
         panel.plot(x, shown, f"{mark}-", markersize=4, linewidth=1.2, label=grouping)
+    panel.margins(y=0.2)
     if any(value > 0 for values in lines.values() for value in values):
         panel.set_yscale("log")
 
@@ -62,6 +63,7 @@ def draw_classes(sizes: Mapping[str, NDArray[np.int64]], out: Path, name: str) -
     axes.set_xlabel("authors with the same signature, at most")
     axes.set_ylabel("share of authors")
     axes.set_ylim(0, 1)
+    axes.set_xticks([1, 5, 10, 15, 20])
     axes.set_title("How far surroundings identify authors")
     axes.legend()
     return save_figure(figure, out, name)
