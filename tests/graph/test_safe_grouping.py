@@ -159,11 +159,19 @@ def test_a_dense_graph_is_refused_with_a_size_that_works() -> None:
     ends, others = (array.astype(np.int32) for array in np.nonzero(random.random((60, 40)) < 0.08))
     side, opposite = adjacency(ends, others, 60, 40), adjacency(others, ends, 40, 60)
     with pytest.raises(Infeasible, match=r"was found|exists") as refusal:
-        safe_grouping(side, opposite, k=5)
+        safe_grouping(side, opposite, k=9)
     works = int(str(refusal.value).split("that works is ")[1].rstrip("."))
-    assert 2 <= works < 5
+    assert 2 <= works < 9
     assert largest_found(side, opposite) >= 2
     assert safe_grouping(side, opposite, k=works).sizes.min() >= works
+
+
+def test_a_node_that_clashes_with_everybody_is_refused_with_the_reason() -> None:
+    """Degrees of two allow groups of three by counting, but one node shares a neighbour with each of the others."""
+    ends, others = np.array([0] * 5 + [1, 2, 3, 4, 5], np.int32), np.array([0, 1, 2, 3, 4] * 2, np.int32)
+    side, opposite = adjacency(ends, others, 6, 5), adjacency(others, ends, 5, 6)
+    with pytest.raises(Infeasible, match=r"was found: 1 of 6 nodes share a neighbour.*Only k = 1 works"):
+        safe_grouping(side, opposite, k=2)
 
 
 def test_row_numbers_say_nothing_about_groups() -> None:
