@@ -6,15 +6,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.criteria.personal import Respect, possible_node
-from hedgerow.partition.personal import Wishes, maximal_nodes, one_group, total_cost
+from hedgerow.partition.personal import Bundle, Wishes, maximal_nodes, one_group, total_cost
 from hedgerow.partition.personal_bottom_up import personal_bottom_up
+from hedgerow.partition.personal_merge import merge_groups
 from hedgerow.partition.personal_top_down import personal_top_down
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import uniform
 from hedgerow.testing.personal import cheapest_group, cheapest_grouping
 from hedgerow.testing.trees import weighted_trees
 
-PARTITIONS = (one_group, personal_top_down, personal_bottom_up)
+
+def merged(wishes):
+    """Bottom-up, then merged."""
+    return merge_groups(personal_bottom_up(wishes), wishes)
+
+
+PARTITIONS = (one_group, personal_top_down, personal_bottom_up, merged)
 FOUR_ONES = (8, [(1, 1, 8)] * 4 + [(v, v, v) for v in range(2, 9)])
 TWO_ENDS = (16, [(1, 1, 16), (16, 1, 16), *((v, 5, 8) for v in range(5, 9)), *((v, 9, 12) for v in range(9, 13))])
 TWO_FOURS = (8, [(1, 1, 8), (3, 3, 4), (4, 3, 4), (4, 3, 4), (5, 5, 6), (8, 7, 8)])
@@ -48,7 +55,7 @@ def problems(draw, most=8, most_leaves=8):
 
 @pytest.mark.parametrize(
     ("example", "best", "costs"),
-    [(FOUR_ONES, 23, [32, 32, 23]), (TWO_ENDS, 24, [64, 24, 24]), (TWO_FOURS, 10, [24, 14, 10])],
+    [(FOUR_ONES, 23, [32, 32, 23, 23]), (TWO_ENDS, 24, [64, 24, 24, 24]), (TWO_FOURS, 10, [24, 14, 10, 10])],
 )
 def test_printed_examples(example, best, costs):
     """The printed optima come out of the exhaustive search, and bottom-up reaches all of them."""
@@ -111,6 +118,24 @@ def test_one_group_is_optimal_for_one_group(case):
     """Splitting at maximal nodes and least_range in each is what trying every generalization gives."""
     tree, leaves, nodes = case
     assert total_cost(one_group(wishes_of(tree, leaves, nodes)), tree) == cheapest_group(tree, leaves, nodes)
+
+
+@given(problems(most=9))
+@settings(max_examples=60)
+def test_merging_never_costs_more(case):
+    """Merged groups cost at most what they cost apart, whichever partition they come from."""
+    wishes = wishes_of(*case)
+    for partition in PARTITIONS[:3]:
+        bundles = partition(wishes)
+        assert total_cost(merge_groups(bundles, wishes), case[0]) <= total_cost(bundles, case[0])
+
+
+def test_merging_helps_where_the_searches_looked_back_too_late():
+    """Single people become the groups that they should have been."""
+    tree, leaves, nodes = problem(8, [(v, 1, 8) for v in range(1, 9)])
+    alone = [Bundle({i: 1}, {nodes[i]: 1}) for i in range(8)]
+    assert total_cost(alone, tree) == 64
+    assert total_cost(merge_groups(alone, wishes_of(tree, leaves, nodes)), tree) == 8
 
 
 def test_counts_and_repetition_agree():

@@ -3,8 +3,8 @@
 Source     dissertation on permutation-based microdata protection, chapter 5
 Guarantee  inside the node that a person named, the probabilities that a group tells are in the ratio of the target's
 Cost       one pass for one group; the two searches grow with the number of different wishes and nodes
-Deviates   groups are sought by four partitions, and for each domain that has nothing to do with the others the cheapest
-           is kept. No optimal algorithm is known
+Deviates   groups are sought by four partitions and merged where that costs less; for each domain that has nothing to
+           do with the others the cheapest is kept. No optimal algorithm is known
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from hedgerow.methods.target_choice import SHAPES, check_target, default_tree, o
 from hedgerow.methods.target_parts import equal_quasi, grouped, parts_of
 from hedgerow.partition.personal import Bundle, Wishes, one_group, split_by_domain, total_cost
 from hedgerow.partition.personal_bottom_up import personal_bottom_up
+from hedgerow.partition.personal_merge import merge_groups
 from hedgerow.partition.personal_top_down import personal_top_down
 from hedgerow.release import Guarantee, Made, Release
 from hedgerow.release.disguised import Groups, disguised
@@ -136,13 +137,13 @@ class Personal(Method):
 
 
 def cheapest(wishes: Wishes, by_quasi: Sequence[Bundle]) -> tuple[list[Bundle], str]:
-    """For each domain apart from the others the cheapest partition, unless groups by quasi-identifiers cost less."""
+    """For each domain apart from the others the cheapest partition, merged; by quasi-identifiers if that costs less."""
     is_small = len(wishes.leaves) * wishes.tree.num_nodes <= _MOST_SEARCHED
     tried = PARTITIONS if is_small else {"one": one_group}
     best: list[Bundle] = []
     names: set[str] = set()
     for _, inside in split_by_domain(wishes):
-        found = {name: partition(inside) for name, partition in tried.items()}
+        found = {name: merge_groups(partition(inside), inside) for name, partition in tried.items()}
         name = min(found, key=lambda name: total_cost(found[name], wishes.tree))
         best += found[name]
         names.add(name)

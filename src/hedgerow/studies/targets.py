@@ -235,9 +235,11 @@ def _parts(this: _Run, adult: Losses | None) -> None:
         for number in (2, 10):
             cuts = np.unique(np.quantile(losses.age, np.arange(1, number) / number).astype(int)).tolist()
             part = np.searchsorted(cuts, losses.age, side="right")
-            own = {p: _part_target(losses.only(part == p), name) for p in range(len(cuts) + 1)}
             settings = {
-                f"{kind}-{number}": (own, {"grouping": grouping, "parts": {"age": cuts}})
+                f"{kind}-{number}": (
+                    {p: _part_target(losses.only(part == p), name, grouping) for p in range(len(cuts) + 1)},
+                    {"grouping": grouping, "parts": {"age": cuts}},
+                )
                 for kind, grouping in (("SA-only", "all"), ("QI-SA", "quasi"))
             }
             panels[name] |= this.curves(losses, settings)
@@ -252,10 +254,10 @@ def _parts(this: _Run, adult: Losses | None) -> None:
     this.draw("fig_3_5", panels, "width of the age range", this.widths, "relative error of AVG")
 
 
-def _part_target(losses: Losses, name: str) -> Hierarchy:
+def _part_target(losses: Losses, name: str, grouping: str) -> Hierarchy:
     """On Adult a part's own distribution; on the synthetic table the uniform one over the part's range."""
     if name == "Adult":
-        return _source(losses)
+        return _source(losses, None if grouping == "all" else 10)
     return quantize(uniform(Hierarchy.binary(range(int(losses.loss.min()), int(losses.loss.max()) + 1)))).hierarchy
 
 
