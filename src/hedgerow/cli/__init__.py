@@ -15,6 +15,7 @@ __all__ = ["main"]
 
 VERBS = {
     "inspect": "Show a table's columns and suggest a role for each.",
+    "advise": "Say which promises a column can keep, before publishing.",
     "publish": "Publish a table under a promise, from a recipe or from flags.",
     "query": "Ask a release an SQL question; every answer has guaranteed bounds.",
     "verify": "Re-derive a release's promise from its bytes.",

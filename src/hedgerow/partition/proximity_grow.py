@@ -149,7 +149,8 @@ def _count(points: NDArray[Any], scratch: Scratch, column: int) -> None:
     cut, upto, nearest = np.int64(-1), 0, len(points)
     for offset in range(last):
         upto += bins[offset]
-        if abs(2 * upto - len(points)) < nearest:
+        # Of two borders that are equally near, the paper takes the one with the median on the left.
+        if abs(2 * upto - len(points)) <= nearest:
             nearest = abs(2 * upto - len(points))
             cut = low + ((offset + 1) << shift) - 1
         if 2 * upto >= len(points):
@@ -208,7 +209,7 @@ def _divide(points: NDArray[Any], codes: NDArray[np.int32], scratch: Scratch, cu
     """List a run's places and sensitive codes in the scratch memory, left side first, order kept."""
     left = 0
     for n in range(len(points)):
-        left += np.int64(points[n]) <= cut
+        left += 1 if np.int64(points[n]) <= cut else 0
     a, b = 0, left
     for n in range(len(points)):
         if np.int64(points[n]) <= cut:

@@ -4,7 +4,7 @@ Source     proximity paper, section 5
 Guarantee  every group satisfies criteria.proximity; feasible exactly when m <= rows // largest_cover
 Cost       O(n d) time per level of the tree, about log(n/m) levels, on two cores; two packed copies of the columns
 Deviates   parts are dealt to as many groups as there are m rows for, which are smaller than the printed ones and just
-           as good; a cut is at the border of the median's value that is nearest to the middle; in columns with more than
+           as good; a cut is at the border of the median's value that is nearest to the middle; in columns with over
            four times as many codes as a part has rows, medians and widths are taken over bins; equal values are dealt
            in secret order
 Minimality the search follows quasi-identifiers and tests sensitive values: where it stops tells something about them
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.criteria.neighbourhood import Reach
+from hedgerow.criteria.parameters import read_whole
 from hedgerow.criteria.proximity import require_proximity
 from hedgerow.kernel import SMALL
 from hedgerow.partition.proximity_grow import Rules, Sorted, grow, scratch_for, split
@@ -53,6 +54,7 @@ def proximity_split(
     `finest` False keeps parts that are good whole and deals others to as few groups as possible, as the paper does.
     """
     counts = np.bincount(sensitive, minlength=len(reach.first))
+    read_whole("m", m, least=1)
     require_proximity(reach, counts, m=m, column=column)
     rows = by_value(sensitive, counts, keys=keys)
     lines = [np.arange(size) / size for size in sizes] if places is None else list(places)
@@ -68,8 +70,8 @@ def proximity_split(
 def _sorted(
     quasi: NDArray[np.int32], sizes: Sequence[int], sensitive: NDArray[np.int32], rows: NDArray[np.int32]
 ) -> Sorted:
-    """The rows in order of their sensitive values, their codes in the narrowest integers that hold them."""
-    kind = np.dtype(np.uint8 if max(sizes) <= 1 << 8 else np.uint16 if max(sizes) <= 1 << 16 else np.int32)
+    """The rows in order of their sensitive values, their codes in 16 bits where they fit."""
+    kind = np.dtype(np.uint16 if max(sizes) <= 1 << 16 else np.int32)
     points = np.empty(quasi.shape, kind)
     for place, column in enumerate(quasi):
         points[place] = column[rows]

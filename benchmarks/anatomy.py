@@ -1,0 +1,86 @@
+"""Anatomy and permutation anonymization on the generated census, against np.lexsort of the 7 quasi-identifiers."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.measure import peak_beyond, seconds, show
+from hedgerow.criteria.neighbourhood import same_value
+from hedgerow.datasets import census
+from hedgerow.partition.anatomize import anatomize
+from hedgerow.partition.ncp_split import ncp_split
+from hedgerow.partition.proximity_split import proximity_split
+from hedgerow.partition.round_robin import round_robin
+from hedgerow.table import read_table
+
+QUASI = ("age", "gender", "education", "marital", "race", "workclass", "country")
+L = 8
+
+_SETUP = """
+from benchmarks.anatomy import PARTITIONS, coded
+partition = PARTITIONS[{name!r}]
+partition(100_000)  # compiles, imports and encodes a small table, which is not the data's fault
+coded(1_000_000)
+"""
+
+
+@cache
+def coded(rows: int) -> tuple[NDArray[np.int32], list[int], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    """Codes and sizes of the quasi-identifiers, codes of salary class and income, and the incomes."""
+    table = read_table(census(rows))
+    encoded = [table.encode(name) for name in QUASI]
+    quasi, sizes = np.stack([column.codes for column in encoded]), [column.size for column in encoded]
+    income = table.encode("income")
+    return quasi, sizes, table.encode("salary_class").codes, income.codes, income.domain.to_numpy()
+
+
+def _near(rows: int) -> NDArray[np.int32]:
+    quasi, sizes, salary, _, _ = coded(rows)
+    return proximity_split(quasi, sizes, salary, same_value(int(salary.max()) + 1), m=L)
+
+
+PARTITIONS = {
+    "anatomize": lambda rows: anatomize(coded(rows)[2], l=L),
+    "round_robin": lambda rows: round_robin(coded(rows)[2], l=L),
+    "ncp_split": lambda rows: ncp_split(*coded(rows)[:3], l=L),
+    "near (proximity_split, a value near itself alone)": _near,
+}
+
+
+def penalty(labels: NDArray[np.int32], rows: int) -> float:
+    """The normalized certainty penalty of a row: ranges over domains, summed over the quasi-identifiers."""
+    quasi, sizes, *_ = coded(rows)
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.append(True, np.diff(labels[order]) > 0))
+    members = np.diff(np.append(starts, rows))
+    ranges = (np.maximum.reduceat(c[order], starts) - np.minimum.reduceat(c[order], starts) for c in quasi)
+    return sum(float((r * members).sum()) / (size - 1) for r, size in zip(ranges, sizes, strict=True)) / rows
+
+
+def main() -> None:
+    compare("l-diverse partitions, l = 8, 7 quasi-identifiers", PARTITIONS, _SETUP)
+    rows = [(name, penalty(partition(1_000_000), 1_000_000), "") for name, partition in PARTITIONS.items()]
+    show("normalized certainty penalty of a row (at most 7)", rows)
+
+
+def compare(title: str, partitions: dict, setup: str) -> None:
+    """Time, growth and memory of partitions that take a number of rows."""
+    reference = seconds(lambda: np.lexsort(coded(1_000_000)[0]))
+    table = (len(QUASI) + 1) * 4 * 1_000_000
+    rows = []
+    for name, partition in partitions.items():
+        large, small = (seconds(lambda p=partition, n=n: p(n)) for n in (1_000_000, 100_000))
+        memory = peak_beyond(setup.format(name=name), "partition(1_000_000)") / table
+        rows += [
+            (f"{name}, 1M rows / np.lexsort", large / reference, "x"),
+            (f"{name}, 1M rows / 100k rows", large / small, "x"),
+            (f"{name}, peak beyond the encoded table / that table", memory, "x"),
+        ]
+    show(title, rows)
+
+
+if __name__ == "__main__":
+    main()
