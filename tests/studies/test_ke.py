@@ -1,0 +1,51 @@
+"""The (k,e) study runs, and its bounds hold."""
+
+import numpy as np
+import pytest
+
+from hedgerow.randomness import seeded_keys
+from hedgerow.studies.ke import run
+from hedgerow.studies.ke_bounds import Grouped, Swapped, from_boxes, from_groups, from_nothing, from_ranks
+from hedgerow.studies.ke_tables import correlated, generalized_labels, ke_labels, random_table, swapped_losses
+
+
+@pytest.mark.slow
+def test_quick_run(tmp_path):
+    """Every claim has a verdict, every figure is there, and the main claims hold."""
+    study = run(tmp_path, quick=True)
+    assert len(study.claims) >= 15
+    assert all(claim.holds is not None and claim.seen for claim in study.claims)
+    assert all(figure.exists() and figure.with_suffix(".svg").exists() for figure in study.figures)
+    wider = [claim for claim in study.claims if "stays above the permuted" in claim.says or "far less" in claim.says]
+    assert all(claim.holds for claim in wider)
+    assert study.tables["partitions"].num_rows == 6 * (14 + 7)
+
+
+def test_generalized_bounds_contain_permuted_ones():
+    """The same groups tell more when their rows are known."""
+    table = correlated(300, 50)
+    grouped = Grouped(table, generalized_labels(table, l=4)[0])
+    for low in range(17, 70, 4):
+        rows = (table.ages >= low) & (table.ages <= low + 9)
+        assert from_groups(grouped, rows) <= from_boxes(grouped, rows, low, low + 9) <= from_nothing(grouped, rows)
+
+
+def test_swapped_bounds_hold_the_truth():
+    """The true sum lies between the least and the greatest that the window of ranks allows."""
+    table, keys = random_table(200), seeded_keys(4)
+    losses, window = swapped_losses(table, k=4, e=100, keys=keys)
+    for _ in range(50):
+        rows = (keys(200) % np.uint64(3)) == 0
+        width = from_ranks(Swapped(table, losses, window), rows)
+        assert width >= abs(table.losses[rows].mean() - losses[rows].mean()) / table.losses[rows].mean() - 1e-9
+
+
+def test_labels_are_ke_anonymous():
+    """Every group of every objective has k losses over a range of e."""
+    table = random_table(300)
+    for objective in ("sum", "max", "count", "random"):
+        labels = ke_labels(table, objective, k=4, e=100, keys=seeded_keys(3))
+        for group in range(labels.max() + 1):
+            mine = table.losses[labels == group]
+            assert len(set(mine.tolist())) >= 4
+            assert np.ptp(mine) >= 100
