@@ -67,7 +67,7 @@ def test_sound_bounds_hold_on_thousands_of_groups() -> None:
         distinct, counts = np.unique(drawn, return_counts=True)
         known = [{int(y): Fraction(int(row[y]), int(row.sum())) for y in distinct} for row in weights]
         exact = np.array([[float(p[int(y)]) for y in distinct] for p in worlds.posteriors(known, drawn.tolist())])
-        pairs = pair_bound.plain(f[:, distinct], counts)
+        pairs = pair_bound(f[:, distinct], counts)
         assert (exact <= pairs * (1 + 1e-12)).all()
         assert (exact <= rate_bound(f[:, distinct], counts) * (1 + 1e-12)).all()
         assert (pairs <= rate_bound(f[:, distinct], counts) * (1 + 1e-12)).all()

@@ -24,6 +24,9 @@ from hedgerow.exact import as_fraction
 
 __all__ = ["Estimate"]
 
+_MOST_SHARES = 1 << 27
+"""A gigabyte of counts."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -86,6 +89,11 @@ def _estimate(
     common = rows >= support
     place = np.where(common, np.cumsum(common) - 1, common.sum())[where]
     shape = int(common.sum()) + 1, len(overall)
+    if shape[0] * shape[1] > _MOST_SHARES:
+        raise ParameterError(
+            f"{shape[0]:,} signatures times {shape[1]:,} sensitive values are too many shares to hold; "
+            "raise 'support', or put sensitive values together before publishing."
+        )
     counts = np.bincount(place * shape[1] + values, minlength=shape[0] * shape[1]).reshape(shape)
     if counts[-1].sum() < support:
         counts[-1] = overall  # too few people are left to know anything of them in particular

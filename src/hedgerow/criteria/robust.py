@@ -159,8 +159,8 @@ def _full(
 
 def _read_r(r: object) -> Fraction:
     try:
-        exact = as_fraction(r)
-    except ValueError:
+        exact = Fraction(r) if isinstance(r, str) and "/" in r else as_fraction(r)
+    except (ValueError, ZeroDivisionError):
         exact = Fraction(0)
     if exact <= 1:
         shown = r if isinstance(r, int | float | Fraction) else f"a value of type {type(r).__name__}"

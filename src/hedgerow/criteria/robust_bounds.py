@@ -19,7 +19,7 @@ from numbers import Rational
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.kernel import kernel
+from hedgerow.kernel import SMALL, kernel
 
 __all__ = ["delta_max", "pair_bound", "printed_bound_holds", "rate_bound"]
 
@@ -52,9 +52,15 @@ def rate_bound(f: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.
     return np.asarray(np.minimum(counts * rho / (rho + len(f) - 1), 1.0))
 
 
-@kernel
 def pair_bound(f: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """A bound on p for each row and value (rows and columns of f) of one group; `counts` are the occurrences."""
+    program = by_pairs.plain if len(f) * f.size <= SMALL else by_pairs.compiled
+    return program(np.ascontiguousarray(f), counts)
+
+
+@kernel
+def by_pairs(f: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The loop of `pair_bound`."""
     rows, values = f.shape
     bound = np.ones((rows, values))
     if f.min() <= 0.0:

@@ -85,11 +85,16 @@ class _Search:
         """The fewest rows of any group."""
         return math.ceil(self.check.r)
 
+    @property
+    def is_small(self) -> bool:
+        """Tell whether plain loops finish before compiled ones are loaded."""
+        return self.crowd.size * self.crowd.secrets <= SMALL
+
     def attempt(self, row: int, most: int) -> tuple[Rows | None, float]:
         """Grow a group from a row; else tell how many rows it would need, infinitely many where none is left for it."""
         group = new_group(self.crowd, most)
         r, at_least = float_above(self.check.r), self.at_least
-        run = form.plain if self.crowd.size <= SMALL else form.compiled
+        run = form.plain if self.is_small else form.compiled
         size = run(self.pool, group, row, r, at_least, most, self.exhaustive)
         while size > 0 and self.check.model == "full" and not self.check.holds_full(group.rows[:size]):
             size = self._one_more(group, size, most)
@@ -100,12 +105,11 @@ class _Search:
 
     def _one_more(self, group: Group, size: int, most: int) -> int:
         """Add a row to a group that fails only the test for all values."""
-        small = self.crowd.size <= SMALL
         x = int(np.argmax(group.counts > 0))
-        run = grow.plain if small else grow.compiled
+        run = grow.plain if self.is_small else grow.compiled
         grown = run(self.pool, group, size, float_above(self.check.r), self.at_least, most, x, self.exhaustive)
         if grown < 0:
-            (give_back.plain if small else give_back.compiled)(self.pool, group.rows[:-grown])
+            (give_back.plain if self.is_small else give_back.compiled)(self.pool, group.rows[:-grown])
         return grown
 
 

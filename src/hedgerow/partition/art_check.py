@@ -49,13 +49,15 @@ class Check:
         margin = 1.0 + relative_error(len(rows))
         # p of the row that stands out most is at most c o / sum of o, and equal to it for one occurrence.
         total = odds.sum(axis=1)
-        fine = (odds.min(axis=1) == high) | (count * float_above(self.r) * high * margin <= total)
+        bounded = np.isfinite(high) & (count * float_above(self.r) * high * margin <= total)
+        fine = (odds.min(axis=1) == high) | bounded
         # Nearly at least q / (1 + q) for that bound q, so the polynomials need not be asked where q is far above 1/r.
         hopeless = ~fine & ((count == 1) | (count * (float(self.r) - 1.0) * high > total))
         if hopeless.any():
             return False
         doubtful = np.argwhere(~fine)
-        worst_first = doubtful[np.argsort(-(count * high / total)[~fine])]
+        with np.errstate(invalid="ignore"):
+            worst_first = doubtful[np.argsort(-(count * high / total)[~fine])]
         return all(self._exactly(odds[i, :, k], int(count[i, 0])) for i, k in worst_first)
 
     def _exactly(self, odds: NDArray[np.float64], count: int) -> bool:
@@ -82,7 +84,7 @@ class Check:
         if (signatures == signatures[0]).all():
             return all(int(count) * self.r <= len(rows) for count in counts @ inside)
         limit = (1.0 - relative_error(4 * len(rows))) / float_above(self.r)
-        bound = pair_bound(np.ascontiguousarray(known.f[signatures][:, distinct]), counts)
+        bound = pair_bound(known.f[signatures][:, distinct], counts)
         if (bound @ inside).max() <= limit:
             return True
         values, ends = self.crowd.values[rows].astype(np.int32), np.array([0, len(rows)])

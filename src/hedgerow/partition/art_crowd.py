@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.criteria.knowledge import Distribution, Knowledge
+from hedgerow.errors import ParameterError
 from hedgerow.partition.art_grow import NOBODY, Group, Pool
 from hedgerow.partition.art_tree import Tree, build_tree
 from hedgerow.randomness import Keys
@@ -21,6 +22,10 @@ __all__ = ["Crowd", "new_group"]
 
 _LANES = 8
 """Attribute sets are padded to a multiple of this, so that sums are added in full registers."""
+
+
+_MOST_ODDS = 2.0**27
+"""A gigabyte of odds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +74,13 @@ class Crowd:
     @cached_property
     def odds(self) -> NDArray[np.float64]:
         """The odds by protected set, cell and attribute set."""
-        odds = np.empty((self.secrets, len(self.example), len(self.signatures)))
+        shape = (self.secrets, len(self.example), len(self.signatures))
+        if np.prod(np.array(shape, float)) > _MOST_ODDS:
+            raise ParameterError(
+                f"{self.secrets:,} protected values times {shape[1]:,} kinds of people times {shape[2]:,} sets of "
+                "quasi-identifiers are too many odds to hold; protect fewer values, or take smaller sets ('size')."
+            )
+        odds = np.empty(shape)
         for i, row in enumerate(self.member):
             for k, (known, signatures) in enumerate(zip(self.distributions, self.signatures, strict=True)):
                 yes, no = known.of(np.flatnonzero(row))

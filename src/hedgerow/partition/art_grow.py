@@ -211,7 +211,7 @@ def _violated(group: Group, size: int, r: float, at_least: int) -> int:
             if group.odds_low[v, k] == group.odds_high[v, k]:
                 if size < at_least:
                     return v
-            elif r * group.odds_high[v, k] * margin > group.odds_sum[v, k]:
+            elif group.odds_high[v, k] == np.inf or r * group.odds_high[v, k] * margin > group.odds_sum[v, k]:
                 return v
     return -1
 
@@ -223,7 +223,12 @@ def needed(group: Group, size: int, r: float) -> float:
     for v in range(len(group.counts)):
         if group.counts[v] > 0:
             for k in range(group.odds_sum.shape[1]):
-                rows = max(rows, r * group.odds_high[v, k] * size / group.odds_sum[v, k])
+                if group.odds_low[v, k] == group.odds_high[v, k]:
+                    rows = max(rows, r)
+                elif group.odds_high[v, k] == np.inf:
+                    rows = np.inf
+                else:
+                    rows = max(rows, r * group.odds_high[v, k] * size / group.odds_sum[v, k])
     return rows
 
 

@@ -1,0 +1,131 @@
+"""Robust from a frame to a verified bundle: contract, suppression, refusals."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import hedgerow as hr
+from hedgerow.attack.background import background
+from hedgerow.criteria.estimate import Estimate
+from hedgerow.criteria.knowledge import Knowledge
+from hedgerow.methods.registry import method
+from hedgerow.methods.robust import Robust
+from hedgerow.testing import check_method
+
+SCHEMA = hr.Schema(quasi=["a", "b"], sensitive="ill")
+
+
+def table_of(rows: int = 500, seed: int = 0, steep: float = 0.02) -> pa.Table:
+    """A table in which x depends on both quasi-identifiers."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(0, 4, rows), rng.integers(0, 3, rows)
+    ill = np.where(rng.random(rows) < 0.03 + steep * a, "x", np.array(["u", "v", "w"])[rng.integers(0, 3, rows)])
+    return pa.table({"a": a, "b": b, "ill": ill})
+
+
+def test_the_contract() -> None:
+    """Awkward tables are published as the contract says, or refused."""
+    check_method(Robust("1.2", Estimate(support=1), max_suppressed=0.5), examples=12)
+
+
+@pytest.mark.parametrize("form", ["separated", "permuted", "generalized"])
+@pytest.mark.parametrize("model", ["binary", "full"])
+def test_every_form_withstands_the_adversary(form: str, model: str) -> None:
+    """No row has x with more than 1/r; rows held back stay below the share, and rows add up."""
+    knowledge = Estimate(support=20)
+    release = Robust(4, knowledge, model=model, protect=["x"], max_suppressed=0.05, form=form).publish(
+        table_of(), SCHEMA
+    )
+    release.verify()
+    assert release.rows.suppressed <= 25
+    assert release.rows.published + release.rows.suppressed == 500
+    if form != "generalized":
+        found = background(
+            release, knowledge.of(table_of(), quasi=["a", "b"], sensitive="ill"), r=4, model=model, protect=["x"]
+        )
+        assert found.problematic == 0
+        assert found.worst <= 0.25 + 1e-12
+
+
+def test_suppression_above_the_share_raises_and_names_what_is_reachable() -> None:
+    """Where too many rows stand out nothing is published, and the message says which r was reached."""
+    with pytest.raises(hr.Infeasible, match=r"r = [\d.]+ was reached") as raised:
+        Robust(12, Estimate(support=20), protect=["x"], max_suppressed=0).publish(table_of(steep=0.05), SCHEMA, seed=1)
+    reached = float(str(raised.value).split("r = ")[1].split(" ")[0])
+    assert 1 < reached < 12
+    release = Robust(reached, Estimate(support=20), protect=["x"], max_suppressed=0).publish(
+        table_of(steep=0.05), SCHEMA, seed=1
+    )
+    assert release.rows.suppressed == 0
+
+
+def test_no_r_is_reachable_where_everyone_has_it() -> None:
+    """A table of one value cannot hide it."""
+    table = pa.table({"a": [1] * 50, "b": [2] * 50, "ill": ["x"] * 50})
+    with pytest.raises(hr.Infeasible, match="No r above 1"):
+        Robust(2, Estimate(support=5)).publish(table, SCHEMA)
+
+
+def test_knowledge_of_another_table_and_given_knowledge() -> None:
+    """The adversary may have learned the odds elsewhere."""
+    elsewhere = Estimate(support=20).of(table_of(2000, seed=9), quasi=["a", "b"], sensitive="ill")
+    Robust(3, elsewhere, protect=["x"], max_suppressed=0.1).publish(table_of(), SCHEMA)
+    given = Knowledge.given("ill", {"a": {i: {"x": 0.05 + 0.02 * i, "u": 0.3, "v": 0.3, "w": 0.2} for i in range(4)}})
+    release = Robust(3, given, protect=["x"], max_suppressed=0.1).publish(table_of(), SCHEMA)
+    assert background(release, given, r=3, protect=["x"]).problematic == 0
+
+
+def test_the_guarantee_is_honest() -> None:
+    """It names the model and the sets, and says what held-back rows and the choice of groups may tell."""
+    release = Robust(3, Estimate(support=20), protect=["x"], max_suppressed=0.1).publish(table_of(), SCHEMA)
+    words = " ".join(release.guarantee.not_promised)
+    assert "Minimality" in words
+    assert "Held-back" in words
+    assert "Other values" in words
+    assert "3 sets" in release.guarantee.promise
+    assert "x" not in release.made.parameters["r"]
+
+
+def test_the_registry_reads_text() -> None:
+    """Recipes and the command line pass text."""
+    built = method("robust", {"r": "2.5", "model": "full", "max_suppressed": "0.1", "protect": "x"})
+    assert built == Robust("2.5", model="full", max_suppressed="0.1", protect=["x"])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"r": 1},
+        {"r": "x"},
+        {"r": 2, "model": "odd"},
+        {"r": 2, "max_suppressed": 1},
+        {"r": 2, "max_suppressed": "x"},
+        {"r": 2, "form": "x"},
+        {"r": 2, "knowledge": 3},
+    ],
+)
+def test_parameters_are_checked(wrong: dict) -> None:
+    """Each is refused at the door."""
+    with pytest.raises(hr.HedgerowError):
+        Robust(**wrong)
+
+
+def test_too_many_odds_are_refused_before_they_are_held() -> None:
+    """Thousands of values times thousands of kinds of people are refused, not allocated."""
+    n = 30_000
+    table = pa.table({"a": np.arange(n) // 2, "b": np.arange(n) % 100, "ill": np.arange(n) % 9_000})
+    with pytest.raises(hr.ParameterError, match="shares to hold"):
+        Robust(2, Estimate(support=1)).publish(table, SCHEMA)
+    with pytest.raises(hr.ParameterError, match="protect fewer"):
+        Robust(2, Estimate(support=250)).publish(table, SCHEMA)
+
+
+def test_columns_are_checked() -> None:
+    """One sensitive column, at least one quasi-identifier, knowledge about this column."""
+    with pytest.raises(hr.SchemaError, match="one sensitive"):
+        Robust(2).publish(table_of(), hr.Schema(quasi=["a"], sensitive=["b", "ill"]))
+    with pytest.raises(hr.SchemaError, match="quasi-identifier"):
+        Robust(2).publish(table_of(), hr.Schema(plain=["a", "b"], sensitive="ill"))
+    other = Knowledge.given("else", {"a": {1: {"x": 0.5}}})
+    with pytest.raises(hr.SchemaError, match="else"):
+        Robust(2, other).publish(table_of(), SCHEMA)
