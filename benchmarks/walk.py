@@ -54,11 +54,12 @@ def steps(size: int) -> None:
     keys = seeded_keys(1)(sweeps * course.sweep)
     ours = seconds(lambda: walk(course, polytope.point, keys)) / len(keys)
     began = time.perf_counter()
-    run = walk(course, polytope.point, seeded_keys(2)(20 * len(keys)), states=1024)
+    longer = 400 // size  # random directions need a number per value and step, which fills the memory
+    run = walk(course, polytope.point, seeded_keys(2)(longer * len(keys)), states=1024)
     per_draw = (time.perf_counter() - began) / run.effective.min()
     dense = seconds(lambda: printed_walk(matrix, bounds, start, steps=40_000, half=False, keys=seeded_keys(3))) / 40_000
     began = time.perf_counter()
-    trace = printed_walk(matrix, bounds, start, steps=20 * 40_000, half=False, keys=seeded_keys(4), states=1024)
+    trace = printed_walk(matrix, bounds, start, steps=longer * 40_000, half=False, keys=seeded_keys(4), states=1024)
     spent = time.perf_counter() - began
     worth = effective_sizes(np.rint(trace * 1000).astype(np.int64)).min()
     show(
@@ -66,8 +67,8 @@ def steps(size: int) -> None:
         [
             ("step / matrix-vector product (NumPy)", ours / products, "x"),
             ("step of hit-and-run in random directions / product", dense / products, "x"),
-            ("steps per independent draw", 20 * len(keys) / run.effective.min(), ""),
-            ("the same for random directions", 20 * 40_000 / worth, ""),
+            ("steps per independent draw", longer * len(keys) / run.effective.min(), ""),
+            ("the same for random directions", longer * 40_000 / worth, ""),
             ("time per independent draw, random directions / ours", spent / worth / per_draw, "x"),
         ],
     )
