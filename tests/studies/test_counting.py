@@ -1,0 +1,37 @@
+"""The COUNT studies in their quick form, and what they call a trend."""
+
+import pytest
+
+from hedgerow.studies import permutation, proximity
+from hedgerow.studies.counting import falls, grows
+
+
+@pytest.mark.parametrize(("study", "figures"), [(proximity, 4), (permutation, 5)], ids=["proximity", "permutation"])
+def test_a_quick_study_judges_every_claim_and_draws_every_figure(study, figures, tmp_path, monkeypatch):
+    """Each claim has words for what was seen; each figure is a file that is not empty."""
+    for name in ("DIMENSIONS", "VOLUMES"):
+        monkeypatch.setattr(study, name, getattr(study, name)[:2])
+    heard = []
+    done = study.run(tmp_path, quick=True, progress=heard.append)
+    assert heard
+    assert len(done.figures) == figures
+    assert all(figure.stat().st_size > 5_000 for figure in done.figures)
+    assert all(claim.seen and claim.says for claim in done.claims)
+    assert all(table.num_rows for table in done.tables.values())
+
+
+def test_near_groups_answer_better_than_perturbation(tmp_path, monkeypatch):
+    """The proximity paper's main claim holds even on a small table."""
+    monkeypatch.setattr(proximity, "SHARES", proximity.SHARES[:2])
+    runs = proximity._Runs(proximity._tables(quick=True)[0], tmp_path, 30, lambda _: None)
+    claims = {claim.says: claim.holds for claim in runs._against_eps()}
+    assert claims["groups answer more precisely than perturbation"]
+
+
+def test_trends_allow_for_noise_and_not_for_the_opposite():
+    """A dip within the slack is noise; an end below the start is no growth."""
+    assert grows([1.0, 2.0, 1.95, 3.0])
+    assert not grows([1.0, 2.0, 1.5, 3.0])
+    assert not grows([2.0, 2.0, 1.99])
+    assert falls([3.0, None, 2.0, 2.05, 1.0])
+    assert not falls([1.0])
