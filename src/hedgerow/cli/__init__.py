@@ -18,6 +18,7 @@ VERBS = {
     "advise": "Say which promises a column can keep, before publishing.",
     "publish": "Publish a table under a promise, from a recipe or from flags.",
     "query": "Ask a release an SQL question; every answer has guaranteed bounds.",
+    "export": "Load a release into PostgreSQL, where plain SQL answers with bounds.",
     "verify": "Re-derive a release's promise from its bytes.",
     "graph": "Publish, query, verify and attack bipartite graphs.",
     "study": "Re-run a paper's experiment: which of its claims hold?",

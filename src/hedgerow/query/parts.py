@@ -37,17 +37,18 @@ def _estimate(view: View, bound: Bound, item: Aggregate, parts: list[tuple[Any, 
     """Turn (number, lower, upper, mean, variance) per cell into an estimate; AVG divides by the number."""
     is_counted = item.function == "count" or not isinstance(item.column, Column)
     numbers = None if is_counted else numbers_of(view, item.column.name)  # type: ignore[union-attr]
-    by = [part[0] or 1 if item.function == "avg" else 1 for part in parts]
+    # Databases count and average in types of their own: whole numbers come as decimals from some.
+    by = [int(part[0] or 1) if item.function == "avg" else 1 for part in parts]
     lower = [None if p[1] is None else Fraction(p[1]) / n for p, n in zip(parts, by, strict=True)]
     upper = [None if p[2] is None else Fraction(p[2]) / n for p, n in zip(parts, by, strict=True)]
     is_known = is_counted or not bound.hides(item)
     slack = None
     if numbers is not None and numbers.slack and item.function in ("sum", "avg"):
-        slack = [numbers.slack * (p[0] or 0 if item.function == "sum" else 1) for p in parts]
+        slack = [numbers.slack * (int(p[0] or 0) if item.function == "sum" else 1) for p in parts]
     return Estimate(
         lower,
         upper,
-        [math.nan if p[3] is None else p[3] / n for p, n in zip(parts, by, strict=True)],
+        [math.nan if p[3] is None else float(p[3]) / n for p, n in zip(parts, by, strict=True)],
         [math.nan if p[4] is None else math.sqrt(p[4]) / n for p, n in zip(parts, by, strict=True)],
         [low == high for low, high in zip(lower, upper, strict=True)],
         Rounding.WHOLE if numbers is None else numbers.rounding(item.function),

@@ -63,8 +63,13 @@ def _test(node: In | Like | IsNull, operand: str) -> str:
         return f"({operand} IS NULL)"
     if isinstance(node, In):
         return f"{operand} IN ({', '.join(_value(value) for value in node.values)})"
-    escape = f" ESCAPE {literal(node.escape)}" if node.escape else ""
-    return f"{operand} LIKE {literal(node.pattern)}{escape}"
+    escape = node.escape or _no_escape(node.pattern)
+    return f"{operand} LIKE {literal(node.pattern)}" + (f" ESCAPE {literal(escape)}" if escape else "")
+
+
+def _no_escape(pattern: str) -> str:
+    """Some databases take a backslash for an escape unless told another; name one that the pattern does not have."""
+    return next(sign for sign in "!~^|#@&" + chr(1) if sign not in pattern) if "\\" in pattern else ""
 
 
 def _value(node: Expression) -> str:

@@ -1,0 +1,110 @@
+"""The PostgreSQL engine against the array engine, on a real server that the tests start themselves."""
+
+import importlib.util
+import random
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import hedgerow as hr
+from hedgerow.query import connect
+from hedgerow.query.postgres_engine import PostgresEngine, export, to_postgres
+from hedgerow.testing.assignments import release_of
+
+pgserver = pytest.importorskip("pgserver")
+
+_spec = importlib.util.spec_from_file_location("duckdb_tests", Path(__file__).with_name("test_duckdb_engine.py"))
+duckdb_tests = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(duckdb_tests)
+
+
+@pytest.fixture(scope="module")
+def url():
+    """A PostgreSQL server of our own, gone when the tests are done."""
+    # Not pytest's folder: only its owner may enter that, and as root the server runs as another user.
+    with tempfile.TemporaryDirectory(prefix="hedgerow-postgres-", ignore_cleanup_errors=True) as folder:
+        server = pgserver.get_server(Path(folder) / "data")
+        yield server.get_uri()
+        server.cleanup()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", sorted(duckdb_tests.KINDS))
+def test_postgresql_agrees_with_arrays_to_the_last_digit(url, kind):
+    """Random questions over every kind of sensitive column: the same bounds, the same exactness, the same mean."""
+    release = duckdb_tests.random_release(kind, seed=11)
+    export(release, url, overwrite=True)
+    arrays, database = connect(release), PostgresEngine(release, url)
+    rng, compared = random.Random(5), 0
+    for _ in range(60):
+        text = duckdb_tests.question(rng)
+        bound = arrays_bound(release, text)
+        try:
+            found = database.run(bound).table()
+        except hr.QueryError:
+            continue
+        wanted = arrays.sql(text)
+        compared += 1
+        estimates = {
+            name for name in wanted.column_names if name.endswith("_std") or f"{name}_lower" in wanted.column_names
+        }
+        for name in wanted.column_names:
+            ours, theirs = wanted.column(name).to_pylist(), found.column(name).to_pylist()
+            if name in estimates:
+                assert [value is None for value in theirs] == [value is None for value in ours], text
+                ours, theirs = ([0.0 if value is None else value for value in side] for side in (ours, theirs))
+                assert theirs == pytest.approx(ours, rel=1e-6, abs=1e-3), text
+            else:
+                assert theirs == ours, text
+    database.close()
+    assert compared >= 20
+
+
+def arrays_bound(release, text):
+    """The bound question behind a text."""
+    from hedgerow.query import _bound
+
+    return _bound(release, text)
+
+
+def test_export_refuses_to_replace_by_accident(url, salaries_release):
+    """A schema that is there stays unless overwriting is asked for."""
+    export(salaries_release, url, schema="it's here")
+    with pytest.raises(hr.InputError, match="already"):
+        export(salaries_release, url, schema="it's here")
+    export(salaries_release, url, schema="it's here", overwrite=True)
+    engine = PostgresEngine(salaries_release, url, schema="it's here")
+    (estimate,) = engine.run(arrays_bound(salaries_release, "SELECT count(*) FROM release")).estimates.values()
+    engine.close()
+    assert estimate.answers[0].expected == 9
+
+
+def test_an_address_without_a_server_is_one_sentence():
+    """Neither the address nor the password is repeated."""
+    with pytest.raises(hr.InputError) as refusal:
+        export(release_of({"q": [1], "s": [1]}, [0], sensitive="s"), "postgresql://user:hunter2@127.0.0.1:1/none")
+    assert "hunter2" not in str(refusal.value)
+
+
+def test_a_schema_without_a_release_is_refused(url, salaries_release):
+    """Asking before loading says what to do."""
+    with pytest.raises(hr.QueryError, match="hedgerow export"):
+        PostgresEngine(salaries_release, url, schema="empty")
+
+
+def test_texts_with_quotes_breaks_and_backslashes_survive(url):
+    """Odd texts, empty ones and missing ones come back as they were, and patterns mean the same."""
+    towns = ['a"b', "c,d", "e\nf", "g\\h", "", None, "zü%", "NULL"]
+    release = release_of({"town": towns, "s": list(range(8))}, [0] * 8, sensitive="s")
+    export(release, url, overwrite=True)
+    engine = PostgresEngine(release, url)
+    for condition in ("town IS NULL", "town = ''", "town LIKE '%\\h'", "town LIKE 'z_!%' ESCAPE '!'", "town > 'e'"):
+        text = f"SELECT count(*) AS n, sum(s) AS t FROM release WHERE {condition}"
+        assert engine.run(arrays_bound(release, text)).table().equals(connect(release).sql(text)), condition
+    engine.close()
+
+
+def test_statements_are_postgresql():
+    """Types and powers are spelled the way the server wants them."""
+    assert to_postgres("SELECT CAST(a AS DOUBLE) ** 2") == "SELECT POWER(CAST(a AS DOUBLE PRECISION), 2)"
