@@ -44,7 +44,7 @@ def run(out: Path, *, quick: bool = False, progress: Callable[[str], None] = lam
     times = _runtime(synthetic, quick)
     progress("mixing")
     mixing = _mixing(adult)
-    shares, ks = ((0.1, 0.3), (4,)) if quick else (_SHARES, (5, 10))
+    shares, ks = ((0.1, 0.3), (4,)) if quick else (_SHARES[::2], (5, 10))
     clusters = {
         f"{table.name}, {layout}": clustering_table(table, layout, shares, ks, progress=progress)
         for table in (census, synthetic)
@@ -53,8 +53,8 @@ def run(out: Path, *, quick: bool = False, progress: Callable[[str], None] = lam
     averages = average_table(
         adult,
         (4, 8) if quick else (4, 6, 8, 10, 12),
-        (0.05, 0.2) if quick else (0.03, 0.06, 0.1, 0.15, 0.25, 0.4),
-        queries=50 if quick else 1000,
+        (0.05, 0.2) if quick else (0.0, 0.01, 0.03, 0.06, 0.1, 0.15, 0.25),
+        queries=50 if quick else 400,
         progress=progress,
     )
     progress("attacks")
