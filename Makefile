@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 OUT    ?= demo
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench judges clean
 
 demo: $(VENV)/.demo
 	$(BIN)/hedgerow demo $(OUT)
@@ -20,6 +20,16 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
+# Outside judges pin old versions, so they live in an environment of their own.
+judges: $(VENV)/.dev .judges/bin/pycanon.installed
+	$(BIN)/python tools/judges.py .judges/tables
+	.judges/bin/python tools/judge_pycanon.py .judges/tables
+
+.judges/bin/pycanon.installed:
+	$(PYTHON) -m venv .judges
+	.judges/bin/pip install --quiet --disable-pip-version-check 'pycanon==1.3.6'
+	@touch $@
+
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[plot]'
 	@touch $@
@@ -32,4 +42,4 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .judges $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis
