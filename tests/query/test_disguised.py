@@ -67,8 +67,9 @@ def test_conditions_on_the_sensitive_column_are_counted(fakes, condition):
         "pay > 100": lambda pay: pay > 100,
     }[condition]
     answer = release.ask(f"SELECT count(*) FROM release WHERE age = 2 AND {condition}")
-    results = np.array([meets(pay[age == 2]).sum() for age, pay, _ in worlds(release)], float)
-    chances = np.array([chance for _, _, chance in worlds(release)])
+    found = list(worlds(release))
+    results = np.array([meets(pay[age == 2]).sum() for age, pay, _ in found], float)
+    chances = np.array([chance for _, _, chance in found])
     assert (answer.lower, answer.upper) == (results.min(), results.max())
     assert answer.expected == pytest.approx(float(results @ chances))
 
