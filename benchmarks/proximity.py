@@ -14,7 +14,7 @@ _SETUP = """
 from benchmarks.anatomy import coded
 from benchmarks.proximity import PARTITIONS
 partition = PARTITIONS[{name!r}]
-partition(100_000)  # compiles, imports and encodes a small table, which is not the data's fault
+partition(10_000)  # compiles and imports, which is not the data's fault
 coded(1_000_000)
 """
 

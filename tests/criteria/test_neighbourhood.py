@@ -66,7 +66,7 @@ def test_a_value_may_be_near_itself_alone():
 ])  # fmt: skip
 def test_bad_parameters_are_refused(make):
     """Each is one sentence that names the parameter."""
-    with pytest.raises(ParameterError, match="'(eps|e1|e2|ends)' must be"):
+    with pytest.raises(ParameterError, match=r"'(eps|e1|e2|ends)' must be"):
         make()
 
 

@@ -89,7 +89,7 @@ def test_feasible_exactly_when_the_theorem_says_so():
         rows = [source.randint(-4, 6) for _ in range(source.randint(1, 7))]
         m = source.randint(1, 4)
         near = source.choice([absolute(source.randint(0, 3)), one_sided(0, 2), relative("0.5"), relative("1/3")])
-        works = any(True for _ in partitions(rows, lambda group: holds(np.array(group), near, m)))
+        works = any(True for _ in partitions(rows, lambda group, near=near, m=m: holds(np.array(group), near, m)))
         assert works == (m <= largest_m(*counted(rows, near)))
 
 
