@@ -104,3 +104,18 @@ def test_rows_of_a_generalized_group_look_alike():
     edited = published.set_column(place, "q_low", pa.array([lows[0] - 1, *lows[1:]]))
     with pytest.raises(BrokenPromise, match="told apart"):
         verify(dataclasses.replace(release, tables={**release.tables, "release": edited}))
+
+
+def test_ordered_distance_at_its_border():
+    """Nine salaries in three groups: the farthest group is 0.375 away, so that passes and anything less is refused."""
+    labels, codes = np.array([0, 0, 0, 1, 2, 1, 2, 2, 1]), np.arange(9)
+    assert verify(_published(labels, codes, {"k": 3, "t": "0.375", "distance": "ordered"}))
+    with pytest.raises(BrokenPromise, match="farther than t"):
+        verify(_published(labels, codes, {"k": 3, "t": "0.374", "distance": "ordered"}))
+
+
+def test_a_value_that_a_group_lacks_breaks_any_delta():
+    """No delta, however large, allows a share of zero."""
+    labels, codes = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 0])
+    with pytest.raises(BrokenPromise, match="missing from a group"):
+        verify(_published(labels, codes, {"k": 2, "delta": "50"}))
