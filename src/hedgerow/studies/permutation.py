@@ -23,7 +23,19 @@ from hedgerow.partition.ncp_split import ncp_split
 from hedgerow.partition.proximity_split import proximity_split
 from hedgerow.partition.round_robin import round_robin
 from hedgerow.randomness import seeded_keys
-from hedgerow.studies.counting import Coded, Panel, Series, coded, draw, falls, grows, mean_error, table_of, workload
+from hedgerow.studies.counting import (
+    Coded,
+    Panel,
+    Series,
+    Workload,
+    coded,
+    draw,
+    falls,
+    grows,
+    mean_error,
+    table_of,
+    workload,
+)
 from hedgerow.studies.study import Claim, Study
 from hedgerow.utility.counts import expected_scattered, expected_separated
 
@@ -85,15 +97,19 @@ class _Runs:
         self.queries = 30 if quick else 150
         self.figures: list[Path] = []
         self.tables: dict[str, pa.Table] = {}
+        self._asked: dict[tuple[str, int, int, float], Workload] = {}
         people = census(5_000 if quick else 200_000)
         self.coded = [coded("SAL", people, QUASI, "salary_class"), coded("OCC", people, QUASI, "occupation")]
         if data_folder() is not None and not quick:
             self.coded.append(coded("ACS", acs(), ACS_QUASI, "Occupation"))
 
     def _error(self, table: Coded, method: str, labels: Labels, dimensions: int, volume: float) -> float:
-        asked = workload(table, dimensions=dimensions, volume=volume, count=self.queries, exact_value=True)
-        expected = METHODS[method][1]
-        return mean_error(asked, lambda q: expected(q, table.quasi, labels, table.sensitive))
+        key, expected = (table.name, table.rows, dimensions, volume), METHODS[method][1]
+        if key not in self._asked:
+            self._asked[key] = workload(
+                table, dimensions=dimensions, volume=volume, count=self.queries, exact_value=True
+            )
+        return mean_error(self._asked[key], lambda q: expected(q, table.quasi, labels, table.sensitive))
 
     def against_l(self) -> list[Claim]:
         """Figure 1."""
