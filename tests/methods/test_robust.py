@@ -50,11 +50,13 @@ def test_every_form_withstands_the_adversary(form: str, model: str) -> None:
 def test_suppression_above_the_share_raises_and_names_what_is_reachable() -> None:
     """Where too many rows stand out nothing is published, and the message says which r was reached."""
     with pytest.raises(hr.Infeasible, match=r"r = [\d.]+ was reached") as raised:
-        Robust(12, Estimate(support=20), protect=["x"], max_suppressed=0).publish(table_of(steep=0.05), SCHEMA, seed=1)
+        Robust(12, Estimate(support=20), protect=["x"], max_suppressed=0).publish(
+            table_of(200, steep=0.05), SCHEMA, seed=1
+        )
     reached = float(str(raised.value).split("r = ")[1].split(" ")[0])
     assert 1 < reached < 12
     release = Robust(reached, Estimate(support=20), protect=["x"], max_suppressed=0).publish(
-        table_of(steep=0.05), SCHEMA, seed=1
+        table_of(200, steep=0.05), SCHEMA, seed=1
     )
     assert release.rows.suppressed == 0
 
@@ -110,14 +112,15 @@ def test_parameters_are_checked(wrong: dict) -> None:
         Robust(**wrong)
 
 
-def test_too_many_odds_are_refused_before_they_are_held() -> None:
+def test_too_many_odds_are_refused_before_they_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thousands of values times thousands of kinds of people are refused, not allocated."""
     n = 30_000
     table = pa.table({"a": np.arange(n) // 2, "b": np.arange(n) % 100, "ill": np.arange(n) % 9_000})
     with pytest.raises(hr.ParameterError, match="shares to hold"):
         Robust(2, Estimate(support=1)).publish(table, SCHEMA)
+    monkeypatch.setattr("hedgerow.partition.art_crowd._MOST_ODDS", 10.0)
     with pytest.raises(hr.ParameterError, match="protect fewer"):
-        Robust(2, Estimate(support=250)).publish(table, SCHEMA)
+        Robust(2, Estimate(support=10)).publish(table_of(), SCHEMA)
 
 
 def test_columns_are_checked() -> None:

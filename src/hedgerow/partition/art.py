@@ -88,7 +88,7 @@ class _Search:
     @property
     def is_small(self) -> bool:
         """Tell whether plain loops finish before compiled ones are loaded."""
-        return self.crowd.size * self.crowd.secrets <= SMALL
+        return self.crowd.size * self.crowd.secrets * len(self.crowd.signatures) <= SMALL
 
     def attempt(self, row: int, most: int) -> tuple[Rows | None, float]:
         """Grow a group from a row; else tell how many rows it would need, infinitely many where none is left for it."""

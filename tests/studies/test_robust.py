@@ -1,0 +1,70 @@
+"""The study of r-robustness, quick, and the groupings that it compares."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hedgerow.datasets.real import data_folder
+from hedgerow.randomness import seeded_keys
+from hedgerow.studies.robust import run
+from hedgerow.studies.robust_data import People, people_of
+from hedgerow.studies.robust_measures import CountQuery, count_errors, risk
+from hedgerow.studies.robust_rivals import RIVALS, Grouping
+
+
+@pytest.fixture(scope="module")
+def people() -> People:
+    """A small table in which the secret depends on both attributes."""
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 5, 900), rng.integers(0, 4, 900)
+    ill = np.where(
+        (rng.random(900) < 0.02 + 0.02 * a) & (b > 0), "x", np.array(["u", "v", "w"])[rng.integers(0, 3, 900)]
+    )
+    return people_of(pa.table({"a": a, "b": b, "ill": ill}), ("a", "b"), "ill", ("x",), support=20)
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_every_rival_groups_every_row(people: People, name: str) -> None:
+    """Every row has a group and the secret is published as often as it occurs; companions by lot do not help."""
+    grouping = RIVALS[name](people, 4, seeded_keys(1))
+    assert (grouping.labels >= 0).all()
+    assert grouping.is_protected.sum() == people.is_protected.sum()
+    found = risk(people, grouping, 4)
+    assert found.worst > 0.25 or name not in ("Anatomy", "like Injector")
+    if name != "t-closeness":
+        shares = np.bincount(grouping.labels, grouping.is_protected) / np.bincount(grouping.labels)
+        assert np.quantile(shares, 0.9) <= 0.25
+
+
+def test_exclusion_keeps_impossible_companions_out(people: People) -> None:
+    """The stand-in for Injector puts nobody with b = 0, who never has the secret, beside it."""
+    grouping = RIVALS["like Injector"](people, 4, seeded_keys(1))
+    beside = np.isin(grouping.labels, grouping.labels[people.is_protected])
+    assert not (people.quasi[1][beside] == 0).any()
+
+
+def test_counts_are_exact_where_nothing_is_hidden(people: People) -> None:
+    """With a group for each row the estimate is the truth; in one group it is the product of shares."""
+    marks = (np.array([True, True, False, False, False]), np.ones(4, bool))
+    secret = np.zeros(len(people.knowledge.values), bool)
+    secret[0] = True
+    rows = marks[0][people.quasi[0]]
+    truth = int((rows & secret[people.values]).sum())
+    query = CountQuery(marks, secret, truth)
+    alone = Grouping(np.arange(people.size, dtype=np.int32), people.is_protected)
+    assert count_errors(people, alone, [query]) == pytest.approx(0.0)
+    together = Grouping(np.zeros(people.size, np.int32), people.is_protected)
+    expected = rows.sum() * secret[people.values].sum() / people.size
+    assert count_errors(people, together, [query]) == pytest.approx(abs(expected - truth) / truth)
+
+
+def test_the_study_runs_quickly(tmp_path) -> None:
+    """A quick run gives a verdict per claim and two figures; ART leaves nobody problematic."""
+    if data_folder() is None:
+        pytest.skip("needs the Adult table")
+    done = run(tmp_path, quick=True)
+    assert len(done.claims) == 11
+    assert done.claims[0].holds
+    assert all(path.exists() for path in done.figures)
