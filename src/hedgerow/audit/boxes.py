@@ -66,7 +66,8 @@ def _is_constant(column: pa.ChunkedArray, starts: NDArray[np.int64]) -> bool:
 
 def _codes(column: pa.ChunkedArray) -> NDArray[np.int64]:
     encoded = column.combine_chunks().dictionary_encode()
-    return encoded.indices.fill_null(len(encoded.dictionary)).to_numpy().astype(np.int64)
+    codes: NDArray[np.int64] = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy().astype(np.int64)
+    return codes
 
 
 def _heads(table: pa.Table, name: str, starts: NDArray[np.int64]) -> pa.Array:
