@@ -1,4 +1,4 @@
-"""`hedgerow query`: a question to a release, answered with bounds."""
+"""`hedgerow query`: questions to a release, answered with bounds; without a question it opens a prompt."""
 
 from __future__ import annotations
 
@@ -9,21 +9,31 @@ __all__ = ["query"]
 
 @click.command()
 @click.argument("bundle", type=click.Path())
-@click.argument("question")
+@click.argument("question", required=False)
 @click.option("--explain", is_flag=True, help="Show the same question as plain SQL over the bundle's files.")
-def query(bundle: str, question: str, explain: bool) -> None:
-    """Ask BUNDLE a QUESTION in SQL over the table `release`.
+@click.option("--dialect", default="duckdb", show_default=True, help="Whose SQL --explain writes.")
+@click.option("--engine", default="arrays", show_default=True, help="Who answers: arrays or duckdb.")
+@click.option("--no-history", is_flag=True, help="Keep no file of the questions asked at the prompt.")
+def query(bundle: str, question: str | None, explain: bool, dialect: str, engine: str, no_history: bool) -> None:
+    """Ask BUNDLE a QUESTION in SQL over the table `release`; without one, ask at a prompt or from a pipe.
 
     \b
     hedgerow query out/ 'SELECT avg(salary) FROM release WHERE age BETWEEN 30 AND 50'
+    hedgerow query out/
+    hedgerow query out/ < questions.sql
     """
-    from hedgerow import query as engine
-    from hedgerow.cli.answers import answers
-    from hedgerow.cli.show import console
+    from hedgerow import query as questions
+    from hedgerow.cli.prompt import Prompt, show
+    from hedgerow.errors import ParameterError
     from hedgerow.release import read
 
+    if explain and question is None:
+        raise ParameterError("--explain needs a question; at the prompt write .explain SELECT ...")
     release = read(bundle)
+    if question is None:
+        refused = Prompt(release, questions.connect(release, engine)).run(keep_history=not no_history)
+        raise SystemExit(2 if refused else 0)
     if explain:
-        click.echo(engine.rewrite(release, question))
+        click.echo(questions.rewrite(release, question, dialect=dialect))
         return
-    console().print(answers(engine.sql(release, question)))
+    show(questions.connect(release, engine).sql(question))

@@ -27,15 +27,16 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[str] = ()) -> Any:
-    """Build a table; the columns named in `right` are numbers."""
+    """Build a table; the columns named in `right` are numbers. Square brackets in names and cells are text."""
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     built = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for name in columns:
-        built.add_column(name, justify="right" if name in right else "left", overflow="fold")
+        built.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
     for row in rows:
-        built.add_row(*(str(cell) for cell in row))
+        built.add_row(*(Text(str(cell)) for cell in row))
     return built
 
 

@@ -1,0 +1,74 @@
+"""Line editing at the prompt, with completion and a file of the questions asked before.
+
+The file lies in the user's state folder (XDG_STATE_HOME) and only its owner may read it. It holds questions, never
+answers. Python without readline has plain input instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hedgerow.cli.complete import DELIMITERS, completions
+
+__all__ = ["history_file", "line_editing"]
+
+_LONGEST = 1000
+
+
+def history_file() -> Path:
+    """Say where questions are kept."""
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "hedgerow" / "history"
+
+
+@contextmanager
+def line_editing(columns: Sequence[str], *, keep_history: bool) -> Iterator[Callable[[str], None]]:
+    """Edit lines inside; what comes back remembers a question and passes over commands and empty lines."""
+    try:
+        import readline
+    except ImportError:
+        yield lambda line: None
+        return
+    _set_up(readline, columns)
+    if keep_history:
+        _load(readline, history_file())
+    yield lambda line: _remember(readline, line)
+    if keep_history:
+        _save(readline, history_file())
+
+
+def _set_up(readline: Any, columns: Sequence[str]) -> None:
+    def complete(text: str, state: int) -> str | None:
+        found = completions(text, columns)
+        return found[state] if state < len(found) else None
+
+    readline.set_auto_history(False)
+    readline.clear_history()
+    readline.set_completer_delims(DELIMITERS)
+    readline.set_completer(complete)
+    readline.parse_and_bind("tab: complete")
+
+
+def _remember(readline: Any, line: str) -> None:
+    question = line.removeprefix(".explain ").strip()
+    if question and not question.startswith((".", "--")):
+        readline.add_history(question)
+
+
+def _load(readline: Any, file: Path) -> None:
+    with contextlib.suppress(OSError):
+        readline.read_history_file(file)
+
+
+def _save(readline: Any, file: Path) -> None:
+    # A history that cannot be kept is no reason to end with an error.
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch(mode=0o600)
+        readline.set_history_length(_LONGEST)
+        readline.write_history_file(file)

@@ -1,0 +1,183 @@
+"""Why an answer's bounds are as wide as they are: the groups that widen them, and ranges that would be narrower.
+
+Guarantee  none; everything here is found by asking the release more questions
+Cost       one question per group cell, and about twenty questions per range condition
+
+A group of which a question takes all rows, or none, leaves nothing open. Width comes from groups that are hit in part.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from hedgerow.errors import QueryError
+from hedgerow.query import Session, connect
+from hedgerow.release.permuted import free_name
+from hedgerow.utility.rephrase import Range, by_group, ranges_of
+
+if TYPE_CHECKING:
+    from hedgerow.release import Release
+
+__all__ = ["Cause", "Causes", "Move", "best_moves", "causes", "relative_width"]
+
+_PARTS = (2, 10)
+_MOST_RANGES = 3
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A group that is hit in part: its number, the rows hit of all its rows, and its share of all width."""
+
+    group: int
+    hits: float
+    rows: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Causes:
+    """How many groups a question hits, how many of them leave something open, and those that leave most."""
+
+    hit: int
+    open: int
+    worst: tuple[Cause, ...]
+
+
+@dataclass(frozen=True)
+class Move:
+    """Another range for a column, and the relative widths of the bounds without and with it."""
+
+    column: str
+    low: Any
+    high: Any
+    before: float
+    after: float
+
+    @property
+    def saved(self) -> float:
+        """The share of the width that goes away."""
+        return 1 - self.after / self.before
+
+
+def relative_width(result: pa.Table) -> float | None:
+    """(upper - lower) / |expected|: the median over the rows of a result, of its widest aggregate.
+
+    None where no answer has bounds and a value other than zero.
+    """
+    names = [name for name in result.column_names if f"{name}_lower" in result.column_names]
+    medians = [statistics.median(widths) for name in names if (widths := list(_widths(result, name)))]
+    return max(medians, default=None)
+
+
+def _widths(result: pa.Table, name: str) -> Iterator[float]:
+    columns = [result.column(column).to_pylist() for column in (f"{name}_lower", name, f"{name}_upper")]
+    for lower, expected, upper in zip(*columns, strict=True):
+        if lower is not None and upper is not None and expected:
+            yield float(upper - lower) / abs(float(expected))
+
+
+def causes(release: Release, sql: str, *, most: int = 5) -> Causes:
+    """Find the groups that widen a question's bounds; shares of SUM, COUNT and AVG add up to the whole width.
+
+    MIN, MAX and other aggregates that do not add up are compared by the width of each group's own answer.
+    """
+    session, name = _with_groups(release)
+    found = session.sql(by_group(sql, name))
+    sizes = session.sql(f'SELECT "{name}" AS number, count(*) AS hits FROM release GROUP BY "{name}"')
+    rows = dict(zip(*(sizes.column(column).to_pylist() for column in ("number", "hits")), strict=True))
+    numbers, place = np.unique(found.column("number").to_numpy(), return_inverse=True)
+    hits = np.bincount(place, weights=_floats(found, "hits"))
+    shares = np.bincount(place, weights=_shares(found))
+    order = np.argsort(-shares, kind="stable")[:most]
+    worst = [
+        Cause(int(numbers[i]), float(hits[i]), rows[int(numbers[i])], float(shares[i])) for i in order if shares[i]
+    ]
+    return Causes(len(numbers), int((shares > 0).sum()), tuple(worst))
+
+
+def _with_groups(release: Release) -> tuple[Session, str]:
+    """The same release with its group numbers as one more column that can be asked about."""
+    name = free_name(
+        "group number", tuple(column for table in release.tables.values() for column in table.column_names)
+    )
+    tables = {
+        key: table.append_column(name, table.column(release.group_column))
+        if release.group_column in table.column_names
+        else table
+        for key, table in release.tables.items()
+    }
+    columns = replace(release.columns, plain=(*release.columns.plain, name))
+    return connect(replace(release, tables=tables, columns=columns)), name
+
+
+def _shares(found: pa.Table) -> Any:
+    """Each row's share of the width of an aggregate, averaged over the aggregates that have any."""
+    names = [
+        name for name in found.column_names if name.startswith("answer_") and f"{name}_lower" in found.column_names
+    ]
+    widths = [_floats(found, f"{name}_upper") - _floats(found, f"{name}_lower") for name in names]
+    wide = [width / width.sum() for width in widths if width.sum() > 0]
+    return np.mean(wide, axis=0) if wide else np.zeros(found.num_rows)
+
+
+def _floats(table: pa.Table, name: str) -> Any:
+    return np.nan_to_num(np.array(table.column(name).to_pylist(), dtype=np.float64))
+
+
+def best_moves(session: Session, sql: str) -> tuple[Move | None, Move | None]:
+    """Ask the question with parts of its ranges, and with wider ones; return the best of each that is an improvement.
+
+    Parts are the halves and tenths of the values of a range; wider ranges have twice the values, or all.
+    """
+    before = relative_width(session.sql(sql))
+    if not before:
+        return None, None
+    narrower, wider = [], []
+    for found in ranges_of(sql)[:_MOST_RANGES]:
+        inside, everywhere = (_values(session, found, inside=side) for side in (True, False))
+        narrower += _tried(session, found, _parts_of(inside), before)
+        wider += _tried(session, found, _wider_than(inside, everywhere), before)
+    return _best(narrower), _best(wider)
+
+
+def _values(session: Session, found: Range, *, inside: bool) -> list[Any]:
+    try:
+        values = session.sql(found.values_sql(inside=inside)).column("value").to_pylist()
+    except QueryError:
+        # A sensitive or blurred column: nothing to try.
+        return []
+    return sorted(value for value in values if value is not None)
+
+
+def _parts_of(values: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    for parts in _PARTS:
+        edges = [len(values) * part // parts for part in range(parts + 1)]
+        for first, last in zip(edges, edges[1:], strict=False):
+            if first < last and last - first < len(values):
+                yield values[first], values[last - 1]
+
+
+def _wider_than(inside: Sequence[Any], everywhere: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    if not inside or len(inside) == len(everywhere):
+        return
+    first, last = everywhere.index(inside[0]), everywhere.index(inside[-1])
+    reach = (len(inside) + 1) // 2
+    yield everywhere[max(first - reach, 0)], everywhere[min(last + reach, len(everywhere) - 1)]
+    yield everywhere[0], everywhere[-1]
+
+
+def _tried(session: Session, found: Range, tries: Iterator[tuple[Any, Any]], before: float) -> Iterator[Move]:
+    for low, high in tries:
+        after = relative_width(session.sql(found.moved_sql(low, high)))
+        if after is not None and after < before:
+            yield Move(found.column, low, high, before, after)
+
+
+def _best(moves: Sequence[Move]) -> Move | None:
+    return min(moves, key=lambda move: move.after, default=None)
