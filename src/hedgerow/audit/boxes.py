@@ -59,15 +59,13 @@ def check_boxes(release: Release) -> str:
 
 def _is_constant(column: pa.ChunkedArray, starts: NDArray[np.int64]) -> bool:
     """Tell whether a column changes at the borders of groups only; missing is a value."""
-    codes = _codes(column)
-    changes = np.flatnonzero(codes[1:] != codes[:-1]) + 1
-    return bool(np.isin(changes, starts).all())
-
-
-def _codes(column: pa.ChunkedArray) -> NDArray[np.int64]:
-    encoded = column.combine_chunks().dictionary_encode()
-    codes: NDArray[np.int64] = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy().astype(np.int64)
-    return codes
+    whole = column.combine_chunks()
+    before, after = whole.slice(0, max(len(whole) - 1, 0)), whole.slice(1)
+    is_open = pc.not_equal(before.is_null(), after.is_null())
+    changes = pc.or_(is_open, pc.fill_null(pc.not_equal(before, after), False)).to_numpy(zero_copy_only=False)
+    inside = np.ones(len(whole), np.bool_)
+    inside[starts] = False
+    return not bool((changes & inside[1:]).any())
 
 
 def _heads(table: pa.Table, name: str, starts: NDArray[np.int64]) -> pa.Array:
