@@ -69,6 +69,6 @@ def attack_figure(table: pa.Table, out: Path) -> Path:
         axes.plot(baselines, np.arange(len(names)), "k|", markersize=14, label="guessing")
         axes.set_yticks(np.arange(len(names)), names)
         axes.invert_yaxis()
-        axes.set(xlabel="share of right guesses, noise at equal distortion", title=layout, xlim=(0, 1))
+        axes.set(xlabel="share of right guesses", title=layout, xlim=(0, 1))
     np.atleast_1d(panels)[-1].legend(fontsize=8)
     return save_figure(figure, out, "attacks")
