@@ -18,6 +18,7 @@ VERBS = {
     "advise": "Say which promises a column can keep, before publishing.",
     "publish": "Publish a table under a promise, from a recipe or from flags.",
     "query": "Ask a release an SQL question; every answer has guaranteed bounds.",
+    "compare": "Ask several releases the same random questions, side by side.",
     "export": "Load a release into PostgreSQL, where plain SQL answers with bounds.",
     "verify": "Re-derive a release's promise from its bytes.",
     "graph": "Publish, query, verify and attack bipartite graphs.",

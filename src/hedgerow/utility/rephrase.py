@@ -5,7 +5,7 @@ Text goes in and text comes out; the result is read by the same parser as any qu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -108,7 +108,8 @@ def _conjuncts(tree: exp.Select) -> list[exp.Expression]:
     if where is None:
         return []
     condition = where.this.unnest()
-    return list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
+    parts: Iterable[Any] = condition.flatten() if isinstance(condition, exp.And) else [condition]
+    return list(parts)
 
 
 def _where(parts: Sequence[exp.Expression]) -> exp.Where | None:

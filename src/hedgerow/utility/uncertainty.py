@@ -8,6 +8,7 @@ A group of which a question takes all rows, or none, leaves nothing open. Width 
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -138,7 +139,8 @@ def best_moves(session: Session, sql: str) -> tuple[Move | None, Move | None]:
     before = relative_width(session.sql(sql))
     if not before:
         return None, None
-    narrower, wider = [], []
+    narrower: list[Move] = []
+    wider: list[Move] = []
     for found in ranges_of(sql)[:_MOST_RANGES]:
         inside, everywhere = (_values(session, found, inside=side) for side in (True, False))
         narrower += _tried(session, found, _parts_of(inside), before)
@@ -158,7 +160,7 @@ def _values(session: Session, found: Range, *, inside: bool) -> list[Any]:
 def _parts_of(values: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
     for parts in _PARTS:
         edges = [len(values) * part // parts for part in range(parts + 1)]
-        for first, last in zip(edges, edges[1:], strict=False):
+        for first, last in itertools.pairwise(edges):
             if first < last and last - first < len(values):
                 yield values[first], values[last - 1]
 

@@ -1,0 +1,100 @@
+"""`hedgerow compare`: the same random questions to several releases, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from hedgerow.release import Release
+    from hedgerow.utility.compare import Outcome
+
+__all__ = ["compare"]
+
+
+@click.command()
+@click.argument("bundles", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--workload", "file", type=click.Path(), help="what to ask (.toml); a mixed workload if not given")
+@click.option("--original", type=click.Path(), help="the table behind the releases: adds errors and checks the bounds")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("compare"), show_default=True, help="for the figure"
+)
+def compare(bundles: tuple[Path, ...], file: str | None, original: str | None, out: Path) -> None:
+    """Ask all BUNDLES the same random questions: share answered, width of the bounds, and with --original errors.
+
+    \b
+    hedgerow compare out1/ out2/ --workload w.toml --original table.csv
+    """
+    from hedgerow.cli.show import console, progress_bar
+    from hedgerow.release import read
+    from hedgerow.report.compare import compare_figure
+    from hedgerow.table import read_table
+    from hedgerow.utility.compare import outcomes_of, questions_for, true_answers
+    from hedgerow.utility.random_questions import Workload, read_workload
+
+    workload = read_workload(file) if file is not None else Workload()
+    releases = {name: read(bundle) for name, bundle in zip(_names(bundles), bundles, strict=True)}
+    table = read_table(original).arrow if original is not None else None
+    questions = questions_for(list(releases.values()), workload, table)
+    truths = true_answers(table, questions) if table is not None else None
+    outcomes = {}
+    with progress_bar() as progress:
+        for place, (name, release) in enumerate(releases.items()):
+            progress(f"asking {name}", place / len(releases))
+            outcomes[name] = outcomes_of(release, questions, truths)
+    screen = console()
+    screen.print(summary(outcomes, releases))
+    screen.print(f"  {compare_figure(outcomes, out)}")
+    _check_inside(outcomes, releases)
+
+
+def _names(bundles: Sequence[Path]) -> list[str]:
+    """Folders' own names, or whole paths where two are called the same."""
+    short = [bundle.resolve().name for bundle in bundles]
+    return short if len(set(short)) == len(short) else [str(bundle) for bundle in bundles]
+
+
+def summary(outcomes: Mapping[str, Sequence[Outcome]], releases: Mapping[str, Release]) -> Any:
+    """Lay out the scores: one line per aggregate and release."""
+    from hedgerow.cli.show import table
+    from hedgerow.utility.compare import score
+
+    every = next(iter(outcomes.values()))
+    has_truth = any(outcome.truth is not None for outcome in every)
+    aggregates = dict.fromkeys(outcome.question.aggregate for outcome in every)
+    lines = []
+    for aggregate in aggregates:
+        for name, found in outcomes.items():
+            mine = score([outcome for outcome in found if outcome.question.aggregate == aggregate])
+            measured = [_percent(mine.error), _percent(mine.inside)] if has_truth else []
+            line = [aggregate, name, releases[name].form, f"{mine.questions:,}", _percent(mine.answered)]
+            lines.append([*line, _percent(mine.width), *measured])
+    numbers = ("asked", "answered", "width", *(("error", "truth inside") if has_truth else ()))
+    title = "Medians over random questions: width of the bounds and error, relative to the answer"
+    return table(title, ("aggregate", "release", "form", *numbers), lines, right=numbers)
+
+
+def _percent(share: float | None) -> str:
+    if share is None:
+        return "-"
+    return f"{share:.0%}" if share in (0, 1) else f"{share:.1%}"
+
+
+def _check_inside(outcomes: Mapping[str, Sequence[Outcome]], releases: Mapping[str, Release]) -> None:
+    """A truth outside its bounds means that the table is not the one that was published, or rows were held back."""
+    for name, found in outcomes.items():
+        outside = sum(outcome.inside is False for outcome in found)
+        if not outside:
+            continue
+        held = releases[name].rows.suppressed
+        if held:
+            click.echo(
+                f"{name} held back {held:,} rows, so that bounds are about the others: {outside:,} truths differ."
+            )
+            continue
+        click.secho(f"hedgerow: {outside:,} true answers lie outside the bounds of {name}.", err=True, fg="red")
+        click.echo("Is --original the table that was published?", err=True)
+        raise SystemExit(1)

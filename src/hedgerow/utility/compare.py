@@ -1,0 +1,172 @@
+"""Several releases, the same random questions: who answers, how wide the bounds are, how far expectations are off.
+
+Source     dissertation on permutation-based microdata protection, section 2.7; proximity paper, section 8
+Guarantee  none; a measure. With the original table it also sees whether every true answer lies inside its bounds
+
+The truth comes from DuckDB on the original table. Whoever holds only the releases compares widths alone.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hedgerow.errors import ParameterError, QueryError
+from hedgerow.query import Answer, ask
+from hedgerow.utility.random_questions import RandomQuestion, Workload, draw_questions
+
+if TYPE_CHECKING:
+    from hedgerow.release import Release
+
+__all__ = ["Outcome", "Score", "outcomes_of", "questions_for", "score", "true_answers"]
+
+_FLOAT_ERROR = 1e-12
+"""Sums of floats in a database are off by their last digits; bounds are not."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a release said to a question (None: it refused), and the truth where it is known and not NULL."""
+
+    question: RandomQuestion
+    answer: Answer | None
+    truth: float | None = None
+
+    @property
+    def width(self) -> float | None:
+        """The bounds' width relative to the expected answer; None without bounds or where zero is expected."""
+        a = self.answer
+        if a is None or a.lower is None or a.upper is None or a.expected is None:
+            return None
+        if a.lower == a.upper:
+            return 0.0
+        return float(a.upper - a.lower) / abs(float(a.expected)) if a.expected else None
+
+    @property
+    def error(self) -> float | None:
+        """How far the expected answer is off, relative to a truth other than zero."""
+        if self.answer is None or self.answer.expected is None or not self.truth:
+            return None
+        return abs(float(self.answer.expected) - self.truth) / abs(self.truth)
+
+    @property
+    def inside(self) -> bool | None:
+        """Tell whether the truth lies inside the bounds; None where either is not there."""
+        a = self.answer
+        if a is None or a.lower is None or a.upper is None or self.truth is None:
+            return None
+        slack = _FLOAT_ERROR * abs(self.truth) if isinstance(a.lower, float) else 0
+        return bool(a.lower - slack <= self.truth <= a.upper + slack)
+
+
+@dataclass(frozen=True)
+class Score:
+    """A release over many questions: shares, and medians over the questions that have the number."""
+
+    questions: int
+    answered: float
+    width: float | None
+    error: float | None
+    inside: float | None
+
+
+def questions_for(
+    releases: Sequence[Release], workload: Workload, original: pa.Table | None = None
+) -> list[RandomQuestion]:
+    """Draw a workload over the columns that all releases share, from the original table or else from a release."""
+    names = _shared_columns(releases, workload)
+    sensitive = _sensitive(releases, workload)
+    source = original if original is not None else _first_plain(releases, (*names, sensitive))
+    missing = [name for name in (*names, sensitive) if name not in source.column_names]
+    if missing:
+        raise ParameterError(
+            f"the original table must have the columns of the releases; it lacks {', '.join(missing)}."
+        )
+    _require_numbers(source, sensitive, workload)
+    return draw_questions(workload, {name: source.column(name) for name in names}, source.column(sensitive), sensitive)
+
+
+def _shared_columns(releases: Sequence[Release], workload: Workload) -> tuple[str, ...]:
+    published = [(*release.columns.quasi, *release.columns.plain) for release in releases]
+    shared = tuple(name for name in published[0] if all(name in names for names in published))
+    unknown = [name for name in workload.columns if name not in shared]
+    if unknown or not shared:
+        named = ", ".join(shared) or "none"
+        raise ParameterError(f"'columns' must be known columns of every release: {named}; got {', '.join(unknown)}.")
+    return tuple(workload.columns) or shared
+
+
+def _sensitive(releases: Sequence[Release], workload: Workload) -> str:
+    name = workload.sensitive or releases[0].columns.sensitive[0]
+    if not all(name in release.columns.sensitive for release in releases):
+        raise ParameterError(f"'sensitive' must be a sensitive column of every release; got {name!r}.")
+    return name
+
+
+def _first_plain(releases: Sequence[Release], names: Sequence[str]) -> pa.Table:
+    """Published values, column by column; which row they belong to does not matter here."""
+    for release in releases:
+        columns = {name: table.column(name) for table in release.tables.values() for name in table.column_names}
+        if release.form not in ("generalized", "disguised") and all(name in columns for name in names):
+            return pa.table({name: columns[name] for name in names})
+    raise ParameterError(
+        "none of the releases has values as they were; name the table that they come from: --original."
+    )
+
+
+def _require_numbers(source: pa.Table, sensitive: str, workload: Workload) -> None:
+    kind = source.schema.field(sensitive).type
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    if not is_number and set(workload.aggregates) != {"count"}:
+        raise ParameterError(f"'{sensitive}' holds no numbers, so that 'aggregates' must be [\"count\"].")
+
+
+def outcomes_of(
+    release: Release, questions: Iterable[RandomQuestion], truths: Mapping[str, float | None] | None = None
+) -> list[Outcome]:
+    """Ask a release; a refusal is an outcome, too."""
+    known = truths or {}
+    return [Outcome(question, _answer(release, question), known.get(question.sql)) for question in questions]
+
+
+def _answer(release: Release, question: RandomQuestion) -> Answer | None:
+    try:
+        return ask(release, question.sql)
+    except QueryError:
+        return None
+
+
+def true_answers(original: pa.Table, questions: Iterable[RandomQuestion]) -> dict[str, float | None]:
+    """Answer the questions from the original table; NULL is None."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        connection.register("release", original)
+        found = {question.sql: connection.execute(question.sql).fetchall()[0][0] for question in questions}
+    return {sql: None if value is None else _number(value) for sql, value in found.items()}
+
+
+def _number(value: object) -> float:
+    # A whole number stays whole: floats would round large sums.
+    return value if isinstance(value, int | float) else float(str(value))
+
+
+def score(outcomes: Sequence[Outcome]) -> Score:
+    """Sum up what a release said."""
+    inside = [outcome.inside for outcome in outcomes if outcome.inside is not None]
+    return Score(
+        len(outcomes),
+        sum(outcome.answer is not None for outcome in outcomes) / len(outcomes) if outcomes else 0.0,
+        _median(outcome.width for outcome in outcomes),
+        _median(outcome.error for outcome in outcomes),
+        sum(inside) / len(inside) if inside else None,
+    )
+
+
+def _median(numbers: Iterable[float | None]) -> float | None:
+    known = [number for number in numbers if number is not None]
+    return statistics.median(known) if known else None
