@@ -39,7 +39,7 @@ def test_postgresql_agrees_with_arrays_to_the_last_digit(url, kind):
     rng, compared = random.Random(5), 0
     for _ in range(60):
         text = duckdb_tests.question(rng)
-        bound = arrays_bound(release, text)
+        bound = arraysbound_to(release, text)
         try:
             found = database.run(bound).table()
         except hr.QueryError:
@@ -61,11 +61,11 @@ def test_postgresql_agrees_with_arrays_to_the_last_digit(url, kind):
     assert compared >= 20
 
 
-def arrays_bound(release, text):
+def arraysbound_to(release, text):
     """The bound question behind a text."""
-    from hedgerow.query import _bound
+    from hedgerow.query import bound_to
 
-    return _bound(release, text)
+    return bound_to(release, text)
 
 
 def test_export_refuses_to_replace_by_accident(url, salaries_release):
@@ -75,7 +75,7 @@ def test_export_refuses_to_replace_by_accident(url, salaries_release):
         export(salaries_release, url, schema="it's here")
     export(salaries_release, url, schema="it's here", overwrite=True)
     engine = PostgresEngine(salaries_release, url, schema="it's here")
-    (estimate,) = engine.run(arrays_bound(salaries_release, "SELECT count(*) FROM release")).estimates.values()
+    (estimate,) = engine.run(arraysbound_to(salaries_release, "SELECT count(*) FROM release")).estimates.values()
     engine.close()
     assert estimate.answers[0].expected == 9
 
@@ -101,7 +101,7 @@ def test_texts_with_quotes_breaks_and_backslashes_survive(url):
     engine = PostgresEngine(release, url)
     for condition in ("town IS NULL", "town = ''", "town LIKE '%\\h'", "town LIKE 'z_!%' ESCAPE '!'", "town > 'e'"):
         text = f"SELECT count(*) AS n, sum(s) AS t FROM release WHERE {condition}"
-        assert engine.run(arrays_bound(release, text)).table().equals(connect(release).sql(text)), condition
+        assert engine.run(arraysbound_to(release, text)).table().equals(connect(release).sql(text)), condition
     engine.close()
 
 

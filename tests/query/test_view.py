@@ -50,8 +50,10 @@ def test_text_that_is_sensitive_can_be_counted():
     release = release_of({"a": [1, 2, 3], "disease": ["flu", "flu", "hiv"]}, [0, 0, 0], sensitive="disease")
     answer = ask(release, "SELECT count(*) FROM release WHERE a < 3 AND disease = 'flu'")
     assert (answer.lower, answer.upper, answer.exact) == (1, 2, False)
+    least = ask(release, "SELECT min(disease) FROM release WHERE a < 2")
+    assert (least.lower, least.upper, least.expected, least.exact) == ("flu", "hiv", None, False)
     with pytest.raises(QueryError, match="text column"):
-        ask(release, "SELECT min(disease) FROM release")
+        ask(release, "SELECT sum(disease) FROM release")
 
 
 def test_cells_that_cannot_exist_are_not_listed():

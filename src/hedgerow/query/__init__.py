@@ -1,12 +1,14 @@
 """Answers from a release alone: SQL in, guaranteed bounds out.
 
-parse     SQL text to a `Question`; everything is an allow-list
-bind      names to columns, constants to kinds, the condition to what is known and what is hidden
-view      the release as arrays: codes, groups as ranges of rows
-evidence  per group: how many rows are hit, which values they may have
-bounds    least and greatest answers over all assignments, in exact integers
-expectation  mean and deviation when every assignment is equally likely
-arrays    the engine on arrays; `help`, `rewriter` and `duckdb_engine` are the same in plain SQL
+parse, reader    SQL text to a `Question`; everything is an allow-list
+bind, binder     names to columns, constants to kinds, the condition to what is known and what is hidden
+view             the release as arrays: codes, groups as ranges of rows
+sources          one form, one source of evidence: row_plan (permuted, separated), scattered, boxed, disguised, altered
+evidence         per group: how many rows are hit, which values they may have
+bounds           least and greatest answers over all assignments, in exact integers; quantiles, variance, distinct
+expectation      mean and deviation when every assignment is equally likely
+outcome          arithmetic between results, HAVING, ORDER BY, LIMIT
+arrays           the engine on arrays; `help`, `rewriter` and `duckdb_engine` are the same in plain SQL
 """
 
 from __future__ import annotations
@@ -19,11 +21,11 @@ from hedgerow.errors import ParameterError, QueryError
 from hedgerow.query.answer import Answer
 
 if TYPE_CHECKING:
-    from hedgerow.query.question import Bound
     from hedgerow.query.result import Result
+    from hedgerow.query.statement import Bound
     from hedgerow.release import Release
 
-__all__ = ["Answer", "Engine", "Session", "ask", "connect", "help_table", "rewrite", "sql"]
+__all__ = ["Answer", "Engine", "Session", "ask", "bound_to", "connect", "help_table", "rewrite", "sql"]
 
 
 class Engine(Protocol):
@@ -42,30 +44,33 @@ class Session:
 
     def ask(self, sql: str) -> Answer:
         """Answer one aggregate."""
-        bound = _bound(self._release, sql)
-        if len(bound.aggregates) != 1 or bound.groups:
+        bound = bound_to(self._release, sql)
+        if len(bound.outcome.shown) != 1 or bound.groups:
             raise QueryError("ask takes one aggregate without GROUP BY; sql takes the rest and returns a table")
-        (estimate,) = self.engine.run(bound).estimates.values()
+        (estimate,) = self.run(bound).estimates.values()
+        if not estimate.answers:
+            raise QueryError("HAVING or LIMIT leaves no answer; leave them out")
         return estimate.answers[0]
 
     def sql(self, sql: str) -> pa.Table:
         """Answer every aggregate in every group: the keys, then x (expected), x_lower, x_upper and x_std."""
-        return self.engine.run(_bound(self._release, sql)).table()
+        return self.run(bound_to(self._release, sql)).table()
+
+    def run(self, bound: Bound) -> Result:
+        """Answer a bound question: the engine's results, and what the question says about them."""
+        from hedgerow.query.outcome import finished
+
+        return finished(bound, self.engine.run(bound))
 
 
 def connect(release: Release, engine: str = "arrays") -> Session:
     """Open a session on "arrays", or on "duckdb": the release and its help table in an in-memory database."""
     if engine == "arrays":
         from hedgerow.query.arrays import ArrayEngine
-        from hedgerow.query.view import view_of
+        from hedgerow.query.sources import source_of
 
-        if release.form == "disguised":
-            from hedgerow.query.disguised import engine_of
-
-            return Session(release, engine_of(release))
-        return Session(release, ArrayEngine(view_of(release)))
+        return Session(release, ArrayEngine(source_of(release)))
     if engine == "duckdb":
-        _require_values(release)
         from hedgerow.query.duckdb_engine import DuckDBEngine
 
         return Session(release, DuckDBEngine(release))
@@ -83,14 +88,14 @@ def sql(release: Release, sql: str) -> pa.Table:
 
 
 def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
-    """Say the question as plain SQL over the tables `release` and `help`, for any analyst with a database."""
-    from hedgerow.query.rewriter import rewritten
+    """Say the question as plain SQL over the published tables and `help`, for any analyst with a database."""
+    from hedgerow.query.rewriter import require_rows, rewritten
     from hedgerow.query.view import view_of
 
     if dialect != "duckdb":
         raise ParameterError(f"'dialect' must be 'duckdb'; got {dialect!r}")
-    _require_values(release)
-    return rewritten(view_of(release), _bound(release, sql), release.group_column)
+    require_rows(release)
+    return rewritten(view_of(release), bound_to(release, sql), release.group_column)
 
 
 def help_table(release: Release) -> pa.Table:
@@ -102,21 +107,11 @@ def help_table(release: Release) -> pa.Table:
         from hedgerow.query.disguised import help_of_subdomains
 
         return help_of_subdomains(release)
-    if release.form in ("scattered", "generalized"):
-        from hedgerow.query.view import View, side_by_side
-
-        # The help table tells what so many hits may add up to; it does not ask which rows they are.
-        whole = release.tables if "release" in release.tables else {"release": side_by_side(release.tables, release)}
-        return help_of(View(whole, release.columns, release.group_column, "permuted"))
     return help_of(view_of(release))
 
 
-def _require_values(release: Release) -> None:
-    if release.form == "disguised":
-        raise QueryError("disguised releases are answered on arrays; for plain SQL join hits with the help table")
-
-
-def _bound(release: Release, sql: str) -> Bound:
+def bound_to(release: Release, sql: str) -> Bound:
+    """Read a question and fit it to a release: what engines answer."""
     from hedgerow.query.bind import bind
     from hedgerow.query.parse import parse
     from hedgerow.query.view import view_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["Answer", "Number"]
 
@@ -19,24 +20,34 @@ class Answer:
 
     Bounds are `int` where column and aggregate are of whole numbers, otherwise `float`, rounded outwards. Where an
     assignment may leave the aggregate without a single row (only conditions on sensitive values and missing sensitive
-    values can), the numbers speak of the assignments that leave it one.
+    values can), the numbers speak of the assignments that leave it one. MIN and MAX of texts, dates and truth values
+    are such values; texts and truth values have no mean.
+
+    A release of changed values (perturbed, swapped, substituted) allows no bounds: `bounded` is false, `lower` and
+    `upper` are None, and `expected` is an estimate.
     """
 
-    lower: Number | None
-    upper: Number | None
-    expected: Number | None
+    lower: Any
+    upper: Any
+    expected: Any
     std: float | None
     exact: bool
+    bounded: bool = True
 
     def __repr__(self) -> str:
         """Read as `80000 (exact)` or `between 530000 and 540000, expected 535000 ± 4082.48`."""
-        if self.lower is None or self.upper is None or self.expected is None or self.std is None:
+        if not self.bounded:
+            return f"about {_text(self.expected)} (an estimate without bounds)"
+        if self.lower is None or self.upper is None:
             return "NULL (exact)"
         if self.exact:
-            return f"{self.expected:.15g} (exact)" if isinstance(self.expected, float) else f"{self.expected} (exact)"
+            return f"{_text(self.expected)} (exact)"
         bounds = f"between {_text(self.lower)} and {_text(self.upper)}"
-        return f"{bounds}, expected {self.expected:.8g} ± {self.std:.6g}"
+        if self.expected is None or self.std is None:
+            return bounds
+        middle = f"{self.expected:.8g}" if isinstance(self.expected, int | float) else str(self.expected)
+        return f"{bounds}, expected {middle} ± {self.std:.6g}"
 
 
-def _text(number: Number) -> str:
-    return str(number) if isinstance(number, int) else f"{number:.15g}"
+def _text(value: Any) -> str:
+    return f"{value:.15g}" if isinstance(value, float) else str(value)

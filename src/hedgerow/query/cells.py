@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Celled", "best", "means", "totals"]
+__all__ = ["Celled", "best", "means", "runs_of", "totals", "unrolled"]
 
 Ints = NDArray[np.int64]
 _HALF = np.int64(2**32 - 1)
@@ -63,3 +63,16 @@ def best(choose: Any, where: Celled, among: NDArray[np.bool_], value: Callable[[
     for index, bound in zip(cell[starts], choose.reduceat(value(group), starts), strict=True):
         result[index] = int(bound)
     return result
+
+
+def unrolled(numbers: Ints) -> tuple[Ints, Ints]:
+    """List each entry `numbers` times: its index, and 0, 1, 2, ... inside it."""
+    owner = np.repeat(np.arange(len(numbers)), numbers)
+    starts = np.cumsum(numbers) - numbers
+    return owner, np.arange(len(owner)) - starts[owner]
+
+
+def runs_of(group: Ints, first: Ints) -> tuple[Ints, Ints]:
+    """For every entry all runs of its group, which are `first[g]:first[g+1]`: the entries repeated, and the runs."""
+    owner, order = unrolled(first[group + 1] - first[group])
+    return owner, first[group][owner] + order

@@ -13,9 +13,10 @@ import pyarrow as pa
 from hedgerow.errors import QueryError
 from hedgerow.query.help import help_of
 from hedgerow.query.parts import result_of
-from hedgerow.query.question import Bound
+from hedgerow.query.published import rows_of
 from hedgerow.query.result import Result
-from hedgerow.query.rewriter import parts_sql
+from hedgerow.query.rewriter import parts_sql, require_rows
+from hedgerow.query.statement import Bound
 from hedgerow.query.view import view_of
 
 if TYPE_CHECKING:
@@ -32,10 +33,11 @@ class DuckDBEngine:
 
     def __init__(self, release: Release, help_table: pa.Table | None = None) -> None:
         """Load the release; its help table is built unless one comes along with a bundle."""
+        require_rows(release)
         self._view = view_of(release)
         self._group_column = release.group_column
         self.connection = duckdb.connect()
-        self._load("release", release.tables["release"])
+        self._load("release", rows_of(release))
         # Few questions hit a whole group: sorted by hits, the rows that no group needs are skipped in blocks.
         self._load("help", help_table if help_table is not None else help_of(self._view), 'ORDER BY hits, "group"')
         for setting in _SETTINGS:

@@ -15,17 +15,18 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
 
-__all__ = ["Hits", "Moments", "Values", "matches", "rank"]
+__all__ = ["Floats", "Hits", "Ints", "Moments", "Values", "joined", "matches", "rank"]
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Hits:
     """Rows that a question touches: one entry per cell (row of the result) and group, sorted by cell.
 
-    `lower <= rows touched <= upper`, with the mean `expected`; all three agree where quasi-identifiers are published
-    as they are.
+    `lower <= rows touched <= upper`, with mean `expected` and `variance`; without a variance the three agree, because
+    quasi-identifiers are published as they are.
     """
 
     cells: int
@@ -33,7 +34,20 @@ class Hits:
     group: Ints
     lower: Ints
     upper: Ints
-    expected: Ints
+    expected: Ints | Floats
+    variance: Floats | None = None
+
+    @staticmethod
+    def exactly(cells: int, cell: Ints, group: Ints, number: Ints) -> Hits:
+        """Hits whose number is known."""
+        return Hits(cells, cell, group, number, number, number)
+
+    def only(self, chosen: NDArray[np.bool_]) -> Hits:
+        """Some of the entries."""
+        if chosen.all():
+            return self
+        names = ("cell", "group", "lower", "upper", "expected", *(("variance",) if self.variance is not None else ()))
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
     def mirrored(self, groups: int) -> Hits:
         """Return the hits for `Values.mirrored`, which numbers groups from the other end."""
@@ -42,11 +56,30 @@ class Hits:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Count, mean and sum of squared deviations of each group's values, in units."""
+    """What to expect of one value drawn from a group, in units.
 
-    count: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    squares: NDArray[np.float64]
+    It counts with chance `share`. Its distance from the group's `mean`, zero if it does not count, has variance
+    `values` over the group; `both` is the covariance with "counts", whose own variance is `counts`. Where a value is
+    itself a matter of chance (a subdomain), `inner` holds the same three inside a value; None where it is not.
+    """
+
+    share: Floats
+    mean: Floats
+    values: Floats
+    both: Floats
+    counts: Floats
+    inner: tuple[Floats, Floats, Floats] | None = None
+
+    def spread(self, group: Ints, distance: Floats) -> tuple[Floats, Floats | None]:
+        """Variance over the groups, and inside values, of what counts, at a distance from the group's mean."""
+        outer = _quadratic((self.values, self.both, self.counts), group, distance)
+        return outer, None if self.inner is None else _quadratic(self.inner, group, distance)
+
+
+def _quadratic(parts: tuple[Floats, Floats, Floats], group: Ints, distance: Floats) -> Floats:
+    values, both, counts = (part[group] for part in parts)
+    result: Floats = values + distance * (2.0 * both + distance * counts)
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +87,8 @@ class Values:
     """The values of each group that count: `lows` and `highs` ascending inside `offsets[g]:offsets[g+1]`.
 
     `sizes` are the numbers of values from which a group's rows draw; it exceeds the values listed where some of them do
-    not count: they are missing, or fail a condition.
+    not count: they are missing, or fail a condition. Intervals that are `ranged` are published as such: a value may lie
+    anywhere in them, and perhaps only `sure` of a group's values count for sure; `expectation` tells what to expect.
     """
 
     offsets: Ints
@@ -62,6 +96,9 @@ class Values:
     lows: Ints
     highs: Ints
     unit: Fraction
+    ranged: bool = False
+    sure: Ints | None = None
+    expectation: Moments | None = None
 
     @functools.cached_property
     def counts(self) -> Ints:
@@ -71,7 +108,7 @@ class Values:
     @functools.cached_property
     def is_complete(self) -> bool:
         """Tell whether all values from which rows draw count."""
-        return np.array_equal(self.counts, self.sizes)
+        return self.sure is None and np.array_equal(self.counts, self.sizes)
 
     @functools.cached_property
     def prefix(self) -> Ints:
@@ -88,12 +125,15 @@ class Values:
     def mirrored(self) -> Values:
         """The negated values from the last group to the first: least becomes greatest."""
         offsets = len(self.lows) - self.offsets[::-1]
-        return Values(offsets, self.sizes[::-1], -self.highs[::-1], -self.lows[::-1], self.unit)
+        lows = -self.highs[::-1]
+        highs = lows if self.lows is self.highs else -self.lows[::-1]
+        sure = None if self.sure is None else self.sure[::-1]
+        return Values(offsets, self.sizes[::-1], lows, highs, self.unit, self.ranged, sure)
 
     @functools.cached_property
     def is_rounded(self) -> bool:
-        """Tell whether some value is known only to lie between two ticks."""
-        return self.lows is not self.highs and bool(np.any(self.lows != self.highs))
+        """Tell whether some value is known only to lie between two ticks, for want of digits."""
+        return not self.ranged and self.lows is not self.highs and bool(np.any(self.lows != self.highs))
 
     @functools.cached_property
     def points(self) -> Values:
@@ -102,18 +142,21 @@ class Values:
 
     @functools.cached_property
     def moments(self) -> Moments:
-        """Moments of each group's values, for expectations."""
+        """What to expect of a value of each group."""
+        if self.expectation is not None:
+            return self.expectation
         groups = np.repeat(np.arange(len(self.counts)), self.counts)
-        count = self.counts.astype(np.float64)
+        count, size = self.counts.astype(np.float64), np.maximum(self.sizes, 1).astype(np.float64)
         sums = (self.prefix[self.offsets[1:]] - self.prefix[self.offsets[:-1]]).astype(np.float64)
         mean = sums / np.maximum(count, 1.0)
         squares = np.bincount(groups, weights=(self.lows - mean[groups]) ** 2, minlength=len(count))
-        return Moments(count, mean, squares.astype(np.float64))
+        share = count / size
+        return Moments(share, mean, squares / size, np.zeros(len(count)), share * (1.0 - share))
 
     @functools.cached_property
     def scatter(self) -> NDArray[np.float64]:
         """Population variance over N - 1, per group: times h (N-h) it is the variance of a sum of h values."""
-        result: NDArray[np.float64] = self.moments.squares / np.maximum(self.sizes * (self.sizes - 1), 1)
+        result: NDArray[np.float64] = self.moments.values / np.maximum(self.sizes - 1, 1)
         return result
 
     def kept(self, keep: NDArray[np.bool_]) -> Values:
@@ -138,8 +181,24 @@ def matches(hits: Hits, values: Values) -> tuple[Ints, Ints]:
     """Return the least and the most values that count among the rows hit, per entry of `hits`."""
     if values.is_complete:
         return hits.lower, hits.upper
-    count, size = values.counts[hits.group], values.sizes[hits.group]
-    return np.maximum(hits.lower + count - size, 0), np.minimum(hits.upper, count)
+    sure = values.counts if values.sure is None else values.sure
+    least = np.maximum(hits.lower + sure[hits.group] - values.sizes[hits.group], 0)
+    return least, np.minimum(hits.upper, values.counts[hits.group])
+
+
+def joined(parts: list[Values]) -> Values:
+    """Several kinds of values as if each had groups of its own, the groups of the first coming first."""
+    shifts = np.cumsum([0, *(len(part.lows) for part in parts)])
+    offsets = [part.offsets[:-1] + shift for part, shift in zip(parts, shifts[:-1], strict=True)]
+    is_plain = all(part.lows is part.highs for part in parts)
+    lows = np.concatenate([part.lows for part in parts])
+    return Values(
+        np.concatenate([*offsets, shifts[-1:]]),
+        np.concatenate([part.sizes for part in parts]),
+        lows,
+        lows if is_plain else np.concatenate([part.highs for part in parts]),
+        parts[0].unit,
+    )
 
 
 def rank(values: Values, sorted_values: Ints, group: Ints, threshold: Ints) -> Ints:

@@ -3,25 +3,25 @@
 Inside a group the rows hit draw their values without replacement; groups are independent. A value that does not count
 (missing, or failing a condition) enters sums as zero. Where an answer may be NULL, mean and deviation are those of
 the assignments that give a number. The mean of AVG over an uncertain number of rows has no closed form: the ratio of
-means stands in for it, with the deviation of its linearization. Everything is in ticks.
+means stands in for it, with the deviation of its linearization. Where the number of rows hit is a matter of chance (the
+forms scattered and generalized) its variance enters sums and counts; MIN and MAX take its mean. All is in ticks.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.query.bounds import Interval
-from hedgerow.query.cells import means
-from hedgerow.query.evidence import Hits, Ints, Values, matches, rank
+from hedgerow.query.cells import means, unrolled
+from hedgerow.query.evidence import Floats, Hits, Ints, Values, matches, rank
 
 __all__ = ["Spread", "average", "count", "maximum", "minimum", "total"]
 
-Floats = NDArray[np.float64]
 _NEAREST = 4096
 _CERTAIN = 45.0  # exp(-45) is 3e-20
+_RARELY = 1e-9  # rows that can be hit, but hardly are
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +34,13 @@ class Spread:
 
 def count(hits: Hits, values: Values) -> Spread:
     """COUNT: hypergeometric in each group."""
-    share = values.moments.count[hits.group] / values.sizes[hits.group]
-    variance = _draws(hits, values) * share * (1.0 - share)
+    moments = values.moments
+    share = moments.share[hits.group]
+    variance = _draws(hits, values) * moments.counts[hits.group]
+    if moments.inner is not None:
+        variance = variance + hits.expected * moments.inner[2][hits.group]
+    if hits.variance is not None:
+        variance = variance + hits.variance * share**2
     return Spread(means(hits, hits.expected * share), np.sqrt(means(hits, variance)))
 
 
@@ -63,7 +68,7 @@ def minimum(hits: Hits, values: Values, bounds: Interval) -> Spread:
     mean, std = np.full(hits.cells, np.nan), np.full(hits.cells, np.nan)
     inside = np.array([upper is not None for upper in bounds.upper], dtype=np.bool_)
     ends = np.array([0 if upper is None else upper for upper in bounds.upper], dtype=np.int64)
-    hits = _only(hits, (values.counts[hits.group] > 0) & inside[hits.cell])
+    hits = hits.only((values.counts[hits.group] > 0) & inside[hits.cell])
     ends = _horizon(hits, values, ends)
     above, missed, edges = _chances(hits, values, ends)
     for cell in np.flatnonzero(inside):
@@ -87,41 +92,39 @@ def _draws(hits: Hits, values: Values) -> Floats:
     """h (N-h)/(N-1): what multiplies a population variance under drawing without replacement."""
     size, h = values.sizes[hits.group], hits.expected
     draws: Floats = h * ((size - h) / np.maximum(size - 1, 1))
-    return draws
+    return draws if hits.variance is None else draws - hits.variance / np.maximum(size - 1, 1)
 
 
 def _total(hits: Hits, values: Values, shift: Floats) -> tuple[Floats, Floats]:
     """Mean and variance per cell of the sum of (value - shift of the cell)."""
     moments, size = values.moments, values.sizes[hits.group]
-    if values.is_complete:
-        centre = moments.mean[hits.group] - shift[hits.cell]
+    centre = moments.mean[hits.group] - shift[hits.cell]
+    if values.is_complete and hits.variance is None and moments.inner is None:
         variance = hits.expected * (size - hits.expected) * values.scatter[hits.group]
         return means(hits, hits.expected * centre), means(hits, variance)
-    share = moments.count[hits.group] / size
-    centre = moments.mean[hits.group] - shift[hits.cell]
-    variance = moments.squares[hits.group] / size + share * (1.0 - share) * centre**2
-    return means(hits, hits.expected * share * centre), means(hits, _draws(hits, values) * variance)
+    share = moments.share[hits.group]
+    outer, inner = moments.spread(hits.group, centre)
+    variance = _draws(hits, values) * outer
+    if inner is not None:
+        variance = variance + hits.expected * inner
+    if hits.variance is not None:
+        variance = variance + hits.variance * (share * centre) ** 2
+    return means(hits, hits.expected * share * centre), means(hits, variance)
 
 
 def _chance_of_null(hits: Hits, values: Values) -> Floats:
     """Chance per cell that no row hit has a value that counts."""
-    if values.is_complete:
-        return np.zeros(hits.cells)
+    if values.is_complete or values.expectation is not None or hits.variance is not None:
+        # Over an uncertain number of rows, nothing adds up to zero.
+        return np.where(means(hits, hits.expected.astype(np.float64)) > 0, 0.0, 1.0)
     least, _ = matches(hits, values)
     forced = means(hits, least.astype(np.float64)) > 0
     chance = np.where(forced, 0.0, 1.0)
     if forced.all():
         return chance
-    owner, order = _unrolled(np.where(forced[hits.cell], 0, values.counts[hits.group]))
+    owner, order = unrolled(np.where(forced[hits.cell], 0, values.counts[hits.group]))
     logs = np.log(_missed(hits, values, owner, order))
     return np.where(forced, 0.0, np.exp(np.bincount(hits.cell[owner], weights=logs, minlength=hits.cells)))
-
-
-def _only(hits: Hits, chosen: NDArray[np.bool_]) -> Hits:
-    if chosen.all():
-        return hits
-    names = ("cell", "group", "lower", "upper", "expected")
-    return replace(hits, **{name: getattr(hits, name)[chosen] for name in names})
 
 
 def _horizon(hits: Hits, values: Values, ends: Ints) -> Ints:
@@ -146,8 +149,8 @@ def _chances(hits: Hits, values: Values, ends: Ints) -> tuple[Floats, Floats, In
 
     The chance is given that all smaller ones were missed; the third result is where each cell starts.
     """
-    hits = _only(hits, values.lows[values.offsets[hits.group]] <= ends[hits.cell])
-    owner, order = _unrolled(rank(values, values.lows, hits.group, ends[hits.cell] + 1))
+    hits = hits.only(values.lows[values.offsets[hits.group]] <= ends[hits.cell])
+    owner, order = unrolled(rank(values, values.lows, hits.group, ends[hits.cell] + 1))
     cell, low = hits.cell[owner], values.lows[values.offsets[hits.group[owner]] + order]
     ascending = np.lexsort((low, cell))
     above = (low - ends[cell])[ascending].astype(np.float64)
@@ -155,16 +158,9 @@ def _chances(hits: Hits, values: Values, ends: Ints) -> tuple[Floats, Floats, In
     return above, _missed(hits, values, owner, order)[ascending], edges
 
 
-def _unrolled(numbers: Ints) -> tuple[Ints, Ints]:
-    """List each entry `numbers` times: its index, and 0, 1, 2, ... inside it."""
-    owner = np.repeat(np.arange(len(numbers)), numbers)
-    starts = np.cumsum(numbers) - numbers
-    return owner, np.arange(len(owner)) - starts[owner]
-
-
 def _missed(hits: Hits, values: Values, owner: Ints, order: Ints) -> Floats:
     """Chance that the rows hit miss a group's value number `order`, given that they missed the smaller ones."""
-    size, h = values.sizes[hits.group[owner]], hits.expected[owner]
+    size, h = values.sizes[hits.group[owner]], np.maximum(hits.expected, _RARELY)[owner]
     missed: Floats = np.maximum(size - h - order, 0) / (size - order)
     return missed
 

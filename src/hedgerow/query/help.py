@@ -23,7 +23,7 @@ from hedgerow.query.numbers import numbers_of, values_of
 from hedgerow.query.question import Kind
 from hedgerow.query.view import View
 
-__all__ = ["exact_column", "help_name", "help_of", "is_helped"]
+__all__ = ["decimals", "exact_column", "help_name", "help_of", "is_helped"]
 
 _MOST_PLACES = 38
 
@@ -72,7 +72,7 @@ def _statistics(view: View, values: Values, hits: Ints, sizes: Ints) -> dict[str
 def _expected(view: View, values: Values, hits: Ints, sizes: Ints) -> dict[str, pa.Array]:
     moments, scale = values.moments, float(values.unit.denominator)
     mean = moments.mean[view.groups] / scale
-    variance = moments.squares[view.groups] / sizes / scale**2
+    variance = moments.values[view.groups] / scale**2
     draws = hits * ((sizes - hits) / np.maximum(sizes - 1, 1))
     return {"sum_expected": pa.array(hits * mean), "sum_variance": pa.array(draws * variance)}
 
@@ -84,6 +84,11 @@ def exact_column(ticks: Ints, unit: Fraction) -> pa.Array:
     places = len(str(unit.denominator)) - 1
     largest = int(np.abs(ticks).max(initial=0))
     digits = 18 if places <= 18 and largest < 10**18 else 38
+    return decimals(ticks, digits, places)
+
+
+def decimals(ticks: Ints, digits: int, places: int) -> pa.Array:
+    """Whole numbers of steps as decimals."""
     halves: NDArray[np.int64] = np.empty(2 * len(ticks), dtype=np.int64)
     halves[0::2], halves[1::2] = ticks, ticks >> 63
     return pa.Array.from_buffers(pa.decimal128(digits, places), len(ticks), [None, pa.py_buffer(halves)])

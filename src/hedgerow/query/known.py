@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from hedgerow.query.cells import best, totals
 from hedgerow.query.evidence import Ints
 from hedgerow.query.numbers import Numbers, numbers_of
-from hedgerow.query.question import Aggregate, Column
+from hedgerow.query.question import Column
 from hedgerow.query.result import Estimate, Rounding
+from hedgerow.query.statement import Aggregate
 from hedgerow.query.view import View
 
 __all__ = ["known_estimate"]
@@ -43,7 +44,8 @@ def known_estimate(
     entries = _Rows(cells, owner[present][order], chosen[present][order])
     if aggregate.function == "count":
         return _counted(totals(entries, np.ones(len(entries.cell), dtype=np.int64)))
-    return _numeric(aggregate.function, entries, numbers_of(view, aggregate.column.name))
+    numbers = numbers_of(view, aggregate.column.name)
+    return replace(_numeric(aggregate.function, entries, numbers), domain=numbers.domain)
 
 
 def _tally(rows: NDArray[np.bool_], cell: Ints | None, cells: int) -> list[int]:

@@ -12,21 +12,29 @@ from numpy.typing import NDArray
 from hedgerow.errors import QueryError, SchemaError
 from hedgerow.exact import ticks
 from hedgerow.query.evidence import Ints, Values
+from hedgerow.query.kinds import NUMBERS
 from hedgerow.query.question import Kind
 from hedgerow.query.result import Rounding
 from hedgerow.query.view import View
 
-__all__ = ["Numbers", "numbers_of", "ticks_of", "values_of"]
+_WHOLE = ("sum", "min", "max", "quantile_disc")
+_CHOSEN = ("min", "max", "quantile_disc")
+
+__all__ = ["Numbers", "numbers_of", "ticks_of", "values_at", "values_of"]
 
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """A column's distinct values between ticks, and what its sums owe to floating point."""
+    """A column's distinct values between ticks, and what its sums owe to floating point.
+
+    Dates are days and timestamps microseconds. Texts and truth values are their places in `domain`, which order them.
+    """
 
     lows: Ints
     highs: Ints
     unit: Fraction
     kind: Kind
+    domain: pa.Array | None = None
 
     @property
     def is_rounded(self) -> bool:
@@ -42,21 +50,30 @@ class Numbers:
 
     def rounding(self, function: str) -> Rounding:
         """Say how bounds of an aggregate of this column become numbers."""
-        if function == "count" or (self.kind is Kind.INT and function != "avg"):
+        if self.kind not in NUMBERS and function in ("min", "max"):
+            return Rounding.VALUE
+        if function in ("count", "distinct") or (self.kind is Kind.INT and function in _WHOLE):
             return Rounding.WHOLE
-        return Rounding.NEAREST if function in ("min", "max") and not self.is_rounded else Rounding.OUTWARD
+        return Rounding.NEAREST if function in _CHOSEN and not self.is_rounded else Rounding.OUTWARD
 
 
 def numbers_of(view: View, name: str) -> Numbers:
     """Return the ticks of a column's distinct values."""
     numbers: Numbers = view.remember(
-        f"numbers of {name}", lambda: ticks_of(view.codes(name).domain, view.columns[name].kind)
+        f"numbers of {name}", lambda: ticks_of(view.codes(name).domain, view.column(name).kind)
     )
     return numbers
 
 
 def ticks_of(domain: pa.Array, kind: Kind) -> Numbers:
     """Return the ticks of an array without missing values."""
+    if kind in (Kind.DATE, Kind.TIME):
+        moments = domain.cast(pa.int32() if kind is Kind.DATE else pa.int64()).to_numpy(zero_copy_only=False)
+        days = moments.astype(np.int64)
+        return Numbers(days, days, Fraction(1), kind, domain)
+    if kind not in NUMBERS:
+        places = np.arange(len(domain), dtype=np.int64)
+        return Numbers(places, places, Fraction(1), kind, domain)
     if kind is Kind.DECIMAL:
         steps = _decimal_steps(domain)
         return Numbers(steps, steps, Fraction(1, 10**domain.type.scale), kind)
@@ -77,7 +94,7 @@ def _decimal_steps(domain: pa.Array) -> Ints:
 
 
 def values_of(view: View, name: str, keep: NDArray[np.bool_] | None = None) -> Values:
-    """Return each group's values of a sensitive column; `keep` marks the distinct values (missing last) that count."""
+    """Return each group's values of a column; `keep` marks the distinct values (missing last) that count."""
     codes = view.remember(f"sorted codes of {name}", lambda: _sorted_codes(view, name))
     values: Values = view.remember(f"values of {name}", lambda: _values(view, name, codes))
     return values if keep is None or keep.all() else values.kept(keep[codes])
@@ -95,11 +112,22 @@ def _sorted_codes(view: View, name: str) -> Ints:
 
 def _values(view: View, name: str, codes: Ints) -> Values:
     sizes = np.diff(view.offsets)
-    if view.columns[name].kind not in (Kind.INT, Kind.DECIMAL, Kind.FLOAT):
-        nothing = np.zeros(len(codes), dtype=np.int64)
-        return Values(view.offsets, sizes, nothing, nothing, Fraction(1))
     numbers = numbers_of(view, name)
     # Missing values never count in sums; they need a place so that conditions on them can be counted.
     lows = np.append(numbers.lows, 0)[codes]
     highs = np.append(numbers.highs, 0)[codes] if numbers.is_rounded else lows
     return Values(view.offsets, sizes, lows, highs, numbers.unit)
+
+
+def values_at(view: View, name: str, rows: NDArray[np.bool_]) -> Values:
+    """Return each group's values of a column at the marked rows only; the others do not count."""
+    codes, numbers = view.codes(name), numbers_of(view, name)
+    places = codes.codes[rows].astype(np.int64)
+    width = len(codes.domain) + 1
+    keys = np.sort(view.groups[rows] * width + places)
+    owner, code = np.divmod(keys, width)
+    counts = np.bincount(owner, minlength=len(view.offsets) - 1)
+    offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
+    lows = np.append(numbers.lows, 0)[code]
+    highs = np.append(numbers.highs, 0)[code] if numbers.is_rounded else lows
+    return Values(offsets, np.diff(view.offsets), lows, highs, numbers.unit)

@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from hedgerow.query.numbers import numbers_of
-from hedgerow.query.question import Aggregate, Bound, Column
+from hedgerow.query.question import Column
 from hedgerow.query.result import Estimate, Result, Rounding
+from hedgerow.query.statement import Aggregate, Bound
 from hedgerow.query.view import View
 
 __all__ = ["result_of"]
@@ -30,7 +31,7 @@ def result_of(view: View, bound: Bound, rows: list[tuple[Any, ...]]) -> Result:
         item.alias: _estimate(view, bound, item, [row[first + _PARTS * n : first + _PARTS * (n + 1)] for row in rows])
         for n, item in enumerate(bound.aggregates)
     }
-    return Result(keys, estimates)
+    return Result(keys, estimates, len(rows))
 
 
 def _estimate(view: View, bound: Bound, item: Aggregate, parts: list[tuple[Any, ...]]) -> Estimate:

@@ -16,10 +16,11 @@ import pyarrow as pa
 from hedgerow.errors import InputError, QueryError
 from hedgerow.query.help import help_of
 from hedgerow.query.parts import result_of
-from hedgerow.query.question import Bound
+from hedgerow.query.published import rows_of
 from hedgerow.query.result import Result
-from hedgerow.query.rewriter import parts_sql
+from hedgerow.query.rewriter import parts_sql, require_rows
 from hedgerow.query.sqltext import quoted
+from hedgerow.query.statement import Bound
 from hedgerow.query.view import view_of
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class PostgresEngine:
 
 def export(release: Release, url: str, *, schema: str = "hedgerow", overwrite: bool = False) -> None:
     """Load a release and its help table into a schema of a PostgreSQL database, whole or not at all."""
+    require_rows(release)
     helper = help_of(view_of(release))
     with _connect(url) as connection:
         connection.execute("SET LOCAL lock_timeout = '30s'")
@@ -79,7 +81,7 @@ def export(release: Release, url: str, *, schema: str = "hedgerow", overwrite: b
         connection.execute(f"CREATE SCHEMA {quoted(schema)}")
         connection.execute(f"SET search_path TO {quoted(schema)}")
         connection.execute(_PRODUCT)
-        for name, table in (("release", release.tables["release"]), ("help", helper)):
+        for name, table in (("release", rows_of(release)), ("help", helper)):
             _load(connection, name, table)
         connection.execute('CREATE UNIQUE INDEX ON help ("group", hits)')
         connection.execute(f"CREATE INDEX ON release ({quoted(release.group_column)})")

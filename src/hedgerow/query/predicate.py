@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +13,8 @@ from hedgerow.errors import QueryError
 from hedgerow.query.question import (
     And,
     Arithmetic,
+    Call,
+    Case,
     Cast,
     Column,
     Compare,
@@ -30,7 +32,7 @@ from hedgerow.query.question import (
     kind_of,
 )
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "values"]
 
 _COMPARE = {
     "=": pc.equal,
@@ -53,10 +55,19 @@ _TYPES = {
 
 def evaluate(predicate: Predicate, columns: Mapping[str, pa.Array], length: int) -> pa.Array:
     """Return true, false or null for each of `length` rows."""
+    return _computed(lambda: _truth(predicate, columns), length)
+
+
+def values(expression: Expression, columns: Mapping[str, pa.Array], length: int) -> pa.Array:
+    """Return the value of an expression in each of `length` rows."""
+    return _computed(lambda: _value(expression, columns), length)
+
+
+def _computed(compute: Callable[[], Any], length: int) -> pa.Array:
     try:
-        result = _truth(predicate, columns)
+        result = compute()
     except pa.ArrowInvalid:
-        raise QueryError("arithmetic in the condition leaves 64-bit whole numbers; write decimals (1.0 * x)") from None
+        raise QueryError("arithmetic in the question leaves 64-bit whole numbers; write decimals (1.0 * x)") from None
     return result if isinstance(result, pa.Array) else pa.repeat(result, length)
 
 
@@ -106,6 +117,10 @@ def _value(node: Expression, columns: Mapping[str, pa.Array]) -> Any:
         return pc.cast(_value(node.operand, columns), _TYPES[node.kind], safe=False)
     if isinstance(node, Part):
         return {"year": pc.year, "month": pc.month, "day": pc.day}[node.unit](_value(node.operand, columns))
+    if isinstance(node, Case):
+        return _case(node, columns)
+    if isinstance(node, Call):
+        return _CALLS[node.function](*(_value(operand, columns) for operand in node.operands))
     assert isinstance(node, Arithmetic)
     return _compute(node, _value(node.left, columns), _value(node.right, columns))
 
@@ -117,6 +132,39 @@ def _compute(node: Arithmetic, left: Any, right: Any) -> Any:
         result = _ARITHMETIC[node.operator](_as_days(left), _as_days(right))
         return pc.cast(pc.cast(result, pa.int32()), pa.date32()) if node.kind is Kind.DATE else result
     return _ARITHMETIC[node.operator](left, right)
+
+
+def _case(node: Case, columns: Mapping[str, pa.Array]) -> Any:
+    result = _value(node.otherwise, columns)
+    for when, then in reversed(node.branches):
+        met = pc.fill_null(_truth(when, columns), False)
+        result = pc.if_else(met, _value(then, columns), result)
+    return result
+
+
+def _mod(left: Any, right: Any) -> Any:
+    divisor = pc.if_else(pc.equal(right, 0), pa.scalar(None, pa.int64()), right)
+    return pc.subtract_checked(left, pc.multiply_checked(pc.divide_checked(left, divisor), divisor))
+
+
+def _substring(text: Any, start: Any, length: Any) -> Any:
+    first = start.as_py() - 1
+    return pc.utf8_slice_codeunits(text, first, first + length.as_py())
+
+
+_CALLS: dict[str, Callable[..., Any]] = {
+    "abs": pc.abs_checked,
+    "floor": pc.floor,
+    "ceil": pc.ceil,
+    "round": lambda number: pc.round(number, round_mode="half_towards_infinity"),
+    "lower": pc.utf8_lower,
+    "upper": pc.utf8_upper,
+    "length": lambda text: pc.cast(pc.utf8_length(text), pa.int64()),
+    "left": lambda text, length: pc.utf8_slice_codeunits(text, 0, length.as_py()),
+    "substring": _substring,
+    "mod": _mod,
+    "coalesce": pc.coalesce,
+}
 
 
 def _as_days(operand: Any) -> Any:

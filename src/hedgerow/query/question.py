@@ -1,7 +1,7 @@
-"""A question as a small tree of frozen values: what the parser makes and every engine reads.
+"""Expressions and conditions as small trees of frozen values: what the parser makes and every engine reads.
 
-The parser leaves column names as `Name`; `bind` replaces them by `Column`, gives constants the kind of what they are
-compared with, and splits the condition by what is known of each row (published as it is) and what is hidden (permuted).
+The parser leaves column names as `Name`; `bind` replaces them by `Column` and gives constants the kind of what they are
+compared with.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from decimal import Decimal
 from enum import StrEnum
 
 __all__ = [
-    "Aggregate",
     "And",
     "Arithmetic",
-    "Bound",
+    "Call",
+    "Case",
     "Cast",
     "Column",
     "Compare",
@@ -24,7 +24,6 @@ __all__ = [
     "Expression",
     "In",
     "IsNull",
-    "Key",
     "Kind",
     "Like",
     "Name",
@@ -32,11 +31,11 @@ __all__ = [
     "Or",
     "Part",
     "Predicate",
-    "Question",
     "Truth",
     "Value",
     "columns_of",
     "kind_of",
+    "names_of",
 ]
 
 Value = bool | int | float | Decimal | str | date | datetime
@@ -109,7 +108,25 @@ class Part:
     operand: Expression
 
 
-Expression = Name | Column | Constant | Cast | Arithmetic | Part
+@dataclass(frozen=True)
+class Call:
+    """A function from the list that every engine computes alike: see `functions`."""
+
+    function: str
+    operands: tuple[Expression, ...]
+    kind: Kind | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """The value that belongs to the first condition that is true, else `otherwise`."""
+
+    branches: tuple[tuple[Predicate, Expression], ...]
+    otherwise: Expression
+    kind: Kind | None = None
+
+
+Expression = Name | Column | Constant | Cast | Arithmetic | Part | Call | Case
 
 
 @dataclass(frozen=True)
@@ -176,48 +193,6 @@ class Or:
 Predicate = Truth | Compare | In | Like | IsNull | Not | And | Or
 
 
-@dataclass(frozen=True)
-class Key:
-    """A GROUP BY column in the select list."""
-
-    column: Name | Column
-    alias: str
-
-
-@dataclass(frozen=True)
-class Aggregate:
-    """COUNT, SUM, AVG, MIN or MAX of a column; COUNT of all rows has no column."""
-
-    function: str
-    column: Name | Column | None
-    alias: str
-
-
-@dataclass(frozen=True)
-class Question:
-    """A select statement as written."""
-
-    select: tuple[Key | Aggregate, ...]
-    where: Predicate
-    groups: tuple[Name, ...]
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A question that fits the release: `known` speaks of columns published as they are, `hidden` of sensitive ones."""
-
-    keys: tuple[Key, ...]
-    aggregates: tuple[Aggregate, ...]
-    groups: tuple[Column, ...]
-    known: Predicate
-    hidden: Predicate
-    sensitive: tuple[str, ...]
-
-    def hides(self, aggregate: Aggregate) -> bool:
-        """Tell whether the aggregate is over a sensitive column."""
-        return isinstance(aggregate.column, Column) and aggregate.column.name in self.sensitive
-
-
 def kind_of(expression: Expression) -> Kind | None:
     """Return the kind of a bound expression; None is a NULL without a kind of its own."""
     if isinstance(expression, Part):
@@ -232,6 +207,13 @@ def columns_of(node: Predicate | Expression) -> frozenset[str]:
     return frozenset().union(*(columns_of(child) for child in _children(node)))
 
 
+def names_of(node: Predicate | Expression) -> frozenset[str]:
+    """Names that an unbound expression uses, as written."""
+    if isinstance(node, Name):
+        return frozenset([node.text])
+    return frozenset().union(*(names_of(child) for child in _children(node)))
+
+
 def _children(node: Predicate | Expression) -> Iterator[Predicate | Expression]:
     if isinstance(node, And | Or):
         yield from node.operands
@@ -239,3 +221,8 @@ def _children(node: Predicate | Expression) -> Iterator[Predicate | Expression]:
         yield from (node.left, node.right)
     elif isinstance(node, Not | In | Like | IsNull | Cast | Part):
         yield node.operand
+    elif isinstance(node, Call):
+        yield from node.operands
+    elif isinstance(node, Case):
+        yield from (part for branch in node.branches for part in branch)
+        yield node.otherwise

@@ -7,6 +7,7 @@ becomes the nearest float outside it.
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
@@ -28,11 +29,16 @@ class Rounding(Enum):
     WHOLE = "it is whole"
     NEAREST = "it is a published value"
     OUTWARD = "away from the truth"
+    VALUE = "it is a text, a date or a truth value"
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """One aggregate in every cell. `slack` widens bounds by what floats differ from the decimals that they print."""
+    """One aggregate in every cell. `slack` widens bounds by what floats differ from the decimals that they print.
+
+    Where `is_bounded` is false, bounds are None and `expected` is an estimate. `domain` lists values that are no
+    numbers.
+    """
 
     lower: list[Fraction | None]
     upper: list[Fraction | None]
@@ -42,6 +48,8 @@ class Estimate:
     rounding: Rounding
     slack: list[Fraction] | None = None
     is_known: bool = False
+    is_bounded: bool = True
+    domain: pa.Array | None = None
 
     @functools.cached_property
     def answers(self) -> list[Answer]:
@@ -56,8 +64,12 @@ class Estimate:
 
     def _answer(self, cell: int) -> Answer:
         lower, upper = self.lower[cell], self.upper[cell]
+        if not self.is_bounded:
+            return Answer(None, None, _number(self.expected[cell]), _number(self.std[cell]), False, bounded=False)
         if lower is None or upper is None:
             return Answer(None, None, None, None, True)
+        if self.rounding is Rounding.VALUE:
+            return self._valued(int(lower), int(upper), cell)
         slack = self.slack[cell] if self.slack is not None else Fraction(0)
         low, high = self._rounded(lower - slack, upper + slack)
         if self.exact[cell]:
@@ -74,19 +86,69 @@ class Estimate:
             return float(lower), float(upper)
         return float_below(lower), float_above(upper)
 
+    def _valued(self, lower: int, upper: int, cell: int) -> Answer:
+        """Texts and truth values have no mean; that of dates is the nearest moment, its deviation days or seconds."""
+        assert self.domain is not None, "values come with the list of them"
+        kind = self.domain.type
+        if not pa.types.is_temporal(kind):
+            low, high = self.domain[lower].as_py(), self.domain[upper].as_py()
+            return Answer(
+                low, high, low if self.exact[cell] else None, 0.0 if self.exact[cell] else None, self.exact[cell]
+            )
+        middle = lower if self.exact[cell] else round(min(max(self.expected[cell], lower), upper))
+        low, high, mean = (_moment(tick, kind) for tick in (lower, upper, middle))
+        scale = 1.0 if pa.types.is_date(kind) else 1e6
+        return Answer(low, high, mean, 0.0 if self.exact[cell] else self.std[cell] / scale, self.exact[cell])
+
+    def means(self) -> list[float]:
+        """The expected value of each cell, nan for NULL."""
+        return [math.nan if not isinstance(a.expected, int | float) else float(a.expected) for a in self.answers]
+
+    def widened(self) -> list[tuple[Fraction, Fraction] | None]:
+        """The bounds of each cell with all that floats owe them, None for NULL."""
+        slack = self.slack if self.slack is not None else [Fraction(0)] * len(self.lower)
+        ends = zip(self.lower, self.upper, slack, strict=True)
+        return [None if low is None or high is None else (low - s, high + s) for low, high, s in ends]
+
+    def middle(self) -> pa.Array:
+        """The expected values as a column."""
+        answers = [answer.expected for answer in self.answers]
+        return (
+            pa.array(answers, self._kind)
+            if self._kind is not None
+            else _array(answers, self._is_whole and self.is_known)
+        )
+
+    @property
+    def _is_whole(self) -> bool:
+        return self.rounding is Rounding.WHOLE and self.is_bounded
+
+    @property
+    def _kind(self) -> pa.DataType | None:
+        return self.domain.type if self.domain is not None and self.rounding is Rounding.VALUE else None
+
     def columns(self, alias: str) -> dict[str, pa.Array]:
         """Return the aggregate as columns of a result table."""
-        is_whole = self.rounding is Rounding.WHOLE
-        answers = self.answers
+        lower, upper = [a.lower for a in self.answers], [a.upper for a in self.answers]
+        is_whole, kind = self._is_whole, self._kind
         return {
-            alias: _array([a.expected for a in answers], is_whole and self.is_known),
-            f"{alias}_lower": _array([a.lower for a in answers], is_whole),
-            f"{alias}_upper": _array([a.upper for a in answers], is_whole, outward=1),
-            f"{alias}_std": _array([a.std for a in answers], False),
+            alias: self.middle(),
+            f"{alias}_lower": pa.array(lower, kind) if kind is not None else _array(lower, is_whole),
+            f"{alias}_upper": pa.array(upper, kind) if kind is not None else _array(upper, is_whole, outward=1),
+            f"{alias}_std": _array([a.std for a in self.answers], False),
         }
 
 
-def _array(numbers: list[Number | None], is_whole: bool, outward: int = -1) -> pa.Array:
+def _number(number: float) -> float | None:
+    return None if math.isnan(number) else number
+
+
+def _moment(tick: int, kind: pa.DataType) -> Any:
+    width = pa.int32() if pa.types.is_date(kind) else pa.int64()
+    return pa.scalar(tick, width).cast(kind).as_py()
+
+
+def _array(numbers: list[Any], is_whole: bool, outward: int = -1) -> pa.Array:
     """Whole numbers as BIGINT where they fit, otherwise floats rounded outwards."""
     if is_whole and all(number is None or -(2**63) <= number < 2**63 for number in numbers):
         return pa.array(numbers, pa.int64())
@@ -101,11 +163,13 @@ class Result:
 
     keys: dict[str, pa.Array]
     estimates: dict[str, Estimate]
+    cells: int
 
     def take(self, cells: NDArray[np.int64]) -> Result:
         """Return only some cells."""
         keys = {alias: values.take(pa.array(cells)) for alias, values in self.keys.items()}
-        return Result(keys, {alias: estimate.take(cells.tolist()) for alias, estimate in self.estimates.items()})
+        estimates = {alias: estimate.take(cells.tolist()) for alias, estimate in self.estimates.items()}
+        return Result(keys, estimates, len(cells))
 
     def table(self) -> pa.Table:
         """Return keys first, then x, x_lower, x_upper and x_std for each aggregate x."""

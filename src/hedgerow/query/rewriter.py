@@ -13,16 +13,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hedgerow.errors import QueryError
 from hedgerow.query.extreme_sql import extreme_sql
 from hedgerow.query.help import help_name, is_helped
+from hedgerow.query.kinds import NUMBERS
 from hedgerow.query.numbers import numbers_of
-from hedgerow.query.question import Aggregate, Bound, Column, Kind, Truth, columns_of
-from hedgerow.query.sqltext import predicate_sql, quoted, select_sql
+from hedgerow.query.question import Column, Kind, Truth, columns_of
+from hedgerow.query.sqltext import predicate_sql, quoted, select_sql, value_sql
+from hedgerow.query.statement import Aggregate, Bound
 from hedgerow.query.view import View
 
-__all__ = ["parts_sql", "rewritten"]
+if TYPE_CHECKING:
+    from hedgerow.release import Release
+
+_FUNCTIONS = ("count", "sum", "avg", "min", "max")
+
+__all__ = ["parts_sql", "require_rows", "rewritten"]
+
+
+def require_rows(release: Release) -> None:
+    """Refuse forms that plain SQL over rows and the help table cannot answer."""
+    if release.form not in ("permuted", "separated"):
+        raise QueryError(
+            f"plain SQL answers releases of the forms permuted and separated; this one is {release.form}. Ask the "
+            "array engine, or join hits per group with the help table"
+        )
 
 
 def rewritten(view: View, bound: Bound, group_column: str) -> str:
@@ -68,17 +85,29 @@ class _Writer:
     group_column: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.bound.hidden, Truth):
-            name = min(columns_of(self.bound.hidden))
+        hidden = columns_of(self.bound.hidden) | columns_of(self.bound.mixed)
+        hidden |= {column.name for column in self.bound.groups if column.name in self.bound.bases}
+        if hidden & frozenset(self.bound.bases):
+            name = min(hidden & frozenset(self.bound.bases))
             raise QueryError(
                 f"the help table knows no condition on the sensitive column '{name}'; ask the array engine"
             )
+        self.view.derive(self.bound.derived)
         for item in self.bound.aggregates:
             if isinstance(item.column, Column):
                 self._check(item, item.column)
         _check_twins(self.view, self.bound)
 
     def _check(self, item: Aggregate, column: Column) -> None:
+        is_number = column.kind in NUMBERS or item.function == "count"
+        if (
+            item.function not in _FUNCTIONS
+            or not is_number
+            or (self.bound.hides(item) and column.name in self.bound.derived)
+        ):
+            raise QueryError(
+                "plain SQL has bounds for COUNT, SUM, AVG, MIN and MAX of columns of numbers; ask the array engine"
+            )
         if self.bound.hides(item):
             if not is_helped(self.view, column.name) and (
                 item.function != "count" or self.view.has_missing(column.name)
@@ -89,6 +118,11 @@ class _Writer:
                 f"'{column.name}' has no common number of decimals, so a database cannot sum it exactly; "
                 "ask the array engine"
             )
+
+    def _column(self, column: Column) -> str:
+        """Print a column, or what it is derived from."""
+        derived = self.bound.derived
+        return value_sql(derived[column.name]) if column.name in derived else quoted(column.name)
 
     def key(self, column: object) -> str:
         """Name a GROUP BY column inside the statement."""
@@ -108,11 +142,11 @@ class _Writer:
         return f"WITH {body}\n{select}" + (f"\nORDER BY {order}" if order else "")
 
     def _hits(self) -> str:
-        keys = [f"{quoted(column.name)} AS {self.key(column)}" for column in self.bound.groups]
+        keys = [f"{self._column(column)} AS {self.key(column)}" for column in self.bound.groups]
         group = quoted(self.group_column)
         own = [line for number, item in self._known() for line in self._known_parts(number, item)]
         columns = [*keys, group if self.group_column == "group" else f'{group} AS "group"', "count(*) AS hits", *own]
-        grouped = ", ".join([*(quoted(column.name) for column in self.bound.groups), group])
+        grouped = ", ".join([*(self._column(column) for column in self.bound.groups), group])
         where = "" if self.bound.known == Truth(True) else f"\nWHERE {predicate_sql(self.bound.known)}"
         return f"{select_sql(columns, 'release')}{where}\nGROUP BY {grouped}"
 
@@ -128,7 +162,7 @@ class _Writer:
 
     def _known_parts(self, number: int, item: Aggregate) -> Iterator[str]:
         assert isinstance(item.column, Column)
-        yield f"count({quoted(item.column.name)}) AS present_{number}"
+        yield f"count({self._column(item.column)}) AS present_{number}"
         if item.function != "count":
             function = "sum" if item.function == "avg" else item.function
             yield f"{function}({self._exact(item.column)}) AS part_{number}"
@@ -136,9 +170,9 @@ class _Writer:
     def _exact(self, column: Column) -> str:
         """Print a column as a type that adds up exactly."""
         if column.kind is not Kind.FLOAT:
-            return quoted(column.name)
+            return self._column(column)
         places = len(str(numbers_of(self.view, column.name).unit.denominator)) - 1
-        return f"CAST({quoted(column.name)} AS DECIMAL(18, {places}))"
+        return f"CAST({self._column(column)} AS DECIMAL(18, {places}))"
 
     def _parts(self) -> str:
         lines = [line for n, item in enumerate(self.bound.aggregates, 1) for line in self._part(n, item)]
@@ -197,6 +231,7 @@ def _check_twins(view: View, bound: Bound) -> None:
     """Databases ignore case in names; two columns that differ in nothing else cannot be told apart there."""
     used = columns_of(bound.known) | {column.name for column in bound.groups}
     used |= {item.column.name for item in bound.aggregates if isinstance(item.column, Column)}
+    used = used.union(*(columns_of(expression) for expression in bound.derived.values()))
     for name in used:
         if sum(other.lower() == name.lower() for other in view.columns) > 1:
             raise QueryError(

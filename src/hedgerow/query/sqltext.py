@@ -7,6 +7,8 @@ from datetime import date, datetime
 from hedgerow.query.question import (
     And,
     Arithmetic,
+    Call,
+    Case,
     Cast,
     Column,
     Compare,
@@ -24,7 +26,7 @@ from hedgerow.query.question import (
     kind_of,
 )
 
-__all__ = ["literal", "predicate_sql", "quoted", "select_sql"]
+__all__ = ["literal", "predicate_sql", "quoted", "select_sql", "value_sql"]
 
 _TYPES = {Kind.FLOAT: "DOUBLE", Kind.TIME: "TIMESTAMP"}
 
@@ -54,15 +56,15 @@ def predicate_sql(node: Predicate) -> str:
         word = " AND " if isinstance(node, And) else " OR "
         return "(" + word.join(predicate_sql(operand) for operand in node.operands) + ")"
     if isinstance(node, Compare):
-        return f"{_value(node.left)} {node.operator} {_value(node.right)}"
-    return _test(node, _value(node.operand))
+        return f"{value_sql(node.left)} {node.operator} {value_sql(node.right)}"
+    return _test(node, value_sql(node.operand))
 
 
 def _test(node: In | Like | IsNull, operand: str) -> str:
     if isinstance(node, IsNull):
         return f"({operand} IS NULL)"
     if isinstance(node, In):
-        return f"{operand} IN ({', '.join(_value(value) for value in node.values)})"
+        return f"{operand} IN ({', '.join(value_sql(value) for value in node.values)})"
     escape = node.escape or _no_escape(node.pattern)
     return f"{operand} LIKE {literal(node.pattern)}" + (f" ESCAPE {literal(escape)}" if escape else "")
 
@@ -72,17 +74,26 @@ def _no_escape(pattern: str) -> str:
     return next(sign for sign in "!~^|#@&" + chr(1) if sign not in pattern) if "\\" in pattern else ""
 
 
-def _value(node: Expression) -> str:
+def value_sql(node: Expression) -> str:
+    """Print an expression."""
     if isinstance(node, Column):
         return quoted(node.name)
     if isinstance(node, Constant):
         return _constant(node)
     if isinstance(node, Cast):
-        return f"CAST({_value(node.operand)} AS {_TYPES[node.kind]})"
+        return f"CAST({value_sql(node.operand)} AS {_TYPES[node.kind]})"
     if isinstance(node, Part):
-        return f"EXTRACT({node.unit} FROM {_value(node.operand)})"
+        return f"EXTRACT({node.unit} FROM {value_sql(node.operand)})"
+    if isinstance(node, Case):
+        whens = "".join(f" WHEN {predicate_sql(when)} THEN {value_sql(then)}" for when, then in node.branches)
+        return f"CASE{whens} ELSE {value_sql(node.otherwise)} END"
+    if isinstance(node, Call):
+        operands = [value_sql(operand) for operand in node.operands]
+        if node.function == "mod":
+            return f"({operands[0]} % NULLIF({operands[1]}, 0))"
+        return f"{node.function}({', '.join(operands)})"
     assert isinstance(node, Arithmetic)
-    left, right = _value(node.left), _value(node.right)
+    left, right = value_sql(node.left), value_sql(node.right)
     if node.operator == "/":
         return f"({left} / NULLIF({right}, 0))"
     if node.kind is Kind.DATE and kind_of(node.right) is Kind.INT:
@@ -91,6 +102,8 @@ def _value(node: Expression) -> str:
 
 
 def _constant(node: Constant) -> str:
+    if node.value is None:
+        return "NULL"
     if isinstance(node.value, float):
         return f"CAST('{node.value!r}' AS DOUBLE)"
     if isinstance(node.value, str):

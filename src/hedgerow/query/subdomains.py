@@ -8,32 +8,22 @@ replacement and then a value from it by the target.
 from __future__ import annotations
 
 import functools
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.query.evidence import Ints, Values
+from hedgerow.query.evidence import Floats, Ints, Moments, Values
 from hedgerow.query.numbers import Numbers, ticks_of
 from hedgerow.query.predicate import evaluate
-from hedgerow.query.question import Column, Kind, Predicate
+from hedgerow.query.question import Column, Predicate
 from hedgerow.release import Release
 from hedgerow.release.disguised import subdomain_columns
 
-__all__ = ["Subdomains", "people"]
+__all__ = ["Subdomains"]
 
-Floats = NDArray[np.float64]
-NUMBERS = (Kind.INT, Kind.DECIMAL, Kind.FLOAT)
-
-
-def people(release: Release) -> pa.Table:
-    """The rows of people, with an empty stand-in for the sensitive column that tells its kind and is never read."""
-    table = release.tables["release" if "release" in release.tables else "quasi"]
-    name, low = release.columns.sensitive[0], release.tables["target"].schema.field("low").type
-    opened = table.select([*release.columns.quasi, *release.columns.plain, release.group_column])
-    return opened.append_column(name, pa.nulls(table.num_rows, low))
+_FAR = 2**62
 
 
 class Subdomains:
@@ -65,37 +55,46 @@ class Subdomains:
         """The leaves as ticks."""
         return ticks_of(self._leaf_values, self.column.kind)
 
-    @functools.cached_property
-    def values(self) -> Values:
-        """The subdomains of each group as intervals of ticks; those of texts and dates only count."""
-        if self.column.kind not in NUMBERS:
-            nothing = np.zeros(len(self.nodes), dtype=np.int64)
-            return Values(self.offsets, self.sizes, nothing, nothing, Fraction(1))
-        lows = self._spread(self.numbers.lows, np.minimum)[self.nodes]
-        highs = self._spread(self.numbers.highs, np.maximum)[self.nodes]
-        return Values(self.offsets, self.sizes, self._ascending(lows), self._ascending(highs), self.numbers.unit)
+    def values(self, condition: Predicate) -> Values:
+        """The subdomains of each group as intervals of the values below them that satisfy a condition."""
+        truth = evaluate(condition, {self.column.name: self._leaf_values}, len(self.leaves))
+        met: NDArray[np.bool_] = truth.fill_null(False).to_numpy(zero_copy_only=False)
+        sure, possible = (self._spread(met, choose)[self.nodes] for choose in (np.logical_and, np.logical_or))
+        numbers = self.numbers
+        lows = self._spread(np.where(met, numbers.lows, _FAR), np.minimum)[self.nodes]
+        highs = self._spread(np.where(met, numbers.highs, -_FAR), np.maximum)[self.nodes]
+        counts = self._per_group(possible)
+        return Values(
+            np.concatenate(([0], np.cumsum(counts))),
+            self.sizes,
+            self._ascending(lows, possible),
+            self._ascending(highs, possible),
+            numbers.unit,
+            ranged=True,
+            sure=None if met.all() else self._per_group(sure),
+            expectation=self._moments(met),
+        )
 
-    @functools.cached_property
-    def centres(self) -> tuple[Floats, Floats]:
-        """Mean and variance of the value inside each subdomain, by the target, in ticks."""
-        middles = (self.numbers.lows + self.numbers.highs) / 2
+    def _moments(self, met: NDArray[np.bool_]) -> Moments:
+        """What to expect of a subdomain: does it count, and how far from the mean of those that count is it."""
+        middles = (self.numbers.lows / 2 + self.numbers.highs / 2) * 1.0
+        counts = self._expected(met.astype(np.float64))[self.nodes]
+        share = self.mean(counts)
         origin = float(middles.mean())  # squares of small numbers keep their digits
-        mean, square = self._expected(middles - origin), self._expected((middles - origin) ** 2)
-        return mean[self.nodes] + origin, np.maximum(square - mean**2, 0.0)[self.nodes]
-
-    @functools.cached_property
-    def points(self) -> Values:
-        """Every subdomain at its expected value."""
-        ticks = self._ascending(np.rint(self.centres[0]).astype(np.int64))
-        return Values(self.offsets, self.sizes, ticks, ticks, self.numbers.unit)
-
-    def satisfying(self, predicate: Predicate) -> tuple[Ints, Ints, Floats]:
-        """Per group how many subdomains satisfy a condition surely and possibly; per subdomain its chance."""
-        truth = evaluate(predicate, {self.column.name: self._leaf_values}, len(self.leaves))
-        is_true = truth.fill_null(False).to_numpy(zero_copy_only=False)
-        surely = self._spread(is_true, np.logical_and)[self.nodes]
-        possibly = self._spread(is_true, np.logical_or)[self.nodes]
-        return self._per_group(surely), self._per_group(possibly), self._expected(is_true.astype(float))[self.nodes]
+        sums = self._expected(met * (middles - origin))[self.nodes]
+        mean = np.divide(self.mean(sums), share, out=np.zeros(len(share)), where=share > 0)
+        far = sums - counts * mean[self.groups]
+        squares = self._expected(met * (middles - origin) ** 2)[self.nodes]
+        squares = squares - 2.0 * mean[self.groups] * sums + mean[self.groups] ** 2 * counts
+        inner = (squares - far**2, far - far * counts, counts - counts**2)
+        return Moments(
+            share,
+            mean + origin,
+            self.mean(far**2),
+            self.mean(far * counts),
+            self.mean(counts**2) - share**2,
+            tuple(self.mean(part) for part in inner),  # type: ignore[arg-type]
+        )
 
     def mean(self, numbers: Floats) -> Floats:
         """The mean of a number per subdomain over each group."""
@@ -104,8 +103,8 @@ class Subdomains:
     def _per_group(self, marked: NDArray[np.bool_]) -> Ints:
         return np.bincount(self.groups, marked, minlength=len(self.sizes)).astype(np.int64)
 
-    def _ascending(self, ticks: Ints) -> Ints:
-        return ticks[np.lexsort((ticks, self.groups))]
+    def _ascending(self, ticks: Ints, chosen: NDArray[np.bool_]) -> Ints:
+        return ticks[chosen][np.lexsort((ticks[chosen], self.groups[chosen]))]
 
     def _spread(self, leaves: NDArray[Any], choose: np.ufunc) -> NDArray[Any]:
         """Reduce the leaves below every node: all of them, whatever their weights, for any may be the truth."""

@@ -1,4 +1,4 @@
-"""A permuted release as arrays: each published column encoded once, groups as ranges of rows.
+"""The rows of a release as arrays: each published column encoded once, groups as ranges of rows.
 
 A condition on one column is decided on its distinct values and gathered by codes; conditions that compare columns
 with each other are decided row by row. A view is built once per release object and forgotten with it.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +17,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
-from hedgerow.query.predicate import evaluate
-from hedgerow.query.question import And, Column, Kind, Not, Or, Predicate, Truth, columns_of
+from hedgerow.query.predicate import evaluate, values
+from hedgerow.query.published import rows_of
+from hedgerow.query.question import And, Column, Expression, Kind, Not, Or, Predicate, Truth, columns_of, kind_of
 
 if TYPE_CHECKING:
-    from hedgerow.release import Release
+    from hedgerow.release import PublishedColumns, Release
 
-__all__ = ["Codes", "View", "column_of", "side_by_side", "view_of"]
+__all__ = ["Codes", "View", "column_of", "view_of"]
 
 _views: weakref.WeakKeyDictionary[Any, View] = weakref.WeakKeyDictionary()
 
@@ -31,21 +32,8 @@ _views: weakref.WeakKeyDictionary[Any, View] = weakref.WeakKeyDictionary()
 def view_of(release: Release) -> View:
     """Return the release's view, building it when first asked."""
     if release not in _views:
-        tables, form = release.tables, release.form
-        if form == "disguised":
-            from hedgerow.query.subdomains import people
-
-            tables, form = {"release": people(release)}, "permuted"
-        if form == "separated":
-            tables, form = {"release": side_by_side(tables, release)}, "permuted"
-        _views[release] = View(tables, release.columns, release.group_column, form)
+        _views[release] = View(rows_of(release), release.columns, release.group_column)
     return _views[release]
-
-
-def side_by_side(tables: Any, release: Release) -> pa.Table:
-    """Rows and values of two tables with the same groups: a permuted release whose shuffle is the tables' own."""
-    values = tables["sensitive"].select(list(release.columns.sensitive))
-    return pa.table({name: side.column(name) for side in (tables["quasi"], values) for name in side.column_names})
 
 
 class Codes:
@@ -81,19 +69,18 @@ def _code_type(size: int) -> type[np.unsignedinteger[Any]]:
 class View:
     """The arrays of one release."""
 
-    def __init__(self, tables: Any, columns: Any, group_column: str, form: str) -> None:
-        if form != "permuted":
-            raise QueryError(f"questions are answered over releases of the form 'permuted'; this one is '{form}'")
-        self._table: pa.Table = tables["release"]
+    def __init__(self, table: pa.Table, columns: PublishedColumns, group_column: str) -> None:
+        self._table = table
         self._remembered: dict[str, Any] = {}
+        self.derived: dict[str, Expression] = {}
         self.sensitive: tuple[str, ...] = tuple(columns.sensitive)
         names = (*columns.quasi, *columns.plain, *columns.sensitive)
         self.columns = {name: column_of(name, self._table.schema.field(name).type) for name in names}
-        self.groups = self._table.column(group_column).to_numpy().astype(np.int64, copy=False)
+        self.groups = _group_numbers(table, group_column)
         sizes = np.bincount(self.groups)
         self.offsets = np.concatenate(([0], np.cumsum(sizes)))
         if np.any(self.groups[1:] < self.groups[:-1]):
-            raise QueryError(f"a permuted release is sorted by '{group_column}'; sort it before asking")
+            raise QueryError(f"a release is sorted by '{group_column}'; sort it before asking")
 
     @property
     def num_rows(self) -> int:
@@ -106,9 +93,33 @@ class View:
             self._remembered[key] = make()
         return self._remembered[key]
 
+    def derive(self, columns: Mapping[str, Expression]) -> None:
+        """Let expressions be asked for by name, as if they were published columns."""
+        self.derived.update(columns)
+
+    def column(self, name: str) -> Column:
+        """Say what a published or derived column holds."""
+        if name in self.derived:
+            kind = kind_of(self.derived[name])
+            assert kind is not None, "a derived column has a kind"
+            return Column(name, kind)
+        return self.columns[name]
+
     def array(self, name: str) -> pa.Array:
-        """Return a published column in one piece."""
+        """Return a published or derived column in one piece."""
+        if name in self.derived:
+            return self.remember(f"column {name}", lambda: self._computed(self.derived[name]))
         return pa.concat_arrays(self._table.column(name).chunks) if self.num_rows else pa.array([], self._type(name))
+
+    def _computed(self, expression: Expression) -> pa.Array:
+        """Evaluate on distinct values where one column is read, row by row otherwise."""
+        names = columns_of(expression)
+        if len(names) > 1:
+            return values(expression, {name: self.array(name) for name in names}, self.num_rows)
+        (name,) = names
+        codes = self.codes(name)
+        domain = pa.concat_arrays([codes.domain, pa.nulls(1, codes.domain.type)])
+        return values(expression, {name: domain}, len(domain)).take(pa.array(codes.codes))
 
     def _type(self, name: str) -> pa.DataType:
         return self._table.schema.field(name).type
@@ -120,7 +131,8 @@ class View:
 
     def has_missing(self, name: str) -> bool:
         """Tell whether a column has missing values."""
-        return bool(self._table.column(name).null_count)
+        column = self.array(name) if name in self.derived else self._table.column(name)
+        return bool(column.null_count)
 
     def rows_where(self, predicate: Predicate, wanted: bool = True) -> NDArray[np.bool_]:
         """Rows where the predicate is true (or, with `wanted` False, where it is false rather than unknown)."""
@@ -144,6 +156,14 @@ class View:
         domain = self.codes(name).domain
         values = pa.concat_arrays([domain, pa.nulls(1, domain.type)])
         return _is(evaluate(predicate, {name: values}, len(values)), wanted)
+
+
+def _group_numbers(table: pa.Table, group_column: str) -> NDArray[np.int64]:
+    if not group_column:
+        # Rows without groups: one for all, so that they can be counted like others.
+        return np.zeros(table.num_rows, dtype=np.int64)
+    numbers: NDArray[np.int64] = table.column(group_column).to_numpy().astype(np.int64, copy=False)
+    return numbers
 
 
 def _is(truth: pa.Array, wanted: bool) -> NDArray[np.bool_]:

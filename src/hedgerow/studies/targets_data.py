@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from hedgerow.datasets import real
 from hedgerow.methods.target_distribution import TargetDistribution
-from hedgerow.query.disguised import engine_of
 from hedgerow.randomness import Keys, seeded_keys
 from hedgerow.release import Release
 from hedgerow.schema import Hierarchy, Schema
@@ -137,6 +136,6 @@ def error(release: Release, losses: Losses, width: int, *, queries: int) -> floa
 
 
 def _session(release: Release) -> Any:
-    from hedgerow.query import Session
+    from hedgerow.query import connect
 
-    return Session(release, engine_of(release))
+    return connect(release)

@@ -1,0 +1,75 @@
+"""Conditions that need both what is known of a row and its hidden value, such as `age < 30 OR salary > 100`.
+
+Once the known parts of such a condition are decided for a row, what is left speaks of the hidden value alone. Rows for
+which the same is left form a branch.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import QueryError
+from hedgerow.query.question import And, Not, Or, Predicate, Truth, columns_of
+from hedgerow.query.view import View
+
+__all__ = ["branches"]
+
+_MOST = 5
+
+
+def branches(view: View, condition: Predicate, hidden: str) -> Iterator[tuple[NDArray[np.bool_], Predicate]]:
+    """Rows, and what is left of the condition for them; rows for which nothing is left to be true are left out."""
+    parts = list(dict.fromkeys(_known(condition, hidden)))
+    if len(parts) > _MOST:
+        raise QueryError(
+            f"a condition that mixes '{hidden}' with other columns by OR may have {_MOST} parts on the others; "
+            "ask about each alternative and add the answers"
+        )
+    for values in itertools.product((True, False, None), repeat=len(parts)):
+        rows = np.ones(view.num_rows, dtype=np.bool_)
+        for part, value in zip(parts, values, strict=True):
+            rows &= _where(view, part, value)
+        left = _decided(condition, dict(zip(parts, values, strict=True)))
+        if rows.any() and left not in (Truth(False), Truth(None)):
+            yield rows, left
+
+
+def _where(view: View, part: Predicate, value: bool | None) -> NDArray[np.bool_]:
+    if value is not None:
+        return view.rows_where(part, value)
+    unknown: NDArray[np.bool_] = ~view.rows_where(part, True) & ~view.rows_where(part, False)
+    return unknown
+
+
+def _known(node: Predicate, hidden: str) -> Iterator[Predicate]:
+    """The largest parts that say nothing of the hidden column."""
+    if hidden not in columns_of(node):
+        yield node
+    elif isinstance(node, And | Or):
+        for operand in node.operands:
+            yield from _known(operand, hidden)
+    elif isinstance(node, Not):
+        yield from _known(node.operand, hidden)
+
+
+def _decided(node: Predicate, values: dict[Predicate, bool | None]) -> Predicate:
+    """Put the values of the known parts in their places, and cut what no longer matters."""
+    if node in values:
+        return Truth(values[node])
+    if isinstance(node, Not):
+        inner = _decided(node.operand, values)
+        return Truth(None if inner.value is None else not inner.value) if isinstance(inner, Truth) else Not(inner)
+    if not isinstance(node, And | Or):
+        return node
+    operands = tuple(_decided(operand, values) for operand in node.operands)
+    settles = isinstance(node, Or)
+    if Truth(settles) in operands:
+        return Truth(settles)
+    rest = tuple(operand for operand in operands if operand != Truth(not settles))
+    if all(operand == Truth(None) for operand in rest):
+        return Truth(None) if rest else Truth(not settles)
+    return rest[0] if len(rest) == 1 else type(node)(rest)

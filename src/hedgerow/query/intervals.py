@@ -1,0 +1,63 @@
+"""Arithmetic between aggregates: intervals of fractions, and first-order means and deviations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+
+from hedgerow.query.result import Estimate, Rounding
+
+__all__ = ["combined", "constant"]
+
+Ends = tuple[Fraction, Fraction]
+
+
+def constant(value: object, cells: int) -> Estimate:
+    """A number as an estimate without doubt."""
+    assert isinstance(value, int | float | Decimal), "only numbers are computed with"
+    exact = Fraction(value)
+    rounding = Rounding.WHOLE if exact.denominator == 1 else Rounding.OUTWARD
+    return Estimate([exact] * cells, [exact] * cells, [float(exact)] * cells, [0.0] * cells, [True] * cells, rounding)
+
+
+def combined(operator: str, left: Estimate, right: Estimate) -> Estimate:
+    """Combine two estimates cell by cell; dividing by what may be zero gives NULL."""
+    pairs = [_ends(operator, a, b) for a, b in zip(left.widened(), right.widened(), strict=True)]
+    middles = [_middle(operator, *cell) for cell in zip(left.means(), right.means(), left.std, right.std, strict=True)]
+    is_whole = operator != "/" and left.rounding is Rounding.WHOLE and right.rounding is Rounding.WHOLE
+    is_bounded = left.is_bounded and right.is_bounded
+    return Estimate(
+        [None if pair is None else pair[0] for pair in pairs],
+        [None if pair is None else pair[1] for pair in pairs],
+        [mean for mean, _ in middles],
+        [std for _, std in middles],
+        [a and b and pair is not None for a, b, pair in zip(left.exact, right.exact, pairs, strict=True)],
+        Rounding.WHOLE if is_whole else Rounding.OUTWARD,
+        is_bounded=is_bounded,
+    )
+
+
+def _ends(operator: str, left: Ends | None, right: Ends | None) -> Ends | None:
+    if left is None or right is None or (operator == "/" and right[0] <= 0 <= right[1]):
+        return None
+    if operator == "+":
+        return left[0] + right[0], left[1] + right[1]
+    if operator == "-":
+        return left[0] - right[1], left[1] - right[0]
+    combine: Callable[[Fraction, Fraction], Fraction] = (
+        (lambda a, b: a * b) if operator == "*" else (lambda a, b: a / b)
+    )
+    corners = [combine(a, b) for a in left for b in right]
+    return min(corners), max(corners)
+
+
+def _middle(operator: str, left: float, right: float, left_std: float, right_std: float) -> tuple[float, float]:
+    if operator in "+-":
+        return (left + right if operator == "+" else left - right), left_std + right_std
+    if operator == "*":
+        return left * right, abs(right) * left_std + abs(left) * right_std
+    if right == 0 or math.isnan(right):
+        return math.nan, math.nan
+    return left / right, left_std / abs(right) + abs(left) * right_std / right**2

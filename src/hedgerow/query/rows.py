@@ -1,0 +1,120 @@
+"""Which published rows a question touches: for sure, possibly, and with which chance; and their cells.
+
+Where quasi-identifiers are published as they are the three agree. A selection keeps the rows that are possible.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.query.evidence import Floats, Hits, Ints
+from hedgerow.query.view import View
+
+__all__ = ["Chosen", "Selection", "hits_of", "hits_within", "select", "uncertain_hits"]
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Rows that satisfy a condition: `possible` ones, those among them that are `sure`, and the chance of each row.
+
+    None stands for "the same as possible".
+    """
+
+    possible: Mask
+    sure: Mask | None = None
+    chance: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The rows that satisfy what is known, and the cell of each; without GROUP BY there is one cell, None."""
+
+    rows: Mask
+    cells: int
+    cell: Ints | None
+    keys: dict[str, pa.Array]
+
+    def among(self, mask: Mask) -> Selection:
+        """Only the rows that are marked as well, in the same cells."""
+        cell = None if self.cell is None else self.cell[mask[self.rows]]
+        return Selection(self.rows & mask, self.cells, cell, self.keys)
+
+
+def select(view: View, rows: Mask, groups: Sequence[str], keys: dict[str, str]) -> Selection:
+    """Number the cells of rows by GROUP BY columns; `keys` tells which columns to show under which name."""
+    if not groups:
+        return Selection(rows, 1, None, {})
+    codes = [(view.codes(name).codes[rows], len(view.codes(name).domain) + 1) for name in groups]
+    cell, cells = functools.reduce(_combined, codes[1:], compact(*codes[0]))
+    sample = np.empty(cells, dtype=np.int64)
+    sample[cell] = np.flatnonzero(rows)
+    shown = {alias: view.array(name).take(pa.array(sample)) for alias, name in keys.items()}
+    return Selection(rows, cells, cell, shown)
+
+
+def _combined(left: tuple[Ints, int], right: tuple[NDArray[Any], int]) -> tuple[Ints, int]:
+    """Number the pairs that occur, in order."""
+    return compact(left[0] * right[1] + right[0], left[1] * right[1])
+
+
+def compact(codes: NDArray[Any], width: int) -> tuple[Ints, int]:
+    """Renumber codes below `width` so that only those that occur have a number."""
+    if width > 4 * len(codes) + 2**16:
+        found, numbers = np.unique(codes, return_inverse=True)
+        return numbers.astype(np.int64, copy=False), len(found)
+    occurs = np.bincount(codes, minlength=width) > 0
+    return (np.cumsum(occurs) - 1)[codes], int(occurs.sum())
+
+
+def hits_of(view: View, selection: Selection) -> Hits:
+    """Count the selected rows per cell and group."""
+    if selection.cell is None:
+        running = np.zeros(len(selection.rows) + 1, dtype=np.int32)
+        np.cumsum(selection.rows, out=running[1:])
+        counts = np.diff(running[view.offsets])
+        group = np.flatnonzero(counts)
+        return Hits.exactly(1, np.zeros(len(group), dtype=np.int64), group, counts[group].astype(np.int64))
+    pairs, number = _counted(selection, view)
+    cell, group = np.divmod(pairs, max(len(view.offsets) - 1, 1))
+    return Hits.exactly(selection.cells, cell, group, number)
+
+
+def _counted(selection: Selection, view: View) -> tuple[Ints, Ints]:
+    assert selection.cell is not None
+    groups = len(view.offsets) - 1
+    pairs = selection.cell * groups + view.groups[selection.rows]
+    if selection.cells * groups > 8 * len(pairs) + 2**16:
+        found, number = np.unique(pairs, return_counts=True)
+        return found, number
+    counts = np.bincount(pairs, minlength=selection.cells * groups)
+    found = np.flatnonzero(counts)
+    return found, counts[found]
+
+
+def hits_within(view: View, selection: Selection, chosen: Chosen) -> Hits:
+    """Count the selected rows per cell and group: those that are sure, those that are possible, those to expect."""
+    most = hits_of(view, selection)
+    if chosen.sure is None or chosen.chance is None:
+        return most
+    rows = selection.rows
+    cell = np.zeros(int(rows.sum()), dtype=np.int64) if selection.cell is None else selection.cell
+    width = max(len(view.offsets) - 1, 1)
+    entry = np.searchsorted(most.cell * width + most.group, cell * width + view.groups[rows])
+    sure = np.bincount(entry, chosen.sure[rows], minlength=len(most.group)).astype(np.int64)
+    return uncertain_hits(most, sure, entry, chosen.chance[rows])
+
+
+def uncertain_hits(most: Hits, sure: Ints, entry: Ints, chance: Floats) -> Hits:
+    """Hits between `sure` and `most`; rows are hit independently of each other, each with its chance."""
+    expected = np.bincount(entry, chance, minlength=len(most.group))
+    variance: Floats = np.bincount(entry, chance * (1.0 - chance), minlength=len(most.group)).astype(np.float64)
+    return Hits(most.cells, most.cell, most.group, sure, most.upper, expected, variance)

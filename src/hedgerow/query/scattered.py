@@ -1,0 +1,239 @@
+"""Questions to scattered releases: every column is shuffled on its own, so a group tells only counts per column.
+
+Source     permutation anonymization, section 4.2
+Guarantee  the true answer lies inside the bounds; they are reached, because any overlap between the two ends of
+           max(0, n_1 + ... + n_d - (d-1)N) .. min(n_1, ..., n_d) occurs in some assignment
+Cost       O(n) per column named
+Deviates   OR and NOT are answered, too, and the variance of the number of rows; each column may be named in one place
+
+All columns are alike: the one that is aggregated gives the values, the others the rows hit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+from hedgerow.errors import QueryError
+from hedgerow.query.cells import runs_of
+from hedgerow.query.evidence import Floats, Hits, Ints, Values
+from hedgerow.query.numbers import Numbers, numbers_of, values_at, values_of
+from hedgerow.query.question import And, Column, Not, Or, Predicate, Truth, columns_of
+from hedgerow.query.result import Estimate
+from hedgerow.query.row_plan import Plan
+from hedgerow.query.rows import compact
+from hedgerow.query.statement import Aggregate, Bound
+from hedgerow.query.view import View
+
+__all__ = ["ScatteredSource"]
+
+_MOST_ENTRIES = 20_000_000
+_APART = (
+    "the columns of this release are shuffled apart: {}; name every column in one place and compare it with constants, "
+    "or ask about each alternative and add the answers"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class _Events:
+    """Per group: the least and the most rows with a property, the chance of a row, and that of two rows to have it."""
+
+    low: Ints
+    high: Ints
+    one: Floats
+    two: Floats
+
+    def negated(self, size: Ints) -> _Events:
+        """The rows without it."""
+        return _Events(size - self.high, size - self.low, 1.0 - self.one, 1.0 - 2.0 * self.one + self.two)
+
+    def joined(self, other: _Events, size: Ints) -> _Events:
+        """The rows with both properties, which belong to different columns."""
+        low = np.maximum(self.low + other.low - size, 0)
+        return _Events(low, np.minimum(self.high, other.high), self.one * other.one, self.two * other.two)
+
+    def at(self, groups: Ints) -> _Events:
+        """The same for a list of groups."""
+        return _Events(self.low[groups], self.high[groups], self.one[groups], self.two[groups])
+
+
+class ScatteredSource:
+    """A release whose columns are shuffled apart."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    def plan(self, bound: Bound) -> Plan:
+        """Prepare the answer to a question."""
+        return _Plan(self._view, bound)
+
+
+class _Plan:
+    """The answer to one question."""
+
+    def __init__(self, view: View, bound: Bound) -> None:
+        self._view, self._bound = view, bound
+        self._sizes = np.diff(view.offsets)
+        for expression in bound.derived.values():
+            if len(columns_of(expression)) > 1:
+                raise QueryError(_APART.format("an expression cannot combine two of them"))
+        view.derive(bound.derived)
+        self._parts = [part for whole in (bound.known, bound.hidden, bound.mixed) for part in _conjuncts(whole)]
+        self._check_places()
+        self._cell, self._group, self._number, self.keys, self.cells = self._entries()
+
+    def _column(self, name: str) -> str:
+        """The published column from which a column comes."""
+        return min(columns_of(self._bound.derived[name])) if name in self._bound.derived else name
+
+    def _check_places(self) -> None:
+        names = [name for part in _merged(self._parts) for name in columns_of(part)]
+        keys = [self._column(column.name) for column in self._bound.groups]
+        if len(set(names)) < len(names) or len(set(keys)) < len(keys):
+            raise QueryError(_APART.format("a condition cannot return to one of them"))
+
+    def _entries(self) -> tuple[Ints, Ints, list[Ints], dict[str, pa.Array], int]:
+        """One entry per group and combination of keys in it, with the number of rows of each key."""
+        groups = len(self._sizes)
+        group, cell, cells = np.arange(groups), np.zeros(groups, dtype=np.int64), 1
+        numbers: list[Ints] = []
+        chosen: list[Ints] = []
+        for column in self._bound.groups:
+            width, runs, count, first = self._runs(column.name)
+            if int((first[group + 1] - first[group]).sum()) > _MOST_ENTRIES:
+                raise QueryError("GROUP BY has too many combinations over this release; group by fewer columns")
+            entry, run = runs_of(group, first)
+            cell, cells = compact(cell[entry] * width + runs[run] % width, cells * width)
+            group, numbers = group[entry], [*(number[entry] for number in numbers), count[run]]
+            chosen = [*(code[entry] for code in chosen), runs[run] % width]
+        order = np.argsort(cell, kind="stable")
+        keys = self._keys(cell, cells, chosen)
+        return cell[order], group[order], [number[order] for number in numbers], keys, cells
+
+    def _runs(self, name: str) -> tuple[int, Ints, Ints, Ints]:
+        """The values of a key in each group that satisfy the condition on its column, and the rows of each."""
+        codes = self._view.codes(name)
+        width = len(codes.domain) + 1
+        rows = self._marked(self._column(name))
+        keys, count = np.unique(self._view.groups[rows] * width + codes.codes[rows], return_counts=True)
+        return width, keys, count, np.searchsorted(keys, np.arange(len(self._sizes) + 1) * width)
+
+    def _marked(self, name: str) -> np.ndarray:
+        own = [part for part in self._parts if columns_of(part) == {name}]
+        return self._view.rows_where(And(tuple(own))) if own else np.ones(self._view.num_rows, dtype=np.bool_)
+
+    def _keys(self, cell: Ints, cells: int, chosen: Sequence[Ints]) -> dict[str, pa.Array]:
+        sample = np.zeros(cells, dtype=np.int64)
+        sample[cell] = np.arange(len(cell))
+        keys = {}
+        for key in self._bound.keys:
+            assert isinstance(key.column, Column), "bound"
+            domain = self._view.codes(key.column.name).domain
+            code = chosen[self._bound.groups.index(key.column)][sample] if len(cell) else sample
+            keys[key.alias] = pa.concat_arrays([domain, pa.nulls(1, domain.type)]).take(pa.array(code))
+        return keys
+
+    def known(self, aggregate: Aggregate) -> Estimate | None:
+        """Nothing is known by itself here; bounds that agree say so."""
+        return None
+
+    def numbers(self, aggregate: Aggregate) -> Numbers | None:
+        """The ticks of the aggregate's column."""
+        if not isinstance(aggregate.column, Column) or aggregate.function == "count":
+            return None
+        return numbers_of(self._view, aggregate.column.name)
+
+    def evidence(self, aggregate: Aggregate | None) -> tuple[Hits, Values]:
+        """Rows hit by the conditions on other columns, and the values of the aggregate's own."""
+        column = aggregate.column if aggregate is not None else None
+        name = column.name if isinstance(column, Column) else None
+        own = {self._column(name)} if name is not None else set()
+        keys = {self._column(column.name) for column in self._bound.groups}
+        if own & keys:
+            raise QueryError(f"'{min(own)}' is in GROUP BY; aggregate another column")
+        others = [part for part in self._parts if not columns_of(part) <= own | keys]
+        if any(columns_of(part) & (own | keys) for part in others):
+            raise QueryError(
+                _APART.format("the one that is aggregated or grouped by cannot stand in an OR with others")
+            )
+        return self._hits(others), self._blank() if name is None else self._values(name)
+
+    def _hits(self, parts: list[Predicate]) -> Hits:
+        events = self._all(parts).at(self._group)
+        size = self._sizes[self._group]
+        for number in self._number:
+            events = events.joined(_counted(number, size), size)
+        expected = size * events.one
+        variance = np.maximum(expected + size * (size - 1) * events.two - expected**2, 0.0)
+        certain = bool(np.array_equal(events.low, events.high))
+        middle, spread = (events.low, None) if certain else (expected, variance)
+        hits = Hits(self.cells, self._cell, self._group, events.low, events.high, middle, spread)
+        return hits.only(events.high > 0)
+
+    def _all(self, parts: list[Predicate]) -> _Events:
+        size = self._sizes
+        events = _counted(size, size)
+        for part in _merged(parts):
+            events = events.joined(self._events(part, True), size)
+        return events
+
+    def _events(self, node: Predicate, wanted: bool) -> _Events:
+        """Rows for which a condition is true (or false rather than unknown)."""
+        if len(columns_of(node)) <= 1:
+            rows = self._view.rows_where(node, wanted)
+            return _counted(np.bincount(self._view.groups[rows], minlength=len(self._sizes)), self._sizes)
+        if isinstance(node, Not):
+            return self._events(node.operand, not wanted)
+        if not isinstance(node, And | Or):
+            raise QueryError(_APART.format("a comparison cannot name two of them"))
+        # "All are true" is a joint event; "one is true" is the negation of "none is", where nothing is unknown.
+        is_joint = isinstance(node, And) == wanted
+        size, joint = self._sizes, _counted(self._sizes, self._sizes)
+        for operand in _merged(list(node.operands), type(node)):
+            events = self._events(operand, wanted)
+            joint = joint.joined(events if is_joint else events.negated(size), size)
+        return joint if is_joint else joint.negated(size)
+
+    def _values(self, name: str) -> Values:
+        rows = self._marked(self._column(name))
+        codes = self._view.codes(name)
+        if name == self._column(name):
+            own = [part for part in self._parts if columns_of(part) == {name}]
+            keep = self._view.truth(name, And(tuple(own))) if own else np.ones(len(codes.domain) + 1, dtype=np.bool_)
+            return values_of(self._view, name, np.append(keep[:-1], keep[-1] and not self._view.has_missing(name)))
+        return values_at(self._view, name, rows & (codes.codes < len(codes.domain)))
+
+    def _blank(self) -> Values:
+        nothing = np.zeros(self._view.num_rows, dtype=np.int64)
+        return Values(self._view.offsets, self._sizes, nothing, nothing, Fraction(1))
+
+
+def _counted(number: Ints, size: Ints) -> _Events:
+    """A property of one column: its rows are counted."""
+    pairs = np.maximum(size * (size - 1), 1)
+    return _Events(number, number, number / np.maximum(size, 1), number * (number - 1) / pairs)
+
+
+def _conjuncts(condition: Predicate) -> list[Predicate]:
+    if condition == Truth(True):
+        return []
+    if isinstance(condition, And) and len(columns_of(condition)) > 1:
+        return [part for operand in condition.operands for part in _conjuncts(operand)]
+    return [condition]
+
+
+def _merged(parts: list[Predicate], join: type[And] | type[Or] = And) -> list[Predicate]:
+    """Put conditions on the same single column together."""
+    single: dict[frozenset[str], list[Predicate]] = {}
+    others: list[Predicate] = []
+    for part in parts:
+        names = columns_of(part)
+        if len(names) <= 1:
+            single.setdefault(names, []).append(part)
+        else:
+            others.append(part)
+    return [*(own[0] if len(own) == 1 else join(tuple(own)) for own in single.values()), *others]
