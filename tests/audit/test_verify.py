@@ -105,3 +105,14 @@ def test_many_groups_are_checked_in_blocks():
             except hr.BrokenPromise:
                 found += 1
         assert found == 1
+
+
+def test_a_verdict_is_remembered_for_the_same_tables_only(salaries_release):
+    """Saving right after publishing does not audit twice, but a release with another table is audited again."""
+    from hedgerow.audit import verified
+
+    release = replace(salaries_release, tables=dict(salaries_release.tables))
+    assert verified(release) is verified(release)
+    release.tables["release"] = _with_column(release, "salary", [1] * 9).tables["release"]
+    with pytest.raises(hr.BrokenPromise):
+        verified(release)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
@@ -34,7 +35,7 @@ from hedgerow.errors import BrokenPromise
 from hedgerow.release import Release, read
 from hedgerow.release.bundle import open_helper
 
-__all__ = ["Verification", "verify", "verify_bundle"]
+__all__ = ["Verification", "verified", "verify", "verify_bundle"]
 
 _CRITERIA: dict[str, Callable[[Release], str]] = {
     "frequency": check_frequency,
@@ -60,6 +61,23 @@ class Verification:
 
     def __str__(self) -> str:
         return "\n".join(f"ok  {check}" for check in self.checks)
+
+
+_verified: WeakKeyDictionary[Release, tuple[Verification, list[pa.Table]]] = WeakKeyDictionary()
+
+
+def verified(release: Release) -> Verification:
+    """Return what `verify` found for this very release and these very tables, which cannot change; else verify it."""
+    tables = list(release.tables.values())
+    if (known := _verified.get(release)) is not None and _are_same(known[1], tables):
+        return known[0]
+    verification = verify(release)
+    _verified[release] = (verification, tables)
+    return verification
+
+
+def _are_same(one: list[pa.Table], other: list[pa.Table]) -> bool:
+    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
 
 
 def verify(release: Release) -> Verification:

@@ -51,14 +51,14 @@ class Method(ABC):
         Randomness is the operating system's. A `seed` makes the release reproducible, which undoes its protection for
         whoever learns the seed; such a release is stamped and not written without an explicit flag.
         """
-        from hedgerow.audit import verify
+        from hedgerow.audit import verified
 
         report = progress or _silent
         report("reading", 0.0)
         prepared = prepare(source, schema, seed)
         release = self._release(prepared, report)
         report("auditing", 0.8)
-        verify(release)
+        verified(release)
         report("done", 1.0)
         return release
 

@@ -92,11 +92,11 @@ class Release:
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, allow_insecure: bool = False) -> None:
         """Verify, then write a bundle: a folder of Parquet files with a manifest, whole or not at all."""
-        from hedgerow.audit import verify
+        from hedgerow.audit import verified
         from hedgerow.query import help_table
         from hedgerow.release.bundle import write
 
-        verify(self)
+        verified(self)
         helpers = {"help": help_table(self)} if self.groups else {}
         write(self, path, helpers=helpers, overwrite=overwrite, allow_insecure=allow_insecure)
 
