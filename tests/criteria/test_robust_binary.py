@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.criteria.robust_binary import at_most, binary_posteriors, relative_error
+from hedgerow.criteria.robust_binary import at_most, binary_posteriors, by_group, relative_error
 from hedgerow.testing import worlds
 
 HAS, HAS_NOT = 0, 1
@@ -20,7 +20,7 @@ def _by_worlds(odds: list[Fraction], c: int) -> list[Fraction]:
 
 
 def _one(odds: list[float], c: int) -> np.ndarray:
-    return binary_posteriors.plain(np.array(odds, float), np.array([0, len(odds)]), np.array([c]))
+    return by_group.plain(np.array(odds, float), np.array([0, len(odds)]), np.array([c]))
 
 
 def test_example_4() -> None:
@@ -73,8 +73,8 @@ def test_compiled_equals_plain() -> None:
     rng = np.random.default_rng(2)
     odds, offsets = rng.random(60), np.array([0, 10, 25, 60])
     counts = np.array([1, 6, 0])
-    plain = binary_posteriors.plain(odds, offsets, counts)
-    assert binary_posteriors.compiled(odds, offsets, counts) == pytest.approx(plain, rel=1e-14)
+    plain = by_group.plain(odds, offsets, counts)
+    assert by_group.compiled(odds, offsets, counts) == pytest.approx(plain, rel=1e-14)
     assert relative_error(60) < 1e-12
 
 

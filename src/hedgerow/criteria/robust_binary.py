@@ -18,9 +18,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.kernel import kernel
+from hedgerow.kernel import SMALL, kernel
 
-__all__ = ["at_most", "binary_posteriors", "relative_error"]
+__all__ = ["at_most", "binary_posteriors", "by_group", "relative_error"]
 
 
 def relative_error(rows: int) -> float:
@@ -51,7 +51,6 @@ def _elementary(pairs: Sequence[tuple[int, int]], c: int) -> list[int]:
     return product
 
 
-@kernel
 def binary_posteriors(
     odds: NDArray[np.float64], offsets: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
@@ -59,6 +58,14 @@ def binary_posteriors(
 
     Where the knowledge contradicts the group (more certain rows than occurrences, or fewer possible ones) p is 1.
     """
+    # Per row the program takes as many steps as there are occurrences, and some twenty to find the tilt.
+    steps = int((np.diff(offsets) * np.where(counts > 1, counts + 20, counts)).sum())
+    return (by_group.plain if steps <= SMALL else by_group.compiled)(odds, offsets, counts)
+
+
+@kernel
+def by_group(odds: NDArray[np.float64], offsets: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The loop of `binary_posteriors`."""
     result = np.zeros(len(odds))
     for g in range(len(counts)):
         if counts[g] > 0:

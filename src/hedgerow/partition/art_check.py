@@ -17,7 +17,6 @@ from hedgerow.criteria.robust_binary import binary_posteriors, relative_error
 from hedgerow.criteria.robust_bounds import pair_bound
 from hedgerow.criteria.robust_full import full_by_group
 from hedgerow.exact import float_above
-from hedgerow.kernel import SMALL
 from hedgerow.partition.art_crowd import Crowd
 
 __all__ = ["Check"]
@@ -61,9 +60,7 @@ class Check:
         return all(self._exactly(odds[i, :, k], int(count[i, 0])) for i, k in worst_first)
 
     def _exactly(self, odds: NDArray[np.float64], count: int) -> bool:
-        # Per row the program takes as many steps as there are occurrences, and some twenty to find the tilt.
-        program = binary_posteriors.plain if len(odds) * (count + 20) <= SMALL else binary_posteriors.compiled
-        p = program(np.ascontiguousarray(odds), np.array([0, len(odds)]), np.array([count]))
+        p = binary_posteriors(np.ascontiguousarray(odds), np.array([0, len(odds)]), np.array([count]))
         return bool(p.max() * float_above(self.r) * (1.0 + relative_error(len(odds))) <= 1.0)
 
     def holds_full(self, rows: NDArray[np.int32]) -> bool:
