@@ -35,13 +35,13 @@ def test_large_inputs_compile_and_agree():
 
 
 def test_compilation_is_announced(tmp_path, monkeypatch):
-    """The first compilation on a machine tells every listener, by the kernel's name and without data."""
+    """The first compilation on a machine tells every listener, once however many kernels follow."""
     heard = []
     monkeypatch.setattr(kernels, "_listeners", [])
     monkeypatch.setattr(kernels, "_cache_folder", lambda: tmp_path)
     on_compile(heard.append)
-    _ = kernel(_twice.plain).compiled
-    assert heard == ["compiling '_twice' (a few seconds, once per machine)"]
+    _ = kernel(_twice.plain).compiled, kernel(_sum_twice.plain).compiled
+    assert heard == ["compiling inner loops for this machine: some seconds, this once"]
 
 
 @pytest.mark.parametrize("writable", [True, False])

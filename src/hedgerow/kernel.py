@@ -30,9 +30,14 @@ _listeners: list[Callable[[str], None]] = []
 
 
 def on_compile(listener: Callable[[str], None]) -> None:
-    """Call `listener` with a sentence before a kernel is compiled for the first time on this machine."""
-    if listener not in _listeners:
-        _listeners.append(listener)
+    """Call `listener` with a sentence, once, before this process compiles what the machine has not compiled before."""
+    _listeners.append(listener)
+
+
+def _announce() -> None:
+    for listener in _listeners:
+        listener("compiling inner loops for this machine: some seconds, this once")
+    _listeners.clear()
 
 
 class Kernel(Generic[P, R]):
@@ -56,8 +61,7 @@ class Kernel(Generic[P, R]):
         if folder is not None:
             setattr(numba.config, "CACHE_DIR", str(folder))  # noqa: B010  (its stubs do not list it)
         if not _is_cached(folder, self.plain):
-            for listener in _listeners:
-                listener(f"compiling '{self.plain.__name__}' (a few seconds, once per machine)")
+            _announce()
         compiled: Callable[P, R] = numba.njit(nogil=True, cache=folder is not None)(_with_compiled_callees(self.plain))
         return compiled
 
