@@ -31,7 +31,7 @@ def explain(release: Release, session: Session, question: str) -> None:
         return
     click.echo(f"The bounds reach ±{width / 2:.2g} times the answer." if width > 2 else _reach(width))
     _print_causes(release, causes(release, question))
-    for sentence in _advice(*best_moves(session, question)):
+    for sentence in _advice(*best_moves(release, session, question)):
         click.echo(sentence)
 
 

@@ -131,17 +131,19 @@ def _floats(table: pa.Table, name: str) -> Any:
     return np.nan_to_num(np.array(table.column(name).to_pylist(), dtype=np.float64))
 
 
-def best_moves(session: Session, sql: str) -> tuple[Move | None, Move | None]:
+def best_moves(release: Release, session: Session, sql: str) -> tuple[Move | None, Move | None]:
     """Ask the question with parts of its ranges, and with wider ones; return the best of each that is an improvement.
 
-    Parts are the halves and tenths of the values of a range; wider ranges have twice the values, or all.
+    Parts are the halves and tenths of the values of a range; wider ranges have twice the values, or all. A range of a
+    sensitive column stays: it is what the question is about.
     """
     before = relative_width(session.sql(sql))
     if not before:
         return None, None
     narrower: list[Move] = []
     wider: list[Move] = []
-    for found in ranges_of(sql)[:_MOST_RANGES]:
+    hidden = {name.lower() for name in release.columns.sensitive}
+    for found in [found for found in ranges_of(sql) if found.column.lower() not in hidden][:_MOST_RANGES]:
         inside, everywhere = (_values(session, found, inside=side) for side in (True, False))
         narrower += _tried(session, found, _parts_of(inside), before)
         wider += _tried(session, found, _wider_than(inside, everywhere), before)
@@ -152,7 +154,7 @@ def _values(session: Session, found: Range, *, inside: bool) -> list[Any]:
     try:
         values = session.sql(found.values_sql(inside=inside)).column("value").to_pylist()
     except QueryError:
-        # A sensitive or blurred column: nothing to try.
+        # A column of which the release does not list the values: nothing to try.
         return []
     return sorted(value for value in values if value is not None)
 

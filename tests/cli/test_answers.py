@@ -1,0 +1,70 @@
+"""Answers laid out for a person."""
+
+import pyarrow as pa
+import pytest
+from rich.console import Console
+
+from hedgerow.cli.answers import answers
+from hedgerow.cli.bars import ASCII
+
+
+def printed(result, width=80, **options):
+    """The lines as a screen of that width shows them."""
+    screen = Console(width=width, highlight=False, color_system=None)
+    with screen.capture() as captured:
+        screen.print(answers(result, width=width, **options))
+    return captured.get().splitlines()
+
+
+def result(**keys):
+    """Two lines of averages with bounds."""
+    return pa.table(
+        {
+            **keys,
+            "pay": [1500.5, 2500.25],
+            "pay_lower": [1000.0, 2000.0],
+            "pay_upper": [2000.0, 3000.0],
+            "pay_std": [12.5, 20.25],
+        }
+    )
+
+
+def test_bars_stand_beside_the_digits():
+    """Two answers on one scale, in ASCII where asked."""
+    lines = printed(result(sex=["Female", "Male"]), strokes=ASCII)
+    female, male = (next(line for line in lines if name in line) for name in ("Female", "Male"))
+    assert "-#-" in female
+    assert female.index("#") < male.index("#")
+    assert "1,500.5" in female
+
+
+@pytest.mark.parametrize("width", [40, 60, 66, 70, 75, 80, 100])
+def test_digits_come_before_bars(width):
+    """A narrow screen loses the bar, never a line break inside a number."""
+    lines = printed(result(sex=["Female", "Male"]), width=width)
+    assert max(map(len, lines)) <= width
+    if width >= 60:
+        assert sum("Male" in line and "2,500.25" in line and "3,000" in line for line in lines) == 1
+    assert any("█" in line for line in lines) == (width >= 66)
+
+
+def test_exact_answers_say_so_and_need_no_bar():
+    """A count that every assignment gives has no spread."""
+    lines = printed(pa.table({"n": [7], "n_lower": [7], "n_upper": [7], "n_std": [0.0]}))
+    assert any("exact" in line and "7" in line for line in lines)
+    assert not any("█" in line for line in lines)
+
+
+def test_null_answers_are_shown():
+    """SQL's NULL is neither exact nor drawn."""
+    nothing = pa.array([None], pa.float64())
+    lines = printed(pa.table({"x": nothing, "x_lower": nothing, "x_upper": nothing, "x_std": nothing}))
+    assert any("NULL" in line for line in lines)
+    assert not any("exact" in line for line in lines)
+
+
+def test_square_brackets_are_text():
+    """A key that looks like markup is printed as it is."""
+    lines = printed(result(town=["[bold]A", "[/x]"]))
+    assert any("[bold]A" in line for line in lines)
+    assert any("[/x]" in line for line in lines)

@@ -1,0 +1,195 @@
+"""The prompt of `hedgerow query`: from a pipe, from a person, and its history."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from hedgerow.cli import main
+from hedgerow.cli.history import history_file, line_editing
+from hedgerow.cli.prompt import Prompt, _typed
+from hedgerow.query import connect
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    """A saved release of the generated census."""
+    import hedgerow as hr
+    from hedgerow.datasets import census
+
+    folder = tmp_path_factory.mktemp("prompt") / "out"
+    schema = hr.Schema(quasi=["age", "gender"], sensitive="income")
+    table = census(1500, seed=3).select(["age", "gender", "income"])
+    hr.KEAnonymity(k=5, e=1000).publish(table, schema).save(folder)
+    return folder
+
+
+@pytest.fixture
+def piped(bundle):
+    """Send lines through a pipe; return (exit code, output, errors)."""
+
+    def call(*lines, options=()):
+        result = CliRunner().invoke(main, ["query", str(bundle), *options], input="\n".join(lines) + "\n")
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.exit_code, result.stdout, result.stderr
+
+    return call
+
+
+AVERAGE = "SELECT avg(income) AS pay FROM release WHERE age BETWEEN 25 AND 60"
+
+
+@pytest.mark.parametrize("engine", ["arrays", "duckdb"])
+def test_a_pipe_asks_a_question_a_line(piped, engine):
+    """Blank lines, comments and semicolons are fine; answers come in order; no prompt is printed."""
+    code, output, errors = piped(
+        AVERAGE, "", "-- a note", "SELECT count(*) AS n FROM release;", options=["--engine", engine]
+    )
+    assert (code, errors) == (0, "")
+    assert output.index("pay") < output.index("1,500")
+    assert "hedgerow>" not in output
+
+
+def test_a_refusal_is_one_sentence_and_the_next_question_follows(piped):
+    """The exit code tells a script that something was refused."""
+    code, output, errors = piped("SELECT nonsense FROM", "SELECT avg(incme) FROM release", ".nope", AVERAGE)
+    assert code == 2
+    assert "pay" in output
+    assert [line[:9] for line in errors.splitlines()] == ["hedgerow:"] * 3
+    assert "income" in errors
+    assert ".explain" in errors
+
+
+def test_quit_leaves_at_once(piped):
+    """What follows is not answered."""
+    assert piped(".quit", AVERAGE) == (0, "", "")
+
+
+def test_columns_and_help_say_what_can_be_asked(piped):
+    """Names as they must be written, the hidden one marked, and every command."""
+    code, output, _ = piped(".columns", ".help")
+    assert code == 0
+    for word in ("age", "gender", "income", "hidden", "as they are", ".explain", ".quit", "avg(income)"):
+        assert word in output
+
+
+def test_explain_shows_sql_causes_and_advice(piped):
+    """The rewritten SQL, the groups that are hit in part, and a range that was really tried."""
+    code, output, errors = piped(f".explain {AVERAGE}")
+    assert (code, errors) == (0, "")
+    for word in ("JOIN help", "share of the uncertainty", "of the answer", "your range of age to", "bounds shrink by"):
+        assert word in output
+
+
+def test_explain_of_an_exact_answer_says_that_it_is(piped):
+    """There is nothing to narrow."""
+    _, output, _ = piped(".explain SELECT count(*) FROM release WHERE age > 30")
+    assert "exact" in output
+    assert "uncertainty" not in output
+
+
+def test_explain_without_a_question_is_refused(piped):
+    """As is the flag without one."""
+    assert "needs a question" in piped(".explain")[2]
+    assert "needs a question" in piped(options=["--explain"])[2]
+
+
+def test_ctrl_c_drops_a_line_and_ctrl_d_ends(monkeypatch):
+    """The prompt goes on after the first and stops after the second."""
+    script = iter([KeyboardInterrupt, "a question", EOFError])
+
+    def typed(_):
+        step = next(script)
+        if isinstance(step, str):
+            return step
+        raise step
+
+    monkeypatch.setattr("builtins.input", typed)
+    assert list(_typed()) == ["a question"]
+
+
+def test_ctrl_c_stops_an_answer_and_not_the_prompt(salaries_release, monkeypatch, capsys):
+    """The person asks on."""
+    session = connect(salaries_release)
+    prompt = Prompt(salaries_release, session)
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session, "sql", interrupted)
+    assert prompt._is_refused("SELECT count(*) FROM release") is False
+    assert "stopped" in capsys.readouterr().err
+
+
+def test_history_keeps_questions_alone_and_privately(tmp_path, monkeypatch):
+    """Commands and notes are passed over; nobody else may read the file; the next session has it again."""
+    readline = pytest.importorskip("readline")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with line_editing(["age"], keep_history=True) as remember:
+        for line in (AVERAGE, ".columns", "", "-- note", ".explain SELECT count(*) FROM release"):
+            remember(line)
+    kept = history_file().read_text()
+    assert AVERAGE in kept
+    assert "SELECT count(*) FROM release" in kept
+    assert not any(word in kept for word in (".columns", ".explain", "note"))
+    assert history_file().stat().st_mode & 0o077 == 0
+    with line_editing(["age"], keep_history=True):
+        assert readline.get_current_history_length() == 2
+
+
+def test_no_history_reads_and_writes_nothing(tmp_path, monkeypatch):
+    """No file appears."""
+    pytest.importorskip("readline")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with line_editing(["age"], keep_history=False) as remember:
+        remember(AVERAGE)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_person_at_a_terminal(bundle, tmp_path):
+    """Tab completes, Ctrl-C drops the line, a mistake is survived, Ctrl-D leaves with 0, history is written."""
+    pty = pytest.importorskip("pty")
+    pytest.importorskip("readline")
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "TERM": "dumb", "COLUMNS": "100"}
+    command = [sys.executable, "-c", "from hedgerow.cli import main; main()", "query", str(bundle)]
+    # A session of its own: an interrupt must not reach the tests.
+    process = subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
+    )
+    os.close(theirs)
+    try:
+        assert "hedgerow>" in _until(ours, "hedgerow> ")
+        os.write(ours, b"SELECT count(*) AS half_typed")
+        _until(ours, "half_typed")
+        process.send_signal(signal.SIGINT)
+        _until(ours, "hedgerow> ")
+        os.write(ours, b"SELECT wrong FROM release\n")
+        assert "hedgerow: " in _until(ours, "hedgerow> ", after="hedgerow: ")
+        os.write(ours, b"SELECT avg(inc\t) AS pay FROM release\n")
+        assert "avg(income) AS pay" in _until(ours, "hedgerow> ", after="expected")
+        os.write(ours, b"\x04")
+        assert process.wait(timeout=20) == 0
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+    kept = (tmp_path / "hedgerow" / "history").read_text()
+    assert "avg(income)" in kept
+    assert "half_typed" not in kept
+
+
+def _until(descriptor, wanted, *, after="", seconds=30):
+    """Read until `wanted` appears (behind `after`); return all that was read."""
+    seen, end = "", time.monotonic() + seconds
+    while wanted not in seen.partition(after)[2] if after else wanted not in seen:
+        assert time.monotonic() < end, seen
+        if select.select([descriptor], [], [], 0.2)[0]:
+            seen += os.read(descriptor, 4096).decode()
+    return seen
