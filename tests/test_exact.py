@@ -15,8 +15,16 @@ from hedgerow.exact import as_fraction, column_line, decimal_places, float_above
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
 
-@pytest.mark.parametrize(("number", "exact"), [(0.1, Fraction(1, 10)), ("2.50", Fraction(5, 2)), (3, Fraction(3)),
-                                               (Decimal("1e-3"), Fraction(1, 1000)), (np.int64(4), Fraction(4))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "exact"),
+    [
+        (0.1, Fraction(1, 10)),
+        ("2.50", Fraction(5, 2)),
+        (3, Fraction(3)),
+        (Decimal("1e-3"), Fraction(1, 1000)),
+        (np.int64(4), Fraction(4)),
+    ],
+)
 def test_numbers_are_read_as_the_decimal_they_print(number, exact):
     """A float is the decimal that a person sees, not its binary neighbour."""
     assert as_fraction(number) == exact

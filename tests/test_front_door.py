@@ -94,8 +94,8 @@ def test_importing_costs_little_beyond_numpy():
     script = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
 
     def best(module):
-        runs = [subprocess.run([sys.executable, "-c", script.format(module)], capture_output=True, text=True, check=True)
-                for _ in range(5)]  # fmt: skip
+        command = [sys.executable, "-c", script.format(module)]
+        runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(5)]
         return min(float(run.stdout) for run in runs)
 
     assert best("hedgerow") - best("numpy") < 0.3

@@ -54,7 +54,7 @@ def as_fraction(number: object) -> Fraction:
             exact = Decimal(number)
         except InvalidOperation as error:
             raise ValueError("not a decimal number") from error
-        # A power of ten of a million digits is a finite number, too, but nobody's threshold: it would stall the process.
+        # A power of ten of a million digits is finite, too, but nobody's threshold: it would stall the process.
         if exact.is_finite() and abs(exact.adjusted()) <= _MOST_EXPONENT:
             return Fraction(exact)
     raise ValueError("not a finite number")

@@ -1,7 +1,7 @@
 """Shuffles are uniform, independent, and stay inside their groups."""
 
 import math
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def test_every_permutation_is_equally_likely(size):
     rounds = 240 * math.factorial(size) // 2
     array = np.tile(np.arange(size, dtype=np.int32), rounds)
     shuffle_within(array, np.arange(0, size * rounds + 1, size))
-    orders = {order: 0 for order in permutations(range(size))}
+    orders = dict.fromkeys(permutations(range(size)), 0)
     for order in map(tuple, array.reshape(rounds, size).tolist()):
         orders[order] += 1
     freedom = len(orders) - 1
@@ -55,7 +55,7 @@ def test_groups_keep_their_members(sizes, seed):
     offsets = np.append(0, np.cumsum(sizes))
     array = np.arange(offsets[-1], dtype=np.int32)
     shuffle_within(array, offsets, keys=seeded_keys(seed))
-    for first, last in zip(offsets[:-1], offsets[1:], strict=True):
+    for first, last in pairwise(offsets):
         assert sorted(array[first:last]) == list(range(first, last))
 
 

@@ -18,7 +18,7 @@ NUMBER = 987654321987
 
 @pytest.fixture(scope="module")
 def tainted():
-    """A pandas frame with canaries wherever something could leak: index, attrs, categories, identifiers, held back rows."""
+    """A frame with canaries wherever something could leak: index, attrs, categories, identifiers, held back rows."""
     frame = pd.DataFrame(
         {
             f"id {CANARY}": [f"{CANARY}-{i}" for i in range(12)],
@@ -73,7 +73,7 @@ def test_a_slice_does_not_bring_its_parent(tmp_path):
     lambda f, s: hr.KEAnonymity(k=50).publish(f, s),
     lambda f, s: hr.KEAnonymity(k=2, e=10**9).publish(f, s),
     lambda f, s: hr.KEAnonymity(k=2).publish(f, hr.Schema(quasi=["town"], sensitive="salary")),
-    lambda f, s: hr.KEAnonymity(k=2).publish(f, hr.Schema(quasi=["age", "salary"], sensitive="town", plain=list(f)[:1])),
+    lambda f, s: hr.KEAnonymity(k=2).publish(f, hr.Schema(quasi=["age", "salary", *list(f)[:1]], sensitive="town")),
     lambda f, s: hr.KEAnonymity(k=2).publish(f.assign(salary=f["salary"].astype(object)), s).ask("SELECT nonsense"),
 ])  # fmt: skip
 def test_no_cell_in_messages(tainted, fault):

@@ -83,7 +83,9 @@ def _distinct(*columns: NDArray[np.int64]) -> list[list[int]]:
     """The distinct rows of several columns of counts; packed into one number where they fit, which sorts faster."""
     widths = [int(column.max()) + 1 for column in columns]
     if math.prod(widths) >= 2**63:
-        rows: list[list[int]] = np.unique(np.stack(columns, axis=1), axis=0).tolist()
-        return rows
-    packed = np.unique(np.ravel_multi_index(columns, widths))
-    return np.stack(np.unravel_index(packed, widths), axis=1).tolist()
+        rows = np.unique(np.stack(columns, axis=1), axis=0)
+    else:
+        packed = np.unique(np.ravel_multi_index(columns, widths))
+        rows = np.stack(np.unravel_index(packed, widths), axis=1)
+    distinct: list[list[int]] = rows.tolist()
+    return distinct

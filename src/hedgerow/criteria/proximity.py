@@ -100,6 +100,7 @@ def require_proximity(reach: Reach, counts: Counts, *, m: int, column: str) -> N
     if m > works:
         cover = largest_cover(reach, counts)
         raise Infeasible(
-            f"With these neighbourhoods a risk of at most 1/{m:,} is out of reach for '{column}': {cover:,} of {rows:,} "
+            f"With these neighbourhoods a risk of at most 1/{m:,} is out of reach for '{column}': "
+            f"{cover:,} of {rows:,} "
             f"rows lie so near each other that the largest m that works is {works:,}. A smaller eps allows more."
         )

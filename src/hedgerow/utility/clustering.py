@@ -73,7 +73,9 @@ def _spread_seeds(points: NDArray[np.float64], k: int, keys: Keys) -> NDArray[np
 
 def _distances(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.float64]:
     # |p - c|^2 as a matrix product; rounding may leave a point's distance from itself slightly below zero.
-    squares: NDArray[np.float64] = (points**2).sum(axis=1)[:, None] - 2.0 * points @ centres.T + (centres**2).sum(axis=1)
+    squares: NDArray[np.float64] = (
+        (points**2).sum(axis=1)[:, None] - 2.0 * points @ centres.T + (centres**2).sum(axis=1)
+    )
     return np.maximum(squares, 0.0, out=squares)
 
 
