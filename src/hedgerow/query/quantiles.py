@@ -111,9 +111,14 @@ class _Finder:
         high = np.full(self._hits.cells, max(len(self._domain) - 1, 0))
         while np.any(low < high):
             middle = (low + high) >> 1
-            enough = is_enough(*self.counts(self._domain[middle]))
+            enough = self._is_enough(is_enough, self._domain[middle])
             low, high = np.where(enough, low, np.minimum(middle + 1, high)), np.where(enough, middle, high)
         return [0] * len(low) if len(self._domain) == 0 else [int(tick) for tick in self._domain[low]]
+
+    def _is_enough(self, is_enough: Callable[[Ints, Ints], Any], threshold: Ints) -> Any:
+        """Nothing at all has no quantile."""
+        below, above = self.counts(threshold)
+        return (below > 0) & is_enough(below, above)
 
     def counts(self, threshold: Ints) -> tuple[Ints, Ints]:
         """The most values up to a threshold per cell, and the fewest above it."""

@@ -67,6 +67,8 @@ def _swept(hits: Hits, values: Values, taken: Ints, number: Ints, is_sample: boo
 
 def _one_cell(values: Values, group: Ints, taken: Ints) -> tuple[Fraction, Fraction, bool]:
     """The least and the greatest sum of squared distances from the mean."""
+    filled = values.counts[group] > 0
+    group, taken = group[filled], taken[filled]
     start, size = values.offsets[group], values.counts[group]
     owner, order = unrolled(taken)
     first = values.lows[start[owner] + order]
