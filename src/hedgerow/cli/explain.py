@@ -53,9 +53,10 @@ def _around(width: float) -> str:
 
 
 def _print_causes(release: Release, found: Causes) -> None:
-    click.echo(f"Of {release.groups:,} groups the question hits {found.hit:,}, {found.open:,} of them in part.")
+    click.echo(f"Of {release.groups:,} groups the question hits {found.hit:,}; {found.open:,} of them leave it open.")
     rows = [
-        (cause.group, f"{number(cause.hits)} of {cause.rows:,}", f"{100 * cause.share:.1f} %") for cause in found.worst
+        (cause.group, f"{number(round(cause.hits, 1))} of {cause.rows:,}", f"{100 * cause.share:.1f} %")
+        for cause in found.worst
     ]
     if rows:
         columns = ("group", "rows hit", "share of the uncertainty")
@@ -65,12 +66,14 @@ def _print_causes(release: Release, found: Causes) -> None:
 def _advice(narrower: Move | None, wider: Move | None) -> list[str]:
     """Say what to ask instead; the best part of a range first."""
     if narrower is None and wider is None:
-        return ["No half or tenth of a range of the question, and no wider range, has narrower bounds."]
+        return ["No other range that was tried has narrower bounds."]
     moves = [("Narrow", narrower), ("Widen", wider)]
     return [_sentence(verb, move) for verb, move in moves if move is not None]
 
 
 def _sentence(verb: str, move: Move) -> str:
+    asked = f"{verb} your range of {move.column} to {move.low}..{move.high} and"
+    if move.after == 0:
+        return f"{asked} the answer is exact."
     saved = "by half" if 0.45 <= move.saved <= 0.55 else f"by {100 * move.saved:.0f} %"
-    widths = f"{_around(move.after)} of the answer instead of {_around(move.before)}"
-    return f"{verb} your range of {move.column} to {move.low}..{move.high} and the bounds shrink {saved}: {widths}."
+    return f"{asked} the bounds shrink {saved}: {_around(move.after)} of the answer instead of {_around(move.before)}."

@@ -97,7 +97,7 @@ def causes(release: Release, sql: str, *, most: int = 5) -> Causes:
     shares = np.bincount(place, weights=_shares(found))
     order = np.argsort(-shares, kind="stable")[:most]
     worst = [
-        Cause(int(numbers[i]), float(hits[i]), rows[int(numbers[i])], float(shares[i])) for i in order if shares[i]
+        Cause(int(numbers[i]), float(hits[i]), int(rows[int(numbers[i])]), float(shares[i])) for i in order if shares[i]
     ]
     return Causes(len(numbers), int((shares > 0).sum()), tuple(worst))
 
