@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Keys", "seeded_keys", "system_keys"]
+__all__ = ["Keys", "generator", "seeded_keys", "system_keys", "token"]
 
 
 class Keys(Protocol):
@@ -31,9 +31,19 @@ def system_keys(count: int, /) -> NDArray[np.uint64]:
 
 def seeded_keys(seed: int) -> Keys:
     """A reproducible source. Whoever learns the seed can undo the release: never publish what it made."""
-    generator = np.random.Generator(np.random.PCG64DXSM(seed))
+    drawn = generator(seed)
 
     def keys(count: int, /) -> NDArray[np.uint64]:
-        return generator.integers(0, 2**64, size=count, dtype=np.uint64)
+        return drawn.integers(0, 2**64, size=count, dtype=np.uint64)
 
     return keys
+
+
+def generator(seed: int) -> np.random.Generator:
+    """A reproducible generator for synthetic data and experiments; nothing that protects anybody may use it."""
+    return np.random.Generator(np.random.PCG64DXSM(seed))
+
+
+def token(size: int) -> str:
+    """A secret of `size` bytes from the operating system, as hexadecimal text: for keys and temporary names."""
+    return os.urandom(size).hex()

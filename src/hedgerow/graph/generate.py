@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import ParameterError
 from hedgerow.graph.bipartite import BipartiteGraph
 from hedgerow.kernel import kernel
+from hedgerow.randomness import generator
 
 __all__ = ["author_paper_graph"]
 
@@ -38,7 +39,7 @@ def author_paper_graph(
         raise ParameterError(
             "'edges' must be at least as many as the nodes of a side, and at most 20 a paper, 50 an author."
         )
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     sizes = _paper_sizes(random, papers, edges, min(_MOST_AUTHORS, authors))
     is_new = np.zeros(edges, np.bool_)
     is_new[0] = True

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import BundleError, Infeasible
 from hedgerow.graph.bipartite import BipartiteGraph
+from hedgerow.randomness import token
 
 __all__ = ["Entry", "Ledger", "conflict"]
 
@@ -60,7 +60,7 @@ class Ledger:
         try:
             file = msgspec.json.decode(place.read_bytes(), type=_File)
         except FileNotFoundError:
-            file = _File(secrets.token_hex(32))
+            file = _File(token(32))
         except (msgspec.DecodeError, OSError, UnicodeDecodeError):
             raise BundleError(
                 f"'{place.name}' is not a ledger that can be read; nothing is published without it."
@@ -80,7 +80,7 @@ class Ledger:
     def write(self) -> None:
         """Replace the file by this ledger; only its owner may read it."""
         text = msgspec.json.format(msgspec.json.encode(_File(self.key, self.entries)), indent=2)
-        beside = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
+        beside = self.path.with_name(f".{self.path.name}.{token(4)}")
         try:
             with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as handle:
                 handle.write(text)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hedgerow.errors import BundleError
+from hedgerow.randomness import token
 from hedgerow.release.swap import put_in_place, settled, sync_folder
 
 __all__ = ["MANIFEST", "FileEntry", "check_files", "read_manifest", "read_table", "write_folder"]
@@ -129,7 +129,7 @@ def _replaceable(target: Path) -> bool:
 @contextmanager
 def _folder_beside(target: Path) -> Iterator[Path]:
     """Make a hidden folder beside `target` that is gone afterwards, whatever happens, unless it was renamed."""
-    folder = target.with_name(f".{target.name}{_MARK}{os.getpid()}-{secrets.token_hex(4)}")
+    folder = target.with_name(f".{target.name}{_MARK}{os.getpid()}-{token(4)}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _sweep(target)

@@ -17,7 +17,7 @@ from hedgerow.graph import BipartiteGraph, GroupedGraph
 from hedgerow.graph.answer import GraphAnswer
 from hedgerow.graph.attack.link_chances import group_pairs
 from hedgerow.graph.coauthors import permuted_edges, shared_neighbours
-from hedgerow.randomness import seeded_keys
+from hedgerow.randomness import generator, seeded_keys
 
 __all__ = ["QUERIES", "Errors", "errors", "frequencies", "printed_errors", "touched_errors", "touching", "with_draws"]
 
@@ -39,7 +39,7 @@ class Errors:
 
 def with_draws(graph: BipartiteGraph, seed: int) -> BipartiteGraph:
     """Give every entity a number from 0 to 99 by chance, so that a predicate can have any selectivity."""
-    random = np.random.default_rng(seed)
+    random = generator(seed)
 
     def drawn(table: pa.Table) -> pa.Table:
         kept = table.drop_columns(["draw"]) if "draw" in table.column_names else table

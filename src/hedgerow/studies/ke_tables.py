@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hedgerow.criteria.l_diversity import DistinctDiversity
 from hedgerow.partition.full_domain import full_domain
 from hedgerow.partition.lattice import Ladder, ladder_of
-from hedgerow.randomness import Keys
+from hedgerow.randomness import Keys, generator
 from hedgerow.release.shuffle import deal
 from hedgerow.release.swapped import swapped_rows, window_for
 from hedgerow.schema import Hierarchy
@@ -65,14 +65,14 @@ def adult_table() -> Table | None:
 
 def random_table(count: int, *, seed: int = 1, distinct: int = 89) -> Table:
     """People whose losses do not depend on their ages, in Adult's ranges."""
-    rng = np.random.Generator(np.random.PCG64(seed))
+    rng = generator(seed)
     values = np.sort(rng.choice(np.arange(155, 4357), distinct, replace=False))
     return _synthetic(rng.integers(17, 81, count), rng.choice(values, count))
 
 
 def correlated(count: int, deviation: float, *, seed: int = 1) -> Table:
     """People whose losses are 40 per year of age plus noise, in steps of 10."""
-    rng = np.random.Generator(np.random.PCG64(seed))
+    rng = generator(seed)
     ages = rng.integers(17, 81, count)
     noisy = 40 * ages + rng.normal(0, deviation, count)
     return _synthetic(ages, np.maximum(10 * np.rint(noisy / 10), 10).astype(np.int64))

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from hedgerow.partition.art import art
 from hedgerow.partition.art_crowd import Crowd
-from hedgerow.randomness import Keys, seeded_keys
+from hedgerow.randomness import Keys, generator, seeded_keys
 from hedgerow.studies.robust_data import People, adult_people
 from hedgerow.studies.robust_figures import lines_figure
 from hedgerow.studies.robust_measures import count_errors, count_queries, risk
@@ -53,7 +53,7 @@ def run(out: Path, *, quick: bool = False, progress: Callable[[str], None] = lam
 
 def _measured(people: People, r: int, queries: int, quasi: int, progress: Callable[[str], None]) -> list[Row]:
     """Run every method once in one setting; counts are over all quasi-identifiers and the secret."""
-    coins = np.random.default_rng(1)
+    coins = generator(1)
     asked = count_queries(people, dimensions=quasi, selectivity=0.05, count=queries, generator=coins)
     methods: dict[str, Callable[[People, int, Keys], Grouping]] = {"ART": _art, **RIVALS}
     rows: list[Row] = []

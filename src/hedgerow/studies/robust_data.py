@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hedgerow.criteria.estimate import Estimate
 from hedgerow.criteria.knowledge import Knowledge
 from hedgerow.criteria.robust import members
+from hedgerow.randomness import generator
 from hedgerow.table import read_table
 
 __all__ = ["PROTECTED", "People", "adult_people", "people_of"]
@@ -46,7 +47,7 @@ def adult_people(quasi: int, *, rows: int | None = None) -> People:
 
     table = adult().drop_null()
     if rows is not None:
-        table = table.take(pa.array(np.random.default_rng(0).permutation(table.num_rows)[:rows]))
+        table = table.take(pa.array(generator(0).permutation(table.num_rows)[:rows]))
     return people_of(table, _QUASI[:quasi], _SENSITIVE, PROTECTED, support=100 if rows is None else 50)
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hedgerow.criteria.groupwise import Criterion, groups_of
+from hedgerow.randomness import generator
 
 __all__ = ["check_criterion", "check_unions", "grouped_codes", "histograms"]
 
@@ -35,7 +36,7 @@ def grouped_codes(draw: st.DrawFn, *, most_values: int = 6, most_groups: int = 4
     used = counts[:, counts.sum(axis=0) > 0]
     labels = np.repeat(np.arange(groups), used.sum(axis=1))
     codes = np.concatenate([np.repeat(np.arange(used.shape[1]), row) for row in used])
-    order = np.random.Generator(np.random.PCG64(draw(st.integers(0, 9)))).permutation(len(labels))
+    order = generator(draw(st.integers(0, 9))).permutation(len(labels))
     return labels[order].astype(np.int32), codes[order].astype(np.int32)
 
 
