@@ -38,7 +38,7 @@ from hedgerow.errors import (
 )
 
 if TYPE_CHECKING:
-    from hedgerow.methods import Anatomy, KEAnonymity, PermutationAnonymization, PropertyWalk
+    from hedgerow.methods import Anatomy, KEAnonymity, PermutationAnonymization, PropertyWalk, Robust
     from hedgerow.methods.full_domain import FullDomain
     from hedgerow.methods.microaggregation import Microaggregation
     from hedgerow.methods.mondrian import Mondrian
@@ -78,6 +78,7 @@ __all__ = [
     "RankSwap",
     "Release",
     "Retention",
+    "Robust",
     "Schema",
     "SchemaError",
     "TargetDistribution",
@@ -100,6 +101,7 @@ _HOMES = {
     "PropertyWalk": "methods.PropertyWalk",
     "Proximity": "methods.proximity.Proximity",
     "Release": "release.Release",
+    "Robust": "methods.Robust",
     "Schema": "schema.Schema",
     "TargetDistribution": "methods.target_distribution.TargetDistribution",
     "open": "release.read",

@@ -5,5 +5,6 @@ from hedgerow.methods.ke_anonymity import KEAnonymity
 from hedgerow.methods.method import Method
 from hedgerow.methods.permutation_anonymization import PermutationAnonymization
 from hedgerow.methods.property_walk import PropertyWalk
+from hedgerow.methods.robust import Robust
 
-__all__ = ["Anatomy", "KEAnonymity", "Method", "PermutationAnonymization", "PropertyWalk"]
+__all__ = ["Anatomy", "KEAnonymity", "Method", "PermutationAnonymization", "PropertyWalk", "Robust"]
