@@ -26,7 +26,7 @@ def test_a_seed_repeats_itself_and_goes_on():
 
 
 def test_nothing_else_touches_entropy():
-    """No other module names a random generator or the system's randomness; the tools for tests may draw as they like."""
+    """No other module names a generator or the system's randomness; tools for tests may draw as they like."""
     import re
     from pathlib import Path
 
