@@ -20,6 +20,7 @@ CONDITIONS = {
     "number and list of texts": "age > 60 AND education IN ('Bachelors', 'Masters', 'Doctorate')",
     "two numbers": "age BETWEEN 30 AND 50 AND hours >= 40",
 }
+GROUPED = "SELECT education, avg(salary) AS a FROM release WHERE age BETWEEN 30 AND 50 GROUP BY education"
 EDUCATION = np.array(["Bachelors", "HS-grad", "11th", "Masters", "9th", "Some-college", "Assoc-acdm", "Doctorate"])
 
 
@@ -50,6 +51,13 @@ def ratios(published: Release) -> list[tuple[str, float, str]]:
         )
         figures.append((f"SUM, {name}: arrays / plain DuckDB", times[1] / times[0], "x"))
         figures.append((f"SUM, {name}: DuckDB with help table / plain DuckDB", times[2] / times[0], "x"))
+    times = alternating(
+        lambda: plain.execute(GROUPED).fetchall(),
+        lambda: arrays.sql(GROUPED),
+        lambda: database.sql(GROUPED),
+    )
+    figures.append(("AVG with GROUP BY: arrays / plain DuckDB", times[1] / times[0], "x"))
+    figures.append(("AVG with GROUP BY: DuckDB with help table / plain DuckDB", times[2] / times[0], "x"))
     return figures
 
 

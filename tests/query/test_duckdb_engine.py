@@ -8,8 +8,10 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+import hedgerow as hr
 from hedgerow.errors import QueryError
-from hedgerow.query import connect, rewrite
+from hedgerow.query import Session, connect, rewrite
+from hedgerow.query.duckdb_engine import DuckDBEngine
 from hedgerow.testing.assignments import release_of
 
 KINDS = {
@@ -165,3 +167,23 @@ def test_errors_of_the_database_quote_no_values():
             connect(release, engine).ask("SELECT count(*) FROM release WHERE a * a > 1")
         assert "3037000499123" not in str(caught.value)
         assert caught.value.__cause__ is None
+
+
+def test_a_bundle_is_asked_by_its_files_alone(tmp_path):
+    """The help table that comes with a bundle gives the answers of the release that was saved."""
+    table = pa.table({"a": list(range(12)), "s": [n * 7 % 12 for n in range(12)]})
+    release = hr.Anatomy(l=3).publish(table, hr.Schema(quasi=["a"], sensitive="s"))
+    release.save(tmp_path / "out")
+    text = "SELECT a % 2 AS odd, avg(s) AS m, count(*) AS n FROM release WHERE a < 9 GROUP BY odd ORDER BY m DESC"
+    bundle = hr.open(tmp_path / "out")
+    session = Session(bundle, DuckDBEngine.from_bundle(tmp_path / "out"))
+    ours, theirs = release.connect().sql(text), session.sql(text)
+    for name in ("odd", "m_lower", "m_upper", "n", "n_lower"):
+        assert ours[name].to_pylist() == theirs[name].to_pylist()
+
+
+@pytest.mark.parametrize("item", ["median(pay)", "variance(pay)", "count(DISTINCT pay)", "sum(pay * 2)", "min(town)"])
+def test_what_plain_sql_cannot_bound_is_refused(item):
+    """The refusal names the engine that can."""
+    with pytest.raises(QueryError, match="array engine"):
+        connect(random_release("whole", 1), "duckdb").ask(f"SELECT {item} FROM release")

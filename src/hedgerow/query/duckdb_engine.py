@@ -5,6 +5,7 @@ The statements are printed from bound questions; no text of a user reaches the d
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -18,6 +19,7 @@ from hedgerow.query.result import Result
 from hedgerow.query.rewriter import parts_sql, require_rows
 from hedgerow.query.statement import Bound
 from hedgerow.query.view import view_of
+from hedgerow.release.bundle import open_helper, read
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -42,6 +44,11 @@ class DuckDBEngine:
         self._load("help", help_table if help_table is not None else help_of(self._view), 'ORDER BY hits, "group"')
         for setting in _SETTINGS:
             self.connection.execute(f"SET {setting}")
+
+    @classmethod
+    def from_bundle(cls, path: str | os.PathLike[str]) -> DuckDBEngine:
+        """Load the files of a bundle, its help table among them."""
+        return cls(read(path), open_helper(path, "help"))
 
     def _load(self, name: str, table: pa.Table, order: str = "") -> None:
         self.connection.register("arriving", table)

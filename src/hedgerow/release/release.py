@@ -20,7 +20,7 @@ from hedgerow.release.guarantee import Guarantee
 
 if TYPE_CHECKING:
     from hedgerow.audit import Verification
-    from hedgerow.query import Answer
+    from hedgerow.query import Answer, Session
 
 __all__ = ["Made", "PublishedColumns", "Release", "Rows"]
 
@@ -83,6 +83,12 @@ class Release:
         from hedgerow import query
 
         return query.sql(self, sql)
+
+    def connect(self, engine: str = "arrays") -> Session:
+        """Open a session for many questions: on "arrays", or on "duckdb" over the release and its help table."""
+        from hedgerow import query
+
+        return query.connect(self, engine)
 
     def verify(self) -> Verification:
         """Re-derive the guarantee from what is published; return what was checked, or raise BrokenPromise."""
