@@ -122,3 +122,11 @@ def test_more_dimensions_than_columns_are_refused(table):
     """The message says how many there may be."""
     with pytest.raises(ParameterError, match="at most 1"):
         drawn(table, names=("age",), dimensions=(2,))
+
+
+def test_a_run_has_the_rows_that_were_asked_for():
+    """A quarter of four rows is one value, and each of the four comes up."""
+    four = pa.table({"x": [0, 1, 2, 3], "pay": [5, 6, 7, 8]})
+    questions = drawn(four, names=("x",), aggregates=("sum",), dimensions=(1,), selectivity=(0.25,), count=60)
+    runs = {question.sql.partition(" BETWEEN ")[2] for question in questions}
+    assert runs == {f"{value} AND {value}" for value in range(4)}

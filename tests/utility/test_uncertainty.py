@@ -99,3 +99,13 @@ def test_a_separated_release_has_causes_too(release):
     apart = replace(release, form="separated", tables=halves)
     question = "SELECT avg(pay) FROM release WHERE sex = 'F'"
     assert causes(apart, question) == causes(release, question)
+
+
+def test_ranges_that_are_no_better_are_not_advised():
+    """Where every group holds people of all ages, a part of them leaves more open than all."""
+    ages, pays = [20 + row // 4 for row in range(160)], [1000 + row * 7 % 160 for row in range(160)]
+    mixed = release_of({"age": ages, "pay": pays}, [row % 20 for row in range(160)], sensitive="pay")
+    session = connect(mixed)
+    narrower, wider = best_moves(mixed, session, "SELECT avg(pay) FROM release WHERE age BETWEEN 20 AND 58")
+    assert narrower is None
+    assert (wider.low, wider.high, wider.after) == (20, 59, 0)
