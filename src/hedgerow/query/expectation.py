@@ -56,6 +56,10 @@ def total(hits: Hits, values: Values) -> Spread:
 
 def average(hits: Hits, values: Values) -> Spread:
     """AVG: the sum over the number of rows; exact where that number is known."""
+    if _is_plain(hits, values):
+        total_mean, total_variance = _total(hits, values, np.zeros(hits.cells))
+        rows = means(hits, hits.expected.astype(np.float64))
+        return Spread(_divide(total_mean, rows), _divide(np.sqrt(total_variance), rows))
     number = count(hits, values).mean
     sums, _ = _total(hits, values, np.zeros(hits.cells))
     ratio = _divide(sums, number)
@@ -95,11 +99,16 @@ def _draws(hits: Hits, values: Values) -> Floats:
     return draws if hits.variance is None else draws - hits.variance / np.maximum(size - 1, 1)
 
 
+def _is_plain(hits: Hits, values: Values) -> bool:
+    """Tell whether a known number of rows draws values that all count."""
+    return values.is_complete and hits.variance is None and values.moments.inner is None
+
+
 def _total(hits: Hits, values: Values, shift: Floats) -> tuple[Floats, Floats]:
     """Mean and variance per cell of the sum of (value - shift of the cell)."""
     moments, size = values.moments, values.sizes[hits.group]
     centre = moments.mean[hits.group] - shift[hits.cell]
-    if values.is_complete and hits.variance is None and moments.inner is None:
+    if _is_plain(hits, values):
         variance = hits.expected * (size - hits.expected) * values.scatter[hits.group]
         return means(hits, hits.expected * centre), means(hits, variance)
     share = moments.share[hits.group]
