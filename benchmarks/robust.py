@@ -69,13 +69,17 @@ def against_sort() -> None:
 
 def growth() -> None:
     table = acs()
-    grades = ["1st", "2nd", "3rd", "4th", "5th", "6th", "7th", "8th"]
-    names = [name for name in table["Education"].unique().to_pylist() if any(grade in name.lower() for grade in grades)]
+    early = [
+        "No schooling completed",
+        "Nursery school, preschool",
+        "Kindergarten",
+        *(f"Grade {g}" for g in range(1, 9)),
+    ]
     order = np.random.default_rng(0).permutation(table.num_rows)
     first = None
     for rows in (18_000, 37_000, 74_000, 148_000, table.num_rows):
         part = table.take(pa.array(order[:rows]))
-        found = art_seconds(part, ACS, "Education", [names], 5)
+        found = art_seconds(part, ACS, "Education", [early], 5)
         scaled = found["art"] / (rows * np.log2(rows))
         first = first or scaled
         print(

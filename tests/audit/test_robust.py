@@ -97,3 +97,4 @@ def test_the_threshold_is_exact(model: str) -> None:
         if top < 1:
             assert _decide(weights, values, 1 / top, model)
             assert not _decide(weights, values, 1 / top + Fraction(1, 10**14), model)
+            assert not _decide(weights, values, 1 / top * Fraction(101, 100), model)

@@ -57,6 +57,19 @@ def test_the_tree_finds_what_exhaustive_search_finds(values: int) -> None:
             give_back.plain(pool, group.rows[:size])
 
 
+def test_rows_that_are_given_back_are_as_free_as_before() -> None:
+    """A group that is dissolved leaves no trace in the stacks, the cells and the nodes of the trees."""
+    crowd = crowd_of(2, 400)
+    pool, fresh = crowd.pool(seeded_keys(4)), crowd.pool(seeded_keys(4))
+    group = new_group(crowd, 60)
+    size = form.plain(pool, group, int(np.flatnonzero(crowd.secret == 0)[0]), 3.0, 3, 60, False)
+    assert size > 2
+    assert (pool.node_rank != fresh.node_rank).any()
+    give_back.plain(pool, group.rows[:size])
+    for name in ("is_free", "stack_head", "cell_rank", "cell_mask", "node_rank", "node_mask"):
+        assert (getattr(pool, name) == getattr(fresh, name)).all(), name
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_tree_and_exhaustive_search_give_the_same_partition(seed: int) -> None:
     """With the same coins the whole partition is the same."""

@@ -43,7 +43,7 @@ class Check:
         if int(counts.max()) * self.r > len(rows):
             return False
         present = np.flatnonzero(counts)
-        odds = self.crowd.odds[present][:, self.crowd.cell[rows]]
+        odds = self.crowd.odds[present[:, None], self.crowd.cell[rows]]
         high, count = odds.max(axis=1), counts[present, None]
         margin = 1.0 + relative_error(len(rows))
         # p of the row that stands out most is at most c o / sum of o, and equal to it for one occurrence.

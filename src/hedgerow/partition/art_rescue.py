@@ -25,6 +25,9 @@ Rows = NDArray[np.int32]
 _TRIES = 6
 """How many of the closest groups are asked: beyond these the spread of odds is too wide anyway."""
 
+_EXCHANGES = 2
+"""How many groups, and rows of each, are asked for an exchange: each needs a place elsewhere, which is rare."""
+
 _LARGEST = 50
 """Unions of more than this many times r rows are not made: whoever asks about them learns next to nothing."""
 
@@ -83,9 +86,9 @@ class _Hall:
     def exchange(self, row: int) -> bool:
         """Take the place of a row of the same value that finds another place."""
         x = self.check.crowd.secret[row]
-        for g in self._closest(row, self.counts[:, x] > 0)[:_TRIES]:
+        for g in self._closest(row, self.counts[:, x] > 0)[:_EXCHANGES]:
             rows = self.groups[g]
-            for out in rows[self.check.crowd.secret[rows] == x][:_TRIES]:
+            for out in rows[self.check.crowd.secret[rows] == x][:_EXCHANGES]:
                 if self._replace(g, np.append(rows[rows != out], np.int32(row))):
                     if self.join(int(out)):
                         return True
