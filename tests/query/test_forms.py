@@ -203,3 +203,12 @@ def test_counts_under_retention_are_inverted():
     release = hr.Retention(p="0.5").publish(table, hr.Schema(quasi=["a"], sensitive="s"))
     answer = release.ask("SELECT count(*) FROM release WHERE a = 1 AND s = 1")
     assert answer.expected == pytest.approx(3000, abs=400)
+
+
+def test_a_box_must_be_inside_every_part_of_a_condition():
+    """All rows have the one value and may have the other: with AND none is sure, with OR all are."""
+    release = as_generalized(release_of({"a": [2, 2], "b": ["x", "y"], "s": [1, 2]}, [0, 0], sensitive="s"))
+    both = ask(release, "SELECT count(*) FROM release WHERE a = 2 AND b = 'x'")
+    either = ask(release, "SELECT count(*) FROM release WHERE a = 2 OR b = 'x'")
+    assert (both.lower, both.upper, both.expected) == (0, 2, 1)
+    assert (either.lower, either.upper) == (2, 2)
