@@ -27,12 +27,13 @@ BLIND = (
 )
 LOOKING = (
     "Knows everybody's quasi-identifiers and that they are in the table; knows nobody's sensitive value and no "
-    "relation between sensitive values and quasi-identifiers, and does not work back from the choice of the groups, which "
-    "followed quasi-identifiers and tested sensitive values."
+    "relation between sensitive values and quasi-identifiers, and does not work back from the choice of the groups, "
+    "which followed quasi-identifiers and tested sensitive values."
 )
 _MINIMALITY = (
     "Minimality: groups were divided by quasi-identifiers for as long as the sensitive values allowed it; whoever "
-    "knows the algorithm and everybody's quasi-identifiers can learn from where it stopped, in small tables up to certainty."
+    "knows the algorithm and everybody's quasi-identifiers can learn from where it stopped, in small tables up to "
+    "certainty."
 )
 _PRESENCE = (
     "Presence beyond chance: a combination of quasi-identifiers may exist in a group if each of its values does; how "
