@@ -75,6 +75,7 @@ def _measured(people: People, r: int, queries: int, quasi: int, progress: Callab
                 "delta": found.delta,
                 "delta_max": found.delta_max,
                 "held_back": float((grouping.labels < 0).mean()),
+                "held_back_of_secret": float((grouping.labels < 0)[people.is_protected].mean()),
             }
         )
     return rows
@@ -117,7 +118,11 @@ def _words(numbers: Sequence[float], kind: str) -> str:
 
 def _no_violation(wide: pa.Table, strict: pa.Table) -> Claim:
     shares = _column(wide, "ART", "problematic") + _column(strict, "ART", "problematic")
-    seen = f"{sum(share > 0 for share in shares)} of {len(shares)} settings have a problematic row under ART"
+    hidden = max(_column(wide, "ART", "held_back_of_secret") + _column(strict, "ART", "held_back_of_secret"))
+    seen = (
+        f"{sum(share > 0 for share in shares)} of {len(shares)} settings have a problematic row among those published; "
+        f"up to {hidden:.0%} of those with the secret are held back instead"
+    )
     return Claim(_PAPER, "ART leaves no problematic row.", max(shares) == 0.0, seen)
 
 
