@@ -108,3 +108,33 @@ def test_texts_with_quotes_breaks_and_backslashes_survive(url):
 def test_statements_are_postgresql():
     """Types and powers are spelled the way the server wants them."""
     assert to_postgres("SELECT CAST(a AS DOUBLE) ** 2") == "SELECT POWER(CAST(a AS DOUBLE PRECISION), 2)"
+
+
+def test_the_printed_sql_runs_on_the_server_as_it_is(url, salaries_release):
+    """What `--explain --dialect postgres` prints gives the analyst bounds that enclose ours, to the last few floats."""
+    import psycopg
+
+    from hedgerow.query import rewrite
+
+    text = "SELECT gender, avg(salary) AS pay, min(salary) AS least FROM release WHERE age > 36 GROUP BY gender"
+    export(salaries_release, url, overwrite=True)
+    with psycopg.connect(url) as connection:
+        connection.execute("SET search_path TO hedgerow")
+        cursor = connection.execute(rewrite(salaries_release, text, dialect="postgres"))
+        names = [column.name for column in cursor.description]
+        rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    for ours, theirs in zip(connect(salaries_release).sql(text).to_pylist(), rows, strict=True):
+        assert theirs["pay_lower"] <= ours["pay_lower"] <= ours["pay_upper"] <= theirs["pay_upper"]
+        assert theirs["pay_lower"] == pytest.approx(ours["pay_lower"], rel=1e-14)
+        assert (theirs["least_lower"], theirs["least_upper"]) == (ours["least_lower"], ours["least_upper"])
+
+
+def test_a_session_on_a_server(url, salaries_release):
+    """`connect` takes an address and answers like the other engines."""
+    export(salaries_release, url, overwrite=True)
+    session = connect(salaries_release, url)
+    text = "SELECT sum(salary) FROM release WHERE age BETWEEN 35 AND 55"
+    ours, theirs = connect(salaries_release).ask(text), session.ask(text)
+    session.engine.close()
+    assert (theirs.lower, theirs.upper, theirs.exact) == (ours.lower, ours.upper, ours.exact)
+    assert (theirs.expected, theirs.std) == pytest.approx((ours.expected, ours.std))

@@ -11,8 +11,8 @@ __all__ = ["query"]
 @click.argument("bundle", type=click.Path())
 @click.argument("question", required=False)
 @click.option("--explain", is_flag=True, help="Show the same question as plain SQL over the bundle's files.")
-@click.option("--dialect", default="duckdb", show_default=True, help="Whose SQL --explain writes.")
-@click.option("--engine", default="arrays", show_default=True, help="Who answers: arrays or duckdb.")
+@click.option("--dialect", default="duckdb", show_default=True, help="Whose SQL --explain writes: duckdb or postgres.")
+@click.option("--engine", default="arrays", show_default=True, help="Who answers: arrays, duckdb, postgresql://...")
 @click.option("--no-history", is_flag=True, help="Keep no file of the questions asked at the prompt.")
 def query(bundle: str, question: str | None, explain: bool, dialect: str, engine: str, no_history: bool) -> None:
     """Ask BUNDLE a QUESTION in SQL over the table `release`; without one, ask at a prompt or from a pipe.

@@ -64,7 +64,10 @@ class Session:
 
 
 def connect(release: Release, engine: str = "arrays") -> Session:
-    """Open a session on "arrays", or on "duckdb": the release and its help table in an in-memory database."""
+    """Open a session on "arrays", on "duckdb" (the release and its help table in memory), or on a PostgreSQL address.
+
+    For the latter the release must have been loaded by `hedgerow export`.
+    """
     if engine == "arrays":
         from hedgerow.query.arrays import ArrayEngine
         from hedgerow.query.sources import source_of
@@ -74,7 +77,11 @@ def connect(release: Release, engine: str = "arrays") -> Session:
         from hedgerow.query.duckdb_engine import DuckDBEngine
 
         return Session(release, DuckDBEngine(release))
-    raise ParameterError(f"'engine' must be 'arrays' or 'duckdb'; got {engine!r}")
+    if engine.startswith(("postgresql://", "postgres://")):
+        from hedgerow.query.postgres_engine import PostgresEngine
+
+        return Session(release, PostgresEngine(release, engine))
+    raise ParameterError("'engine' must be 'arrays', 'duckdb' or an address that begins with postgresql://")
 
 
 def ask(release: Release, sql: str) -> Answer:
@@ -92,10 +99,15 @@ def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
     from hedgerow.query.rewriter import require_rows, rewritten
     from hedgerow.query.view import view_of
 
-    if dialect != "duckdb":
-        raise ParameterError(f"'dialect' must be 'duckdb'; got {dialect!r}")
+    if dialect not in ("duckdb", "postgres"):
+        raise ParameterError(f"'dialect' must be 'duckdb' or 'postgres'; got {dialect!r}")
     require_rows(release)
-    return rewritten(view_of(release), bound_to(release, sql), release.group_column)
+    statement = rewritten(view_of(release), bound_to(release, sql), release.group_column)
+    if dialect == "duckdb":
+        return statement
+    from hedgerow.query.postgres_engine import to_postgres
+
+    return to_postgres(statement, pretty=True)
 
 
 def help_table(release: Release) -> pa.Table:

@@ -3,7 +3,7 @@
 Cost       COPY in, two indexes; a question scans the matching rows, then looks up one help row per group
 
 `export` loads a release into a schema of its own, in one transaction. Texts are compared by code point (collation "C"),
-as in the other engines. PostgreSQL has no product over a window, so the schema brings one.
+as in the other engines. PostgreSQL has no product over a window and no next float, so the schema brings both.
 """
 
 from __future__ import annotations
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 __all__ = ["PostgresEngine", "export", "to_postgres"]
 
 _PRODUCT = "CREATE AGGREGATE product(double precision) (SFUNC = float8mul, STYPE = double precision, INITCOND = '1')"
+# At least one float further, at most a few: enough to round outwards, in a function that any reader understands.
+_NEXTAFTER = """
+CREATE FUNCTION nextafter(x double precision, toward double precision) RETURNS double precision LANGUAGE sql IMMUTABLE
+AS 'SELECT x + sign(toward) * (abs(x) * 2.3e-16 + 1e-300)'
+"""
 
 
 class PostgresEngine:
@@ -81,6 +86,7 @@ def export(release: Release, url: str, *, schema: str = "hedgerow", overwrite: b
         connection.execute(f"CREATE SCHEMA {quoted(schema)}")
         connection.execute(f"SET search_path TO {quoted(schema)}")
         connection.execute(_PRODUCT)
+        connection.execute(_NEXTAFTER)
         for name, table in (("release", rows_of(release)), ("help", helper)):
             _load(connection, name, table)
         connection.execute('CREATE UNIQUE INDEX ON help ("group", hits)')
@@ -90,11 +96,12 @@ def export(release: Release, url: str, *, schema: str = "hedgerow", overwrite: b
         connection.execute(f"VACUUM ANALYZE {quoted(schema)}.release, {quoted(schema)}.help")
 
 
-def to_postgres(sql: str) -> str:
+def to_postgres(sql: str, *, pretty: bool = False) -> str:
     """Turn a printed statement into PostgreSQL's words."""
     import sqlglot
 
-    return sqlglot.transpile(sql, read="duckdb", write="postgres", unsupported_level=sqlglot.ErrorLevel.IGNORE)[0]
+    quiet = sqlglot.ErrorLevel.IGNORE
+    return sqlglot.transpile(sql, read="duckdb", write="postgres", unsupported_level=quiet, pretty=pretty)[0]
 
 
 def _connect(url: str) -> Connection[Any]:

@@ -1,8 +1,4 @@
-"""The contract that every method keeps; run it on a method of your own.
-
-    from hedgerow.testing import check_method
-    check_method(MyMethod(k=3))
-"""
+"""The contract that every method keeps; run it on a method of your own: `check_method(MyMethod(k=3))`."""
 
 from __future__ import annotations
 
