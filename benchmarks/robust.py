@@ -88,6 +88,11 @@ def growth() -> None:
         )
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print the ratios."""
     against_sort()
     growth()
+
+
+if __name__ == "__main__":
+    main()
