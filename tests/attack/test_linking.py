@@ -33,3 +33,23 @@ def test_the_printed_release_leaves_three_candidates(salaries_release):
     """(3, 2000)-anonymity leaves each of the nine at least three salaries."""
     assert linking(salaries_release).fewest_candidates == 3
     assert linking(salaries_release).worst == pytest.approx(1 / 3)
+
+
+def test_two_tables_are_attacked_like_one():
+    """Anatomy publishes values apart from people, which helps nobody who knows the group."""
+    import hedgerow as hr
+
+    table = pa.table({"q": list(range(12)), "s": ["a", "b", "c", "d"] * 3})
+    attack = linking(hr.Anatomy(l=3).publish(table, hr.Schema(quasi=["q"], sensitive="s")))
+    assert attack.worst <= 1 / 3
+    assert attack.fewest_candidates >= 3
+
+
+def test_a_release_without_groups_is_refused():
+    """Where no group shows its values there is nothing to link, and a sentence says so."""
+    import hedgerow as hr
+
+    table = pa.table({"q": list(range(20)), "s": list(range(20))})
+    release = hr.Noise(scale=1).publish(table, hr.Schema(quasi=["q"], sensitive="s"))
+    with pytest.raises(hr.ParameterError, match="groups with values"):
+        linking(release)

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 
 __all__ = ["Linking", "linking"]
@@ -38,9 +39,11 @@ class Linking:
 
 
 def linking(release: Release) -> Linking:
-    """Attack a release whose rows carry both the group and a sensitive value."""
-    table = release.tables["release"]
+    """Attack a release that shows which sensitive values each group has, in one table or in two."""
     column = release.columns.sensitive[0]
+    table = next((t for t in release.tables.values() if {column, release.group_column} <= set(t.column_names)), None)
+    if table is None:
+        raise ParameterError(f"Linking needs groups with values of '{column}'; a {release.form} release shows none.")
     groups = table.column(release.group_column).to_numpy()
     codes, size = _codes(table.column(column))
     pairs, counts = np.unique(groups.astype(np.int64) * size + codes, return_counts=True)
