@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hedgerow.errors import ParameterError, QueryError
+from hedgerow.methods.registry import METHODS
 from hedgerow.recipe import Recipe, Roles, read_recipe
 
 if TYPE_CHECKING:
@@ -43,6 +44,17 @@ LETTERS = {
     "scale": "deviation of the noise, as a share of the column's",
     "kind": "shape of the noise: normal, laplace or uniform",
     "share": "share of localities to keep (walk), or of the rows as the window of ranks (rank-swap)",
+    "segment": "most values that move together (walk)",
+    "r": "odds of at most 1/r even for someone who knows the odds beforehand (robust)",
+    "model": "what such a person reasons about: binary or full (robust)",
+    "protect": "the value to protect; every value unless given (robust)",
+    "max_suppressed": "greatest share of rows to hold back (robust)",
+    "target": "distribution to show instead: uniform, normal, zipf or source (target, personal)",
+    "fakes": "greatest share of fake values to add (target)",
+    "shift": "how far shares may stray from the target, 0 to 1 (target)",
+    "quantize": "largest whole number in the ratios of the target (target)",
+    "node_column": "column with each person's wish (personal)",
+    "consent": "true or false: whoever wishes nothing hidden is published exactly (personal)",
     "columns": "columns to replace, parted by commas",
 }
 """The parameters of all methods, by name; a method refuses those that it does not have."""
@@ -62,7 +74,7 @@ def _letters(command: Any) -> Any:
 @click.option("--plain", metavar="A,...", default="", help="columns to publish as they are")
 @click.option("--others", type=click.Choice(["identifier", "quasi", "plain"]), help="role of all columns not named")
 @click.option("--missing", metavar="A=suppress,...", default="", help="policy for missing values of a column")
-@click.option("--method", metavar="NAME", help="ke, ...")
+@click.option("--method", metavar="NAME", help=", ".join(METHODS))
 @_letters
 @click.option("--out", type=click.Path(), help="folder for the release")
 @click.option("--overwrite", is_flag=True, help="replace a bundle that is there already")
