@@ -7,7 +7,7 @@ Guarantee  the true answer lies inside the bounds; without a condition on the se
 Cost       one sort of the subdomains when first asked, then that of the permuted form
 Deviates   fake values: h rows draw h of a group's subdomains, so bounds are over all of them
 
-The mean of MIN and MAX takes every subdomain at its least value.
+The means of MIN, MAX and quantiles take every subdomain at what the target expects of it.
 """
 
 from __future__ import annotations

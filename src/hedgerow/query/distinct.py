@@ -25,6 +25,8 @@ __all__ = ["distinct"]
 def distinct(hits: Hits, values: Values) -> tuple[Interval, Spread]:
     """Bounds and expectation of the number of different values."""
     least, most = matches(hits, values)
+    if values.ranged:
+        return _ranged(hits, values, least, most)
     group, tick, count = _runs(values)
     kinds = np.bincount(group, minlength=len(values.counts))
     entry, run = runs_of(hits.group, np.concatenate(([0], np.cumsum(kinds))))
@@ -38,6 +40,17 @@ def distinct(hits: Hits, values: Values) -> tuple[Interval, Spread]:
     lower = [max(a, b) for a, b in zip(_different(hits, entry[forced], label[forced]), alone, strict=True)]
     spread = _spread(hits, values, entry, label, count[run])
     return Interval(lower, upper, [a == b for a, b in zip(lower, upper, strict=True)]), spread
+
+
+def _ranged(hits: Hits, values: Values, least: Ints, most: Ints) -> tuple[Interval, Spread]:
+    """Intervals: all may be one value if they meet, and all may differ; to expect are those whose means differ."""
+    group, tick, count = _runs(values.typical)
+    kinds = np.bincount(group, minlength=len(values.counts))
+    entry, run = runs_of(hits.group, np.concatenate(([0], np.cumsum(kinds))))
+    spread = _spread(hits, values, entry, _labels(tick)[run], count[run])
+    lower, upper = [min(number, 1) for number in totals(hits, least)], totals(hits, most)
+    mean = np.clip(spread.mean, np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64))
+    return Interval(lower, upper, [a == b for a, b in zip(lower, upper, strict=True)]), Spread(mean, spread.std)
 
 
 def _runs(values: Values) -> tuple[Ints, Ints, Ints]:

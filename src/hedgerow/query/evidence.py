@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,7 +89,8 @@ class Values:
 
     `sizes` are the numbers of values from which a group's rows draw; it exceeds the values listed where some of them do
     not count: they are missing, or fail a condition. Intervals that are `ranged` are published as such: a value may lie
-    anywhere in them, and perhaps only `sure` of a group's values count for sure; `expectation` tells what to expect.
+    anywhere in them, and perhaps only `sure` of a group's values count for sure; `expectation` tells what to expect,
+    and `middles` the mean of each interval, ascending inside a group.
     """
 
     offsets: Ints
@@ -99,6 +101,7 @@ class Values:
     ranged: bool = False
     sure: Ints | None = None
     expectation: Moments | None = None
+    middles: Floats | None = None
 
     @functools.cached_property
     def counts(self) -> Ints:
@@ -128,7 +131,8 @@ class Values:
         lows = -self.highs[::-1]
         highs = lows if self.lows is self.highs else -self.lows[::-1]
         sure = None if self.sure is None else self.sure[::-1]
-        return Values(offsets, self.sizes[::-1], lows, highs, self.unit, self.ranged, sure)
+        middles = None if self.middles is None else -self.middles[::-1]
+        return Values(offsets, self.sizes[::-1], lows, highs, self.unit, self.ranged, sure, middles=middles)
 
     @functools.cached_property
     def is_rounded(self) -> bool:
@@ -139,6 +143,14 @@ class Values:
     def points(self) -> Values:
         """The same values with every interval shrunk to its low end."""
         return replace(self, highs=self.lows)
+
+    @functools.cached_property
+    def typical(self) -> Values:
+        """The values with each interval shrunk to its mean, between ticks: for expectations alone."""
+        if self.middles is None:
+            return self
+        middles = cast(Ints, self.middles)
+        return replace(self, lows=middles, highs=middles)
 
     @functools.cached_property
     def moments(self) -> Moments:

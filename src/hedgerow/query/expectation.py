@@ -69,6 +69,7 @@ def average(hits: Hits, values: Values) -> Spread:
 
 def minimum(hits: Hits, values: Values, bounds: Interval) -> Spread:
     """MIN: walk up the values in reach and multiply the chances that each is missed."""
+    values = values.typical
     mean, std = np.full(hits.cells, np.nan), np.full(hits.cells, np.nan)
     inside = np.array([upper is not None for upper in bounds.upper], dtype=np.bool_)
     ends = np.array([0 if upper is None else upper for upper in bounds.upper], dtype=np.int64)

@@ -41,7 +41,7 @@ def quantile(hits: Hits, values: Values, fraction: Fraction, *, is_discrete: boo
     if values.is_rounded:
         points = _sides(hits, values.points, fraction, low, high, is_discrete)
         exact = [a is not None and a == b and not n for a, b, n in zip(*points, null, strict=True)]
-    return Interval(*sides, exact), _spread(hits, values, fraction, sides)
+    return Interval(*sides, exact), _spread(hits, values.typical, fraction, sides)
 
 
 def _sides(

@@ -24,6 +24,7 @@ from hedgerow.release.disguised import subdomain_columns
 __all__ = ["Subdomains"]
 
 _FAR = 2**62
+_ENDS = ((np.minimum, np.inf), (np.maximum, -np.inf))
 
 
 class Subdomains:
@@ -73,7 +74,17 @@ class Subdomains:
             ranged=True,
             sure=None if met.all() else self._per_group(sure),
             expectation=self._moments(met),
+            middles=self._ascending(self._middles(met), possible),
         )
+
+    def _middles(self, met: NDArray[np.bool_]) -> Floats:
+        """The mean value of each subdomain, if it counts; between its ends where the target gives it no weight."""
+        points = self.numbers.lows / 2 + self.numbers.highs / 2
+        share, total = self._expected(met * 1.0), self._expected(met * (points - points[0]))
+        low, high = (self._spread(np.where(met, points, limit), choose) for choose, limit in _ENDS)
+        mean = np.divide(total, share, out=np.zeros(len(share)), where=share > 0) + points[0]
+        result: Floats = np.clip(np.where(share > 0, mean, low), low, high)[self.nodes]
+        return result
 
     def _moments(self, met: NDArray[np.bool_]) -> Moments:
         """What to expect of a subdomain: does it count, and how far from the mean of those that count is it."""
@@ -103,7 +114,7 @@ class Subdomains:
     def _per_group(self, marked: NDArray[np.bool_]) -> Ints:
         return np.bincount(self.groups, marked, minlength=len(self.sizes)).astype(np.int64)
 
-    def _ascending(self, ticks: Ints, chosen: NDArray[np.bool_]) -> Ints:
+    def _ascending(self, ticks: NDArray[Any], chosen: NDArray[np.bool_]) -> NDArray[Any]:
         return ticks[chosen][np.lexsort((ticks[chosen], self.groups[chosen]))]
 
     def _spread(self, leaves: NDArray[Any], choose: np.ufunc) -> NDArray[Any]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from hedgerow.release import Release
 
-__all__ = ["as_generalized", "as_scattered", "as_separated", "possible_answers"]
+__all__ = ["as_generalized", "as_scattered", "as_separated", "possible_answers", "possible_groups"]
 
 Row = tuple[Any, ...]
 
@@ -65,6 +65,23 @@ def as_generalized(release: Release) -> Release:
 
 def possible_answers(whole: Release, form: str, aggregate: str, condition: str) -> list[Any]:
     """The answer of every table that the release in another form may come from; `whole` is the permuted one."""
+    return _asked(*_stacked(whole, form), aggregate, condition)
+
+
+def possible_groups(whole: Release, form: str, key: str, aggregates: str, condition: str) -> dict[Any, list[Row]]:
+    """The answers of every group of every table that has it, by the group's key."""
+    tables, _ = _stacked(whole, form)
+    found: dict[Any, list[Row]] = {}
+    with duckdb.connect() as database:
+        database.register("worlds", tables)
+        question = f"SELECT world, {key} AS k, {aggregates} FROM worlds WHERE {condition} GROUP BY world, k"
+        for _, value, *answers in database.execute(question).fetchall():
+            found.setdefault(value, []).append(tuple(answers))
+    return found
+
+
+def _stacked(whole: Release, form: str) -> tuple[pa.Table, int]:
+    """All tables, one below the other, and their number."""
     table = whole.tables["release"]
     names = [*whole.columns.quasi, *whole.columns.sensitive]
     rows = list(zip(*(table.column(name).to_pylist() for name in names), strict=True))
@@ -76,7 +93,7 @@ def possible_answers(whole: Release, form: str, aggregate: str, condition: str) 
     for place, name in enumerate(names):
         kind = table.schema.field(name).type
         columns[name] = pa.array([row[place] for world in worlds for row in world], kind)
-    return _asked(pa.table(columns), len(worlds), aggregate, condition)
+    return pa.table(columns), len(worlds)
 
 
 def _asked(tables: pa.Table, worlds: int, aggregate: str, condition: str) -> list[Any]:
