@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from hedgerow.query.cells import best, totals
 from hedgerow.query.evidence import Hits, Ints, Values, matches, rank
+from hedgerow.query.tally import MANY, drawn_totals
 
 __all__ = ["Interval", "average", "count", "maximum", "minimum", "total"]
 
@@ -94,7 +95,7 @@ def _may_be_null(hits: Hits, values: Values) -> list[bool]:
 def _least_total(hits: Hits, values: Values) -> list[Exact | None]:
     least, most = matches(hits, values)
     taken = most if least is most or np.array_equal(least, most) else _take_below(hits, values, 0, least, most)
-    sums, numbers = totals(hits, _sums(values, hits.group, taken)), totals(hits, taken)
+    sums, numbers = _drawn(hits, values, taken)
     if all(numbers):
         return list(sums)
     # Nothing has to be taken and nothing is negative: an answer that is not NULL takes one value, the smallest.
@@ -118,14 +119,16 @@ def _least_average(hits: Hits, values: Values) -> list[Exact | None]:
 
 
 def _ratios(hits: Hits, values: Values, taken: Ints) -> list[Fraction | None]:
-    sums, numbers = totals(hits, _sums(values, hits.group, taken)), totals(hits, taken)
+    sums, numbers = _drawn(hits, values, taken)
     return [Fraction(s, n) if n else None for s, n in zip(sums, numbers, strict=True)]
 
 
-def _sums(values: Values, group: Ints, taken: Ints) -> Ints:
-    """Sums of the `taken` smallest lows of each group."""
-    result: Ints = values.prefix[values.offsets[group] + taken] - values.bases[group]
-    return result
+def _drawn(hits: Hits, values: Values, taken: Ints) -> tuple[list[int], list[int]]:
+    """Per cell the sum of the `taken` smallest lows of each group, and how many these are."""
+    if len(taken) > MANY:
+        return drawn_totals(hits, values, taken)
+    sums = values.prefix[values.offsets[hits.group] + taken] - values.bases[hits.group]
+    return totals(hits, sums), totals(hits, taken)
 
 
 def _take_below(hits: Hits, values: Values, threshold: int | Ints, least: Ints, most: Ints) -> Ints:

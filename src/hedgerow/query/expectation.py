@@ -16,6 +16,7 @@ import numpy as np
 from hedgerow.query.bounds import Interval
 from hedgerow.query.cells import means, unrolled
 from hedgerow.query.evidence import Floats, Hits, Ints, Values, matches, rank
+from hedgerow.query.tally import MANY, moment_sums
 
 __all__ = ["Spread", "average", "count", "maximum", "minimum", "total"]
 
@@ -59,12 +60,12 @@ def average(hits: Hits, values: Values) -> Spread:
     if _is_plain(hits, values):
         total_mean, total_variance = _total(hits, values, np.zeros(hits.cells))
         rows = means(hits, hits.expected.astype(np.float64))
-        return Spread(_divide(total_mean, rows), _divide(np.sqrt(total_variance), rows))
+        return Spread(_divide(total_mean, rows), _divide(np.sqrt(np.maximum(total_variance, 0.0)), rows))
     number = count(hits, values).mean
     sums, _ = _total(hits, values, np.zeros(hits.cells))
     ratio = _divide(sums, number)
     _, variance = _total(hits, values, np.nan_to_num(ratio))
-    return Spread(ratio, _divide(np.sqrt(variance), number))
+    return Spread(ratio, _divide(np.sqrt(np.maximum(variance, 0.0)), number))
 
 
 def minimum(hits: Hits, values: Values, bounds: Interval) -> Spread:
@@ -107,6 +108,8 @@ def _is_plain(hits: Hits, values: Values) -> bool:
 
 def _total(hits: Hits, values: Values, shift: Floats) -> tuple[Floats, Floats]:
     """Mean and variance per cell of the sum of (value - shift of the cell)."""
+    if len(hits.group) > MANY and hits.cells > 1 and _is_plain(hits, values):
+        return moment_sums(hits, values, shift)
     moments, size = values.moments, values.sizes[hits.group]
     centre = moments.mean[hits.group] - shift[hits.cell]
     if _is_plain(hits, values):

@@ -15,7 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.query.evidence import Floats, Hits, Ints
-from hedgerow.query.view import View
+from hedgerow.query.tally import MANY, count_entries
+from hedgerow.query.view import Codes, View
 
 __all__ = ["Chosen", "Selection", "hits_of", "hits_within", "select", "uncertain_hits"]
 
@@ -43,6 +44,11 @@ class Selection:
     cell: Ints | None
     keys: dict[str, pa.Array]
 
+    @functools.cached_property
+    def index(self) -> Ints:
+        """The numbers of the rows; gathering by numbers is several times faster than by a mask."""
+        return np.flatnonzero(self.rows)
+
     def among(self, mask: Mask) -> Selection:
         """Only the rows that are marked as well, in the same cells."""
         cell = None if self.cell is None else self.cell[mask[self.rows]]
@@ -53,12 +59,19 @@ def select(view: View, rows: Mask, groups: Sequence[str], keys: dict[str, str]) 
     """Number the cells of rows by GROUP BY columns; `keys` tells which columns to show under which name."""
     if not groups:
         return Selection(rows, 1, None, {})
-    codes = [(view.codes(name).codes[rows], len(view.codes(name).domain) + 1) for name in groups]
+    index = np.flatnonzero(rows)
+    codes = [(view.codes(name).codes[index], len(view.codes(name).domain) + 1) for name in groups]
     cell, cells = functools.reduce(_combined, codes[1:], compact(*codes[0]))
     sample = np.empty(cells, dtype=np.int64)
-    sample[cell] = np.flatnonzero(rows)
-    shown = {alias: view.array(name).take(pa.array(sample)) for alias, name in keys.items()}
-    return Selection(rows, cells, cell, shown)
+    sample[cell] = index
+    return Selection(rows, cells, cell, {alias: _shown(view.codes(name), sample) for alias, name in keys.items()})
+
+
+def _shown(codes: Codes, rows: Ints) -> pa.Array:
+    """Values of a column at a few rows."""
+    # Looked up in the distinct values: a position past their end is a missing value, which Arrow takes as null.
+    places = codes.codes[rows].astype(np.int64)
+    return codes.domain.take(pa.array(places, mask=places == len(codes.domain)))
 
 
 def _combined(left: tuple[Ints, int], right: tuple[NDArray[Any], int]) -> tuple[Ints, int]:
@@ -83,6 +96,8 @@ def hits_of(view: View, selection: Selection) -> Hits:
         counts = np.diff(running[view.offsets])
         group = np.flatnonzero(counts)
         return Hits.exactly(1, np.zeros(len(group), dtype=np.int64), group, counts[group].astype(np.int64))
+    if len(selection.cell) > MANY:
+        return count_entries(selection.index, selection.cell, view.groups, selection.cells)
     pairs, number = _counted(selection, view)
     cell, group = np.divmod(pairs, max(len(view.offsets) - 1, 1))
     return Hits.exactly(selection.cells, cell, group, number)
@@ -91,7 +106,7 @@ def hits_of(view: View, selection: Selection) -> Hits:
 def _counted(selection: Selection, view: View) -> tuple[Ints, Ints]:
     assert selection.cell is not None
     groups = len(view.offsets) - 1
-    pairs = selection.cell * groups + view.groups[selection.rows]
+    pairs = selection.cell * groups + view.groups[selection.index]
     if selection.cells * groups > 8 * len(pairs) + 2**16:
         found, number = np.unique(pairs, return_counts=True)
         return found, number
