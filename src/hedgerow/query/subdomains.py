@@ -79,8 +79,8 @@ class Subdomains:
 
     def _middles(self, met: NDArray[np.bool_]) -> Floats:
         """The mean value of each subdomain, if it counts; between its ends where the target gives it no weight."""
-        points = self.numbers.lows / 2 + self.numbers.highs / 2
-        share, total = self._expected(met * 1.0), self._expected(met * (points - points[0]))
+        points: Floats = self.numbers.lows / 2.0 + self.numbers.highs / 2.0
+        share, total = self._expected(np.where(met, 1.0, 0.0)), self._expected(np.where(met, points - points[0], 0.0))
         low, high = (self._spread(np.where(met, points, limit), choose) for choose, limit in _ENDS)
         mean = np.divide(total, share, out=np.zeros(len(share)), where=share > 0) + points[0]
         result: Floats = np.clip(np.where(share > 0, mean, low), low, high)[self.nodes]
