@@ -1,6 +1,9 @@
 """Mean and standard deviation against every assignment, each with the same weight."""
 
+import itertools
 import math
+import random
+import statistics
 from fractions import Fraction
 
 import pyarrow as pa
@@ -96,3 +99,64 @@ def test_values_beyond_the_horizon_do_not_matter(monkeypatch):
     monkeypatch.setattr("hedgerow.query.expectation._NEAREST", 10**9)
     assert near == pytest.approx(sql(release, text).to_pylist()[0], rel=1e-12)
     assert near["l_std"] > 0
+
+
+EXACT = {
+    "var_pop(salary)": statistics.pvariance,
+    "var_samp(salary)": statistics.variance,
+    "count(DISTINCT salary)": lambda numbers: len(set(numbers)),
+}
+
+
+@pytest.mark.parametrize("item", EXACT)
+@settings(max_examples=30, deadline=None)
+@given(release=releases(), limit=st.integers(1, 3))
+def test_means_of_variance_and_different_values_are_exact(item, release, limit):
+    """Over all assignments; the deviation of COUNT(DISTINCT) is an upper limit."""
+    rows = selected_rows(release, f"a < {limit}")
+    if len(rows) < 2:
+        return
+    answers = [float(EXACT[item](numbers)) for numbers in shuffles(release, rows, 0)]
+    answer = ask(release, f"SELECT {item} FROM release WHERE a < {limit}")
+    assert answer.expected == pytest.approx(statistics.fmean(answers), abs=1e-6)
+    if "DISTINCT" in item:
+        assert answer.std >= statistics.pstdev(answers) - 1e-6
+
+
+def shuffles(release, rows, number):
+    """The sensitive values of some rows under every assignment, or under a number of random ones."""
+    table = release.tables["release"]
+    values, groups = table["salary"].to_pylist(), table["group"].to_pylist()
+    parts = [[values[r] for r in found] for _, found in itertools.groupby(range(len(groups)), groups.__getitem__)]
+    if not number:
+        for world in itertools.product(*(itertools.permutations(part) for part in parts)):
+            flat = [value for part in world for value in part]
+            yield [flat[row] for row in rows]
+    rng = random.Random(number)
+    for _ in range(number):
+        flat = [value for part in parts for value in rng.sample(part, len(part))]
+        yield [flat[row] for row in rows]
+
+
+@pytest.mark.parametrize(("rows", "size", "width"), [(60, 5, 30), (200, 4, 1000), (40, 8, 10)])
+@pytest.mark.parametrize(
+    ("item", "function"),
+    [
+        ("median(salary)", statistics.median),
+        ("var_pop(salary)", statistics.pvariance),
+        ("stddev_pop(salary)", statistics.pstdev),
+    ],
+)
+def test_approximate_means_and_deviations_are_near_simulated_ones(rows, size, width, item, function):
+    """The mean within a quarter of a deviation, the deviation within a quarter of itself."""
+    rng = random.Random(rows)
+    columns = {
+        "a": [rng.randrange(3) for _ in range(rows)],
+        "salary": [rng.randrange(-width, width) for _ in range(rows)],
+    }
+    release = release_of(columns, [row // size for row in range(rows)], sensitive="salary")
+    answer = ask(release, f"SELECT {item} FROM release WHERE a < 2")
+    answers = [float(function(numbers)) for numbers in shuffles(release, selected_rows(release, "a < 2"), 600)]
+    deviation = statistics.pstdev(answers)
+    assert abs(answer.expected - statistics.fmean(answers)) <= 0.25 * deviation
+    assert answer.std == pytest.approx(deviation, rel=0.25)
