@@ -134,3 +134,15 @@ def test_groups_of_plain_columns_hold(drawn, condition):
     for p, n, t in of_table(table, text):
         assert found[p]["n_lower"] <= n <= found[p]["n_upper"]
         assert t is None or found[p]["t_lower"] <= t <= found[p]["t_upper"]
+
+
+def test_a_gap_may_be_anyone_s():
+    """One of two values is missing: whether a row's is, nobody can tell, so neither IS NULL nor its opposite is sure."""
+    columns = PublishedColumns(("i",), ("s",))
+    arrays = {"i": pa.array([None, 1], pa.int64()), "s": pa.array([1, 2], pa.int64())}
+    published = generalized(read_table(pa.table(arrays)), columns, np.zeros(2, np.int32), group_column="group")
+    release = dataclasses.replace(release_of(arrays, [0, 0], sensitive="s"), form="generalized", tables=published)
+    for condition in ("i IS NULL", "i IS NOT NULL", "i = 1", "NOT i = 2"):
+        answer = ask(release, f"SELECT count(*) FROM release WHERE {condition}")
+        assert (answer.lower, answer.upper) == (0, 2), condition
+    assert ask(release, "SELECT count(*) FROM release WHERE i = 2").upper == 0
