@@ -1,11 +1,17 @@
-"""Bounded questions on 1M rows in 100,000 groups, against the plain question to DuckDB on the original table."""
+"""Bounded questions on 1M rows in 100,000 groups, against the plain question to a database on the original table.
+
+The reference of arrays and DuckDB is DuckDB, that of PostgreSQL is PostgreSQL, where `pgserver` can start one.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import statistics
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -20,7 +26,10 @@ CONDITIONS = {
     "number and list of texts": "age > 60 AND education IN ('Bachelors', 'Masters', 'Doctorate')",
     "two numbers": "age BETWEEN 30 AND 50 AND hours >= 40",
 }
-GROUPED = "SELECT education, avg(salary) AS a FROM release WHERE age BETWEEN 30 AND 50 GROUP BY education"
+GROUPED = {
+    f"AVG, {cells} cells": f"SELECT {keys}, avg(salary) AS a FROM release WHERE age BETWEEN 30 AND 50 GROUP BY {keys}"
+    for cells, keys in ((8, "education"), (16, "education, sex"))
+}
 EDUCATION = np.array(["Bachelors", "HS-grad", "11th", "Masters", "9th", "Some-college", "Assoc-acdm", "Doctorate"])
 
 
@@ -51,13 +60,39 @@ def ratios(published: Release) -> list[tuple[str, float, str]]:
         )
         figures.append((f"SUM, {name}: arrays / plain DuckDB", times[1] / times[0], "x"))
         figures.append((f"SUM, {name}: DuckDB with help table / plain DuckDB", times[2] / times[0], "x"))
-    times = alternating(
-        lambda: plain.execute(GROUPED).fetchall(),
-        lambda: arrays.sql(GROUPED),
-        lambda: database.sql(GROUPED),
-    )
-    figures.append(("AVG with GROUP BY: arrays / plain DuckDB", times[1] / times[0], "x"))
-    figures.append(("AVG with GROUP BY: DuckDB with help table / plain DuckDB", times[2] / times[0], "x"))
+    for name, text in GROUPED.items():
+        times = alternating(
+            lambda text=text: plain.execute(text).fetchall(),
+            lambda text=text: arrays.sql(text),
+            lambda text=text: database.sql(text),
+        )
+        figures.append((f"{name}: arrays / plain DuckDB", times[1] / times[0], "x"))
+        figures.append((f"{name}: DuckDB with help table / plain DuckDB", times[2] / times[0], "x"))
+    return figures
+
+
+def postgres_ratios(published: Release) -> list[tuple[str, float, str]]:
+    """PostgreSQL with the help table over its own plain query; nothing where no server can be started."""
+    if importlib.util.find_spec("pgserver") is None:
+        return []
+    import pgserver
+
+    from hedgerow.query.postgres_engine import export
+
+    with tempfile.TemporaryDirectory(prefix="hedgerow-postgres-", ignore_cleanup_errors=True) as folder:
+        server = pgserver.get_server(Path(folder) / "data")
+        export(published, server.get_uri())
+        database = connect(published, server.get_uri())
+        plain = database.engine.connection
+        figures = []
+        two = f"SELECT sum(salary) FROM release WHERE {CONDITIONS['two numbers']}"
+        for name, text in (("SUM, two numbers", two), *GROUPED.items()):
+            times = alternating(
+                lambda text=text: plain.execute(text).fetchall(), lambda text=text: database.sql(text), runs=7
+            )
+            figures.append((f"{name}: PostgreSQL with help table / plain PostgreSQL", times[1] / times[0], "x"))
+        database.engine.close()
+        server.cleanup()
     return figures
 
 
@@ -84,6 +119,7 @@ def main() -> None:
         f"questions, {ROWS:,} rows, {GROUPS:,} groups",
         [
             *ratios(published),
+            *postgres_ratios(published),
             ("help table from scratch", help_seconds, "s"),
             ("GROUP BY with 16 cells, SUM and MIN, arrays", seconds(lambda: arrays.sql(grouped)), "s"),
         ],
