@@ -137,7 +137,7 @@ def test_groups_of_plain_columns_hold(drawn, condition):
 
 
 def test_a_gap_may_be_anyone_s():
-    """One of two values is missing: whether a row's is, nobody can tell, so neither IS NULL nor its opposite is sure."""
+    """One of two values is missing, and nobody can tell whose: neither IS NULL nor its opposite is sure."""
     columns = PublishedColumns(("i",), ("s",))
     arrays = {"i": pa.array([None, 1], pa.int64()), "s": pa.array([1, 2], pa.int64())}
     published = generalized(read_table(pa.table(arrays)), columns, np.zeros(2, np.int32), group_column="group")
