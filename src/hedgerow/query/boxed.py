@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BoxSource"]
 
+_RARELY = 1e-12
 Triple = tuple[NDArray[np.bool_], NDArray[np.bool_], Floats]
 """Of each row: surely, possibly, with which chance."""
 
@@ -58,7 +59,8 @@ class BoxSource(RowSource):
         if not columns_of(condition) & self._boxed:
             return super().choose(condition)
         sure, possible, chance = self._triple(condition, True)
-        return Chosen(possible, sure, chance)
+        # A single point of an interval, or a gap, has no length; what is possible still has a chance.
+        return Chosen(possible, sure, np.where(possible, np.maximum(chance, _RARELY), chance))
 
     def _triple(self, node: Predicate, wanted: bool) -> Triple:
         names = columns_of(node)
