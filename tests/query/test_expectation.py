@@ -160,3 +160,12 @@ def test_approximate_means_and_deviations_are_near_simulated_ones(rows, size, wi
     deviation = statistics.pstdev(answers)
     assert abs(answer.expected - statistics.fmean(answers)) <= 0.25 * deviation
     assert answer.std == pytest.approx(deviation, rel=0.25)
+
+
+def test_rounding_below_zero_is_no_deviation():
+    """A variance that rounding left slightly negative is a deviation of zero, not a warning."""
+    import numpy as np
+
+    from hedgerow.query.cells import deviation
+
+    assert deviation(np.array([-1e-18, 4.0])).tolist() == [0.0, 2.0]

@@ -8,9 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Celled", "best", "means", "runs_of", "totals", "unrolled"]
+__all__ = ["Celled", "best", "deviation", "means", "runs_of", "totals", "unrolled"]
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 _HALF = np.int64(2**32 - 1)
 
 
@@ -76,3 +77,9 @@ def runs_of(group: Ints, first: Ints) -> tuple[Ints, Ints]:
     """For every entry all runs of its group, which are `first[g]:first[g+1]`: the entries repeated, and the runs."""
     owner, order = unrolled(first[group + 1] - first[group])
     return owner, first[group][owner] + order
+
+
+def deviation(variance: Floats) -> Floats:
+    """Square root of variances; rounding may have left one slightly below zero."""
+    result: Floats = np.sqrt(np.maximum(variance, 0.0))
+    return result

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.query.bounds import Interval
-from hedgerow.query.cells import runs_of, totals, unrolled
+from hedgerow.query.cells import deviation, runs_of, totals, unrolled
 from hedgerow.query.evidence import Hits, Ints, Values, matches
 from hedgerow.query.expectation import Spread
 
@@ -99,4 +99,4 @@ def _spread(hits: Hits, values: Values, entry: Ints, label: Ints, count: Ints) -
     found = 1.0 - np.exp(np.bincount(place.reshape(-1), logs, minlength=len(pairs)))
     cell = pairs // width
     mean = np.bincount(cell, found, minlength=hits.cells).astype(np.float64)
-    return Spread(mean, np.sqrt(np.bincount(cell, found * (1.0 - found), minlength=hits.cells)))
+    return Spread(mean, deviation(np.bincount(cell, found * (1.0 - found), minlength=hits.cells).astype(np.float64)))

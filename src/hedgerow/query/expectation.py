@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow.query.bounds import Interval
-from hedgerow.query.cells import means, unrolled
+from hedgerow.query.cells import deviation, means, unrolled
 from hedgerow.query.evidence import Floats, Hits, Ints, Values, matches, rank
 from hedgerow.query.tally import MANY, moment_sums
 
@@ -42,7 +42,7 @@ def count(hits: Hits, values: Values) -> Spread:
         variance = variance + hits.expected * moments.inner[2][hits.group]
     if hits.variance is not None:
         variance = variance + hits.variance * share**2
-    return Spread(means(hits, hits.expected * share), np.sqrt(means(hits, variance)))
+    return Spread(means(hits, hits.expected * share), deviation(means(hits, variance)))
 
 
 def total(hits: Hits, values: Values) -> Spread:
@@ -52,7 +52,7 @@ def total(hits: Hits, values: Values) -> Spread:
     conditional = _divide(mean, defined)
     # E[X²] is spread over the assignments that give a number; variance + bias² avoids subtracting large squares.
     square = _divide(variance, defined) + mean * conditional - conditional**2
-    return Spread(conditional, np.sqrt(np.maximum(square, 0.0)))
+    return Spread(conditional, deviation(square))
 
 
 def average(hits: Hits, values: Values) -> Spread:
@@ -60,12 +60,12 @@ def average(hits: Hits, values: Values) -> Spread:
     if _is_plain(hits, values):
         total_mean, total_variance = _total(hits, values, np.zeros(hits.cells))
         rows = means(hits, hits.expected.astype(np.float64))
-        return Spread(_divide(total_mean, rows), _divide(np.sqrt(np.maximum(total_variance, 0.0)), rows))
+        return Spread(_divide(total_mean, rows), _divide(deviation(total_variance), rows))
     number = count(hits, values).mean
     sums, _ = _total(hits, values, np.zeros(hits.cells))
     ratio = _divide(sums, number)
     _, variance = _total(hits, values, np.nan_to_num(ratio))
-    return Spread(ratio, _divide(np.sqrt(np.maximum(variance, 0.0)), number))
+    return Spread(ratio, _divide(deviation(variance), number))
 
 
 def minimum(hits: Hits, values: Values, bounds: Interval) -> Spread:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.query.bounds import Interval
-from hedgerow.query.cells import best, means, totals, unrolled
+from hedgerow.query.cells import best, deviation, means, totals, unrolled
 from hedgerow.query.evidence import Floats, Hits, Ints, Values, matches
 from hedgerow.query.expectation import Spread
 
@@ -159,7 +159,7 @@ def _spread(hits: Hits, values: Values, is_sample: bool) -> Spread:
     of_sum = means(hits, draws * outer)
     by = np.maximum(number - (1.0 if is_sample else 0.0), 1e-300)
     mean = np.maximum(means(hits, h * square) - of_sum / np.maximum(number, 1e-300), 0.0) / by
-    return Spread(mean, np.sqrt(means(hits, draws * _fourth(hits, values, centre))) / by)
+    return Spread(mean, deviation(means(hits, draws * _fourth(hits, values, centre))) / by)
 
 
 def _fourth(hits: Hits, values: Values, centre: Floats) -> Floats:
