@@ -18,7 +18,14 @@ from hedgerow.audit.frequency import value_codes
 from hedgerow.errors import BrokenPromise
 from hedgerow.release import Release
 
-__all__ = ["check_microaggregation", "check_noise", "check_rank_swap", "check_retention", "row_columns"]
+__all__ = [
+    "check_microaggregation",
+    "check_noise",
+    "check_rank_swap",
+    "check_retention",
+    "joint",
+    "row_columns",
+]
 
 
 def row_columns(release: Release) -> dict[str, list[str]]:
@@ -63,14 +70,14 @@ def check_microaggregation(release: Release) -> str:
     table = release.tables["release"]
     classes = np.zeros(table.num_rows, np.int64)
     for name in _replaced(release):
-        classes = _joint(classes, value_codes(table.column(name)))
+        classes = joint(classes, value_codes(table.column(name)))
     sizes = np.bincount(classes)
     if sizes.min() < k:
         raise BrokenPromise(f"{int((sizes < k).sum())} combination(s) of means are shared by fewer than {k} rows.")
     return f"each of {len(sizes):,} combinations of means is shared by {sizes.min():,} to {sizes.max():,} rows"
 
 
-def _joint(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+def joint(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
     """Number the pairs that occur."""
     _, numbers = np.unique(one * (int(other.max(initial=0)) + 1) + other, return_inverse=True)
     joint: NDArray[np.int64] = numbers.astype(np.int64)

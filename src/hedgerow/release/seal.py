@@ -20,19 +20,18 @@ def seal(manifest: msgspec.Struct) -> bytes:
     return msgspec.json.format(msgspec.json.encode(sealed), indent=2) + b"\n"
 
 
-def unseal(text: bytes, kind: type[Sealed], format: str) -> Sealed:
-    """Read a manifest; raise BundleError for anything but a whole, unedited one of this format."""
+def unseal(text: bytes, kind: type[Sealed], format: str, *, name: str = "manifest") -> Sealed:
+    """Read a manifest, or what `name` says; raise BundleError for anything but a whole, unedited one of this format."""
+    ask = f"ask for {'the bundle' if name == 'manifest' else 'it'} again"
     try:
         manifest = msgspec.json.decode(text, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BundleError(
-            f"manifest.json is not a hedgerow manifest ({_kind_of(error)}); ask for the bundle again."
-        ) from None
+        raise BundleError(f"{name}.json is not a hedgerow {name} ({_kind_of(error)}); {ask}.") from None
     fields: Any = manifest
     if fields.format != format:
-        raise BundleError(f"manifest.json has a format that this version does not read; it reads {format!r}.")
+        raise BundleError(f"{name}.json has a format that this version does not read; it reads {format!r}.")
     if fields.checksum != _checksum(manifest):
-        raise BundleError("manifest.json was edited or damaged: its checksum does not fit; ask for the bundle again.")
+        raise BundleError(f"{name}.json was edited or damaged: its checksum does not fit; {ask}.")
     return manifest
 
 
