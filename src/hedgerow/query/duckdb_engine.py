@@ -1,6 +1,8 @@
-"""The DuckDB engine: the release and its help table in memory, and plain SQL over them.
+"""The DuckDB engine: the published tables in memory, and plain SQL over them.
 
-The statements are printed from bound questions; no text of a user reaches the database. It is locked all the same.
+Where rows and the help table say it all the answer is one statement; otherwise the database counts and array code
+finishes (`digest`). Statements are printed from bound questions: no text of a user reaches the database. It is locked
+all the same.
 """
 
 from __future__ import annotations
@@ -12,11 +14,11 @@ import duckdb
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
+from hedgerow.query.digest import digested, published_tables
 from hedgerow.query.help import help_of
 from hedgerow.query.parts import result_of
-from hedgerow.query.published import rows_of
 from hedgerow.query.result import Result
-from hedgerow.query.rewriter import parts_sql, require_rows
+from hedgerow.query.rewriter import PLAIN, is_plain, parts_sql
 from hedgerow.query.statement import Bound
 from hedgerow.query.view import view_of
 from hedgerow.release.bundle import open_helper, read
@@ -35,20 +37,21 @@ class DuckDBEngine:
 
     def __init__(self, release: Release, help_table: pa.Table | None = None) -> None:
         """Load the release; its help table is built unless one comes along with a bundle."""
-        require_rows(release)
-        self._view = view_of(release)
-        self._group_column = release.group_column
+        self._release, self._view = release, view_of(release)
         self.connection = duckdb.connect()
-        self._load("release", rows_of(release))
-        # Few questions hit a whole group: sorted by hits, the rows that no group needs are skipped in blocks.
-        self._load("help", help_table if help_table is not None else help_of(self._view), 'ORDER BY hits, "group"')
+        for name, table in published_tables(release).items():
+            self._load(name, table)
+        if release.form in PLAIN:
+            # Few questions hit a whole group: sorted by hits, the rows that no group needs are skipped in blocks.
+            self._load("help", help_table if help_table is not None else help_of(self._view), 'ORDER BY hits, "group"')
         for setting in _SETTINGS:
             self.connection.execute(f"SET {setting}")
 
     @classmethod
     def from_bundle(cls, path: str | os.PathLike[str]) -> DuckDBEngine:
         """Load the files of a bundle, its help table among them."""
-        return cls(read(path), open_helper(path, "help"))
+        release = read(path)
+        return cls(release, open_helper(path, "help") if release.form in PLAIN else None)
 
     def _load(self, name: str, table: pa.Table, order: str = "") -> None:
         self.connection.register("arriving", table)
@@ -57,10 +60,15 @@ class DuckDBEngine:
 
     def run(self, bound: Bound) -> Result:
         """Answer a bound question."""
-        statement = parts_sql(self._view, bound, self._group_column)
         try:
-            rows = self.connection.execute(statement).fetchall()
+            if is_plain(self._release, self._view, bound):
+                statement = parts_sql(self._view, bound, self._release.group_column)
+                return result_of(self._view, bound, self.connection.execute(statement).fetchall())
+            return digested(self._release, bound, self._fetch)
         except duckdb.Error:
             # The database's message may quote values; ours does not.
             raise QueryError("the database cannot compute this condition; numbers may leave 64 bits") from None
-        return result_of(self._view, bound, rows)
+
+    def _fetch(self, statement: str, schema: pa.Schema) -> pa.Table:
+        found = self.connection.sql(statement).to_arrow_table()
+        return found.rename_columns(schema.names).cast(schema)

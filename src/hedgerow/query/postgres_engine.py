@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hedgerow.errors import InputError, QueryError
+from hedgerow.query.digest import digested, published_tables
 from hedgerow.query.help import help_of
 from hedgerow.query.parts import result_of
-from hedgerow.query.published import rows_of
 from hedgerow.query.result import Result
-from hedgerow.query.rewriter import parts_sql, require_rows
+from hedgerow.query.rewriter import PLAIN, is_plain, parts_sql
 from hedgerow.query.sqltext import quoted
 from hedgerow.query.statement import Bound
 from hedgerow.query.view import view_of
@@ -42,31 +42,37 @@ class PostgresEngine:
     """Answers questions about one release that `export` has loaded."""
 
     def __init__(self, release: Release, url: str, *, schema: str = "hedgerow") -> None:
-        self._view = view_of(release)
-        self._group_column = release.group_column
+        self._release, self._view = release, view_of(release)
         self.connection = _connect(url)
         # One question, one transaction: a session that stays open must not hold up the next export.
         self.connection.autocommit = True
         self.connection.read_only = True
         self.connection.execute(f"SET search_path TO {quoted(schema)}")
-        if self.connection.execute("SELECT to_regclass('release'), to_regclass('help')").fetchone() in (
-            None,
-            (None, None),
-        ):
+        names = [*published_tables(release), *(["help"] if release.form in PLAIN else [])]
+        found = self.connection.execute(f"SELECT {', '.join(['to_regclass(%s)'] * len(names))}", names).fetchone()
+        if found is None or None in found:
             self.connection.close()
-            raise QueryError(f"schema '{schema}' holds no release; load one with `hedgerow export` first")
+            raise QueryError(f"schema '{schema}' holds no such release; load it with `hedgerow export` first")
 
     def run(self, bound: Bound) -> Result:
         """Answer a bound question."""
         import psycopg
 
-        statement = to_postgres(parts_sql(self._view, bound, self._group_column))
         try:
-            rows = self.connection.execute(statement.encode()).fetchall()
+            if is_plain(self._release, self._view, bound):
+                statement = to_postgres(parts_sql(self._view, bound, self._release.group_column))
+                return result_of(self._view, bound, self.connection.execute(statement.encode()).fetchall())
+            return digested(self._release, bound, self._fetch)
         except psycopg.Error:
             # The database's message may quote values; ours does not.
             raise QueryError("the database cannot compute this condition; numbers may leave 64 bits") from None
-        return result_of(self._view, bound, rows)
+
+    def _fetch(self, statement: str, schema: pa.Schema) -> pa.Table:
+        text = io.BytesIO()
+        with self.connection.cursor().copy(f"COPY ({to_postgres(statement)}) TO STDOUT (FORMAT csv)".encode()) as copy:
+            for block in copy:
+                text.write(block)
+        return _read(text, schema)
 
     def close(self) -> None:
         """Leave the server."""
@@ -75,8 +81,7 @@ class PostgresEngine:
 
 def export(release: Release, url: str, *, schema: str = "hedgerow", overwrite: bool = False) -> None:
     """Load a release and its help table into a schema of a PostgreSQL database, whole or not at all."""
-    require_rows(release)
-    helper = help_of(view_of(release))
+    tables = published_tables(release) | ({"help": help_of(view_of(release))} if release.form in PLAIN else {})
     with _connect(url) as connection:
         connection.execute("SET LOCAL lock_timeout = '30s'")
         if overwrite:
@@ -87,13 +92,14 @@ def export(release: Release, url: str, *, schema: str = "hedgerow", overwrite: b
         connection.execute(f"SET search_path TO {quoted(schema)}")
         connection.execute(_PRODUCT)
         connection.execute(_NEXTAFTER)
-        for name, table in (("release", rows_of(release)), ("help", helper)):
+        for name, table in tables.items():
             _load(connection, name, table)
-        connection.execute('CREATE UNIQUE INDEX ON help ("group", hits)')
-        connection.execute(f"CREATE INDEX ON release ({quoted(release.group_column)})")
+        if release.form in PLAIN:
+            connection.execute('CREATE UNIQUE INDEX ON help ("group", hits)')
+            connection.execute(f"CREATE INDEX ON release ({quoted(release.group_column)})")
     with _connect(url) as connection:
         connection.autocommit = True
-        connection.execute(f"VACUUM ANALYZE {quoted(schema)}.release, {quoted(schema)}.help")
+        connection.execute(f"VACUUM ANALYZE {', '.join(f'{quoted(schema)}.{quoted(name)}' for name in tables)}")
 
 
 def to_postgres(sql: str, *, pretty: bool = False) -> str:
@@ -120,12 +126,32 @@ def _load(connection: Connection[Any], name: str, table: pa.Table) -> None:
     import pyarrow.csv as pcsv
 
     columns = ", ".join(f"{quoted(field.name)} {_type(field.type)}" for field in table.schema)
-    connection.execute(f"CREATE TABLE {name} ({columns})")
+    connection.execute(f"CREATE TABLE {quoted(name)} ({columns})")
     text = io.BytesIO()
     # Arrow quotes texts and leaves missing values bare, which is how PostgreSQL tells an empty text from a missing one.
     pcsv.write_csv(table, text, pcsv.WriteOptions(include_header=False))
-    with connection.cursor().copy(f"COPY {name} FROM STDIN (FORMAT csv)") as copy:
+    with connection.cursor().copy(f"COPY {quoted(name)} FROM STDIN (FORMAT csv)") as copy:
         copy.write(text.getbuffer())
+
+
+def _read(text: io.BytesIO, schema: pa.Schema) -> pa.Table:
+    """Read what COPY wrote; the columns come by place, because names may be anything."""
+    import pyarrow.csv as pcsv
+
+    if not text.tell():
+        return schema.empty_table()
+    text.seek(0)
+    names = [str(place) for place in range(len(schema))]
+    convert = pcsv.ConvertOptions(
+        column_types=dict(zip(names, schema.types, strict=True)),
+        null_values=[""],
+        true_values=["t"],
+        false_values=["f"],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    read, lines = pcsv.ReadOptions(column_names=names), pcsv.ParseOptions(newlines_in_values=True)
+    return pcsv.read_csv(text, read, lines, convert).rename_columns(schema.names)
 
 
 def _type(kind: pa.DataType) -> str:

@@ -32,7 +32,7 @@ from hedgerow.query.question import (
     kind_of,
 )
 
-__all__ = ["evaluate", "values"]
+__all__ = ["TYPES", "evaluate", "values"]
 
 _COMPARE = {
     "=": pc.equal,
@@ -43,7 +43,7 @@ _COMPARE = {
     ">=": pc.greater_equal,
 }
 _ARITHMETIC = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
-_TYPES = {
+TYPES = {
     Kind.BOOL: pa.bool_(),
     Kind.INT: pa.int64(),
     Kind.FLOAT: pa.float64(),
@@ -111,10 +111,10 @@ def _value(node: Expression, columns: Mapping[str, pa.Array]) -> Any:
     if isinstance(node, Column):
         return columns[node.name]
     if isinstance(node, Constant):
-        return pa.scalar(node.value, None if node.kind is Kind.DECIMAL or node.kind is None else _TYPES[node.kind])
+        return pa.scalar(node.value, None if node.kind is Kind.DECIMAL or node.kind is None else TYPES[node.kind])
     if isinstance(node, Cast):
         # Whole numbers beyond 2^53 become the nearest float, as every database has it.
-        return pc.cast(_value(node.operand, columns), _TYPES[node.kind], safe=False)
+        return pc.cast(_value(node.operand, columns), TYPES[node.kind], safe=False)
     if isinstance(node, Part):
         return {"year": pc.year, "month": pc.month, "day": pc.day}[node.unit](_value(node.operand, columns))
     if isinstance(node, Case):

@@ -33,6 +33,7 @@ __all__ = [
     "Predicate",
     "Truth",
     "Value",
+    "children_of",
     "columns_of",
     "kind_of",
     "names_of",
@@ -204,17 +205,18 @@ def columns_of(node: Predicate | Expression) -> frozenset[str]:
     """Names of the columns that a bound predicate or expression reads."""
     if isinstance(node, Column):
         return frozenset([node.name])
-    return frozenset().union(*(columns_of(child) for child in _children(node)))
+    return frozenset().union(*(columns_of(child) for child in children_of(node)))
 
 
 def names_of(node: Predicate | Expression) -> frozenset[str]:
     """Names that an unbound expression uses, as written."""
     if isinstance(node, Name):
         return frozenset([node.text])
-    return frozenset().union(*(names_of(child) for child in _children(node)))
+    return frozenset().union(*(names_of(child) for child in children_of(node)))
 
 
-def _children(node: Predicate | Expression) -> Iterator[Predicate | Expression]:
+def children_of(node: Predicate | Expression) -> Iterator[Predicate | Expression]:
+    """List what a predicate or expression is directly made of."""
     if isinstance(node, And | Or):
         yield from node.operands
     elif isinstance(node, Compare | Arithmetic):

@@ -30,12 +30,25 @@ if TYPE_CHECKING:
 
 _FUNCTIONS = ("count", "sum", "avg", "min", "max")
 
-__all__ = ["parts_sql", "require_rows", "rewritten"]
+__all__ = ["PLAIN", "is_plain", "parts_sql", "require_rows", "rewritten"]
+PLAIN = ("permuted", "separated")
+"""Forms of which one statement over rows and the help table says all."""
+
+
+def is_plain(release: Release, view: View, bound: Bound) -> bool:
+    """Tell whether rows and the help table answer a question, so that plain SQL does."""
+    if release.form not in PLAIN:
+        return False
+    try:
+        _Writer(view, bound, release.group_column)
+    except QueryError:
+        return False
+    return True
 
 
 def require_rows(release: Release) -> None:
     """Refuse forms that plain SQL over rows and the help table cannot answer."""
-    if release.form not in ("permuted", "separated"):
+    if release.form not in PLAIN:
         raise QueryError(
             f"plain SQL answers releases of the forms permuted and separated; this one is {release.form}. Ask the "
             "array engine, or join hits per group with the help table"
