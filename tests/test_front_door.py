@@ -18,6 +18,7 @@ STAGES = [
     {"criteria"},
     {"partition"},
     {"release"},
+    {"ledger"},
     {"query", "audit", "attack", "utility"},
     {"methods", "datasets"},
     {"recipe", "graph", "report", "testing"},

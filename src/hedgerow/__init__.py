@@ -8,6 +8,7 @@ The path of data is the tree. A module imports only from lines above it:
     criteria/    3  what a group must satisfy
     partition/   4  search: rows to groups, one algorithm a file
     release/     5  what leaves: one form a file; guarantee, manifest, bundle
+    ledger/         what the owner keeps: which rows were published, so that they are not published twice
     query/       6a answers from a release alone, with guaranteed bounds
     audit/       6b the promise re-derived from the published bytes
     attack/      6c adversaries, one file each
@@ -38,6 +39,7 @@ from hedgerow.errors import (
 )
 
 if TYPE_CHECKING:
+    from hedgerow.ledger import Ledger
     from hedgerow.methods import Anatomy, KEAnonymity, PermutationAnonymization, PropertyWalk, Robust
     from hedgerow.methods.full_domain import FullDomain
     from hedgerow.methods.microaggregation import Microaggregation
@@ -66,6 +68,7 @@ __all__ = [
     "Infeasible",
     "InputError",
     "KEAnonymity",
+    "Ledger",
     "Microaggregation",
     "Mondrian",
     "Noise",
@@ -95,6 +98,7 @@ _HOMES = {
     "FullDomain": "methods.full_domain.FullDomain",
     "Hierarchy": "schema.Hierarchy",
     "KEAnonymity": "methods.KEAnonymity",
+    "Ledger": "ledger.Ledger",
     "Mondrian": "methods.mondrian.Mondrian",
     "PermutationAnonymization": "methods.PermutationAnonymization",
     "Personal": "methods.personal.Personal",

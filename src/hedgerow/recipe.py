@@ -2,6 +2,7 @@
 
 table  = "adult.csv"
 output = "out"
+ledger = "ledger.json"             # your record of what was published; leave it out to keep none
 others = "identifier"              # the role of columns that [roles] does not name; leave it out to be asked
 
 [roles]
@@ -55,6 +56,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     method: dict[str, Value]
     others: str | None = None
     missing: dict[str, str] = {}
+    ledger: str | None = None
 
     def build_method(self) -> Method:
         """Build the method that the recipe names."""
@@ -84,7 +86,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def read_recipe(path: str | os.PathLike[str]) -> Recipe:
-    """Read a recipe; table and output are relative to its folder."""
+    """Read a recipe; table, output and ledger are relative to its folder."""
     file = Path(path)
     try:
         recipe = msgspec.toml.decode(file.read_bytes(), type=Recipe)
@@ -92,5 +94,13 @@ def read_recipe(path: str | os.PathLike[str]) -> Recipe:
         raise InputError(f"'{file.name}' cannot be read: {error.strerror}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ParameterError(f"'{file.name}' is not a recipe: {error}.") from None
+    except (ValueError, RecursionError):
+        # Numbers of thousands of digits and brackets in brackets in brackets come out of the TOML reader as these.
+        raise ParameterError(f"'{file.name}' is not a recipe: it nests too deeply or holds an absurd number.") from None
     folder = file.parent
-    return msgspec.structs.replace(recipe, table=str(folder / recipe.table), output=str(folder / recipe.output))
+    return msgspec.structs.replace(
+        recipe,
+        table=str(folder / recipe.table),
+        output=str(folder / recipe.output),
+        ledger=None if recipe.ledger is None else str(folder / recipe.ledger),
+    )

@@ -21,6 +21,7 @@ VERBS = {
     "compare": "Ask several releases the same random questions, side by side.",
     "export": "Load a release into PostgreSQL, where plain SQL answers with bounds.",
     "verify": "Re-derive a release's promise from its bytes.",
+    "ledger": "Show what was published before, and whether a table is among it.",
     "graph": "Publish, query, verify and attack bipartite graphs.",
     "study": "Re-run a paper's experiment: which of its claims hold?",
     "demo": "Run the whole path once on generated data.",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from hedgerow.errors import ParameterError, QueryError
 from hedgerow.methods.registry import METHODS
@@ -77,10 +80,20 @@ def _letters(command: Any) -> Any:
 @click.option("--method", metavar="NAME", help=", ".join(METHODS))
 @_letters
 @click.option("--out", type=click.Path(), help="folder for the release")
+@click.option("--ledger", type=click.Path(), help="your record of what was published; refuses rows that are in it")
+@click.option("--again", is_flag=True, help="publish although the ledger knows these rows")
 @click.option("--overwrite", is_flag=True, help="replace a bundle that is there already")
 @click.option("--seed", type=int, help="reproducible and insecure: for tests only")
 @click.option("--allow-insecure", is_flag=True, help="write a bundle in spite of --seed")
-def publish(source: str, overwrite: bool, seed: int | None, allow_insecure: bool, **flags: str | None) -> None:
+def publish(
+    source: str,
+    ledger: str | None,
+    again: bool,
+    overwrite: bool,
+    seed: int | None,
+    allow_insecure: bool,
+    **flags: str | None,
+) -> None:
     """Publish SOURCE: a recipe (.toml), or a table together with flags.
 
     \b
@@ -89,10 +102,19 @@ def publish(source: str, overwrite: bool, seed: int | None, allow_insecure: bool
         --method ke --k 4 --e 100 --out out
     """
     recipe = read_recipe(source) if source.endswith(".toml") else _recipe(source, flags)
-    run(recipe, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure)
+    if ledger is not None:
+        recipe = msgspec.structs.replace(recipe, ledger=ledger)
+    run(recipe, again=again, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure)
 
 
-def run(recipe: Recipe, *, overwrite: bool = False, seed: int | None = None, allow_insecure: bool = False) -> Release:
+def run(
+    recipe: Recipe,
+    *,
+    again: bool = False,
+    overwrite: bool = False,
+    seed: int | None = None,
+    allow_insecure: bool = False,
+) -> Release:
     """Publish what a recipe says, save it, and print what was done."""
     from hedgerow.cli.show import console, progress_bar
     from hedgerow.table import read_table
@@ -101,11 +123,24 @@ def run(recipe: Recipe, *, overwrite: bool = False, seed: int | None = None, all
     with progress_bar() as progress:
         progress("reading", 0.0)
         method, source = recipe.build_method(), read_table(recipe.table)
-        release = method.publish(source, recipe.build_schema(source.names), seed=seed, progress=progress)
+        schema = recipe.build_schema(source.names)
+        release = method.publish(source, schema, ledger=recipe.ledger, again=again, seed=seed, progress=progress)
         progress("writing", 0.9)
-        release.save(recipe.output, overwrite=overwrite, allow_insecure=allow_insecure)
+        with _taken_back(release):
+            release.save(recipe.output, overwrite=overwrite, allow_insecure=allow_insecure)
     console().print(summary(release, recipe.output, time.perf_counter() - began))
     return release
+
+
+@contextmanager
+def _taken_back(release: Release) -> Iterator[None]:
+    """Take a release out of the ledger if it could not be saved: it is gone with this process, so nothing left."""
+    try:
+        yield
+    except BaseException:
+        if release.receipt is not None:
+            release.receipt.withdraw()
+        raise
 
 
 def summary(release: Release, output: str, seconds: float) -> Any:
@@ -125,9 +160,16 @@ def summary(release: Release, output: str, seconds: float) -> Any:
                 "randomness",
                 "a seed: reproducible and insecure" if release.made.reproducible else "the operating system",
             ),
+            ("ledger", _ledger_fact(release)),
             ("time", f"{seconds:.1f} s"),
         ],
     )
+
+
+def _ledger_fact(release: Release) -> str:
+    if release.receipt is None:
+        return "none: a second release of these rows would go unnoticed (--ledger FILE)"
+    return f"recorded as {release.receipt.id} in {release.receipt.path.name}"
 
 
 def _group_facts(release: Release) -> list[tuple[str, str]]:

@@ -1,11 +1,11 @@
-"""The owner's record of which graphs were published, and how: a second release can undo the first.
+"""Graphs in the owner's ledger: a second release of a graph can undo the first.
 
 Source     dissertation on permutation-based microdata protection, section 4.5
 Guarantee  a graph that was recorded is not published again by accident, and never as (k,1) beside (1,l)
 
-The file holds a secret key and, for each release, a keyed hash of the graph with its k and l. The hash covers the keys
-of both sides and all edges, in no order: the same graph from another file is the same graph. A graph with one edge
-changed is another one; the owner has to know.
+An entry holds a keyed hash of the graph with its k and l. The hash covers the keys of both sides and all edges, in no
+order: the same graph from another file is the same graph. A graph with one edge changed is another one; the owner has
+to know.
 """
 
 from __future__ import annotations
@@ -13,82 +13,40 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from dataclasses import dataclass
-from pathlib import Path
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.errors import BundleError, Infeasible
+from hedgerow.errors import Infeasible
 from hedgerow.graph.bipartite import BipartiteGraph
+from hedgerow.ledger import GraphEntry, Ledger
+from hedgerow.ledger.page import now
+from hedgerow.ledger.store import locked
 from hedgerow.randomness import token
 
-__all__ = ["Entry", "Ledger", "conflict"]
+__all__ = ["Ledger", "check", "conflict", "record"]
 
-_FORMAT = "hedgerow-graph-ledger/1"
-
-
-class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One release: the keyed hash of its graph, and its group sizes."""
-
-    graph: str
-    k: int
-    l: int  # noqa: E741 - the paper's letter
+Place = str | os.PathLike[str]
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    key: str
-    entries: tuple[Entry, ...] = ()
-    format: str = _FORMAT
+def check(ledger: Ledger, graph: BipartiteGraph, k: int, l: int, *, again: bool = False) -> str:  # noqa: E741
+    """Return the keyed hash of a graph that may be published, or raise Infeasible with the reason."""
+    mark = _fingerprint(graph, ledger.key)
+    for entry in ledger.entries:
+        if isinstance(entry, GraphEntry) and entry.graph == mark:
+            conflict((entry.k, entry.l), (k, l), again=again)
+    return mark
 
 
-@dataclass(frozen=True)
-class Ledger:
-    """A file of entries. Keep it where the graph is kept: it is not part of any release."""
-
-    path: Path
-    key: str
-    entries: tuple[Entry, ...]
-
-    @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Ledger:
-        """Read a ledger, or begin one where there is no file yet."""
-        place = Path(path)
-        try:
-            file = msgspec.json.decode(place.read_bytes(), type=_File)
-        except FileNotFoundError:
-            file = _File(token(32))
-        except (msgspec.DecodeError, OSError, UnicodeDecodeError):
-            raise BundleError(
-                f"'{place.name}' is not a ledger that can be read; nothing is published without it."
-            ) from None
-        if file.format != _FORMAT:
-            raise BundleError(f"'{place.name}' has a format that this version does not read; it reads {_FORMAT!r}.")
-        return cls(place, file.key, file.entries)
-
-    def check(self, graph: BipartiteGraph, k: int, l: int, *, again: bool = False) -> Ledger:  # noqa: E741
-        """Return the ledger with one more entry, or raise Infeasible with the reason."""
-        mark = _fingerprint(graph, bytes.fromhex(self.key))
-        for entry in self.entries:
-            if entry.graph == mark:
-                conflict((entry.k, entry.l), (k, l), again=again)
-        return Ledger(self.path, self.key, (*self.entries, Entry(mark, k, l)))
-
-    def write(self) -> None:
-        """Replace the file by this ledger; only its owner may read it."""
-        text = msgspec.json.format(msgspec.json.encode(_File(self.key, self.entries)), indent=2)
-        beside = self.path.with_name(f".{self.path.name}.{token(4)}")
-        try:
-            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as handle:
-                handle.write(text)
-                os.fsync(handle.fileno())
-            beside.replace(self.path)
-        except OSError as error:
-            beside.unlink(missing_ok=True)
-            raise BundleError(f"The ledger '{self.path.name}' could not be written: {error.strerror}.") from None
+def record(path: Place, graph: BipartiteGraph, k: int, l: int, *, again: bool = False) -> None:  # noqa: E741
+    """Write a release into the ledger; look again, since others may have published meanwhile."""
+    opened = Ledger.open(path)
+    with locked(opened.path):
+        ledger = Ledger.open(path)
+        mark = check(ledger, graph, k, l, again=again)
+        ledger.written((*ledger.entries, GraphEntry(token(4), now(), mark, k, l)))
 
 
 def conflict(before: tuple[int, int], now: tuple[int, int], *, again: bool) -> None:

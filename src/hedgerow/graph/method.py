@@ -85,10 +85,11 @@ class SafeGrouping:
         unless `again` asks for it, and (k, 1) beside (1, l) is always refused. A `seed` makes the release reproducible,
         which undoes it for whoever learns the seed.
         """
-        from hedgerow.graph.ledger import Ledger
+        from hedgerow.graph.ledger import Ledger, check, record
         from hedgerow.graph.safe_grouping import safe_grouping
 
-        record = Ledger.open(ledger).check(graph, self.k, self.l, again=again) if ledger is not None else None
+        if ledger is not None:
+            check(Ledger.open(ledger), graph, self.k, self.l, again=again)
         check_no_structure(graph)
         keys = system_keys if seed is None else seeded_keys(seed)
         near, far = graph.by_left, graph.by_right
@@ -101,8 +102,8 @@ class SafeGrouping:
         release = grouped(graph, left, right, guarantee=self.guarantee(), made=made, keys=keys)
         progress("auditing", 0.8)
         release.verify()
-        if record is not None:
-            record.write()
+        if ledger is not None:
+            record(ledger, graph, self.k, self.l, again=again)
         progress("done", 1.0)
         return release
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from hedgerow.randomness import Keys, seeded_keys, system_keys
 from hedgerow.release import PublishedColumns, Release, Rows
 
 if TYPE_CHECKING:
+    from hedgerow.ledger import Page
     from hedgerow.schema import Schema
     from hedgerow.table import Table
 
@@ -25,7 +27,7 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class Prepared:
-    """A table whose columns have meaning and whose rows will all be published."""
+    """A table whose columns have meaning and whose rows will all be published; `page` is its place in a ledger."""
 
     table: Table
     schema: Schema
@@ -33,6 +35,7 @@ class Prepared:
     rows: Rows
     keys: Keys
     reproducible: bool
+    page: Page | None = None
 
     @property
     def policies(self) -> dict[str, str]:
@@ -43,10 +46,23 @@ class Prepared:
 class Method(ABC):
     """A criterion, a partition and a form under the name that people know."""
 
+    in_series: ClassVar[bool] = False
+    """Whether releases of one table under one ledger are made to be put side by side."""
+
     def publish(
-        self, source: object, schema: Schema, *, seed: int | None = None, progress: Progress | None = None
+        self,
+        source: object,
+        schema: Schema,
+        *,
+        ledger: str | os.PathLike[str] | None = None,
+        again: bool = False,
+        seed: int | None = None,
+        progress: Progress | None = None,
     ) -> Release:
         """Publish a table: a frame, a DuckDB relation or a path, with a role for each of its columns.
+
+        `ledger` names the owner's file of what was published before: rows that are in it are refused, unless `again`
+        asks for them, and the release is recorded there before it is returned.
 
         Randomness is the operating system's. A `seed` makes the release reproducible, which undoes its protection for
         whoever learns the seed; such a release is stamped and not written without an explicit flag.
@@ -56,11 +72,22 @@ class Method(ABC):
         report = progress or _silent
         report("reading", 0.0)
         prepared = prepare(source, schema, seed)
+        if ledger is not None:
+            prepared = replace(prepared, page=self._page(ledger, prepared, again=again))
         release = self._release(prepared, report)
+        if prepared.page is not None:
+            release = release.recorded(prepared.page.receipt)
         report("auditing", 0.8)
         verified(release)
+        if prepared.page is not None:
+            prepared.page.record(release)
         report("done", 1.0)
         return release
+
+    def _page(self, ledger: str | os.PathLike[str], prepared: Prepared, *, again: bool) -> Page:
+        from hedgerow.ledger import Page
+
+        return Page.open(ledger, prepared.table, prepared.schema, again=again, series=self.in_series)
 
     @abstractmethod
     def _release(self, prepared: Prepared, progress: Progress) -> Release:

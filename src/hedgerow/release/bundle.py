@@ -14,7 +14,7 @@ from hedgerow.release.manifest import Manifest, decode, describe, encode
 from hedgerow.release.readme import readme
 from hedgerow.release.release import Made, PublishedColumns, Release, Rows
 
-__all__ = ["HELPERS", "open_helper", "read", "write"]
+__all__ = ["HELPERS", "checksum", "open_helper", "read", "write"]
 
 HELPERS = ("help",)
 """Tables that are derived from the published ones, so that plain SQL can answer; not part of the release itself."""
@@ -63,6 +63,11 @@ def open_helper(path: str | os.PathLike[str], name: str) -> pa.Table:
     """Read a helper table of a bundle."""
     folder, manifest = _open(path)
     return _table(folder, manifest, name)
+
+
+def checksum(path: str | os.PathLike[str]) -> str:
+    """The checksum of a bundle's manifest, which covers those of all files."""
+    return decode(read_manifest(path)[1]).checksum
 
 
 def _open(path: str | os.PathLike[str]) -> tuple[Path, Manifest]:

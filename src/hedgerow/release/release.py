@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from hedgerow.release.guarantee import Guarantee
 
 if TYPE_CHECKING:
     from hedgerow.audit import Verification
+    from hedgerow.ledger import Receipt
     from hedgerow.query import Answer, Session
 
 __all__ = ["Made", "PublishedColumns", "Release", "Rows"]
@@ -60,7 +61,10 @@ class Made:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """Published tables with their guarantee. `kind` is the kind of frame that came in and that `frame` gives back."""
+    """Published tables with their guarantee. `kind` is the kind of frame that came in and that `frame` gives back.
+
+    `receipt` says where the owner recorded the release; it does not leave.
+    """
 
     form: str
     tables: Mapping[str, pa.Table]
@@ -71,6 +75,7 @@ class Release:
     groups: int
     made: Made
     kind: str = "arrow"
+    receipt: Receipt | None = None
 
     def ask(self, sql: str) -> Answer:
         """Answer one aggregate with its guaranteed bounds."""
@@ -97,14 +102,23 @@ class Release:
         return audit.verify(self)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, allow_insecure: bool = False) -> None:
-        """Verify, then write a bundle: a folder of Parquet files with a manifest, whole or not at all."""
+        """Verify, then write a bundle: a folder of Parquet files with a manifest, whole or not at all.
+
+        A release that was recorded in a ledger is confirmed there.
+        """
         from hedgerow.audit import verified
         from hedgerow.query import help_table
-        from hedgerow.release.bundle import write
+        from hedgerow.release.bundle import checksum, write
 
         verified(self)
         helpers = {"help": help_table(self)} if self.groups else {}
         write(self, path, helpers=helpers, overwrite=overwrite, allow_insecure=allow_insecure)
+        if self.receipt is not None:
+            self.receipt.confirm(checksum(path))
+
+    def recorded(self, receipt: Receipt) -> Release:
+        """The same release, with its place in the owner's ledger."""
+        return replace(self, receipt=receipt)
 
     def __repr__(self) -> str:
         # Counts and names alone: a release ends up in logs and notebooks, where rows read like facts about people.

@@ -1,0 +1,91 @@
+"""`hedgerow ledger`: what was published before, and whether a table is among it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hedgerow.errors import ParameterError
+
+if TYPE_CHECKING:
+    from hedgerow.ledger import Entry, Ledger
+
+__all__ = ["ledger"]
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.argument("action", type=click.Choice(["list", "check", "forget"]), default="list")
+@click.argument("what", nargs=-1)
+def ledger(file: str, action: str, what: tuple[str, ...]) -> None:
+    """List the releases in FILE, check a table against them, or forget releases that never left.
+
+    \b
+    hedgerow ledger ledger.json
+    hedgerow ledger ledger.json check patients.csv
+    hedgerow ledger ledger.json forget 3f2a90c1
+    """
+    from hedgerow.ledger import Ledger
+
+    book = Ledger.open(file)
+    {"list": _list, "check": _check, "forget": _forget}[action](book, what)
+
+
+def _list(book: Ledger, what: Sequence[str]) -> None:
+    """One line per release."""
+    from hedgerow.cli.show import console, table
+
+    if what:
+        raise ParameterError("'list' takes no more arguments; 'check' takes a table.")
+    names = ("release", "date", "what", "parameters", "rows", "recognized by", "bundle")
+    title = f"{len(book.entries)} release{'s' * (len(book.entries) != 1)} in {book.path.name}"
+    console().print(table(title, names, [_line(entry) for entry in book.entries], right=("rows",)))
+
+
+def _line(entry: Entry) -> tuple[str, ...]:
+    from hedgerow.ledger import GraphEntry
+
+    if isinstance(entry, GraphEntry):
+        return entry.id, entry.date, "graph", f"k={entry.k}, l={entry.l}", "", "the whole graph", "not followed"
+    parameters = ", ".join(f"{name}={value}" for name, value in entry.parameters.items())
+    bundle = entry.bundle[:12] if entry.bundle else "not known to be saved"
+    columns = ", ".join(entry.marks[0].columns)
+    return entry.id, entry.date, entry.method, parameters, f"{entry.rows:,}", columns, bundle
+
+
+def _check(book: Ledger, what: Sequence[str]) -> None:
+    """Say for each earlier release how many rows of a table it holds."""
+    from hedgerow.cli.show import console, table
+    from hedgerow.table import read_table
+
+    if len(what) != 1:
+        raise ParameterError("'check' takes one table, for example: hedgerow ledger ledger.json check patients.csv")
+    rows = read_table(what[0])
+    overlaps = book.overlaps(rows)
+    if not overlaps:
+        click.echo(f"No release in {book.path.name} is known to hold a row of {Path(what[0]).name}.")
+        return
+    lines = [
+        (
+            overlap.entry.id,
+            overlap.entry.date,
+            overlap.entry.method,
+            f"{overlap.rows:,} of {rows.num_rows:,}",
+            "yes" if overlap.same else "no",
+            ", ".join(overlap.columns),
+        )
+        for overlap in overlaps
+    ]
+    names = ("release", "date", "what", "rows in it", "same table", "recognized by")
+    console().print(table(f"Rows of {Path(what[0]).name} that were published before", names, lines))
+
+
+def _forget(book: Ledger, what: Sequence[str]) -> None:
+    """Take releases out."""
+    if not what:
+        raise ParameterError("'forget' takes the release to forget; 'list' shows them.")
+    left = book.forget(what)
+    click.echo(f"{len(what)} forgotten, {len(left.entries)} left. Forget only what never left.")

@@ -1,0 +1,122 @@
+"""Keyed fingerprints of rows and tables: the same row from another file, in another order, is the same row.
+
+Guarantee  without the key nobody can test whether a row is among the fingerprints; with it anybody can
+Cost       one pass over the codes of each column, one keyed hash a distinct value and one a row
+
+A value is hashed as text: whole numbers alike whether they came as integers, floats or decimals, dates alike whether
+or not they carry midnight. Each column has a key of its own, made from its name. A row is the keyed hash of the sum of
+its values' hashes, so the order of the columns does not matter; the outer hash hides that sums add up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.ledger.siphash import Key, hash_texts, hash_words, key_of
+
+if TYPE_CHECKING:
+    from hedgerow.table import Table
+
+__all__ = ["Hashes", "row_hashes", "table_mark"]
+
+_LONG = 64
+"""Texts of more bytes are hashed one by one."""
+
+
+class Hashes:
+    """The fingerprints of one table, each made once: a table is compared with many releases, and then recorded."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._made: dict[tuple[tuple[str, ...], bytes], NDArray[np.uint64]] = {}
+
+    def rows(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
+        """The rows' hashes in the order of the rows."""
+        if (columns, key) not in self._made:
+            self._made[columns, key] = row_hashes(self.table, columns, key)
+        return self._made[columns, key]
+
+    def sorted(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
+        """The same in ascending order, which tells nothing about the order of the rows."""
+        return np.sort(self.rows(columns, key))
+
+    def mark(self, key: bytes) -> str:
+        """The hash of the whole table."""
+        return table_mark(self.sorted(tuple(sorted(self.table.names)), key), key)
+
+
+def row_hashes(table: Table, names: Sequence[str], key: bytes) -> NDArray[np.uint64]:
+    """Hash each row of the named columns, in the order of the rows."""
+    total = np.zeros(table.num_rows, np.uint64)
+    for name in names:
+        encoded = table.encode(name)
+        hashes = _value_hashes(encoded.domain, _derived(key, f"column {name}"))
+        missing = hash_words(np.zeros(1, np.uint64), _derived(key, f"missing {name}"))
+        total += np.append(hashes, missing)[encoded.codes]
+    return hash_words(total, _derived(key, "row"))
+
+
+def table_mark(rows: NDArray[np.uint64], key: bytes) -> str:
+    """Hash a whole table, given the sorted hashes of its rows over all columns."""
+    return hashlib.blake2b(rows.astype("<u8").tobytes(), key=key, digest_size=16, person=b"table").hexdigest()
+
+
+def _derived(key: bytes, use: str) -> Key:
+    return key_of(hashlib.blake2b(use.encode(), key=key, digest_size=16).digest())
+
+
+def _value_hashes(domain: pa.Array, key: Key) -> NDArray[np.uint64]:
+    texts = _texts(domain)
+    if len(texts) == 0:
+        return np.empty(0, np.uint64)
+    _, ends, data = texts.buffers()
+    offsets = np.frombuffer(ends, np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    values = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+    is_long = np.diff(offsets) > _LONG
+    if not is_long.any():
+        return hash_texts(values, offsets, key)
+    return _with_long(texts, is_long, key)
+
+
+def _with_long(texts: pa.Array, is_long: NDArray[np.bool_], key: Key) -> NDArray[np.uint64]:
+    """Shorten long texts to their digest first, which is longer than any text that is kept as it is."""
+    secret = b"".join(half.to_bytes(8, "little") for half in key)
+    short = texts.to_pylist()
+    for place in np.flatnonzero(is_long).tolist():
+        short[place] = hashlib.blake2b(short[place].encode(), key=secret, digest_size=40).hexdigest()
+    joined = "".join(short).encode()
+    offsets = np.append(0, np.cumsum([len(text.encode()) for text in short]))
+    return hash_texts(np.frombuffer(joined, np.uint8), offsets, key)
+
+
+def _texts(domain: pa.Array) -> pa.Array:
+    """Distinct values as text that does not depend on the type they came in."""
+    kind = domain.type
+    if pa.types.is_floating(kind):
+        return _whole_as_integers(domain)
+    if pa.types.is_decimal(kind):
+        return pa.array([_plain(str(value)) for value in domain.to_pylist()], pa.string())
+    if pa.types.is_timestamp(kind):
+        midnight = " 00:00:00.000000"
+        return pa.array([text.removesuffix(midnight) for text in domain.cast(pa.string()).to_pylist()], pa.string())
+    return domain.cast(pa.string())
+
+
+def _whole_as_integers(domain: pa.Array) -> pa.Array:
+    """Floats as integers where they all are, else as Python writes them; 5.0 in a mixed column is 5, too."""
+    numbers = domain.to_numpy(zero_copy_only=False)
+    is_whole = (np.floor(numbers) == numbers) & (np.abs(numbers) < 2.0**63)
+    if is_whole.all():
+        return pa.array(numbers.astype(np.int64)).cast(pa.string())
+    return pa.array([_plain(repr(value)) for value in numbers.tolist()], pa.string())
+
+
+def _plain(text: str) -> str:
+    """A decimal without zeros at its end."""
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text.lower() else text

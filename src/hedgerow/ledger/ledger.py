@@ -1,0 +1,136 @@
+"""The owner's record of what was published, so that the same rows are not published twice by accident.
+
+Guarantee  a table that shares a recognizable row with an earlier release is refused unless the owner asks for it
+Cost       a keyed hash of each row, and a search of each row among those of every earlier release
+
+Two independent releases of the same rows can be intersected: whoever is in both hides only among the values that both
+allow. A ledger holds, for each release, keyed hashes of its rows: by the identifiers, where there are any, and by the
+quasi-identifiers. Rows and columns in another order, other file types, more columns, rows that came or went: a row is
+recognized as long as the columns of one of the two are there. Where identifiers can be compared they decide; without
+them two people with the same quasi-identifiers look like one, and the refusal says so.
+
+Without the key nothing can be tested: the hashes alone are random numbers. Whoever reads the ledger file has the key
+and can test, for a full row of these columns, whether it was published; not more, for no sensitive value is hashed on
+its own. Keep it with the tables; it is no part of a release.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from hedgerow.errors import Infeasible, ParameterError
+from hedgerow.ledger.entry import Entry, TableEntry
+from hedgerow.ledger.fingerprint import Hashes
+from hedgerow.ledger.store import Contents, locked, read_contents, read_hashes, sweep, write_contents
+
+__all__ = ["Ledger", "Overlap", "refuse"]
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How many rows of a table an earlier release holds, recognized by which columns; `same`: it is the same table."""
+
+    entry: TableEntry
+    rows: int
+    columns: tuple[str, ...]
+    same: bool
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """A file of entries, one per release."""
+
+    path: Path
+    contents: Contents = field(repr=False)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Ledger:
+        """Read a ledger, or begin one where there is no file yet; nothing is written before the first release."""
+        return cls(Path(path), read_contents(Path(path)))
+
+    @property
+    def key(self) -> bytes:
+        """The secret."""
+        return bytes.fromhex(self.contents.key)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All releases, oldest first."""
+        return self.contents.entries
+
+    def overlaps(self, source: object) -> list[Overlap]:
+        """Tell which earlier releases hold rows of this table."""
+        return self._overlaps(_hashes(source))
+
+    def check(self, source: object, *, again: bool = False, series: str | None = None) -> None:
+        """Raise Infeasible if rows of this table were published before, unless `again` asks for that.
+
+        Releases of one `series` are made to be put side by side, so they do not stand in each other's way.
+        """
+        if not again:
+            hashes = _hashes(source)
+            refuse(self._overlaps(hashes, series), hashes.table.num_rows)
+
+    def forget(self, ids: Iterable[str]) -> Ledger:
+        """Take releases out of the ledger, for those that never left."""
+        wanted = set(ids)
+        with locked(self.path):
+            now = Ledger.open(self.path)
+            if unknown := wanted - {entry.id for entry in now.entries}:
+                raise ParameterError(f"The ledger has no release {', '.join(sorted(unknown))}.")
+            return now.written([entry for entry in now.entries if entry.id not in wanted])
+
+    def written(self, entries: Iterable[Entry]) -> Ledger:
+        """Replace the file by one with these entries, and remove the hashes that no entry names; hold the lock."""
+        contents = Contents(self.contents.key, tuple(entries))
+        write_contents(self.path, contents)
+        sweep(self.path, contents)
+        return Ledger(self.path, contents)
+
+    def _overlaps(self, hashes: Hashes, series: str | None = None) -> list[Overlap]:
+        tables = [entry for entry in self.entries if isinstance(entry, TableEntry)]
+        others = [entry for entry in tables if series is None or entry.series != series]
+        found = [overlap for entry in others if (overlap := self._overlap(entry, hashes))]
+        return sorted(found, key=lambda overlap: -overlap.rows)
+
+    def _overlap(self, entry: TableEntry, hashes: Hashes) -> Overlap | None:
+        names = set(hashes.table.names)
+        mark = next((mark for mark in entry.marks if names.issuperset(mark.columns)), None)
+        if mark is None:
+            return None
+        before = read_hashes(self.path, mark)
+        rows = hashes.sorted(mark.columns, self.key)
+        places = np.minimum(np.searchsorted(before, rows), len(before) - 1)
+        count = int((before[places] == rows).sum())
+        return Overlap(entry, count, mark.columns, hashes.mark(self.key) == entry.table) if count else None
+
+
+def _hashes(source: object) -> Hashes:
+    from hedgerow.table import read_table
+
+    return source if isinstance(source, Hashes) else Hashes(read_table(source))
+
+
+def refuse(overlaps: list[Overlap], rows: int) -> None:
+    """Raise Infeasible for the release with the most rows in common, if there is any."""
+    if not overlaps:
+        return
+    first, others = overlaps[0], len(overlaps) - 1
+    what = "This very table was" if first.same else f"{first.rows:,} of {rows:,} rows were"
+    more = f" and in {others} other release{'s' * (others > 1)}" if others else ""
+    raise Infeasible(
+        f"{what} published before, in release {first.entry.id} ({first.entry.method}, {first.entry.date[:10]}){more}; "
+        f"rows were recognized by {_listed(first.columns)}. A second, independent release narrows down what the first "
+        "one hides: use the first, publish every version as m-invariant under one ledger, or ask for another release "
+        "explicitly (again=True, --again)."
+    )
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:4])
+    return shown if len(names) <= 4 else f"{shown} and {len(names) - 4} more columns"

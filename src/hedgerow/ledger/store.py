@@ -1,0 +1,159 @@
+"""The file of a ledger: a secret key and entries, replaced whole, by one writer at a time.
+
+Guarantee  a reader sees the whole old or the whole new ledger; what was kept before a crash is kept after it
+           two writers wait for each other; only the owner of the files may read them
+
+Beside `ledger.json` stands the folder `ledger.json.rows` with the hashes, and an empty lock file, which the operating
+system frees when its holder dies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import BundleError
+from hedgerow.ledger.entry import Entry, Mark, TableEntry
+from hedgerow.randomness import token
+from hedgerow.release.swap import sync_folder
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+__all__ = [
+    "MEMORY",
+    "Contents",
+    "folder_of",
+    "locked",
+    "read_contents",
+    "read_hashes",
+    "replace_file",
+    "sweep",
+    "write_contents",
+    "write_hashes",
+]
+
+MEMORY = "series-"
+"""How the names of files begin that later releases need, whatever becomes of single entries."""
+
+_FORMAT = "hedgerow-ledger/1"
+
+
+class Contents(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the file says. Whoever reads the key can test guesses; keep the file where the tables are kept."""
+
+    key: str
+    entries: tuple[Entry, ...] = ()
+    format: str = _FORMAT
+
+
+def read_contents(path: Path) -> Contents:
+    """Read a ledger, or begin one where there is no file yet."""
+    try:
+        contents = msgspec.json.decode(path.read_bytes(), type=Contents)
+    except FileNotFoundError:
+        return Contents(token(32))
+    except (msgspec.DecodeError, OSError, UnicodeDecodeError):
+        raise BundleError(f"'{path.name}' is not a ledger that can be read; nothing is published without it.") from None
+    if contents.format != _FORMAT:
+        raise BundleError(f"'{path.name}' has a format that this version does not read; it reads {_FORMAT!r}.")
+    return contents
+
+
+def write_contents(path: Path, contents: Contents) -> None:
+    """Replace the file; only its owner may read it."""
+    replace_file(path, msgspec.json.format(msgspec.json.encode(contents), indent=2) + b"\n")
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file under another name, sync it, and put it in place."""
+    beside = path.with_name(f".{path.name}.{token(4)}")
+    try:
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as handle:
+            handle.write(content)
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.replace(beside, path)
+        sync_folder(path.parent)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise BundleError(f"The ledger '{path.name}' could not be written: {error.strerror}.") from None
+
+
+def folder_of(path: Path) -> Path:
+    """Where the hashes of a ledger are."""
+    return path.with_name(f"{path.name}.rows")
+
+
+def write_hashes(path: Path, columns: tuple[str, ...], hashes: NDArray[np.uint64]) -> Mark:
+    """Keep sorted hashes in a file of their own."""
+    content = hashes.astype("<u8").tobytes()
+    name = f"{token(8)}.u64"
+    _make_folder(folder_of(path))
+    replace_file(folder_of(path) / name, content)
+    return Mark(columns, name, hashlib.sha256(content).hexdigest())
+
+
+def read_hashes(path: Path, mark: Mark) -> NDArray[np.uint64]:
+    """Read the hashes of one mark; raise unless they are those that were written."""
+    try:
+        content = (folder_of(path) / Path(mark.file).name).read_bytes()
+    except OSError:
+        content = b""
+    if hashlib.sha256(content).hexdigest() != mark.sha256:
+        raise BundleError(
+            f"The hashes beside the ledger '{path.name}' are missing or damaged, so it cannot tell what was published; "
+            "restore the folder from a copy, or forget the release if it never left."
+        )
+    return np.frombuffer(content, "<u8")
+
+
+def sweep(path: Path, contents: Contents) -> None:
+    """Remove what killed writers left behind and hashes that no entry names; hold the lock."""
+    tables = (entry for entry in contents.entries if isinstance(entry, TableEntry))
+    named = {mark.file for entry in tables for mark in entry.marks}
+    for file in folder_of(path).glob("*"):
+        if file.name not in named and not file.name.startswith(MEMORY):
+            file.unlink(missing_ok=True)
+    for file in path.parent.glob(f".{path.name}.*"):
+        if file.name != _lock_name(path):
+            file.unlink(missing_ok=True)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise BundleError(f"The ledger's folder '{folder.name}' could not be made: {error.strerror}.") from None
+
+
+def _lock_name(path: Path) -> str:
+    return f".{path.name}.lock"
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the ledger against other writers."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path.with_name(_lock_name(path)), os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise BundleError(f"The ledger '{path.name}' could not be locked: {error.strerror}.") from None
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
+        else:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
