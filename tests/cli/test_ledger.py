@@ -5,6 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 import hedgerow as hr
+import hedgerow.ledger
 from hedgerow.cli import main
 from hedgerow.table import write_csv
 
@@ -48,6 +49,18 @@ def test_a_release_that_could_not_be_saved_is_not_in_the_ledger(place):
     assert _publish(place, "people.csv", "--out", place / "one")[0] == 2
     assert hr.Ledger.open(place / "ledger.json").entries == ()
     assert _publish(place, "people.csv", "--out", place / "two")[0] == 0
+
+
+def test_a_bundle_that_is_in_place_stays_in_the_ledger(place, monkeypatch):
+    """If the ledger cannot be confirmed after the bundle was written, the release has left and its entry stays."""
+
+    def interrupted(receipt, bundle):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(hr.ledger.Receipt, "confirm", interrupted)
+    assert _publish(place, "people.csv", "--out", place / "one")[0] != 0
+    assert (place / "one").exists()
+    assert len(hr.Ledger.open(place / "ledger.json").entries) == 1
 
 
 def test_a_recipe_names_its_ledger(place):

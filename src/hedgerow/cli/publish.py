@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from hedgerow.errors import ParameterError, QueryError
+from hedgerow.errors import BundleError, ParameterError, QueryError
 from hedgerow.methods.registry import METHODS
 from hedgerow.recipe import Recipe, Roles, read_recipe
 
@@ -126,21 +126,32 @@ def run(
         schema = recipe.build_schema(source.names)
         release = method.publish(source, schema, ledger=recipe.ledger, again=again, seed=seed, progress=progress)
         progress("writing", 0.9)
-        with _taken_back(release):
+        with _taken_back(release, recipe.output):
             release.save(recipe.output, overwrite=overwrite, allow_insecure=allow_insecure)
     console().print(summary(release, recipe.output, time.perf_counter() - began))
     return release
 
 
 @contextmanager
-def _taken_back(release: Release) -> Iterator[None]:
+def _taken_back(release: Release, output: str) -> Iterator[None]:
     """Take a release out of the ledger if it could not be saved: it is gone with this process, so nothing left."""
+    before = _checksum(output)
     try:
         yield
     except BaseException:
-        if release.receipt is not None:
+        # Saving may also fail after the bundle was put in place; then it has left, and its entry stays.
+        if release.receipt is not None and _checksum(output) == before:
             release.receipt.withdraw()
         raise
+
+
+def _checksum(output: str) -> str | None:
+    from hedgerow.release.bundle import checksum
+
+    try:
+        return checksum(output)
+    except BundleError:
+        return None
 
 
 def summary(release: Release, output: str, seconds: float) -> Any:
