@@ -10,7 +10,7 @@ HedgerowError
 └── QueryError        a question that cannot be answered with a bound, with the reason
 
 A message is one or two sentences: what must hold, what came, what to do. It names columns, counts and parameters,
-never a cell of the table.
+never a cell of the table. Signs that steer a terminal or end a line, which a hostile name can hold, are spelled out.
 """
 
 __all__ = [
@@ -27,6 +27,14 @@ __all__ = [
 
 class HedgerowError(Exception):
     """The root: catching this catches every deliberate refusal."""
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if text.isprintable() else "".join(map(_shown, text))
+
+
+def _shown(sign: str) -> str:
+    return sign if sign.isprintable() else sign.encode("unicode_escape").decode()
 
 
 class InputError(HedgerowError):

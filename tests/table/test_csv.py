@@ -123,6 +123,11 @@ def test_quoted_cells_hold_lines_delimiters_and_quotes(read):
     assert read('a,b\n"x\ny","1,""2"""\r\nz,w\n').to_pydict() == {"a": ["x\ny", "z"], "b": ['1,"2"', "w"]}
 
 
+def test_a_quote_inside_a_cell_is_a_sign_like_any_other(read):
+    """An inch sign in the header swallows no line."""
+    assert read('5" pipe,x\n1,2"\n3,4\n').to_pydict() == {'5" pipe': [1, 3], "x": ['2"', "4"]}
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_line_ends(read, end):
     """Unix, Windows and old Macintosh lines are read, with or without the last end and with blank lines."""
@@ -146,6 +151,7 @@ REFUSED = {
     "only a mark": (codecs.BOM_UTF8, "file is empty"),
     "no rows": (b"a,b\n", "header and no rows"),
     "blank rows": (b"a,b\n\n\r\n", "header and no rows"),
+    "a mark instead of rows": (b"a,b\n" + codecs.BOM_UTF8 + b"\n\n", "header and no rows"),
     "nul": (b"a,b\n1,canary\n2,can\0ary\n", "Line 3 holds a NUL"),
     "utf-16 without a mark": ("a,b\n1,2\n".encode("utf-16-le"), "Line 1 holds a NUL"),
     "mixed encodings": ("a,b\né,1\n".encode() + b"\xe9canary,2\n", "Line 3 is not valid UTF-8"),
@@ -160,6 +166,10 @@ REFUSED = {
     "a trailing delimiter": (b"a,b,\n0,1,\n", "Column 3 has no name"),
     "open quote": (b'a,b\n1,"canary\n2,3\n', "opens a quote and never closes it"),
     "open quote in the header": (b'a,"b\n1,2\n', "Line 1 opens a quote in the header"),
+    "open quote in a short row": (b'1,b\n"\n\n', "opens a quote and never closes it"),
+    "long row after an inch": (b'a,b\n5" canary,1\n1,2,3\n', "Line 3 has 3 cells"),
+    "short row with an inch": (b'a,b\n1,2\ncanary"\n', "Line 3 has 1 cells"),
+    "nothing but quotes": (b'""', "Column 1 has no name|no rows"),
     "infinite": (b"a,b\n1,inf\n2,3\n", "Column 'b' holds an infinite"),
     "negative infinite": (b"a,b\n1,-Infinity\n2,3.5\n", "Column 'b' holds an infinite"),
     "too large": (b"a,b\n1,1e400\n2,3\n", "Column 'b' holds an infinite number, or one beyond the range"),

@@ -83,7 +83,7 @@ def on_column(side: Expression, constant: Constant) -> Constant | None:
     try:
         return Constant(readers[kind](constant.value), kind)
     except OverflowError:
-        return Constant(math.copysign(math.inf, _number(constant)), kind)
+        return Constant(math.inf if _number(constant) > 0 else -math.inf, kind)
 
 
 def _grid(side: Expression) -> tuple[int, int]:

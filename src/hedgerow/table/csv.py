@@ -9,6 +9,7 @@ empty text is missing. In a file of one column an empty line is a missing value;
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import accumulate, islice
@@ -21,7 +22,7 @@ import pyarrow.csv as arrow_csv
 
 from hedgerow.errors import InputError
 from hedgerow.table.checks import attempt
-from hedgerow.table.dialect import RECORD, Dialect, find_dialect, to_utf8
+from hedgerow.table.dialect import Dialect, find_dialect, record, to_utf8
 from hedgerow.table.flat import flatten
 from hedgerow.table.formulas import unescape, unescape_name
 from hedgerow.table.paths import read_bytes
@@ -33,6 +34,8 @@ __all__ = ["read_csv"]
 _BLOCK = 1 << 24
 _LARGEST_BLOCK = 2**31 - 1
 _NOTHING = re.compile(rb"[\r\n]*+\Z")
+_NO_ROWS = "The file has a header and no rows; a table needs at least one row."
+_OPEN = "The file opens a quote and never closes it; close it, or double quotes inside of a cell."
 _DISTINCT = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -51,6 +54,8 @@ def read_csv(
     text = to_utf8(read_bytes(path), encoding)
     dialect = find_dialect(text, delimiter)
     cells = _parse(text, dialect)
+    if cells.num_rows == 0:  # a lone byte-order mark after the header is no row either
+        raise InputError(_NO_ROWS)
     _check_closed(text, cells)
     names = [unescape_name(name) for name in dialect.names] if unescape_formulas else list(dialect.names)
     read = partial(_read_column, unescape_formulas=unescape_formulas)
@@ -64,7 +69,7 @@ def read_csv(
 def _parse(text: bytes, dialect: Dialect) -> pa.Table:
     """Cut the rows into cells; where a row fits no block, the block becomes as large as the file."""
     if _NOTHING.match(text, dialect.start):
-        raise InputError("The file has a header and no rows; a table needs at least one row.")
+        raise InputError(_NO_ROWS)
     for block in (_BLOCK, min(len(text) + 1, _LARGEST_BLOCK)):
         ragged: list[Any] = []
         try:
@@ -109,24 +114,36 @@ def _refusal(text: bytes, dialect: Dialect) -> InputError:
     if not ragged:
         return InputError("The file cannot be cut into rows and columns; a row may be longer than 2 GiB.")
     row = ragged[0]
-    line = _line_of_record(text, dialect.start, row.number)
+    line = _line_of_record(text, dialect, row.number)
+    if line is None:
+        return InputError(_OPEN)
     return InputError(
         f"Line {line} has {row.actual_columns} cells where the header has {row.expected_columns}; "
         "repair the line or put quotes around cells that hold the delimiter."
     )
 
 
-def _line_of_record(text: bytes, start: int, number: int) -> int:
-    """The line on which the record of this number after the header begins, as an editor counts."""
-    records = (record for record in RECORD.finditer(text, start) if record.group().strip(b"\r\n"))
-    begin = next(islice(records, number - 1, None)).start()
-    return len(text[:begin].splitlines()) + 1
+def _line_of_record(text: bytes, dialect: Dialect, number: int) -> int | None:
+    """The line on which the record of this number after the header begins, as an editor counts.
+
+    None where a quote is left open before it, so that there is no such record.
+    """
+    filled = (match for match in _records(text, dialect) if match.group().strip(b"\r\n"))
+    found = next(islice(filled, number - 1, None), None)
+    return None if found is None else len(text[: found.start()].splitlines()) + 1
+
+
+def _records(text: bytes, dialect: Dialect) -> Iterator[re.Match[bytes]]:
+    pattern, place = record(dialect.delimiter), dialect.start
+    while place < len(text) and (match := pattern.match(text, place)):
+        yield match
+        place = match.end()
 
 
 def _check_closed(text: bytes, cells: pa.Table) -> None:
     last = cells.column(cells.num_columns - 1)[-1].as_py() or ""
     if text.count(b'"') % 2 and ("\n" in last or "\r" in last):
-        raise InputError("The file opens a quote and never closes it; close it, or double quotes inside of a cell.")
+        raise InputError(_OPEN)
 
 
 def _read_column(cells: pa.ChunkedArray, *, unescape_formulas: bool) -> pa.Array:

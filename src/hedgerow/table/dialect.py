@@ -16,14 +16,12 @@ from dataclasses import dataclass
 from hedgerow.errors import InputError, ParameterError
 from hedgerow.table.checks import attempt, check_names
 
-__all__ = ["DELIMITERS", "RECORD", "Dialect", "find_dialect", "to_utf8"]
+__all__ = ["DELIMITERS", "Dialect", "find_dialect", "record", "to_utf8"]
 
 DELIMITERS = (",", ";", "\t", "|")
 
-RECORD = re.compile(rb'(?:[^"\r\n]++|"[^"]*+")*+(?:\r\n|\r|\n|\Z)')
-"""One record: lines joined where a quote is open. Possessive, so that no file makes it slow."""
-
 _BLANK = re.compile(rb"[ \t]*+(?:\r\n|\r|\n)|[ \t]++\Z")
+_QUOTED = re.compile(rb'(?<![^\r\n,;\t| ])"(?:[^"]++|"")*+(?:"|\Z)')
 _SAMPLE = 1 << 20
 
 
@@ -94,21 +92,33 @@ def find_dialect(text: bytes, delimiter: str | None = None) -> Dialect:
     first = 0
     while blank := _BLANK.match(text, first):
         first = blank.end()
-    header = RECORD.match(text, first)
     if first == len(text):
         raise InputError("The file is empty; its first line must name the columns.")
+    chosen = delimiter or _best_delimiter(text[first : first + _SAMPLE], complete=len(text) - first <= _SAMPLE)
+    header = record(chosen, spaced=True).match(text, first)
     if header is None:
         raise InputError(f"Line {_line(text, first)} opens a quote in the header and never closes it.")
-    chosen = delimiter or _best_delimiter(text[first : first + _SAMPLE], complete=len(text) - first <= _SAMPLE)
     return Dialect(chosen, _names(header.group().decode(), chosen), header.end())
 
 
+def record(delimiter: str, *, spaced: bool = False) -> re.Pattern[bytes]:
+    """One record: lines joined where a quote is open. Possessive, so that no file makes it slow.
+
+    A quote opens where a cell begins, in the header also behind spaces; anywhere else it is a sign like any other.
+    """
+    cut, lead = re.escape(delimiter.encode()), b" *+" if spaced else b""
+    rest = b"[^%s\\r\\n]*+" % cut
+    cell = b'%s(?:"(?:[^"]++|"")*+"%s|(?!")%s)' % (lead, rest, rest)
+    return re.compile(b"%s(?:%s%s)*+(?:\\r\\n|\\r|\\n|\\Z)" % (cell, cut, cell))
+
+
 def _best_delimiter(sample: bytes, *, complete: bool) -> str:
-    # Every second piece between quotes lies outside of them; doubled quotes leave an empty piece and cancel out.
-    outside = b"".join(sample.split(b'"')[::2])
+    outside = _QUOTED.sub(b"", sample)
     lines = [line for line in outside.splitlines() if line.strip()]
     if len(lines) > 1 and not complete:
         lines.pop()
+    if not lines:
+        return DELIMITERS[0]
     return max(DELIMITERS, key=lambda delimiter: _fit(lines, delimiter.encode()))
 
 

@@ -1,0 +1,224 @@
+"""Mutation testing: change one operator, border, constant or truth of the code, and see whether a test goes red.
+
+python tools/mutants.py criteria partition audit --sample 200 --seed 1 --seconds 600
+
+Each mutant is tried in a private copy of the tree against the tests that run the changed line, fastest first; a map
+of these is made once (`--map`). A mutant is killed by a red test or by taking far longer than the unchanged code.
+Results are kept in a file, so that a run that ends by `--seconds` is continued by the next one. Tests draw the same
+examples each time, and kernels run as plain Python wherever inputs are small, which is where the tests are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from queue import SimpleQueue
+
+import numpy as np
+from mutations import Mutant, mutants_of
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = Path("src/hedgerow")
+TESTS = ("criteria", "partition", "audit", "methods")
+MOST_TESTS = 40
+SLOWEST = 6.0
+"""Tests that take longer than this many seconds are left out: a mutant that only they would kill counts as alive."""
+
+
+def main() -> int:
+    """Draw mutants, try those without a verdict until the time is over, and print the shares."""
+    options = _options()
+    options.work.mkdir(parents=True, exist_ok=True)
+    tests = _map(options.work, fresh=options.map)
+    drawn = _drawn(options.folders, options.sample, options.seed)
+    known = _known(options.work / "results.jsonl")
+    todo = [mutant for mutant in drawn if mutant.name not in known or options.again and known[mutant.name] == "alive"]
+    known |= _try_all(todo, tests, options)
+    _print(drawn, known)
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="mutation testing of parts of hedgerow")
+    parser.add_argument("folders", nargs="*", default=["criteria", "partition", "audit"])
+    parser.add_argument("--sample", type=int, default=200, help="mutants drawn in all, the same number of each folder")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=1e9, help="start no mutant after this time")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--work", type=Path, default=ROOT / ".mutants", help="folder for copies, map and results")
+    parser.add_argument("--map", action="store_true", help="make the map of lines to tests afresh")
+    parser.add_argument("--again", action="store_true", help="try survivors again, after tests were added")
+    return parser.parse_args()
+
+
+# --- which tests run which line ---------------------------------------------------------------------------------------
+
+
+def _map(work: Path, *, fresh: bool) -> dict[str, dict[str, list[str]]]:
+    """Files, their lines, and the tests that run each, fastest first."""
+    file = work / "map.json"
+    if fresh or not file.exists():
+        file.write_text(json.dumps(_measure(work)))
+    found: dict[str, dict[str, list[str]]] = json.loads(file.read_text())
+    return found
+
+
+def _measure(work: Path) -> dict[str, dict[str, list[str]]]:
+    from coverage import CoverageData
+
+    data, seconds = CoverageData(str(work / "coverage")), {}
+    data.erase()
+    for folder in TESTS:
+        seconds |= _run_with_coverage(folder, data.data_filename())
+    data.read()
+    return {_relative(file): _by_line(data, file, seconds) for file in data.measured_files()}
+
+
+def _run_with_coverage(folder: str, data: str) -> dict[str, float]:
+    """Run the tests of a folder, adding to the coverage data; return how long each took."""
+    print(f"mapping lines to tests: tests/{folder}", flush=True)
+    command = [sys.executable, "-m", "pytest", f"tests/{folder}", *_QUIET, "-p", "pytest_cov"]
+    command += [f"--cov={SOURCE}", "--cov-context=test", "--cov-append", "--cov-report=", "--durations=0", "-vv"]
+    run = subprocess.run(command, cwd=ROOT, env=_environment(ROOT) | {"COVERAGE_FILE": data}, capture_output=True)
+    if run.returncode:
+        raise SystemExit(f"the tests of {folder} fail without any mutant:\n{run.stdout.decode()[-2000:]}")
+    seconds: Counter[str] = Counter()
+    for line in run.stdout.decode().splitlines():
+        words = line.split()
+        if len(words) >= 3 and words[1] in ("call", "setup") and words[0].endswith("s") and "::" in words[2]:
+            seconds[line.split(None, 2)[2]] += float(words[0][:-1])  # type: ignore[assignment]
+    return dict(seconds)
+
+
+def _by_line(data: object, file: str, seconds: dict[str, float]) -> dict[str, list[str]]:
+    lines = {}
+    for line, contexts in data.contexts_by_lineno(file).items():  # type: ignore[attr-defined]
+        names = {context.rpartition("|")[0] for context in contexts if "|" in context}
+        lines[str(line)] = sorted(names, key=lambda name: seconds.get(name, 0.0))
+        lines[str(line)] = [name for name in lines[str(line)] if seconds.get(name, 0.0) <= SLOWEST]
+    return lines
+
+
+def _relative(file: str) -> str:
+    return str(Path(file).resolve().relative_to(ROOT))
+
+
+# --- mutants ----------------------------------------------------------------------------------------------------------
+
+
+def _drawn(folders: list[str], sample: int, seed: int) -> list[Mutant]:
+    """The same number of mutants of each folder, drawn evenly over all places that can be changed."""
+    chance = np.random.default_rng(seed)
+    drawn = []
+    for folder in folders:
+        pool = [m for file in sorted((ROOT / SOURCE / folder).glob("*.py")) for m in mutants_of(file, ROOT)]
+        chosen = chance.permutation(len(pool))[: sample // len(folders)]
+        drawn += [pool[i] for i in sorted(chosen)]
+        print(f"{folder}: {len(pool)} mutants exist, {len(chosen)} drawn", flush=True)
+    return drawn
+
+
+def _known(file: Path) -> dict[str, str]:
+    lines = file.read_text().splitlines() if file.exists() else []
+    return {entry["name"]: entry["verdict"] for entry in map(json.loads, lines)}
+
+
+def _try_all(todo: list[Mutant], tests: dict[str, dict[str, list[str]]], options: argparse.Namespace) -> dict[str, str]:
+    """Try mutants on several private copies of the tree at once until the time is over."""
+    trees: SimpleQueue[Path] = SimpleQueue()
+    for number in range(options.workers):
+        trees.put(_copy(options.work / f"tree{number}"))
+    end = time.monotonic() + options.seconds
+
+    def attempt(mutant: Mutant) -> str | None:
+        if time.monotonic() > end:
+            return None
+        tree = trees.get()
+        try:
+            return _try(mutant, tree, tests.get(mutant.file, {}))
+        finally:
+            trees.put(tree)
+
+    verdicts = {}
+    with ThreadPoolExecutor(options.workers) as pool, (options.work / "results.jsonl").open("a") as log:
+        for mutant, verdict in zip(todo, pool.map(attempt, todo), strict=True):
+            if verdict is not None:
+                verdicts[mutant.name] = verdict
+                log.write(json.dumps({"name": mutant.name, "verdict": verdict, **asdict(mutant)}) + "\n")
+                log.flush()
+    return verdicts
+
+
+def _copy(tree: Path) -> Path:
+    shutil.rmtree(tree, ignore_errors=True)
+    for part in ("src", "tests"):
+        shutil.copytree(ROOT / part, tree / part, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tree)
+    return tree
+
+
+def _try(mutant: Mutant, tree: Path, lines: dict[str, list[str]]) -> str:
+    """One of: killed, killed by time, alive, or not run by any test."""
+    chosen = _tests_of(mutant, lines, tree)
+    if not chosen:
+        return "not run"
+    target = tree / mutant.file
+    original = target.read_text()
+    target.write_text(mutant.apply(original))
+    command = [sys.executable, "-m", "pytest", *chosen, *_QUIET, "-x"]
+    try:
+        run = subprocess.run(command, cwd=tree, env=_environment(tree), capture_output=True, timeout=120)
+        return "alive" if run.returncode == 0 else "killed"
+    except subprocess.TimeoutExpired:
+        return "killed by time"
+    finally:
+        target.write_text(original)
+
+
+def _tests_of(mutant: Mutant, lines: dict[str, list[str]], tree: Path) -> list[str]:
+    """The tests that run the changed lines; the file's own tests first, for they are about it."""
+    names = dict.fromkeys(name for line in range(mutant.line, mutant.last + 1) for name in lines.get(str(line), []))
+    own = f"tests/{Path(mutant.file).parent.name}/test_{Path(mutant.file).stem}.py"
+    ordered = sorted(names, key=lambda name: not name.startswith(own))[:MOST_TESTS]
+    return [*ordered, own] if not ordered and (tree / own).exists() else ordered
+
+
+_QUIET = ("-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-p", "no:randomly")
+
+
+def _environment(tree: Path) -> dict[str, str]:
+    """The copy's code comes first, and tests draw the same examples each time."""
+    return os.environ | {"PYTHONPATH": str(tree / "src"), "CI": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+# --- report -----------------------------------------------------------------------------------------------------------
+
+
+def _print(drawn: list[Mutant], known: dict[str, str]) -> None:
+    rows: dict[str, Counter[str]] = defaultdict(Counter)
+    for mutant in drawn:
+        rows[Path(mutant.file).parent.name][known.get(mutant.name, "untried")] += 1
+    for folder, counts in rows.items():
+        tried = sum(counts.values()) - counts["untried"]
+        killed = counts["killed"] + counts["killed by time"]
+        print(f"{folder:<10} {killed} of {tried} killed ({killed / max(tried, 1):.0%}); {dict(counts)}")
+    for mutant in _survivors(drawn, known):
+        print(f"{known[mutant.name]:<8} {mutant.file}:{mutant.line}  {mutant.before}  ->  {mutant.after}")
+
+
+def _survivors(drawn: list[Mutant], known: dict[str, str]) -> Iterator[Mutant]:
+    return (mutant for mutant in drawn if known.get(mutant.name) in ("alive", "not run"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
