@@ -22,6 +22,7 @@ VERBS = {
     "export": "Load a release into PostgreSQL, where plain SQL answers with bounds.",
     "verify": "Re-derive a release's promise from its bytes.",
     "ledger": "Show what was published before, and whether a table is among it.",
+    "certify": "Write a certificate of a release, one page to hand on, or check one.",
     "graph": "Publish, query, verify and attack bipartite graphs.",
     "study": "Re-run a paper's experiment: which of its claims hold?",
     "demo": "Run the whole path once on generated data.",

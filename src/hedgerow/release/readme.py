@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hedgerow.release.release import Release
 
-__all__ = ["readme"]
+__all__ = ["done", "readme"]
 
 _PAGE = """\
 # A protected table
@@ -123,9 +123,25 @@ _FILES = {
 
 def readme(release: Release) -> str:
     """Write the page for a release."""
-    sensitive = _listed(release.columns.sensitive)
-    words = {
-        "sensitive": sensitive,
+    words = _words(release)
+    return _PAGE.format(
+        done=done(release),
+        promise=release.guarantee.promise,
+        adversary=release.guarantee.adversary,
+        not_promised="\n".join(f"- {sentence}" for sentence in release.guarantee.not_promised),
+        files=_FILES[release.form].format(**words),
+        ask=(_ASK_GROUPS if release.groups else _ASK_ROWS).format(**words),
+    )
+
+
+def done(release: Release) -> str:
+    """Say what was done to the table."""
+    return _DONE[release.form].format(**_words(release))
+
+
+def _words(release: Release) -> dict[str, str | int]:
+    return {
+        "sensitive": _listed(release.columns.sensitive),
         "groups": release.groups,
         "rows": release.rows.published,
         "suppressed": release.rows.suppressed,
@@ -133,14 +149,6 @@ def readme(release: Release) -> str:
         "group": release.group_column,
         "question": f'SELECT avg("{release.columns.sensitive[0]}") FROM release',
     }
-    return _PAGE.format(
-        done=_DONE[release.form].format(**words),
-        promise=release.guarantee.promise,
-        adversary=release.guarantee.adversary,
-        not_promised="\n".join(f"- {sentence}" for sentence in release.guarantee.not_promised),
-        files=_FILES[release.form].format(**words),
-        ask=(_ASK_GROUPS if release.groups else _ASK_ROWS).format(**words),
-    )
 
 
 def _listed(names: tuple[str, ...]) -> str:

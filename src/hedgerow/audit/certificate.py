@@ -1,0 +1,197 @@
+"""A certificate as data: what was promised, what was verified from the bytes, what is not promised, what it costs.
+
+There are two versions. The publishable one holds nothing that its reader could not derive from the published bytes:
+every number in it is copied from the manifest or computed from the published tables, and what the issuer adds (a title,
+a name, a date) is marked as such. Measurements against the original table are statements about true values; a rate
+over few people can tell about each of them. They are internal, all of them, whatever they say.
+
+Neither version holds a cell of a table, a group's number or a row: only names of columns, counts, shares and sentences.
+The JSON is sealed like a manifest: an edit shows. It is no signature.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from hedgerow._version import __version__
+from hedgerow.release.folder import FileEntry
+from hedgerow.release.guarantee import Guarantee
+from hedgerow.release.seal import seal, unseal
+
+__all__ = [
+    "FORMAT",
+    "Answers",
+    "BundleMark",
+    "Certificate",
+    "Citation",
+    "GroupSizes",
+    "Internal",
+    "Issuer",
+    "Measured",
+    "Published",
+    "Risk",
+    "Width",
+    "decode",
+    "encode",
+    "rounded",
+]
+
+FORMAT = "hedgerow-certificate/1"
+
+
+class Issuer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the issuer says, which no byte of the release can confirm."""
+
+    title: str = ""
+    publisher: str = ""
+    issued: str = ""
+
+
+class GroupSizes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How many groups there are, and how many rows (or nodes) the smallest, the middle and the largest have."""
+
+    of: str
+    groups: int
+    least: int
+    median: int
+    most: int
+
+
+class Published(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was published and how: from the manifest, group sizes from the rows."""
+
+    what: Literal["table", "graph"]
+    done: str
+    form: str
+    method: str
+    parameters: dict[str, int | str]
+    counts: dict[str, int]
+    sizes: tuple[GroupSizes, ...]
+    columns: dict[str, tuple[str, ...]]
+    missing: dict[str, str]
+    reproducible_insecure: bool
+    made_with: str
+
+
+class Risk(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How often an adversary is right.
+
+    `basis` says where the numbers come from: the published bytes, the promise, or guesses checked against the original.
+    Where `exact` is false, `low` and `high` are a 95 % interval. `baseline` is guessing without the release, `worst`
+    the chance for the person worst off, `promised` the most that the guarantee allows; None where there is none.
+    """
+
+    adversary: str
+    column: str
+    knows: str
+    guesses: str
+    basis: Literal["release", "promise", "original"]
+    rate: float
+    low: float
+    high: float
+    exact: bool
+    baseline: float | None = None
+    worst: float | None = None
+    promised: float | None = None
+    next_step: str = ""
+
+
+class Width(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One kind of question: how many were asked and answered, how many exactly, and half the width of the bounds.
+
+    Widths are relative to the expected answer: 0.02 reads as plus or minus 2 %. They are the quartiles over the answers
+    whose expectation is not zero; None where there is none.
+    """
+
+    question: str
+    selectivity: float
+    asked: int
+    answered: int
+    exact: int
+    lower_quartile: float | None
+    median: float | None
+    upper_quartile: float | None
+
+
+class Answers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an answer costs, over random questions that anyone can draw again."""
+
+    note: str
+    widths: tuple[Width, ...] = ()
+
+
+class BundleMark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What ties a certificate to a bundle. `manifest_sha256` is that of the file, `checksum` the one inside it."""
+
+    format: str
+    manifest_sha256: str
+    checksum: str
+    files: dict[str, FileEntry]
+
+
+class Citation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How to cite the release: a line, and an entry for BibTeX."""
+
+    text: str
+    bibtex: str
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The random questions once more, with the truth beside them.
+
+    `inside` of `checked` true answers lie within their bounds. `error` is the median distance of expected answers from
+    the truth, relative to it.
+    """
+
+    question: str
+    selectivity: float
+    checked: int
+    inside: int
+    error: float | None
+
+
+class Internal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What must not be published: it was learnt from the original table."""
+
+    held_back: dict[str, int]
+    left_out: tuple[str, ...] = ()
+    risks: tuple[Risk, ...] = ()
+    skipped: dict[str, str] = {}
+    answers: tuple[Measured, ...] = ()
+    note: str = ""
+
+
+class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One page about one bundle. `checksum` covers the rest; `internal` is None in the publishable version."""
+
+    format: str = FORMAT
+    version: Literal["publishable", "internal"]
+    hedgerow: str = __version__
+    issuer: Issuer
+    promise: Guarantee
+    not_promised: tuple[str, ...]
+    checks: tuple[str, ...]
+    published: Published
+    risks: tuple[Risk, ...]
+    answers: Answers
+    bundle: BundleMark
+    citation: Citation
+    internal: Internal | None = None
+    checksum: str = ""
+
+
+def encode(certificate: Certificate) -> bytes:
+    """Turn a certificate into JSON with its checksum."""
+    return seal(certificate)
+
+
+def decode(text: bytes) -> Certificate:
+    """Read a certificate; raise BundleError for anything but a whole, unedited one of this format."""
+    return unseal(text, Certificate, FORMAT, name="certificate")
+
+
+def rounded(number: float | None) -> float | None:
+    """Keep six significant digits: more would differ from machine to machine."""
+    return None if number is None else float(f"{number:.6g}")

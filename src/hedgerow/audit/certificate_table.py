@@ -1,0 +1,115 @@
+"""Issue a certificate for a bundle that holds a table.
+
+Guarantee  a certificate exists only if every check of `verify_bundle` passed on the very bytes that it names
+Cost       a verification, the adversaries that need no original, and 135 questions
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from hedgerow.audit.certificate import BundleMark, Certificate, GroupSizes, Issuer, Published
+from hedgerow.audit.certificate_answers import typical_answers
+from hedgerow.audit.certificate_internal import internal_part
+from hedgerow.audit.certificate_risks import published_risks
+from hedgerow.audit.certificate_words import cited, never_promised
+from hedgerow.audit.verify import verify_bundle
+from hedgerow.errors import BundleError
+from hedgerow.release import Release, read
+from hedgerow.release.folder import FileEntry, read_manifest
+from hedgerow.release.manifest import Manifest, decode
+from hedgerow.release.readme import done
+
+__all__ = ["Progress", "certify_table", "mark_of", "require_unchanged"]
+
+Progress = Callable[[str, float], None]
+
+
+def certify_table(
+    path: str | os.PathLike[str],
+    issuer: Issuer,
+    *,
+    internal: bool = False,
+    original: pa.Table | None = None,
+    progress: Progress = lambda step, share: None,
+) -> Certificate:
+    """Verify a bundle and write down what it is; raise BrokenPromise or BundleError if it does not verify.
+
+    The publishable version, which is the default, is made from the bundle alone.
+    """
+    text = read_manifest(path)[1]
+    manifest = decode(text)
+    progress("verifying", 0.0)
+    checks, release = verify_bundle(path).checks, read(path)
+    require_unchanged(path, text)
+    progress("attacking", 0.3)
+    risks = published_risks(release)
+    progress("asking", 0.6)
+    answers = typical_answers(release)
+    progress("measuring", 0.8)
+    mark = mark_of(text, manifest.format, manifest.checksum, manifest.files)
+    published = _published(manifest, release)
+    return Certificate(
+        version="internal" if internal else "publishable",
+        issuer=issuer,
+        promise=manifest.guarantee,
+        not_promised=never_promised(manifest.guarantee.not_promised, manifest.guarantee.parameters),
+        checks=checks,
+        published=published,
+        risks=risks,
+        answers=answers,
+        bundle=mark,
+        citation=cited(issuer, published, manifest.guarantee.parameters, mark),
+        internal=internal_part(release, original) if internal else None,
+    )
+
+
+def mark_of(text: bytes, format: str, checksum: str, files: dict[str, FileEntry]) -> BundleMark:
+    """Tie a certificate to the bytes of a manifest, which name the bytes of everything else."""
+    return BundleMark(format=format, manifest_sha256=hashlib.sha256(text).hexdigest(), checksum=checksum, files=files)
+
+
+def require_unchanged(path: str | os.PathLike[str], text: bytes) -> None:
+    """Raise BundleError if the bundle was replaced since its manifest was read: nothing may be mixed of two."""
+    if read_manifest(path)[1] != text:
+        raise BundleError("The bundle was replaced while it was being certified; certify it again.")
+
+
+def _published(manifest: Manifest, release: Release) -> Published:
+    rows = manifest.rows
+    return Published(
+        what="table",
+        done=done(release),
+        form=manifest.form,
+        method=manifest.method,
+        parameters=manifest.parameters,
+        counts={
+            "input": rows.input,
+            "published": rows.published,
+            "suppressed": rows.suppressed,
+            "groups": manifest.groups,
+        },
+        sizes=_sizes(release),
+        columns={
+            "quasi": manifest.columns.quasi,
+            "sensitive": manifest.columns.sensitive,
+            "plain": manifest.columns.plain,
+        },
+        missing=manifest.missing,
+        reproducible_insecure=manifest.reproducible_insecure,
+        made_with=manifest.hedgerow,
+    )
+
+
+def _sizes(release: Release) -> tuple[GroupSizes, ...]:
+    if not release.groups:
+        return ()
+    people = next(table for name, table in release.tables.items() if name in ("release", "quasi"))
+    sizes = np.bincount(people.column(release.group_column).to_numpy())
+    spread = {"least": int(sizes.min()), "median": int(np.median(sizes)), "most": int(sizes.max())}
+    return (GroupSizes(of="rows", groups=len(sizes), **spread),)

@@ -1,0 +1,117 @@
+"""`hedgerow certify`: a page about a release that can be handed on, or a page checked against a release.
+
+Exit code 0 says certified, or that the certificate fits; 1 that the bundle does not verify, or that it does not fit.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hedgerow.errors import BrokenPromise, BundleError, ParameterError
+
+if TYPE_CHECKING:
+    from hedgerow.audit.certificate import Certificate
+
+__all__ = ["certify"]
+
+
+@click.command()
+@click.argument("bundle", type=click.Path())
+@click.option("--out", type=click.Path(), default="certificate", show_default=True, help="folder for page and data")
+@click.option(
+    "--internal", is_flag=True, help="the version for the owner alone: it may hold what must not be published"
+)
+@click.option("--original", type=click.Path(), help="the table behind the release; only with --internal, or --check")
+@click.option("--title", default="", help="what the data are called, for the heading and the citation")
+@click.option("--publisher", default="", help="who publishes them")
+@click.option("--check", "held", type=click.Path(), help="hold this certificate (.json) against BUNDLE; write nothing")
+def certify(
+    bundle: str, out: str, internal: bool, original: str | None, title: str, publisher: str, held: str | None
+) -> None:
+    """Verify BUNDLE and write a certificate: promise, checks, what is not promised, risks, costs, hashes, citation.
+
+    \b
+    hedgerow certify out/ --title "Salaries 2026" --publisher "Town of Elm" --out certificate/
+    hedgerow certify out/ --internal --original table.csv --out private/
+    hedgerow certify out/ --check certificate/certificate.json
+    """
+    if held is not None:
+        _check(bundle, held, original)
+        return
+    from hedgerow.audit.certificate import Issuer
+    from hedgerow.cli.show import console, progress_bar
+    from hedgerow.report import certificate as certificates
+
+    if original is not None and not internal:
+        raise ParameterError("--original is for the internal version: add --internal, and do not publish the result.")
+    issuer = Issuer(title=title, publisher=publisher, issued=datetime.now(UTC).date().isoformat())
+    try:
+        with progress_bar() as progress:
+            issued = certificates.certify(
+                bundle, issuer=issuer, internal=internal, original=_table(original), progress=progress
+            )
+    except (BrokenPromise, BundleError) as error:
+        click.secho(f"not certified: {error}", fg="red", err=True)
+        sys.exit(1)
+    page, data = certificates.write(issued, out)
+    console().print(_summary(issued, page, data))
+
+
+def _table(original: str | None) -> Any:
+    from hedgerow.table import read_table
+
+    return None if original is None else read_table(original).arrow
+
+
+def _summary(certificate: Certificate, page: Path, data: Path) -> Any:
+    from hedgerow.cli.show import facts
+
+    title = "Certified, for internal use: do not publish" if certificate.version == "internal" else "Certified"
+    seed = [("insecure", "made from a seed: for tests only")] if certificate.published.reproducible_insecure else []
+    return facts(
+        title,
+        [
+            ("promise", certificate.promise.promise),
+            ("verified", f"{len(certificate.checks)} checks on the published bytes"),
+            *seed,
+            *_surest(certificate),
+            ("manifest", certificate.bundle.manifest_sha256),
+            ("page", page),
+            ("data", data),
+        ],
+    )
+
+
+def _surest(certificate: Certificate) -> list[tuple[str, str]]:
+    risks = (*certificate.risks, *(certificate.internal.risks if certificate.internal else ()))
+    return [(risk.adversary, f"right for {risk.rate:.1%}") for risk in risks]
+
+
+def _check(bundle: str, held: str, original: str | None) -> None:
+    from hedgerow.cli.show import progress_bar
+    from hedgerow.report import certificate as certificates
+
+    certificate = certificates.read(held)
+    try:
+        with progress_bar() as progress:
+            differences = certificates.check(bundle, certificate, original=_table(original), progress=progress)
+    except (BrokenPromise, BundleError) as error:
+        click.secho(f"does not fit: the bundle is not verified. {error}", fg="red", err=True)
+        sys.exit(1)
+    if differences:
+        click.secho(f"does not fit: {_told(differences)}.", fg="red", err=True)
+        sys.exit(1)
+    click.echo(f"ok  {len(certificate.checks)} checks passed anew, and all that the certificate says was derived again")
+    if certificate.version == "internal" and original is None:
+        click.echo("--  the internal part was not compared: name the table with --original")
+
+
+def _told(differences: tuple[str, ...]) -> str:
+    if differences == ("bundle",):
+        return "the certificate is about other bytes than this bundle's"
+    return f"it says something else than the bundle in {', '.join(differences)}"
