@@ -11,6 +11,7 @@ QUESTIONS = (
     "SELECT r, avg(s) AS a FROM release WHERE s > -20 GROUP BY r",
     "SELECT sum(s) AS t, avg(s) AS a FROM release WHERE q = 1",
     "SELECT q, avg(s) AS a FROM release WHERE q > 99 GROUP BY q",
+    "SELECT sum(s) AS t, avg(s) AS a, count(*) AS n FROM release WHERE q > 99",
 )
 
 
@@ -42,6 +43,8 @@ def test_sums_leave_64_bits():
     bound = connect(release).sql("SELECT sum(s) AS t FROM release WHERE q = 1").to_pylist()
     cell, group, taken = np.zeros(3, np.int64), np.arange(3), np.ones(3, np.int64)
     offsets, prefix = np.array([0, 2, 4, 6]), np.array([0, -largest, 0, -largest, 0, -largest, 0])
+    sums, _ = tally._ends(cell, group, taken, offsets, prefix, 1)
+    assert [(int(up[0]) << 32) + int(down[0]) for up, down in sums] == [-3 * largest, 3 * largest]
     high, low, number = tally._drawn(cell, group, taken, offsets, prefix, 1)
     assert (int(high[0]) << 32) + int(low[0]) == -3 * largest
     high, low, _ = tally._drawn(np.zeros(9, np.int64), np.arange(9) % 3, np.ones(9, np.int64), offsets, prefix, 1)
@@ -64,6 +67,8 @@ def test_compiled_passes_equal_their_plain_loops():
     for kernel, arguments in (
         (tally._counted, counted),
         (tally._drawn, (entry_cell, group, number, offsets, prefix, 7)),
+        (tally._ends, (entry_cell, group, number, offsets, prefix, 7)),
+        (tally._marked, (rng.integers(0, 2, 300) > 0, offsets)),
         (tally._moments, (entry_cell, group, number, *floats)),
     ):
         for plain, compiled in zip(kernel.plain(*arguments), kernel.compiled(*arguments), strict=True):

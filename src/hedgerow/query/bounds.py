@@ -12,6 +12,7 @@ Only least answers are computed. The greatest is the negated least over the mirr
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from hedgerow.query.cells import best, totals
 from hedgerow.query.evidence import Hits, Ints, Values, matches, rank
-from hedgerow.query.tally import MANY, drawn_totals
+from hedgerow.query.tally import MANY, both_totals, drawn_totals
 
 __all__ = ["Interval", "average", "count", "maximum", "minimum", "total"]
 
@@ -46,11 +47,15 @@ def count(hits: Hits, values: Values) -> Interval:
 
 def total(hits: Hits, values: Values) -> Interval:
     """SUM: the smallest values that make up the least possible sum, and its mirror image."""
+    if _is_long(hits, values):
+        return _long_ends(hits, values, lambda total, number: total)
     return _both_ends(_least_total, hits, values)
 
 
 def average(hits: Hits, values: Values) -> Interval:
     """AVG: the sum over a known number, or the best ratio of sum and number."""
+    if _is_long(hits, values):
+        return _long_ends(hits, values, Fraction)
     return _both_ends(_least_average, hits, values)
 
 
@@ -66,6 +71,20 @@ def maximum(hits: Hits, values: Values) -> Interval:
     """MAX: MIN seen in the mirror."""
     mirror = minimum(hits.mirrored(len(values.sizes)), values.mirrored)
     return Interval(_negated(mirror.upper), _negated(mirror.lower), mirror.exact)
+
+
+def _is_long(hits: Hits, values: Values) -> bool:
+    """Tell whether known numbers of rows draw from values that are points, in so many groups that one pass pays."""
+    return len(hits.group) > MANY and hits.lower is hits.upper and values.is_complete and values.lows is values.highs
+
+
+def _long_ends(hits: Hits, values: Values, finish: Callable[[int, int], Exact]) -> Interval:
+    """Both ends of SUM, or of AVG, which `finish` makes from a sum and its number of values."""
+    least, greatest, numbers = both_totals(hits, values)
+    lower, upper = (
+        [finish(end, n) if n else None for end, n in zip(ends, numbers, strict=True)] for ends in (least, greatest)
+    )
+    return Interval(lower, upper, [low == high for low, high in zip(lower, upper, strict=True)])
 
 
 def _both_ends(least: Any, hits: Hits, values: Values) -> Interval:

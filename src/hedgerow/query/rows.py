@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.query.evidence import Floats, Hits, Ints
-from hedgerow.query.tally import MANY, count_entries
+from hedgerow.query.tally import MANY, count_entries, count_rows
 from hedgerow.query.view import Codes, View
 
 __all__ = ["Chosen", "Selection", "hits_of", "hits_within", "select", "uncertain_hits"]
@@ -90,6 +90,9 @@ def compact(codes: NDArray[Any], width: int) -> tuple[Ints, int]:
 
 def hits_of(view: View, selection: Selection) -> Hits:
     """Count the selected rows per cell and group."""
+    if selection.cell is None and len(selection.rows) > MANY:
+        group, number = count_rows(selection.rows, view.offsets)
+        return Hits.exactly(1, np.zeros(len(group), dtype=np.int64), group, number)
     if selection.cell is None:
         running = np.zeros(len(selection.rows) + 1, dtype=np.int32)
         np.cumsum(selection.rows, out=running[1:])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hedgerow.kernel import kernel
 from hedgerow.query.evidence import Floats, Hits, Ints, Values
 
-__all__ = ["MANY", "count_entries", "drawn_totals", "moment_sums"]
+__all__ = ["MANY", "both_totals", "count_entries", "count_rows", "drawn_totals", "moment_sums"]
 
 MANY = 2**16
 """From this many entries on the compiled passes pay."""
@@ -29,6 +29,21 @@ def drawn_totals(hits: Hits, values: Values, taken: Ints) -> tuple[list[int], li
     high, low, number = _drawn(hits.cell, hits.group, taken, values.offsets, values.prefix, hits.cells)
     sums = [(upper << 32) + lower for upper, lower in zip(high.tolist(), low.tolist(), strict=True)]
     return sums, number.tolist()
+
+
+def both_totals(hits: Hits, values: Values) -> tuple[list[int], list[int], list[int]]:
+    """Per cell the least and the greatest sum of the values that a known number of rows may have, and that number.
+
+    Both ends of a group lie side by side in memory, so one pass costs little more than either end alone.
+    """
+    sums, number = _ends(hits.cell, hits.group, hits.upper, values.offsets, values.prefix, hits.cells)
+    low, high = ([(up << 32) + down for up, down in zip(*halves.tolist(), strict=True)] for halves in sums)
+    return low, high, number.tolist()
+
+
+def count_rows(rows: NDArray[np.bool_], offsets: Ints) -> tuple[Ints, Ints]:
+    """The groups that have a marked row, and how many; rows come by group."""
+    return _marked(rows, offsets)
 
 
 def moment_sums(hits: Hits, values: Values, shift: Floats) -> tuple[Floats, Floats]:
@@ -80,6 +95,38 @@ def _drawn(
         low[c] += drawn & 0xFFFFFFFF
         number[c] += taken[i]
     return high, low, number
+
+
+@kernel
+def _ends(
+    cell: Ints, group: Ints, taken: Ints, offsets: Ints, prefix: Ints, cells: int
+) -> tuple[NDArray[np.int64], Ints]:
+    """Sums per cell of the `taken` smallest (first) and largest (second), as high and low halves; numbers of values."""
+    sums, number = np.zeros((2, 2, cells), dtype=np.int64), np.zeros(cells, dtype=np.int64)
+    for i in range(len(cell)):
+        c, first, end = cell[i], offsets[group[i]], offsets[group[i] + 1]
+        least, most = prefix[first + taken[i]] - prefix[first], prefix[end] - prefix[end - taken[i]]
+        sums[0, 0, c] += least >> 32
+        sums[0, 1, c] += least & 0xFFFFFFFF
+        sums[1, 0, c] += most >> 32
+        sums[1, 1, c] += most & 0xFFFFFFFF
+        number[c] += taken[i]
+    return sums, number
+
+
+@kernel
+def _marked(rows: NDArray[np.bool_], offsets: Ints) -> tuple[Ints, Ints]:
+    """Groups with marked rows, ascending, and their numbers."""
+    group, number = np.empty(len(offsets), dtype=np.int64), np.empty(len(offsets), dtype=np.int64)
+    end = 0
+    for g in range(len(offsets) - 1):
+        found = 0
+        for row in range(offsets[g], offsets[g + 1]):
+            found += rows[row]
+        if found:
+            group[end], number[end] = g, found
+            end += 1
+    return group[:end], number[:end]
 
 
 @kernel
