@@ -181,11 +181,14 @@ def _comparison(node: exp.Expression, value: Callable[[Any], Expression]) -> Pre
 
 def _membership(node: exp.In, value: Callable[[Any], Expression]) -> Predicate:
     items = [value(item) for item in node.expressions]
-    constants = tuple(item for item in items if isinstance(item, Constant))
-    if len(constants) != len(items):
-        raise QueryError("IN takes a list of constants; write comparisons with OR for anything else")
-    known = In(value(node.this), tuple(c for c in constants if c.value is not None))
-    return known if len(known.values) == len(constants) else Or((known, Truth(None)))
+    operand = value(node.this)
+    constants = tuple(item for item in items if isinstance(item, Constant) and item.value is not None)
+    # NULL in the list leaves open what is not a member; anything but constants is compared one by one.
+    others = [Truth(None) for item in items if isinstance(item, Constant) and item.value is None]
+    others += [Compare("=", operand, item) for item in items if not isinstance(item, Constant)]
+    known = [In(operand, constants)] if constants or not others else []
+    parts: tuple[Predicate, ...] = (*known, *others)
+    return parts[0] if len(parts) == 1 else Or(parts)
 
 
 def _is(node: exp.Is, value: Callable[[Any], Expression]) -> Predicate:

@@ -139,8 +139,9 @@ class Estimate:
         }
 
 
-def _number(number: float) -> float | None:
-    return None if math.isnan(number) else number
+def _number(number: Any) -> Any:
+    """What is not a number is NULL; estimates of texts and dates are such values."""
+    return None if isinstance(number, float) and math.isnan(number) else number
 
 
 def _moment(tick: int, kind: pa.DataType) -> Any:

@@ -22,6 +22,7 @@ from hedgerow.query.kinds import NUMBERS
 from hedgerow.query.numbers import numbers_of
 from hedgerow.query.question import Column, Kind, Truth, columns_of
 from hedgerow.query.sqltext import predicate_sql, quoted, select_sql, value_sql
+from hedgerow.query.stand_ins import is_portable
 from hedgerow.query.statement import Aggregate, Bound
 from hedgerow.query.view import View
 
@@ -37,7 +38,7 @@ PLAIN = ("permuted", "separated")
 
 def is_plain(release: Release, view: View, bound: Bound) -> bool:
     """Tell whether rows and the help table answer a question, so that plain SQL does."""
-    if release.form not in PLAIN:
+    if release.form not in PLAIN or not all(is_portable(node) for node in (bound.known, *bound.derived.values())):
         return False
     try:
         _Writer(view, bound, release.group_column)

@@ -88,10 +88,7 @@ def value_sql(node: Expression) -> str:
         whens = "".join(f" WHEN {predicate_sql(when)} THEN {value_sql(then)}" for when, then in node.branches)
         return f"CASE{whens} ELSE {value_sql(node.otherwise)} END"
     if isinstance(node, Call):
-        operands = [value_sql(operand) for operand in node.operands]
-        if node.function == "mod":
-            return f"({operands[0]} % NULLIF({operands[1]}, 0))"
-        return f"{node.function}({', '.join(operands)})"
+        return _call(node.function, [value_sql(operand) for operand in node.operands])
     assert isinstance(node, Arithmetic)
     left, right = value_sql(node.left), value_sql(node.right)
     if node.operator == "/":
@@ -99,6 +96,16 @@ def value_sql(node: Expression) -> str:
     if node.kind is Kind.DATE and kind_of(node.right) is Kind.INT:
         right = f"CAST({right} AS INTEGER)"
     return f"({left} {node.operator} {right})"
+
+
+def _call(function: str, operands: list[str]) -> str:
+    if function == "mod":
+        return f"({operands[0]} % NULLIF({operands[1]}, 0))"
+    if function == "round":
+        # Some databases round halves to even, some away from zero; the rest after the point doubles without an error.
+        whole = f"trunc({operands[0]})"
+        return f"({whole} + trunc(({operands[0]} - {whole}) * 2))"
+    return f"{function}({', '.join(operands)})"
 
 
 def _constant(node: Constant) -> str:

@@ -28,7 +28,7 @@ from hedgerow.query.question import (
 )
 from hedgerow.query.statement import SLOT, Bound
 
-__all__ = ["StandIns", "stand_ins"]
+__all__ = ["StandIns", "is_portable", "stand_ins"]
 
 _FOREIGN = ("lower", "upper")
 """Functions that depend on a database's language settings; array code computes them on the distinct values."""
@@ -59,7 +59,7 @@ def stand_ins(bound: Bound, *, closed: frozenset[str], single: frozenset[str]) -
 
     def is_open(node: Predicate | Expression) -> bool:
         names = columns_of(node)
-        return bool(names) and not names & closed and _is_portable(node)
+        return bool(names) and not names & closed and is_portable(node)
 
     def flag(node: Predicate) -> Predicate:
         name = next((name for name, known in computed.items() if known == node), f"{SLOT}{len(computed)}")
@@ -78,7 +78,7 @@ def _decided(bound: Bound, computed: dict[str, Predicate | Expression], single: 
     number = Counter(name for part in uses for name in columns_of(part))
     loose = {name for name in single - _named(bound) if number[name] == 1}
     decided = {
-        name: part for part in uses if len(columns_of(part)) == 1 and _is_portable(part) for name in columns_of(part)
+        name: part for part in uses if len(columns_of(part)) == 1 and is_portable(part) for name in columns_of(part)
     }
     decided = {name: part for name, part in decided.items() if name in loose}
 
@@ -124,7 +124,8 @@ def _is_true(name: str) -> Predicate:
     return Compare("=", Column(name, Kind.BOOL), Constant(True, Kind.BOOL))
 
 
-def _is_portable(node: Predicate | Expression) -> bool:
+def is_portable(node: Predicate | Expression) -> bool:
+    """Tell whether every database computes it alike."""
     if isinstance(node, Call) and node.function in _FOREIGN:
         return False
-    return all(_is_portable(child) for child in children_of(node))
+    return all(is_portable(child) for child in children_of(node))

@@ -157,7 +157,8 @@ def _spread(hits: Hits, values: Values, is_sample: bool) -> Spread:
     square = outer + (share * distance) ** 2 + (0.0 if inner is None else inner)
     draws = h * (size - h) / np.maximum(size - 1, 1)
     of_sum = means(hits, draws * outer)
-    by = np.maximum(number - (1.0 if is_sample else 0.0), 1e-300)
+    by = number - (1.0 if is_sample else 0.0)
+    by = np.where(by > 0, by, 1.0)  # where too few rows are to be expected, those of the sum stand in
     mean = np.maximum(means(hits, h * square) - of_sum / np.maximum(number, 1e-300), 0.0) / by
     return Spread(mean, deviation(means(hits, draws * _fourth(hits, values, centre))) / by)
 
