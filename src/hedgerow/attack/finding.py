@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from hedgerow.attack.rate import wilson
 
-__all__ = ["Bench", "Finding", "Skipped", "counted", "exactly"]
+__all__ = ["SLIGHT", "Bench", "Finding", "Skipped", "counted", "exactly", "with_words"]
+
+SLIGHT = 0.05
+"""A gain over the control, or over guessing, of no more than this calls for nothing."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,8 +37,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     control: float | None = None
     worst: float | None = None
     promised: float | None = None
-    sentence: str
-    next_step: str
+    sentence: str = ""
+    next_step: str = ""
     seconds: float = 0.0
 
     @property
@@ -84,12 +89,17 @@ class Bench(msgspec.Struct, frozen=True):
         return found
 
 
-def counted(hits: int, trials: int) -> dict[str, object]:
+def counted(hits: int, trials: int) -> dict[str, Any]:
     """The measured part of a finding: a share of trials with its interval."""
     low, high = wilson(hits, trials)
     return {"rate": hits / trials, "low": low, "high": high, "exact": False, "trials": trials}
 
 
-def exactly(rate: float, trials: int) -> dict[str, object]:
+def exactly(rate: float, trials: int) -> dict[str, Any]:
     """The measured part of a finding that was computed over all people."""
     return {"rate": rate, "low": rate, "high": rate, "exact": True, "trials": trials}
+
+
+def with_words(finding: Finding, sentence: str, next_step: str) -> Finding:
+    """Return a finding with its words, which are chosen after its numbers are known."""
+    return msgspec.structs.replace(finding, sentence=sentence, next_step=next_step)

@@ -11,13 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
+from hedgerow.attack.beliefs import Beliefs, beliefs
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 
-__all__ = ["Linking", "linking"]
+__all__ = ["Linking", "linking", "linking_of"]
 
 
 @dataclass(frozen=True)
@@ -41,23 +40,18 @@ class Linking:
 def linking(release: Release) -> Linking:
     """Attack a release that shows which sensitive values each group has, in one table or in two."""
     column = release.columns.sensitive[0]
-    table = next((t for t in release.tables.values() if {column, release.group_column} <= set(t.column_names)), None)
-    if table is None:
+    if not any(release.group_column in table.column_names for table in release.tables.values()):
         raise ParameterError(f"Linking needs groups with values of '{column}'; a {release.form} release shows none.")
-    groups = table.column(release.group_column).to_numpy()
-    codes, size = _codes(table.column(column))
-    pairs, counts = np.unique(groups.astype(np.int64) * size + codes, return_counts=True)
-    starts = np.flatnonzero(np.diff(pairs // size, prepend=-1))
-    best, rows = np.maximum.reduceat(counts, starts), np.add.reduceat(counts, starts)
+    return linking_of(beliefs(release, column))
+
+
+def linking_of(seen: Beliefs) -> Linking:
+    """Attack with what each group tells."""
+    best = np.maximum.reduceat(seen.shares, seen.starts[:-1])
     return Linking(
-        column=column,
-        rate=float(best.sum() / len(groups)),
-        worst=float((best / rows).max()),
-        baseline=float(np.bincount(codes).max() / len(groups)),
-        fewest_candidates=int(np.diff(np.append(starts, len(pairs))).min()),
+        column=seen.column,
+        rate=float(best @ seen.sizes / seen.sizes.sum()),
+        worst=float(best.max()),
+        baseline=float(seen.overall.max()),
+        fewest_candidates=int(np.diff(seen.starts).min()),
     )
-
-
-def _codes(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], int]:
-    encoded = column.combine_chunks().dictionary_encode()
-    return encoded.indices.to_numpy().astype(np.int64), len(encoded.dictionary)

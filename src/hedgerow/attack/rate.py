@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["Rate", "wilson"]
+__all__ = ["Rate", "percent", "wilson"]
 
 _Z = 1.959963984540054
 """Two-sided 95 %."""
@@ -34,7 +34,7 @@ class Rate:
 
     def __str__(self) -> str:
         low, high = self.interval
-        return f"{self.rate:.1%} ({low:.1%} to {high:.1%}; {_percent(self.baseline)} by guessing)"
+        return f"{self.rate:.1%} ({low:.1%} to {high:.1%}; {percent(self.baseline)} by guessing)"
 
 
 def wilson(hits: int, trials: int) -> tuple[float, float]:
@@ -46,6 +46,6 @@ def wilson(hits: int, trials: int) -> tuple[float, float]:
     return (0.0 if hits == 0 else middle - half, 1.0 if hits == trials else middle + half)
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     """Write a small share with as many places as it needs."""
     return f"{share:.1%}" if share >= 0.001 or share == 0 else f"{100 * share:.1g}%"

@@ -1,0 +1,172 @@
+"""Lines of the bench that guess the sensitive values of people drawn from the original table."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.attack.beliefs import beliefs, codes_in
+from hedgerow.attack.case import Case
+from hedgerow.attack.composition import composition
+from hedgerow.attack.definetti import MOST_CLASSES, Learner, learn
+from hedgerow.attack.downcoding import downcoding
+from hedgerow.attack.finding import SLIGHT, Finding, counted, with_words
+from hedgerow.attack.inference import best, guesses, is_right
+from hedgerow.attack.placing import placed
+from hedgerow.attack.rate import percent
+from hedgerow.attack.register import Register, register
+from hedgerow.attack.seen import people_of, seen_rows
+
+__all__ = ["composition_line", "definetti_line", "downcoding_line", "inference_line"]
+
+Ints = NDArray[np.int64]
+
+
+def inference_line(case: Case) -> Finding:
+    """The value most likely over the rows that fit."""
+    hits = int(is_right(guesses(case.beliefs, case.placed, case.reach), case.truth, case.reach).sum())
+    everybody = np.full(len(case.truth), best(case.beliefs.overall, case.reach))
+    control = None
+    if case.strangers is not None:
+        theirs = guesses(case.beliefs, case.strangers_placed, case.reach)
+        control = float(is_right(theirs, case.strangers[1], case.reach).mean())
+    finding = Finding(
+        adversary="inference",
+        column=case.column,
+        knows="all quasi-identifiers of a person",
+        guesses="the value most likely over the published rows that fit the person best",
+        **counted(hits, len(case.truth)),
+        baseline=float(is_right(everybody, case.truth, case.reach).mean()),
+        control=control,
+    )
+    gain = finding.rate - (finding.baseline if control is None else control)
+    said = f"{percent(finding.rate)} of {finding.trials:,} people are guessed right" + _against(control)
+    step = (
+        "Nothing to do."
+        if gain <= SLIGHT
+        else (
+            "Make groups larger or more diverse." if control is not None else "Tell leak from correlation: --holdout."
+        )
+    )
+    return with_words(finding, said, step)
+
+
+def definetti_line(case: Case) -> Finding:
+    """What the release itself teaches about the sensitive column."""
+    known = register(case)
+    class_of = _classes(case)
+    learner = learn(known.rows, class_of, keys=case.keys)
+    scores = learner.scores(known.offsets, known.fitting, len(case.beliefs.domain) + 1)
+    hits = int((scores.argmax(axis=1) == known.truth).sum())
+    finding = Finding(
+        adversary="deFinetti",
+        column=case.column,
+        knows="quasi-identifiers of everyone and their groups",
+        guesses="the value that a model learned from the release itself finds most likely",
+        **counted(hits, len(known.truth)),
+        baseline=_by_groups(known, len(case.beliefs.domain) + 1),
+        control=_model_alone(learner, known, class_of),
+    )
+    gain = finding.rate - finding.baseline
+    said = f"Learning how columns hang together adds {percent(max(gain, 0.0))} of the people to guessing inside groups."
+    step = (
+        "Nothing to do."
+        if finding.low <= finding.baseline + SLIGHT
+        else "What is promised is void for whoever learns: drop telling quasi-identifiers, or use the method Robust."
+    )
+    return with_words(finding, said, step)
+
+
+def composition_line(case: Case) -> Finding:
+    """What two releases leave possible."""
+    views = [(case.beliefs, case.placed)]
+    for other in case.also:
+        seen = seen_rows(other)
+        people = people_of(seen, case.table, case.chosen)
+        views.append((beliefs(other, case.column), placed(seen, people, form=other.form)))
+    found = composition(views)
+    truth = codes_in(found.domain, case.table.column(case.column), case.column)[case.chosen]
+    is_told = (found.together == 1) & (found.likeliest == truth)
+    finding = Finding(
+        adversary="composition",
+        column=case.column,
+        knows=f"{len(views)} releases, and quasi-identifiers of everyone",
+        guesses="the only value that all releases leave possible",
+        **counted(int(is_told.sum()), len(truth)),
+        baseline=float((found.alone == 1).mean()),
+    )
+    likely = float((found.likeliest == truth).mean())
+    said = (
+        f"One value is left for {percent(finding.rate)} of the people, {percent(finding.baseline)} from this release "
+        f"alone; guessing the likeliest is right for {percent(likely)}."
+    )
+    step = (
+        "Nothing to do."
+        if finding.rate <= finding.baseline + SLIGHT
+        else "Never publish the same people twice independently: keep a ledger, re-publish the same groups."
+    )
+    return with_words(finding, said, step)
+
+
+def downcoding_line(case: Case) -> Finding | None:
+    """The ends of intervals; None where nothing was widened."""
+    alone = np.flatnonzero([len(groups) == 1 for groups in case.placed.groups] & case.placed.is_fit)
+    rows = np.searchsorted(case.seen.groups, [case.placed.groups[person][0] for person in alone])
+    coins = case.keys(len(alone)) < np.uint64(2**63)
+    found = downcoding(case.seen.columns, rows, case.people[:, alone], coins)
+    if not found.trials:
+        return None
+    finding = Finding(
+        adversary="downcoding",
+        column=", ".join(case.release.columns.quasi),
+        knows="quasi-identifiers as intervals, and that these are as narrow as they can be",
+        guesses="an end of the interval",
+        **counted(found.hits, found.trials),
+        baseline=found.baseline,
+    )
+    said = (
+        f"An end of an interval is the person's value for {percent(finding.rate)} of the widened cells; any of its "
+        f"values would be for {percent(finding.baseline)}."
+    )
+    step = (
+        "Nothing to do."
+        if finding.low <= finding.baseline + SLIGHT
+        else "Widen to fixed steps (FullDomain with hierarchies), so that ends say nothing; or larger k."
+    )
+    return with_words(finding, said, step)
+
+
+def _by_groups(known: Register, width: int) -> float:
+    """How often the most frequent value of the rows' groups is right, on average over the shuffle."""
+    rows = known.rows
+    lengths = np.diff(rows.offsets)
+    group_of = np.repeat(np.arange(len(lengths)), lengths)
+    owners, groups = np.repeat(np.arange(len(known.truth)), np.diff(known.offsets)), group_of[known.fitting]
+    pairs, counts = np.unique(group_of * width + rows.values, return_counts=True)
+    starts = np.searchsorted(pairs, np.arange(len(lengths) + 1) * width)
+    spans = starts[groups + 1] - starts[groups]
+    places = np.arange(spans.sum()) + np.repeat(starts[groups] - np.cumsum(spans) + spans, spans)
+    share = counts[places] / np.repeat(lengths[groups] * np.diff(known.offsets)[owners], spans)
+    keys, at = np.unique(np.repeat(owners, spans) * width + pairs[places] % width, return_inverse=True)
+    chances = np.bincount(at, share)
+    return float(np.maximum.reduceat(chances, np.searchsorted(keys // width, np.arange(len(known.truth)))).mean())
+
+
+def _classes(case: Case) -> Ints:
+    """Which values the model does not tell apart: neighbours by value, each class as full as the others."""
+    width = len(case.beliefs.domain) + 1
+    if width <= MOST_CLASSES:
+        return np.arange(width)
+    upto = np.cumsum(case.beliefs.overall) - case.beliefs.overall / 2
+    return np.minimum((upto * MOST_CLASSES).astype(np.int64), MOST_CLASSES - 1)
+
+
+def _model_alone(learner: Learner, known: Register, class_of: Ints) -> float | None:
+    """How often the model is right about people of no group; None without any, or where it merges values."""
+    if known.strangers is None or known.their_truth is None or len(np.unique(class_of)) < len(class_of):
+        return None
+    return float((learner.classify(known.strangers).argmax(axis=1) == known.their_truth).mean())
+
+
+def _against(control: float | None) -> str:
+    return "." if control is None else f", {percent(control)} of people who were not published."
