@@ -68,7 +68,6 @@ def test_compiled_passes_equal_their_plain_loops():
         (tally._counted, counted),
         (tally._drawn, (entry_cell, group, number, offsets, prefix, 7)),
         (tally._ends, (entry_cell, group, number, offsets, prefix, 7)),
-        (tally._marked, (rng.integers(0, 2, 300) > 0, offsets)),
         (tally._moments, (entry_cell, group, number, *floats)),
     ):
         for plain, compiled in zip(kernel.plain(*arguments), kernel.compiled(*arguments), strict=True):

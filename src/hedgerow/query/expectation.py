@@ -129,7 +129,8 @@ def _chance_of_null(hits: Hits, values: Values) -> Floats:
     """Chance per cell that no row hit has a value that counts."""
     if values.is_complete or values.expectation is not None or hits.variance is not None:
         # Over an uncertain number of rows, nothing adds up to zero.
-        return np.where(means(hits, hits.expected.astype(np.float64)) > 0, 0.0, 1.0)
+        reached = hits.only(hits.expected > 0).cell
+        return np.where(np.diff(np.searchsorted(reached, np.arange(hits.cells + 1))) > 0, 0.0, 1.0)
     least, _ = matches(hits, values)
     forced = means(hits, least.astype(np.float64)) > 0
     chance = np.where(forced, 0.0, 1.0)

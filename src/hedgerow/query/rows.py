@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.query.evidence import Floats, Hits, Ints
-from hedgerow.query.tally import MANY, count_entries, count_rows
+from hedgerow.query.tally import MANY, count_entries
 from hedgerow.query.view import Codes, View
 
 __all__ = ["Chosen", "Selection", "hits_of", "hits_within", "select", "uncertain_hits"]
@@ -90,20 +90,28 @@ def compact(codes: NDArray[Any], width: int) -> tuple[Ints, int]:
 
 def hits_of(view: View, selection: Selection) -> Hits:
     """Count the selected rows per cell and group."""
-    if selection.cell is None and len(selection.rows) > MANY:
-        group, number = count_rows(selection.rows, view.offsets)
-        return Hits.exactly(1, np.zeros(len(group), dtype=np.int64), group, number)
     if selection.cell is None:
-        running = np.zeros(len(selection.rows) + 1, dtype=np.int32)
-        np.cumsum(selection.rows, out=running[1:])
-        counts = np.diff(running[view.offsets])
+        counts = np.diff(_marked_before(selection.rows, view.offsets))
         group = np.flatnonzero(counts)
-        return Hits.exactly(1, np.zeros(len(group), dtype=np.int64), group, counts[group].astype(np.int64))
+        return Hits.exactly(1, np.zeros(len(group), dtype=np.int64), group, counts[group])
     if len(selection.cell) > MANY:
         return count_entries(selection.index, selection.cell, view.groups, selection.cells)
     pairs, number = _counted(selection, view)
     cell, group = np.divmod(pairs, max(len(view.offsets) - 1, 1))
     return Hits.exactly(selection.cells, cell, group, number)
+
+
+def _marked_before(rows: Mask, places: Ints) -> Ints:
+    """How many rows are marked before each place: bits of whole words, counted once, and of the word it lies in."""
+    bits = np.packbits(rows, bitorder="little")
+    words = np.zeros(len(rows) // 64 + 1, dtype=np.uint64)
+    words.view(np.uint8)[: len(bits)] = bits
+    before = np.zeros(len(words), dtype=np.int64)
+    np.cumsum(np.bitwise_count(words[:-1]), out=before[1:])
+    word, bit = places >> 6, (places & 63).astype(np.uint64)
+    below = (np.uint64(1) << bit) - np.uint64(1)
+    result: Ints = before[word] + np.bitwise_count(words[word] & below)
+    return result
 
 
 def _counted(selection: Selection, view: View) -> tuple[Ints, Ints]:

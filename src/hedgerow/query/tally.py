@@ -6,13 +6,15 @@ same order, so answers do not depend on which one ran.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
 from hedgerow.query.evidence import Floats, Hits, Ints, Values
 
-__all__ = ["MANY", "both_totals", "count_entries", "count_rows", "drawn_totals", "moment_sums"]
+__all__ = ["MANY", "both_totals", "count_entries", "drawn_totals", "moment_sums"]
 
 MANY = 2**16
 """From this many entries on the compiled passes pay."""
@@ -36,14 +38,17 @@ def both_totals(hits: Hits, values: Values) -> tuple[list[int], list[int], list[
 
     Both ends of a group lie side by side in memory, so one pass costs little more than either end alone.
     """
-    sums, number = _ends(hits.cell, hits.group, hits.upper, values.offsets, values.prefix, hits.cells)
+    half = len(hits.cell) // 2
+    arguments = [
+        (hits.cell[part], hits.group[part], hits.upper[part], values.offsets, values.prefix, hits.cells)
+        for part in (slice(half), slice(half, None))
+    ]
+    # Whole numbers add up to the same in any order, so two threads share the entries.
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(_ends, *arguments[1])
+        sums, number = (mine + its for mine, its in zip(_ends(*arguments[0]), other.result(), strict=True))
     low, high = ([(up << 32) + down for up, down in zip(*halves.tolist(), strict=True)] for halves in sums)
     return low, high, number.tolist()
-
-
-def count_rows(rows: NDArray[np.bool_], offsets: Ints) -> tuple[Ints, Ints]:
-    """The groups that have a marked row, and how many; rows come by group."""
-    return _marked(rows, offsets)
 
 
 def moment_sums(hits: Hits, values: Values, shift: Floats) -> tuple[Floats, Floats]:
@@ -112,21 +117,6 @@ def _ends(
         sums[1, 1, c] += most & 0xFFFFFFFF
         number[c] += taken[i]
     return sums, number
-
-
-@kernel
-def _marked(rows: NDArray[np.bool_], offsets: Ints) -> tuple[Ints, Ints]:
-    """Groups with marked rows, ascending, and their numbers."""
-    group, number = np.empty(len(offsets), dtype=np.int64), np.empty(len(offsets), dtype=np.int64)
-    end = 0
-    for g in range(len(offsets) - 1):
-        found = 0
-        for row in range(offsets[g], offsets[g + 1]):
-            found += rows[row]
-        if found:
-            group[end], number[end] = g, found
-            end += 1
-    return group[:end], number[:end]
 
 
 @kernel
