@@ -47,8 +47,9 @@ def fit(seen: Seen, people: People, *, most: int = MOST_TIES) -> Fit:
     order = np.argsort(row_keys, kind="stable")
     heads = np.flatnonzero(np.diff(row_keys[order], prepend=-1))
     tails = np.append(heads[1:], len(order))
-    is_point = all(np.array_equal(c.low, c.high, equal_nan=True) and c.kind != SET for c in seen.columns)
+    is_point = all(column.low is column.high and column.kind != SET for column in seen.columns)
     place = np.minimum(np.searchsorted(row_keys[order[heads]], keys), len(heads) - 1)
+    # Only where all columns are points does a person who looks like a row fit it; boxes are compared one by one.
     found = (row_keys[order[heads[place]]] == keys) & is_point
     near = _scan(seen, people[:, ~found], order[heads])
     lists: list[Ints] = [np.zeros(0, np.int64)] * len(keys)
@@ -72,9 +73,8 @@ def _keys(seen: Seen, people: People) -> tuple[Ints, Ints]:
     """Number the different looks of rows and people alike."""
     keys = np.zeros(len(seen.groups) + people.shape[1], np.int64)
     for column, values in zip(seen.columns, people, strict=True):
-        for ours, theirs in ((column.low, values), (column.high, values), (column.gaps, np.isnan(values))):
-            if ours is column.high and np.array_equal(column.low, column.high, equal_nan=True):
-                continue
+        for ours in (column.low, column.gaps) if column.low is column.high else (column.low, column.high, column.gaps):
+            theirs = np.isnan(values) if ours is column.gaps else values
             both = np.concatenate((ours, theirs)).astype(np.float64)
             codes = np.unique(np.where(np.isnan(both), np.inf, both), return_inverse=True)[1]
             keys = np.unique(keys * (int(codes.max()) + 1) + codes, return_inverse=True)[1]

@@ -54,7 +54,8 @@ class SeenColumn:
 
     def at(self, rows: NDArray[np.int64]) -> SeenColumn:
         """Return the column at other rows."""
-        return replace(self, low=self.low[rows], high=self.high[rows], gaps=self.gaps[rows])
+        low = self.low[rows]
+        return replace(self, low=low, high=low if self.high is self.low else self.high[rows], gaps=self.gaps[rows])
 
     def like(self, row: int) -> NDArray[np.bool_]:
         """Tell which published rows look like a published row."""
