@@ -81,6 +81,11 @@ class Bench(msgspec.Struct, frozen=True):
         ]
         return msgspec.json.format(msgspec.json.encode(built), indent=2)
 
+    def label(self, finding: Finding) -> str:
+        """The adversary's name, and its column where it attacks several."""
+        same = [other for other in self.findings if other.adversary == finding.adversary]
+        return finding.adversary if len(same) == 1 else f"{finding.adversary}: {finding.column}"
+
     def __getitem__(self, adversary: str) -> Finding:
         """Return the first finding of an adversary; KeyError if it did not apply."""
         found = next((finding for finding in self.findings if finding.adversary == adversary), None)

@@ -21,6 +21,7 @@ VERBS = {
     "compare": "Ask several releases the same random questions, side by side.",
     "export": "Load a release into PostgreSQL, where plain SQL answers with bounds.",
     "verify": "Re-derive a release's promise from its bytes.",
+    "attack": "Let adversaries try a release: how often is each right?",
     "ledger": "Show what was published before, and whether a table is among it.",
     "certify": "Write a certificate of a release, one page to hand on, or check one.",
     "graph": "Publish, query, verify and attack bipartite graphs.",
