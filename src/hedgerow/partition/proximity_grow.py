@@ -55,8 +55,8 @@ class Scratch(NamedTuple):
     cut: Ints
     loss: NDArray[np.float64]
     bins: Ints
-    masks: NDArray[np.uint64]
-    sides: NDArray[np.uint64]
+    masks: NDArray[Any]
+    sides: NDArray[Any]
     points: NDArray[Any]
     codes: NDArray[np.int32]
     order: NDArray[np.int32]
@@ -66,6 +66,8 @@ def scratch_for(table: Sorted, rules: Rules, rows: int) -> Scratch:
     """Working memory for a run of `rows` rows."""
     columns = len(rules.starts)
     widths = np.diff(np.append(rules.starts, len(rules.places)))
+    # Two bits a cut: 8 columns fit 16 bits, which several times as many registers hold.
+    mask = np.dtype(np.uint16 if columns <= 8 else np.uint64)
     bins = int(np.minimum(widths, _BINS * max(rows, _FEWEST)).sum()) + columns
     return Scratch(
         low=np.zeros(columns, np.int64),
@@ -75,8 +77,8 @@ def scratch_for(table: Sorted, rules: Rules, rows: int) -> Scratch:
         cut=np.zeros(columns, np.int64),
         loss=np.zeros(columns),
         bins=np.zeros(bins, np.int64),
-        masks=np.zeros(bins, np.uint64),
-        sides=np.empty(rows, np.uint64),
+        masks=np.zeros(bins, mask),
+        sides=np.empty(rows, mask),
         points=np.empty(rows, table.points.dtype),
         codes=np.empty(rows, np.int32),
         order=np.empty(rows, np.int32),
@@ -134,10 +136,10 @@ def _count(points: NDArray[Any], scratch: Scratch, column: int) -> None:
 
     The cut is the last code that goes left, -1 where all codes are equal.
     """
-    low, high = np.int64(points[0]), np.int64(points[0])
+    lowest, highest = points[0], points[0]  # in the width of the codes, so that many are compared at once
     for n in range(len(points)):
-        code = np.int64(points[n])
-        low, high = min(low, code), max(high, code)
+        lowest, highest = min(lowest, points[n]), max(highest, points[n])
+    low, high = np.int64(lowest), np.int64(highest)
     shift, most = 0, _BINS * max(len(points), _FEWEST)
     while ((high - low) >> shift) >= most:
         shift += 1
@@ -163,17 +165,17 @@ def _count(points: NDArray[Any], scratch: Scratch, column: int) -> None:
 def _collect(points: NDArray[Any], scratch: Scratch, begin: int, lo: int, hi: int) -> None:
     """Tell each code of each column on which sides of the cuts from column `begin` on it occurs."""
     sides = scratch.sides[: hi - lo]
-    sides[:] = np.uint64(0)
+    sides[:] = 0
     for column in range(begin, min(begin + _MASKED, len(scratch.cut))):
         codes, cut = points[column, lo:hi], scratch.cut[column]
         left = np.uint64(1) << np.uint64(2 * (column - begin))
         right = left << np.uint64(1)
         for n in range(len(codes)):
-            sides[n] |= right if np.int64(codes[n]) > cut else left
+            sides[n] = np.uint64(sides[n]) | (right if np.int64(codes[n]) > cut else left)
     for column in range(len(scratch.cut)):
         codes, low, shift = points[column, lo:hi], scratch.low[column], scratch.shift[column]
         masks = scratch.masks[scratch.base[column] : scratch.base[column + 1]]
-        masks[:] = np.uint64(0)
+        masks[:] = 0
         for n in range(len(codes)):
             masks[(np.int64(codes[n]) - low) >> shift] |= sides[n]
 
@@ -193,9 +195,9 @@ def _loss(rules: Rules, scratch: Scratch, cut: int, bit: int, rows: int) -> floa
         for column in range(len(scratch.cut)):
             low, shift = scratch.low[column], scratch.shift[column]
             a, b = scratch.base[column], scratch.base[column + 1] - 1
-            while scratch.masks[a] & wanted == np.uint64(0):
+            while np.uint64(scratch.masks[a]) & wanted == np.uint64(0):
                 a += 1
-            while scratch.masks[b] & wanted == np.uint64(0):
+            while np.uint64(scratch.masks[b]) & wanted == np.uint64(0):
                 b -= 1
             lowest = low + ((a - scratch.base[column]) << shift)
             highest = min(low + ((b - scratch.base[column] + 1) << shift) - 1, scratch.high[column])

@@ -73,9 +73,14 @@ def _sorted(
     """The rows in order of their sensitive values, their codes in 16 bits where they fit."""
     kind = np.dtype(np.uint16 if max(sizes) <= 1 << 16 else np.int32)
     points = np.empty(quasi.shape, kind)
-    for place, column in enumerate(quasi):
-        points[place] = column[rows]
-    return Sorted(points, sensitive[rows], rows)
+
+    def gather(place: int) -> None:
+        # Narrow first: rows come in random order, and half as wide a column is nearer to the processor.
+        np.take(quasi[place].astype(kind), rows, out=points[place], mode="clip")
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        list(pool.map(gather, range(len(quasi))))
+    return Sorted(points, np.take(sensitive, rows), rows)
 
 
 def _grow_in_threads(table: Sorted, rules: Rules, labels: NDArray[np.int32]) -> None:
