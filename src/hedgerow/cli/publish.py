@@ -39,6 +39,7 @@ LETTERS = {
     "enhanced": "true or false: cap the gain by the logarithm, too",
     "presence_low": "least share of members in a group",
     "presence_high": "greatest share of members in a group",
+    "blind": "true or false: cut without looking at sensitive values (mondrian)",
     "relaxed": "true or false: rows at a median may go to either side",
     "suppression": "greatest share of rows to hold back",
     "form": "how the groups are published: generalized, permuted, separated or scattered",

@@ -32,6 +32,10 @@ DIVERSITIES = ("frequency", "distinct", "entropy", "recursive")
 _HOMOGENEITY = (
     "Sensitive values: all rows of a group may have the same one, and then everybody in the group is known to have it."
 )
+_CHOICE = (
+    "Choice of k: k has to be chosen without looking at the sensitive values; whoever tries several until one is "
+    "published tells something by the one that was."
+)
 
 
 @dataclass(frozen=True)
@@ -130,10 +134,12 @@ class Classic(Method):
         letters.pop("member", None)
         return letters
 
-    def _guarantee(self, prepared: Prepared, form: str) -> Guarantee:
+    def _guarantee(self, prepared: Prepared, form: str, *, looking: str | None) -> Guarantee:
+        """The promise; `looking` names a search that tests whatever is asked beyond k."""
         letters = self._letters()
-        looks = set(letters) != {"k"}
-        missing = not_promised(form, looking=looks)
+        asks = set(letters) != {"k"}
+        looks = asks and looking is not None
+        missing = not_promised(form, looking=looking if looks else None)
         trees: dict[str, int | str] = {}
         if letters.get("distance") == "hierarchical":
             trees = {f"hierarchy of {name}": _lines(prepared, name) for name in prepared.columns.sensitive}
@@ -143,7 +149,7 @@ class Classic(Method):
             columns=prepared.columns.sensitive,
             promise=promise_words(letters, prepared.columns.sensitive, form),
             adversary=LOOKING if looks else BLIND,
-            not_promised=missing if looks else (*missing, _HOMOGENEITY),
+            not_promised=(*missing, *(_HOMOGENEITY,) * (not asks), *(_CHOICE,) * (asks and not looks)),
         )
 
 

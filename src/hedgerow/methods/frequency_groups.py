@@ -100,5 +100,5 @@ def frequency_guarantee(prepared: Prepared, l: int, *, form: str, grouping: str)
         columns=names,
         promise=_PROMISE.format(columns=", ".join(f"'{name}'" for name in names), l=l),
         adversary=BLIND if grouping == "blind" else LOOKING,
-        not_promised=not_promised(form, looking=grouping != "blind"),
+        not_promised=not_promised(form, looking=None if grouping == "blind" else grouping),
     )

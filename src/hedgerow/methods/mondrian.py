@@ -2,7 +2,7 @@
 
 Source     LeFevre, DeWitt and Ramakrishnan, 2006
 Guarantee  every group satisfies every criterion that is asked for. Where a split stops depends on quasi-identifiers
-           and, beyond k, on sensitive values; whoever knows the algorithm can learn from that
+           and, beyond k, on sensitive values, unless it is blind; whoever knows the algorithm can learn from that
 Cost       O(n d log n)
 """
 
@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hedgerow.criteria.groupwise import require
-from hedgerow.errors import ParameterError
+from hedgerow.criteria.groupwise import Criterion, groups_of, require
+from hedgerow.criteria.k_anonymity import KAnonymity
+from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.methods.classic import Classic
 from hedgerow.methods.row_groups import check_form, places, quasi_codes, release_of, sensitive_codes
 
@@ -37,18 +39,22 @@ class Mondrian(Classic):
     `presence_low` and `presence_high` for a column that tells who is a member.
 
     `relaxed` lets rows at a median go to either side by secret coins, which makes groups smaller and boxes overlap.
-    `form` publishes the same groups in another form; `together` keeps a person's sensitive values in one row.
+    `blind` cuts by quasi-identifiers and numbers of rows alone, and refuses a table of which some group then misses a
+    criterion: coarser, but knowing the algorithm helps nobody. Without it a cut is tried against the sensitive values,
+    and whoever knows the algorithm can learn from where it stopped; the guarantee says so. `form` publishes the same
+    groups in another form; `together` keeps a person's sensitive values in one row.
     """
 
     relaxed: bool = False
+    blind: bool = False
     form: str = "generalized"
     together: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_form(self.form, FORMS)
-        if not isinstance(self.relaxed, bool) or not isinstance(self.together, bool):
-            raise ParameterError("'relaxed' and 'together' must be true or false.")
+        if not all(isinstance(flag, bool) for flag in (self.relaxed, self.blind, self.together)):
+            raise ParameterError("'relaxed', 'blind' and 'together' must be true or false.")
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         from hedgerow.partition.mondrian import mondrian
@@ -58,17 +64,33 @@ class Mondrian(Classic):
         require(criteria, [np.bincount(codes) for codes in columns], prepared.columns.sensitive)
         progress("partitioning", 0.3)
         quasi, sizes = quasi_codes(prepared)
+        tested = [KAnonymity(self.k)] * len(columns) if self.blind else criteria
         labels = mondrian(
-            quasi, sizes, columns, criteria, relaxed=self.relaxed, places=places(prepared), keys=prepared.keys
+            quasi, sizes, columns, tested, relaxed=self.relaxed, places=places(prepared), keys=prepared.keys
         )
+        if self.blind:
+            _require_groups(labels, columns, criteria)
         progress("generalizing", 0.6)
         return release_of(
             prepared,
             labels,
             form=self.form,
             together=self.together,
-            guarantee=self._guarantee(prepared, self.form),
+            guarantee=self._guarantee(prepared, self.form, looking=None if self.blind else "mondrian"),
             method="Mondrian",
             parameters=self._letters()
-            | {"relaxed": int(self.relaxed), "form": self.form, "together": int(self.together)},
+            | {"relaxed": int(self.relaxed), "blind": int(self.blind)}
+            | {"form": self.form, "together": int(self.together)},
+        )
+
+
+def _require_groups(labels: NDArray[np.int32], columns: list[NDArray[np.int32]], criteria: list[Criterion]) -> None:
+    """Refuse the whole table if one group misses a criterion: dropping or merging it would tell about its values."""
+    good = np.ones(int(labels.max()) + 1, np.bool_)
+    for codes, criterion in zip(columns, criteria, strict=True):
+        good &= criterion.holds(groups_of(labels, codes, np.bincount(codes)))
+    if not good.all():
+        raise Infeasible(
+            f"{(~good).sum():,} of {len(good):,} groups miss a criterion, and blind cuts look at no sensitive value to "
+            "avoid that. A larger k makes groups more alike; or let cuts be tested, with blind=False."
         )

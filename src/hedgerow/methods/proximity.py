@@ -117,7 +117,7 @@ class Proximity(Method):
             columns=(column,),
             promise=_PROMISE.format(m=int(self.m), column=column, near=_near(around)),
             adversary=LOOKING if looking else BLIND,
-            not_promised=not_promised(self.form, looking=looking),
+            not_promised=not_promised(self.form, looking="near" if looking else None),
         )
 
 

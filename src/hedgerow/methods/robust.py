@@ -162,7 +162,7 @@ class Robust(Method):
             columns=(column,),
             promise=_PROMISE.format(sets=len(crowd.distributions), column=column, r=criterion.r),
             adversary=_ADVERSARY.format(odds=_ODDS[self.model]),
-            not_promised=(*not_promised(self.form, looking=True), _HELD_BACK, _TOGETHER, *unprotected),
+            not_promised=(*not_promised(self.form, looking="robust"), _HELD_BACK, _TOGETHER, *unprotected),
         )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.methods.method import Prepared
+from hedgerow.methods.minimality import minimality
 from hedgerow.release import Guarantee, Made, Release
 from hedgerow.release.guarantee import NOT_PROMISED
 from hedgerow.release.permuted import free_name
@@ -29,11 +30,6 @@ LOOKING = (
     "Knows everybody's quasi-identifiers and that they are in the table; knows nobody's sensitive value and no "
     "relation between sensitive values and quasi-identifiers, and does not work back from the choice of the groups, "
     "which followed quasi-identifiers and tested sensitive values."
-)
-_MINIMALITY = (
-    "Minimality: groups were divided by quasi-identifiers for as long as the sensitive values allowed it; whoever "
-    "knows the algorithm and everybody's quasi-identifiers can learn from where it stopped, in small tables up to "
-    "certainty."
 )
 _PRESENCE = (
     "Presence beyond chance: a combination of quasi-identifiers may exist in a group if each of its values does; how "
@@ -143,8 +139,8 @@ def _tables(
     return {"release": joined(tables, prepared.columns, group_column)} if form == "permuted" else tables
 
 
-def not_promised(form: str, *, looking: bool) -> tuple[str, ...]:
-    """What a release of this form does not promise."""
+def not_promised(form: str, *, looking: str | None) -> tuple[str, ...]:
+    """What a release of this form does not promise; `looking` names a grouping that tested sensitive values."""
     presence, *others = NOT_PROMISED
     sentences = (_PRESENCE if form == "scattered" else presence, *others)
-    return (*sentences, _MINIMALITY) if looking else sentences
+    return sentences if looking is None else (*sentences, minimality(looking))

@@ -1,0 +1,147 @@
+"""What a release shows once order and group numbers are taken off it: the same view, the same knowledge.
+
+A group shows its open columns and its sensitive values. Whoever knows somebody's open columns sees which groups the
+person may be in. In forms without groups every published row is a group of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from hedgerow.release import Release
+from hedgerow.release.disguised import subdomain_columns
+from hedgerow.release.generalized import SETS, box_columns
+
+__all__ = ["Row", "Shown", "View", "may_show", "view_of"]
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A group as published: what its rows may have in each open column, and its sensitive values."""
+
+    size: int
+    opened: tuple[Any, ...]
+    values: tuple[Any, ...]
+
+    def share(self, value: Any) -> Fraction:
+        """How much of the group a value fills."""
+        return Fraction(self.values.count(value), len(self.values))
+
+
+@dataclass(frozen=True)
+class View:
+    """The groups of a release in an order of their own, and what its manifest says beside them."""
+
+    form: str
+    names: tuple[str, ...]
+    groups: tuple[Shown, ...]
+    manifest: str
+
+    @property
+    def tells_values(self) -> bool:
+        """Tell whether groups list true sensitive values, so that shares in them mean something."""
+        return self.form in ("permuted", "separated", "scattered", "generalized")
+
+    def homes(self, row: Row) -> tuple[int, ...]:
+        """The groups that somebody with these open columns may be in."""
+        return tuple(number for number, group in enumerate(self.groups) if self._fits(group, row))
+
+    def _fits(self, group: Shown, row: Row) -> bool:
+        if self.form in ("scattered", "generalized"):
+            return all(_may_be(part, row[name]) for part, name in zip(group.opened, self.names, strict=True))
+        return tuple(row[name] for name in self.names) in group.opened
+
+
+def _may_be(part: Any, value: Any) -> bool:
+    """Tell whether a value is in a box: an interval with or without gaps, a set, or the values of a column."""
+    if isinstance(part, _Interval):
+        return part.has_gaps if value is None else part.low is not None and part.low <= value <= part.high
+    return value in part
+
+
+@dataclass(frozen=True)
+class _Interval:
+    low: Any
+    high: Any
+    has_gaps: bool
+
+
+def view_of(release: Release) -> View:
+    """Take order and group numbers off a release."""
+    names = (*release.columns.quasi, *release.columns.plain)
+    made, promised = release.made, release.guarantee
+    told = (sorted(made.parameters.items()), sorted(promised.parameters.items()), promised.promise, release.rows)
+    others = [release.tables[name].to_pydict() for name in ("target", "domain") if name in release.tables]
+    # Shown groups hold values of many types, which have no order of their own; their text has.
+    groups = tuple(sorted(_groups(release, names), key=repr))
+    return View(release.form, names, groups, repr((told, others)))
+
+
+def _groups(release: Release, names: tuple[str, ...]) -> list[Shown]:
+    people = release.tables["quasi" if "quasi" in release.tables else "release"].to_pydict()
+    hidden = release.tables["sensitive" if "sensitive" in release.tables else "release"].to_pydict()
+    column = release.columns.sensitive[0]
+    if release.form == "disguised":
+        column = subdomain_columns(release.columns, release.group_column)[2]
+    by_group = _gathered(release, people), _gathered(release, hidden)
+    return [
+        Shown(
+            len(rows),
+            _opened(release, people, names, rows),
+            tuple(sorted((hidden[column][place] for place in by_group[1][group]), key=repr)),
+        )
+        for group, rows in by_group[0].items()
+    ]
+
+
+def _gathered(release: Release, table: Mapping[str, Sequence[Any]]) -> dict[int, list[int]]:
+    """The rows of each group; without groups, each row alone."""
+    if not release.groups:
+        return {row: [row] for row in range(len(next(iter(table.values()))))}
+    found: dict[int, list[int]] = {}
+    for row, group in enumerate(table[release.group_column]):
+        found.setdefault(group, []).append(row)
+    return found
+
+
+def _opened(
+    release: Release, table: Mapping[str, Sequence[Any]], names: Sequence[str], rows: list[int]
+) -> tuple[Any, ...]:
+    if release.form == "generalized":
+        boxes = tuple(_box(release, table, name, rows[0]) for name in release.columns.quasi)
+        return boxes + tuple(_sorted(table[name][row] for row in rows) for name in release.columns.plain)
+    if release.form == "scattered":
+        return tuple(_sorted(table[name][row] for row in rows) for name in names)
+    return _sorted(tuple(table[name][row] for name in names) for row in rows)
+
+
+def _sorted(values: Any) -> tuple[Any, ...]:
+    return tuple(sorted(values, key=repr))
+
+
+def _box(release: Release, table: Mapping[str, Sequence[Any]], name: str, row: int) -> Any:
+    box = box_columns(release.columns, release.group_column)[name]
+    has_gaps = bool(table[box.missing][row]) if box.missing in table else False
+    if box.set not in table:
+        return _Interval(table[box.low][row], table[box.high][row], has_gaps)
+    sets = release.tables[SETS].to_pylist()
+    members = [one["value"] for one in sets if one["column"] == name and one["set"] == table[box.set][row]]
+    return _sorted([*members, *([None] if has_gaps else [])])
+
+
+def may_show(view: View, rows: Sequence[Row], values: Sequence[Any]) -> bool:
+    """Tell whether a view can come from these values at all, as far as rows with one home tell."""
+    if not view.tells_values:
+        return True
+    homes = [view.homes(row) for row in rows]
+    for number, group in enumerate(view.groups):
+        mine = Counter(value for home, value in zip(homes, values, strict=True) if home == (number,))
+        if mine - Counter(group.values):
+            return False
+    return True

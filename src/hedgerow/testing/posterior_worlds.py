@@ -1,0 +1,176 @@
+"""The worlds that an adversary cannot tell apart without a release, and how likely each makes what was released.
+
+A world gives every row a secret: its sensitive value, and further hidden columns where a method looks at them. Without
+a prior the adversary knows which secrets there are and nothing about who has which; with one, rows are independent.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from hedgerow.errors import Infeasible, ParameterError
+from hedgerow.exact import as_fraction
+from hedgerow.methods.method import Method, prepare
+from hedgerow.randomness import Keys
+from hedgerow.testing.posterior_coins import Uncountable, outcomes, summed
+from hedgerow.testing.posterior_view import View, may_show, view_of
+from hedgerow.testing.worlds import worlds
+
+if TYPE_CHECKING:
+    from hedgerow.methods.method import Prepared
+    from hedgerow.release import Release
+    from hedgerow.schema import Schema
+
+__all__ = ["Bench", "Likelihoods", "Prior", "World", "chances_by_row", "every_likelihood"]
+
+Secret = tuple[Any, ...]
+World = tuple[Secret, ...]
+Prior = Mapping[Any, Any] | Sequence[Mapping[Any, Any]]
+"""How likely each secret is for every row, or for each row in turn; any positive numbers in these ratios."""
+
+
+@dataclass(eq=False)
+class Likelihoods:
+    """For each view the worlds that show it, weighted by prior times likelihood; a release for each view's promise."""
+
+    weights: dict[View, dict[World, Fraction]]
+    examples: dict[View, Release]
+    worlds: int = 0
+    runs: int = 0
+    refused: Fraction = Fraction(0)
+
+    def add(self, view: View, world: World, weight: Fraction) -> None:
+        """Count a world that shows a view."""
+        seen = self.weights.setdefault(view, {})
+        seen[world] = seen.get(world, Fraction(0)) + weight
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """A method, the open columns that everybody knows, and the columns whose assignment nobody knows."""
+
+    method: Method
+    table: pa.Table
+    schema: Schema
+    hidden: tuple[str, ...]
+
+    @property
+    def secret_columns(self) -> tuple[str, ...]:
+        """The sensitive column, then further hidden ones."""
+        return (*self.schema.sensitive, *self.hidden)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The open columns of each row."""
+        found: list[dict[str, Any]] = self.table.select([*self.schema.quasi, *self.schema.plain]).to_pylist()
+        return found or [{}] * self.table.num_rows
+
+    @property
+    def world(self) -> World:
+        """The world that the table is."""
+        return tuple(zip(*(self.table.column(name).to_pylist() for name in self.secret_columns), strict=True))
+
+    def prepared(self, world: World) -> Prepared:
+        """The table of another world, ready to be published."""
+        table = self.table
+        for place, name in enumerate(self.secret_columns):
+            column = pa.array([secret[place] for secret in world], table.schema.field(name).type)
+            table = table.set_column(table.column_names.index(name), name, column)
+        return prepare(table, self.schema, None)
+
+    def publish(self, prepared: Prepared, keys: Keys) -> Release | None:
+        """What the method publishes with these coins; None where it refuses."""
+        try:
+            return self.method._release(replace(prepared, keys=keys), lambda step, share: None)
+        except Infeasible:
+            return None
+
+    def worlds(self, prior: Prior | None) -> Iterator[tuple[World, Fraction]]:
+        """Every world with its weight: all assignments of the table's secrets, or all that the prior allows."""
+        if prior is None:
+            kinds = sorted(set(self.world), key=repr)
+            for numbers in worlds([kinds.index(secret) for secret in self.world]):
+                yield tuple(kinds[number] for number in numbers), Fraction(1)
+            return
+        for picked in itertools.product(*(one.items() for one in chances_by_row(prior, len(self.world)))):
+            weight = Fraction(1)
+            for _, chance in picked:
+                weight *= chance
+            yield tuple(secret for secret, _ in picked), weight
+
+    def count_worlds(self, prior: Prior | None, most: int) -> int:
+        """How many worlds there are, or a number above `most`."""
+        return sum(1 for _ in itertools.islice(self.worlds(prior), most + 1))
+
+
+def chances_by_row(prior: Prior, rows: int) -> list[dict[Secret, Fraction]]:
+    """The chances of each row's secrets."""
+    each = [_chances(one) for one in ([prior] * rows if isinstance(prior, Mapping) else prior)]
+    if len(each) != rows:
+        raise ParameterError("'prior' must be one mapping, or one for each row of the table.")
+    return each
+
+
+def _chances(prior: Mapping[Any, Any]) -> dict[Secret, Fraction]:
+    """The secrets that are possible at all."""
+    exact = {key if isinstance(key, tuple) else (key,): as_fraction(chance) for key, chance in prior.items()}
+    return {secret: chance for secret, chance in exact.items() if chance > 0}
+
+
+def every_likelihood(
+    bench: Bench, prior: Prior | None, *, order: Keys, most: int, every_release: bool = True
+) -> Likelihoods:
+    """Run the method on every world with every outcome of its coins, at most `most` times, else raise Uncountable.
+
+    Without `every_release` only what the table itself may be published as is followed up, in the worlds that may show
+    it: far fewer runs, and all that matters to the people in this very table.
+    """
+    found = Likelihoods({}, {})
+    if (count := bench.count_worlds(prior, most)) > most:
+        raise Uncountable(f"there are more than {most:,} worlds")
+    wanted = None
+    if not every_release:
+        wanted = {view for view, _ in _views(bench, bench.world, order, most, found) if view is not None}
+    found.runs, total = 0, Fraction(0)
+    rows = bench.rows
+    for world, weight in bench.worlds(prior):
+        total += weight
+        if wanted is not None and not any(may_show(view, rows, _values(world)) for view in wanted):
+            continue
+        found.worlds += 1
+        for view, chance in _views(bench, world, order, most, found):
+            if view is None:
+                found.refused += weight * chance
+            elif wanted is None or view in wanted:
+                found.add(view, world, weight * chance)
+        if wanted is None and found.worlds == 1 and found.runs * count > 2 * most:
+            raise Uncountable("the first world tells that all would need too many runs")
+    found.refused /= total
+    return found
+
+
+def _views(
+    bench: Bench, world: World, order: Keys, most: int, found: Likelihoods
+) -> Iterator[tuple[View | None, Fraction]]:
+    """What a world may be seen as, and how likely each is; keeps a release for each new view."""
+    prepared = bench.prepared(world)
+    seen: list[tuple[View | None, Fraction]] = []
+    for release, chance in outcomes(lambda keys: bench.publish(prepared, keys), order=order, most=most):
+        found.runs += 1
+        if found.runs > most:
+            raise Uncountable(f"the worlds and coins of this table need more than {most:,} runs")
+        view = None if release is None else view_of(release)
+        seen.append((view, chance))
+        if view is not None and release is not None:
+            found.examples.setdefault(view, release)
+    yield from summed(seen).items()
+
+
+def _values(world: World) -> list[Any]:
+    return [secret[0] for secret in world]
