@@ -26,6 +26,7 @@ __all__ = [
     "BundleMark",
     "Certificate",
     "Citation",
+    "Earlier",
     "GroupSizes",
     "Internal",
     "Issuer",
@@ -152,27 +153,43 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     error: float | None
 
 
+class Earlier(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Another release in the owner's ledger that holds some of the same rows: together they may tell more."""
+
+    id: str
+    date: str
+    method: str
+    rows: int
+
+
 class Internal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What must not be published: it was learnt from the original table."""
+    """What must not be published: it was learnt from the original table, or from the owner's ledger if it was given."""
 
     held_back: dict[str, int]
     left_out: tuple[str, ...] = ()
     risks: tuple[Risk, ...] = ()
     skipped: dict[str, str] = {}
     answers: tuple[Measured, ...] = ()
+    ledger: tuple[Earlier, ...] | None = None
     note: str = ""
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One page about one bundle. `checksum` covers the rest; `internal` is None in the publishable version."""
+    """One page about one bundle. `checksum` covers the rest; `internal` is None in the publishable version.
+
+    `checks` were derived from the bytes; `unseen` is what no byte can show, so that it rests on the issuer's word.
+    `promises_privacy` is false for methods that change values without a definition of privacy.
+    """
 
     format: str = FORMAT
     version: Literal["publishable", "internal"]
     hedgerow: str = __version__
     issuer: Issuer
     promise: Guarantee
+    promises_privacy: bool
     not_promised: tuple[str, ...]
     checks: tuple[str, ...]
+    unseen: tuple[str, ...]
     published: Published
     risks: tuple[Risk, ...]
     answers: Answers

@@ -7,11 +7,12 @@ Cost       the bench with the original, and the typical questions once more on t
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.audit.certificate import Internal, Measured, rounded
+from hedgerow.audit.certificate import Internal, Measured, Risk, rounded
 from hedgerow.audit.certificate_answers import kinds_of, typical_questions
 from hedgerow.audit.certificate_risks import bench_of, risk_of
 from hedgerow.errors import ParameterError
@@ -25,18 +26,25 @@ _MISSING = "rows with a missing value in {columns}"
 _METHOD = "rows for which the promise could not be kept"
 
 
-def internal_part(release: Release, original: pa.Table | None) -> Internal:
-    """Measure what can be measured; without the original there are counts alone."""
+def internal_part(
+    release: Release,
+    original: pa.Table | None,
+    known: Sequence[Risk],
+    progress: Callable[[str, float], None] = lambda step, share: None,
+) -> Internal:
+    """Measure what can be measured beyond the `known` risks; without the original there are counts alone."""
     if original is None:
         note = "The original table was not given: nothing was measured against it."
         return Internal(held_back={"rows, reason not known": release.rows.suppressed}, note=note)
     _require_same(release, original)
-    bench = bench_of(release, original)
+    bench = bench_of(release, original, progress)
+    told = {(risk.adversary, risk.column) for risk in known}
+    risks = [risk_of(finding, "original") for finding in bench.findings]
     measured = _answers(release, original)
     return Internal(
         held_back=_held_back(release, original),
         left_out=tuple(name for name in original.column_names if name not in release.columns.all),
-        risks=tuple(risk_of(finding, "original") for finding in bench.findings),
+        risks=tuple(risk for risk in risks if (risk.adversary, risk.column) not in told),
         skipped={skipped.adversary: skipped.reason for skipped in bench.skipped},
         answers=measured,
         note=_HELD_BACK if release.rows.suppressed and measured else "",

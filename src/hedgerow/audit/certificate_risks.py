@@ -9,7 +9,7 @@ Costly adversaries of the bench draw their targets from a seed: a measurement is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import Literal
 
@@ -38,9 +38,13 @@ def published_risks(release: Release) -> tuple[Risk, ...]:
     return (*found, *_crowd(release), *_retention(release), *_alone(release))
 
 
-def bench_of(release: Release, original: pa.Table | None = None) -> Bench:
+def bench_of(
+    release: Release,
+    original: pa.Table | None = None,
+    progress: Callable[[str, float], None] = lambda step, share: None,
+) -> Bench:
     """Run the bench in a way that can be repeated."""
-    return run(release, original, keys=seeded_keys(_SEED))
+    return run(release, original, keys=seeded_keys(_SEED), progress=progress)
 
 
 def risk_of(finding: Finding, basis: Literal["release", "original"]) -> Risk:
@@ -123,9 +127,9 @@ def _retention(release: Release) -> Iterator[Risk]:
     if release.guarantee.criterion != "retention":
         return
     (name,) = release.guarantee.columns
-    p, size = Fraction(release.guarantee.parameters["p"]), release.tables["domain"].num_rows
+    letters, size = release.guarantee.parameters, release.tables["domain"].num_rows
+    p = Fraction(letters["p"])
     kept = float(p + (1 - p) / size)
-    codes = value_codes(release.tables["release"].column(name))
     yield exact_risk(
         "taking values at their word",
         name,
@@ -133,7 +137,7 @@ def _retention(release: Release) -> Iterator[Risk]:
         guesses="that the published value is the true one",
         basis="promise",
         rate=kept,
-        baseline=float(np.bincount(codes).max() / len(codes)),
+        promised=1 / int(letters["m"]) if "m" in letters else None,
     )
 
 

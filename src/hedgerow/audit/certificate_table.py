@@ -17,7 +17,7 @@ from hedgerow.audit.certificate import BundleMark, Certificate, GroupSizes, Issu
 from hedgerow.audit.certificate_answers import typical_answers
 from hedgerow.audit.certificate_internal import internal_part
 from hedgerow.audit.certificate_risks import published_risks
-from hedgerow.audit.certificate_words import cited, never_promised
+from hedgerow.audit.certificate_words import cited, never_promised, promises_privacy, unseen
 from hedgerow.audit.verify import verify_bundle
 from hedgerow.errors import BundleError
 from hedgerow.release import Release, read
@@ -47,26 +47,32 @@ def certify_table(
     progress("verifying", 0.0)
     checks, release = verify_bundle(path).checks, read(path)
     require_unchanged(path, text)
-    progress("attacking", 0.3)
+    progress("attacking", 0.2)
     risks = published_risks(release)
-    progress("asking", 0.6)
+    progress("asking", 0.3)
     answers = typical_answers(release)
-    progress("measuring", 0.8)
     mark = mark_of(text, manifest.format, manifest.checksum, manifest.files)
     published = _published(manifest, release)
     return Certificate(
         version="internal" if internal else "publishable",
         issuer=issuer,
         promise=manifest.guarantee,
+        promises_privacy=promises_privacy(manifest.guarantee.criterion),
         not_promised=never_promised(manifest.guarantee.not_promised, manifest.guarantee.parameters),
         checks=checks,
+        unseen=unseen(manifest.form, manifest.guarantee.criterion),
         published=published,
         risks=risks,
         answers=answers,
         bundle=mark,
         citation=cited(issuer, published, manifest.guarantee.parameters, mark),
-        internal=internal_part(release, original) if internal else None,
+        internal=internal_part(release, original, risks, _later(progress)) if internal else None,
     )
+
+
+def _later(progress: Progress) -> Progress:
+    """The last half of the way, by the steps of what is measured."""
+    return lambda step, share: progress(f"measuring: {step}", 0.5 + share / 2)
 
 
 def mark_of(text: bytes, format: str, checksum: str, files: dict[str, FileEntry]) -> BundleMark:

@@ -1,4 +1,4 @@
-"""Words that every certificate has: what is never promised, and how to cite."""
+"""Words that every certificate has: what is never promised, what no byte can show, and how to cite."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hedgerow.audit.certificate import BundleMark, Citation, Issuer, Published
 
-__all__ = ["cited", "listed", "never_promised"]
+__all__ = ["cited", "listed", "never_promised", "promises_privacy", "unseen"]
 
 _ALWAYS = {
     "Presence": "whether somebody is in the original data is not hidden.",
@@ -14,6 +14,26 @@ _ALWAYS = {
     "Correlation": "whoever knows how the hidden part depends on what is published guesses better than chance.",
 }
 _SAME = {"Composition": ("Composition", "Repetition"), "Presence": ("Presence", "Presence beyond chance")}
+_SHUFFLED = "that values were shuffled fairly, group numbers and the order of rows included"
+_FORMS = {
+    "permuted": _SHUFFLED,
+    "separated": _SHUFFLED,
+    "scattered": _SHUFFLED,
+    "disguised": f"{_SHUFFLED}, and that every true value lies in its subdomain",
+    "generalized": f"{_SHUFFLED}, and that every true value lies in its interval or set",
+    "grouped graph": "that entities were assigned to nodes at random, and that the links are the true ones",
+}
+_CRITERIA = {
+    "retention": "how many values were kept, and the probabilities that follow from the true values",
+    "noise": "how much noise was added",
+    "rank-swap": "which values changed places, and how far",
+    "microaggregation": "that the means are those of the true rows",
+    "properties": "that numbers were drawn at random, and the rates that the adversary's description states",
+    "robust": "the odds that the adversary is assumed to know; the owner checked the promise under them",
+    "personal": "which part of the domain each person named; the owner checked that it covers their group's",
+}
+_NO_PRIVACY = frozenset({"noise", "rank-swap", "properties"})
+_COUNTS = "how many rows came in and were held back; the bytes show only that the sum is right"
 _TEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -27,6 +47,17 @@ def never_promised(said: tuple[str, ...], parameters: Mapping[str, int | str]) -
     if "presence_low" in parameters:  # δ-presence: the one criterion that does promise something about it
         silent = [name for name in silent if name != "Presence"]
     return (*said, *(f"{name}: {_ALWAYS[name]}" for name in silent))
+
+
+def promises_privacy(criterion: str) -> bool:
+    """Tell whether a definition of privacy comes with a criterion: some methods change values and promise none."""
+    return criterion not in _NO_PRIVACY
+
+
+def unseen(form: str, criterion: str) -> tuple[str, ...]:
+    """Say what has to be believed: no check of published bytes can show it."""
+    found = (_CRITERIA.get(criterion), _FORMS.get(form), _COUNTS if form != "grouped graph" else None)
+    return tuple(words for words in found if words is not None)
 
 
 def listed(parameters: Mapping[str, int | str]) -> str:

@@ -27,11 +27,19 @@ __all__ = ["certify"]
     "--internal", is_flag=True, help="the version for the owner alone: it may hold what must not be published"
 )
 @click.option("--original", type=click.Path(), help="the table behind the release; only with --internal, or --check")
+@click.option("--ledger", type=click.Path(exists=True), help="your record of releases; only with --internal --original")
 @click.option("--title", default="", help="what the data are called, for the heading and the citation")
 @click.option("--publisher", default="", help="who publishes them")
 @click.option("--check", "held", type=click.Path(), help="hold this certificate (.json) against BUNDLE; write nothing")
 def certify(
-    bundle: str, out: str, internal: bool, original: str | None, title: str, publisher: str, held: str | None
+    bundle: str,
+    out: str,
+    internal: bool,
+    original: str | None,
+    ledger: str | None,
+    title: str,
+    publisher: str,
+    held: str | None,
 ) -> None:
     """Verify BUNDLE and write a certificate: promise, checks, what is not promised, risks, costs, hashes, citation.
 
@@ -47,13 +55,15 @@ def certify(
     from hedgerow.cli.show import console, progress_bar
     from hedgerow.report import certificate as certificates
 
-    if original is not None and not internal:
-        raise ParameterError("--original is for the internal version: add --internal, and do not publish the result.")
+    if not internal and (original is not None or ledger is not None):
+        raise ParameterError(
+            "--original and --ledger are for the internal version: add --internal, and keep it inside."
+        )
     issuer = Issuer(title=title, publisher=publisher, issued=datetime.now(UTC).date().isoformat())
     try:
         with progress_bar() as progress:
             issued = certificates.certify(
-                bundle, issuer=issuer, internal=internal, original=_table(original), progress=progress
+                bundle, issuer=issuer, internal=internal, original=_table(original), ledger=ledger, progress=progress
             )
     except (BrokenPromise, BundleError) as error:
         click.secho(f"not certified: {error}", fg="red", err=True)

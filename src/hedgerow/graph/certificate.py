@@ -24,7 +24,7 @@ from hedgerow.audit.certificate import (
 from hedgerow.audit.certificate_answers import summed_up
 from hedgerow.audit.certificate_risks import exact_risk
 from hedgerow.audit.certificate_table import Progress, mark_of, require_unchanged
-from hedgerow.audit.certificate_words import cited, never_promised
+from hedgerow.audit.certificate_words import cited, never_promised, promises_privacy, unseen
 from hedgerow.errors import ParameterError, QueryError
 from hedgerow.graph.answer import GraphAnswer
 from hedgerow.graph.attack.link_chances import static_attack
@@ -75,8 +75,10 @@ def certify_graph(
         version="internal" if internal else "publishable",
         issuer=issuer,
         promise=manifest.guarantee,
+        promises_privacy=promises_privacy(manifest.guarantee.criterion),
         not_promised=never_promised(manifest.guarantee.not_promised, manifest.guarantee.parameters),
         checks=checks,
+        unseen=unseen(manifest.form, manifest.guarantee.criterion),
         published=published,
         risks=risks,
         answers=_answers(release),

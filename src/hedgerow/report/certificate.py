@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from hedgerow.audit.certificate import Certificate, Issuer, decode, encode
+from hedgerow.audit.certificate import Certificate, Earlier, Issuer, decode, encode
 from hedgerow.errors import BundleError, ParameterError
 from hedgerow.graph.bundle import FORMAT as GRAPH
 from hedgerow.randomness import token
@@ -45,24 +45,47 @@ def certify(
     issuer: Issuer,
     internal: bool = False,
     original: pa.Table | None = None,
+    ledger: str | os.PathLike[str] | None = None,
     progress: Any = lambda step, share: None,
 ) -> Certificate:
     """Verify a bundle and certify it; raise BrokenPromise or BundleError, and certify nothing, if it does not verify.
 
-    The publishable version is made from the bundle alone; `original`, the table behind it, is for the internal one.
+    The publishable version is made from the bundle alone. For the internal one there are `original`, the table behind
+    the release, and `ledger`, the owner's record of other releases of its rows.
     """
-    if original is not None and not internal:
-        raise ParameterError("'original' is for the internal version only: nothing about it may be in the other.")
+    if not internal and (original is not None or ledger is not None):
+        raise ParameterError("'original' and 'ledger' are for the internal version: nothing of them may be published.")
+    if ledger is not None and original is None:
+        raise ParameterError("'ledger' needs 'original': rows are looked up in it.")
     _require_lines(issuer)
     if _format(bundle) == TABLE:
         from hedgerow.audit.certificate_table import certify_table
 
-        return certify_table(bundle, issuer, internal=internal, original=original, progress=progress)
+        issued = certify_table(bundle, issuer, internal=internal, original=original, progress=progress)
+        return issued if ledger is None else _with_ledger(issued, ledger, original)
     if original is not None:
         raise ParameterError("'original' is a table; for graphs the internal version has no measurements.")
     from hedgerow.graph.certificate import certify_graph
 
     return certify_graph(bundle, issuer, internal=internal, progress=progress)
+
+
+def _with_ledger(certificate: Certificate, ledger: str | os.PathLike[str], original: pa.Table | None) -> Certificate:
+    """List the other releases that hold rows of the original."""
+    from hedgerow.ledger import Ledger
+
+    others = [
+        overlap
+        for overlap in Ledger.open(ledger).overlaps(original)
+        if overlap.entry.bundle != certificate.bundle.checksum
+    ]
+    found = tuple(
+        Earlier(id=other.entry.id, date=other.entry.date, method=other.entry.method, rows=other.rows)
+        for other in others
+    )
+    assert certificate.internal is not None
+    part = msgspec.structs.replace(certificate.internal, ledger=found)
+    return msgspec.structs.replace(certificate, internal=part)
 
 
 def _format(bundle: str | os.PathLike[str]) -> str:
@@ -141,9 +164,16 @@ def check(
     ignored = {"checksum", "hedgerow", "version"} | (set() if measured else {"internal"})
     ours, theirs = (
         {name: part for name, part in msgspec.to_builtins(which).items() if name not in ignored}
-        for which in (again, certificate)
+        for which in (again, _without_ledger(certificate))
     )
     return tuple(_differences(ours, theirs, ""))
+
+
+def _without_ledger(certificate: Certificate) -> Certificate:
+    """Leave out what the ledger said: it grows with every release, so that no later reading fits."""
+    if certificate.internal is None:
+        return certificate
+    return msgspec.structs.replace(certificate, internal=msgspec.structs.replace(certificate.internal, ledger=None))
 
 
 def _differences(ours: Any, theirs: Any, where: str) -> Iterator[str]:

@@ -17,7 +17,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from hedgerow.audit.certificate import Certificate
+from hedgerow.audit.certificate import Certificate, Width
 from hedgerow.audit.certificate_words import listed
 from hedgerow.report.certificate_charts import LEAST, percent, rate_bar, scale_top, width_bar
 
@@ -25,11 +25,9 @@ __all__ = ["page"]
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _MARKED = re.compile("`([^`]*)`")
-_BASES = {
-    "release": "computed from the published bytes",
-    "promise": "follows from the promise",
-    "original": "guesses checked against the original",
-}
+_BASES = {"promise": "follows from the promise"}
+"""Where a rate comes from, if not from what the table's caption says."""
+
 _COUNTS = {
     "input": "rows came in",
     "published": "rows published",
@@ -58,6 +56,7 @@ def page(certificate: Certificate) -> str:
         .render(
             c=certificate,
             style=Markup((_TEMPLATES / "certificate.css").read_text(encoding="utf-8")),
+            kinds=_kinds(certificate),
             top=scale_top(certificate.answers.widths),
             least=LEAST,
             bases=_BASES,
@@ -65,6 +64,14 @@ def page(certificate: Certificate) -> str:
             roles=_ROLES,
         )
     )
+
+
+def _kinds(certificate: Certificate) -> dict[str, list[Width]]:
+    """Sort widths by question: one block of the table each."""
+    kinds: dict[str, list[Width]] = {}
+    for width in certificate.answers.widths:
+        kinds.setdefault(width.question, []).append(width)
+    return kinds
 
 
 @cache
