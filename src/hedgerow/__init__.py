@@ -15,6 +15,7 @@ The path of data is the tree. A module imports only from lines above it:
     utility/     6d measures of loss
     methods/     7  the names people know: criterion + partition + form, audited
     graph/          the same path for bipartite graphs, in small
+    opening         any bundle, of a table or of a graph
     studies/        one paper's experiment a file
     cli/            one verb a file
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from hedgerow.ledger import Ledger
     from hedgerow.methods import Anatomy, KEAnonymity, PermutationAnonymization, PropertyWalk, Robust
     from hedgerow.methods.full_domain import FullDomain
+    from hedgerow.methods.m_invariant import MInvariant
     from hedgerow.methods.microaggregation import Microaggregation
     from hedgerow.methods.mondrian import Mondrian
     from hedgerow.methods.noise import Noise
@@ -50,9 +52,9 @@ if TYPE_CHECKING:
     from hedgerow.methods.rank_swap import RankSwap
     from hedgerow.methods.retention import Retention
     from hedgerow.methods.target_distribution import TargetDistribution
+    from hedgerow.opening import open_bundle as open
     from hedgerow.query import Answer
     from hedgerow.release import Release
-    from hedgerow.release import read as open
     from hedgerow.schema import Domain, Hierarchy, Schema, suggest
     from hedgerow.table import read_table
 
@@ -69,6 +71,7 @@ __all__ = [
     "InputError",
     "KEAnonymity",
     "Ledger",
+    "MInvariant",
     "Microaggregation",
     "Mondrian",
     "Noise",
@@ -99,6 +102,7 @@ _HOMES = {
     "Hierarchy": "schema.Hierarchy",
     "KEAnonymity": "methods.KEAnonymity",
     "Ledger": "ledger.Ledger",
+    "MInvariant": "methods.m_invariant.MInvariant",
     "Mondrian": "methods.mondrian.Mondrian",
     "PermutationAnonymization": "methods.PermutationAnonymization",
     "Personal": "methods.personal.Personal",
@@ -108,7 +112,7 @@ _HOMES = {
     "Robust": "methods.Robust",
     "Schema": "schema.Schema",
     "TargetDistribution": "methods.target_distribution.TargetDistribution",
-    "open": "release.read",
+    "open": "opening.open_bundle",
     "read_table": "table.read_table",
     "suggest": "schema.suggest",
     "Microaggregation": "methods.microaggregation.Microaggregation",

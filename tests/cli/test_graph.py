@@ -79,3 +79,25 @@ def test_refusals_are_one_sentence(files: list[str], tmp_path: Path) -> None:
     edges.write_bytes(edges.read_bytes()[:-1])
     code, text = _run("verify", out)
     assert (code, "not verified" in text) == (1, True)
+
+
+def test_the_verbs_for_tables_know_a_graph(files: list[str], tmp_path: Path) -> None:
+    """`query` and `verify` answer as the graph's own verbs do, and name those for the rest."""
+    out = str(tmp_path / "out")
+    assert _run("publish", *files, "-k", "2", "-l", "2", "--out", out)[0] == 0
+    question = "SELECT count(*) FROM edges"
+    asked = CliRunner().invoke(main, ["query", out, question])
+    assert (asked.exit_code, asked.output) == _run("query", out, question)
+    verified = CliRunner().invoke(main, ["verify", out])
+    assert verified.exit_code == 0, verified.output
+    assert "SHA-256" in verified.output
+    for arguments in (
+        ["query", out],
+        ["query", out, question, "--explain"],
+        ["query", out, question, "--engine", "duckdb"],
+    ):
+        refused = CliRunner().invoke(main, arguments)
+        assert refused.exit_code == 2
+        assert "hedgerow graph query" in refused.output or "needs a question" in refused.output
+    (Path(out) / "edges.parquet").write_bytes(b"")
+    assert CliRunner().invoke(main, ["verify", out]).exit_code == 1

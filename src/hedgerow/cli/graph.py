@@ -12,7 +12,7 @@ from hedgerow.errors import BrokenPromise, BundleError
 if TYPE_CHECKING:
     from hedgerow.graph import GroupedGraph
 
-__all__ = ["graph"]
+__all__ = ["graph", "show_answers"]
 
 
 @click.group()
@@ -100,6 +100,11 @@ def query(bundle: str, questions: tuple[str, ...]) -> None:
     "SELECT count(DISTINCT right) FROM edges WHERE left.location = 'US' AND right.venue = 'SIGMOD'"
     "SELECT max(links(venue = 'VLDB' AND right.degree = 1)) FROM left WHERE location = 'US'"
     """
+    show_answers(bundle, questions)
+
+
+def show_answers(bundle: str, questions: tuple[str, ...]) -> None:
+    """Print a table of answers."""
     from hedgerow.cli.show import console, number, table
     from hedgerow.graph import open as open_graph
 

@@ -25,10 +25,14 @@ def query(bundle: str, question: str | None, explain: bool, dialect: str, engine
     from hedgerow import query as questions
     from hedgerow.cli.prompt import Prompt, show
     from hedgerow.errors import ParameterError
+    from hedgerow.opening import holds_graph
     from hedgerow.release import read
 
     if explain and question is None:
         raise ParameterError("--explain needs a question; at the prompt write .explain SELECT ...")
+    if holds_graph(bundle):
+        _ask_graph(bundle, question, plain=engine == "arrays" and not explain)
+        return
     release = read(bundle)
     if question is None:
         refused = Prompt(release, questions.connect(release, engine)).run(keep_history=not no_history)
@@ -37,3 +41,16 @@ def query(bundle: str, question: str | None, explain: bool, dialect: str, engine
         click.echo(questions.rewrite(release, question, dialect=dialect))
         return
     show(questions.connect(release, engine).sql(question))
+
+
+def _ask_graph(bundle: str, question: str | None, *, plain: bool) -> None:
+    """Hand a question over `left`, `right` and `edges` to the graph's own verb; it has no prompt and one engine."""
+    from hedgerow.cli.graph import show_answers
+    from hedgerow.errors import ParameterError
+
+    if question is None or not plain:
+        raise ParameterError(
+            "This bundle holds a graph, which has no prompt, no --explain and no other engine: "
+            "ask `hedgerow graph query BUNDLE QUESTION...`."
+        )
+    show_answers(bundle, (question,))

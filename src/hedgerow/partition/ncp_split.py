@@ -195,16 +195,17 @@ def _choose_sides(points: NDArray[np.int16], order: Codes, base: int, sides: Boo
             place = np.int32(at[column])
             wider_0 += max(low_0[column] - place, place - high_0[column], np.int32(0))
             wider_1 += max(low_1[column] - place, place - high_1[column], np.int32(0))
-        cost_0, cost_1 = extent_0 + wider_0 * (members_0 + 1), extent_1 + wider_1 * (members_1 + 1)
+        growth_0, growth_1 = int(wider_0), int(wider_1)
+        cost_0, cost_1 = extent_0 + growth_0 * (members_0 + 1), extent_1 + growth_1 * (members_1 + 1)
         first = (cost_0 < cost_1) | ((cost_0 == cost_1) & (members_0 < members_1))
         members_0, members_1 = (members_0 + 1, members_1) if first else (members_0, members_1 + 1)
         # Boxes soon hold nearly all that comes, so what is rare is asked first.
-        if (wider_0 if first else wider_1) > 0:
+        if (growth_0 if first else growth_1) > 0:
             if first:
-                extent_0 += wider_0
+                extent_0 += growth_0
                 _widen(low_0, high_0, at)
             else:
-                extent_1 += wider_1
+                extent_1 += growth_1
                 _widen(low_1, high_1, at)
         sides[row] = not first
     return members_0 - 1

@@ -7,10 +7,11 @@ from dataclasses import asdict
 import msgspec
 
 from hedgerow._version import __version__
+from hedgerow.errors import BundleError
 from hedgerow.release.folder import FileEntry
 from hedgerow.release.guarantee import Guarantee
 from hedgerow.release.release import Release
-from hedgerow.release.seal import seal, unseal
+from hedgerow.release.seal import format_of, seal, unseal
 
 __all__ = ["FORMAT", "Manifest", "decode", "describe", "encode"]
 
@@ -76,4 +77,6 @@ def encode(manifest: Manifest) -> bytes:
 
 def decode(text: bytes) -> Manifest:
     """Read a manifest; raise BundleError for anything but a whole, unedited one of this format."""
+    if format_of(text).startswith("hedgerow-graph/"):
+        raise BundleError("The bundle holds a grouped graph, not a table; `hedgerow graph` queries and verifies it.")
     return unseal(text, Manifest, FORMAT)

@@ -1,0 +1,31 @@
+"""Open any bundle: its manifest says whether it holds a table or a graph."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from hedgerow.release.folder import read_manifest
+from hedgerow.release.seal import format_of
+
+if TYPE_CHECKING:
+    from hedgerow.graph import GroupedGraph
+    from hedgerow.release import Release
+
+__all__ = ["holds_graph", "open_bundle"]
+
+
+def open_bundle(path: str | os.PathLike[str]) -> Release | GroupedGraph:
+    """Open the bundle in the folder `path`; raise BundleError unless it is whole and unedited."""
+    if holds_graph(path):
+        from hedgerow.graph.bundle import read as read_graph
+
+        return read_graph(path)
+    from hedgerow.release.bundle import read
+
+    return read(path)
+
+
+def holds_graph(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a bundle says that it holds a grouped graph; nothing else of it is checked."""
+    return format_of(read_manifest(path)[1]).startswith("hedgerow-graph/")
