@@ -30,7 +30,7 @@ from mutations import Mutant, mutants_of
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = Path("src/hedgerow")
 TESTS = ("criteria", "partition", "audit", "methods")
-MOST_TESTS = 40
+PATIENCE = 60.0
 SLOWEST = 6.0
 """Tests that take longer than this many seconds are left out: a mutant that only they would kill counts as alive."""
 
@@ -42,7 +42,8 @@ def main() -> int:
     tests = _map(options.work, fresh=options.map)
     drawn = _drawn(options.folders, options.sample, options.seed)
     known = _known(options.work / "results.jsonl")
-    todo = [mutant for mutant in drawn if mutant.name not in known or options.again and known[mutant.name] == "alive"]
+    wanted = ("untried", "alive", "not run") if options.again else ("untried",)
+    todo = [mutant for mutant in drawn if known.get(mutant.name, "untried") in wanted]
     known |= _try_all(todo, tests, options)
     _print(drawn, known)
     return 0
@@ -54,6 +55,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sample", type=int, default=200, help="mutants drawn in all, the same number of each folder")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1e9, help="start no mutant after this time")
+    parser.add_argument("--tests", type=int, default=15, help="most tests to try on a mutant, fastest first")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--work", type=Path, default=ROOT / ".mutants", help="folder for copies, map and results")
     parser.add_argument("--map", action="store_true", help="make the map of lines to tests afresh")
@@ -123,9 +125,10 @@ def _drawn(folders: list[str], sample: int, seed: int) -> list[Mutant]:
     for folder in folders:
         pool = [m for file in sorted((ROOT / SOURCE / folder).glob("*.py")) for m in mutants_of(file, ROOT)]
         chosen = chance.permutation(len(pool))[: sample // len(folders)]
-        drawn += [pool[i] for i in sorted(chosen)]
+        drawn += [pool[i] for i in chosen]
         print(f"{folder}: {len(pool)} mutants exist, {len(chosen)} drawn", flush=True)
-    return drawn
+    # Mixed, so that a run that ends early has tried some of each folder.
+    return [drawn[i] for i in chance.permutation(len(drawn))]
 
 
 def _known(file: Path) -> dict[str, str]:
@@ -145,7 +148,7 @@ def _try_all(todo: list[Mutant], tests: dict[str, dict[str, list[str]]], options
             return None
         tree = trees.get()
         try:
-            return _try(mutant, tree, tests.get(mutant.file, {}))
+            return _try(mutant, tree, tests.get(mutant.file, {}), options.tests)
         finally:
             trees.put(tree)
 
@@ -167,9 +170,9 @@ def _copy(tree: Path) -> Path:
     return tree
 
 
-def _try(mutant: Mutant, tree: Path, lines: dict[str, list[str]]) -> str:
+def _try(mutant: Mutant, tree: Path, lines: dict[str, list[str]], most: int) -> str:
     """One of: killed, killed by time, alive, or not run by any test."""
-    chosen = _tests_of(mutant, lines, tree)
+    chosen = _tests_of(mutant, lines, tree, most)
     if not chosen:
         return "not run"
     target = tree / mutant.file
@@ -177,7 +180,7 @@ def _try(mutant: Mutant, tree: Path, lines: dict[str, list[str]]) -> str:
     target.write_text(mutant.apply(original))
     command = [sys.executable, "-m", "pytest", *chosen, *_QUIET, "-x"]
     try:
-        run = subprocess.run(command, cwd=tree, env=_environment(tree), capture_output=True, timeout=120)
+        run = subprocess.run(command, cwd=tree, env=_environment(tree), capture_output=True, timeout=PATIENCE)
         return "alive" if run.returncode == 0 else "killed"
     except subprocess.TimeoutExpired:
         return "killed by time"
@@ -185,11 +188,11 @@ def _try(mutant: Mutant, tree: Path, lines: dict[str, list[str]]) -> str:
         target.write_text(original)
 
 
-def _tests_of(mutant: Mutant, lines: dict[str, list[str]], tree: Path) -> list[str]:
+def _tests_of(mutant: Mutant, lines: dict[str, list[str]], tree: Path, most: int) -> list[str]:
     """The tests that run the changed lines; the file's own tests first, for they are about it."""
     names = dict.fromkeys(name for line in range(mutant.line, mutant.last + 1) for name in lines.get(str(line), []))
     own = f"tests/{Path(mutant.file).parent.name}/test_{Path(mutant.file).stem}.py"
-    ordered = sorted(names, key=lambda name: not name.startswith(own))[:MOST_TESTS]
+    ordered = sorted(names, key=lambda name: not name.startswith(own))[:most]
     return [*ordered, own] if not ordered and (tree / own).exists() else ordered
 
 
@@ -212,7 +215,7 @@ def _print(drawn: list[Mutant], known: dict[str, str]) -> None:
         tried = sum(counts.values()) - counts["untried"]
         killed = counts["killed"] + counts["killed by time"]
         print(f"{folder:<10} {killed} of {tried} killed ({killed / max(tried, 1):.0%}); {dict(counts)}")
-    for mutant in _survivors(drawn, known):
+    for mutant in sorted(_survivors(drawn, known), key=lambda mutant: mutant.name):
         print(f"{known[mutant.name]:<8} {mutant.file}:{mutant.line}  {mutant.before}  ->  {mutant.after}")
 
 

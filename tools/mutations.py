@@ -91,22 +91,24 @@ def _untouchable(tree: ast.Module) -> set[int]:
     """Expressions that do no work when the code runs: types, docstrings, messages, decorators, lists of names."""
     idle: list[ast.AST] = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
+        if isinstance(node, ast.ClassDef):
+            idle += node.decorator_list
+        elif isinstance(node, ast.FunctionDef):
             idle += [node.returns, *node.decorator_list] if node.returns else node.decorator_list
         elif isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:
             idle.append(node.annotation)
-        elif isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr):
-            idle.append(node)
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            idle.append(node)
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _is_name_list(node):
+        elif isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr) or _is_for_checkers(node):
             idle.append(node)
     return {id(inner) for node in idle for inner in ast.walk(node)}
 
 
-def _is_name_list(node: ast.Assign) -> bool:
-    target = node.targets[0]
-    return isinstance(target, ast.Name) and (target.id == "__all__" or isinstance(node.value, ast.Constant))
+def _is_for_checkers(node: ast.AST) -> bool:
+    """Imports for type checkers, `__all__`, and constants that stand alone: letters, texts, limits."""
+    if isinstance(node, ast.If):
+        return "TYPE_CHECKING" in ast.dump(node.test)
+    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+        return False
+    return node.targets[0].id == "__all__" or isinstance(node.value, ast.Constant)
 
 
 def _changes(node: ast.expr) -> Iterator[ast.expr]:

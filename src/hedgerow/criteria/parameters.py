@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow.errors import ParameterError
 from hedgerow.exact import as_fraction
 
-__all__ = ["Number", "came", "read_number", "read_whole"]
+__all__ = ["Number", "came", "check_flag", "read_names", "read_number", "read_whole"]
 
 Number = int | float | str | Decimal | Fraction
 
@@ -37,6 +37,20 @@ def read_number(
     if too_low or (most is not None and exact > most):
         raise ParameterError(f"'{name}' must be {wanted}; got {came(value)}.")
     return exact
+
+
+def check_flag(name: str, value: object) -> None:
+    """Refuse what is neither true nor false: a text in its place would count as true."""
+    if not isinstance(value, bool):
+        raise ParameterError(f"'{name}' must be true or false; got {came(value)}.")
+
+
+def read_names(name: str, value: object) -> tuple[str, ...]:
+    """Read names of columns: a list of texts, or one text with commas."""
+    names = value.split(",") if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not names or not all(isinstance(entry, str) for entry in names):
+        raise ParameterError(f"'{name}' must be a list of column names, or one text with commas; got {came(value)}.")
+    return tuple(names)
 
 
 def came(value: object) -> str:

@@ -19,6 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.criteria.knowledge import Distribution, Knowledge
+from hedgerow.criteria.parameters import came
 from hedgerow.criteria.robust_binary import binary_posteriors
 from hedgerow.criteria.robust_full import MOST_STATES, full_by_group
 from hedgerow.criteria.robust_sample import sample_posteriors
@@ -83,6 +84,8 @@ def members(values: pa.Array, protect: Sequence[object] | None) -> NDArray[np.bo
 
     An item of `protect` is a value, or a list of values that are one secret together.
     """
+    if not isinstance(protect, list | tuple | None):
+        raise ParameterError(f"'protect' must be a list of values of the sensitive column; got {came(protect)}.")
     if protect is None:
         return np.eye(len(values), dtype=bool)
     known = {value: code for code, value in enumerate(values.to_pylist())}

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hedgerow.criteria.l_diversity import FrequencyDiversity
+from hedgerow.criteria.parameters import check_flag
 from hedgerow.methods.frequency_groups import GROUPINGS, check_grouping, diverse_labels, frequency_guarantee
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import release_of
@@ -42,6 +43,7 @@ class PermutationAnonymization(Method):
     def __post_init__(self) -> None:
         FrequencyDiversity(self.l)
         check_grouping(self.grouping, GROUPINGS)
+        check_flag("together", self.together)
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         labels = diverse_labels(prepared, self.l, self.grouping, progress, deal=True)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from hedgerow.criteria.parameters import read_names
 from hedgerow.criteria.properties import Property, Relation, Threshold
 from hedgerow.criteria.property_text import parse_property
 from hedgerow.errors import ParameterError, SchemaError
@@ -46,6 +47,8 @@ _ADVERSARY = (
     "(known sample) reads off the others to a twentieth of a standard deviation. {unchanged:.1%} of the replaced cells "
     "have the value that they had."
 )
+_KEEP = "'keep' must hold texts or properties; see hedgerow.criteria.properties."
+_MOST_STEPS = 10**9
 _NOT_PROMISED = (
     "Privacy in a defined sense: the published numbers tell roughly where the true ones lie, and the listed properties "
     "hold for the true numbers, too.",
@@ -102,16 +105,16 @@ class PropertyWalk(Method):
     def _properties(self) -> tuple[Property, ...]:
         """Read `keep`: texts are parsed, what `order`, `between` and the like return is taken as it is."""
         texts = self.keep.split(";") if isinstance(self.keep, str) else self.keep
+        if not isinstance(texts, list | tuple):
+            raise ParameterError(_KEEP)
         found: list[Property] = []
         for entry in texts:
             if isinstance(entry, str):
                 found.extend(parse_property(entry))
-            elif isinstance(entry, Relation | Threshold):
-                found.append(entry)
             else:
-                found.extend(entry)
+                found.extend(entry if isinstance(entry, list | tuple) else [entry])
         if not all(isinstance(entry, Relation | Threshold) for entry in found):
-            raise ParameterError("'keep' must hold texts or properties; see hedgerow.criteria.properties.")
+            raise ParameterError(_KEEP)
         return tuple(found)
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
@@ -179,7 +182,7 @@ def _replaced_names(prepared: Prepared, wanted: str | Sequence[str] | None) -> t
         if not names:
             raise SchemaError("No quasi-identifier is a number, so nothing can be replaced; name the columns.")
     else:
-        names = (wanted,) if isinstance(wanted, str) else tuple(wanted)
+        names = read_names("columns", wanted)
     for name in names:
         if name not in prepared.columns.all:
             raise SchemaError(f"'{name}' is not a published column; its role may be identifier.")
@@ -235,6 +238,6 @@ def _read_steps(steps: object) -> int | str:
         count = as_fraction(steps)
     except ValueError:
         count = as_fraction(0)
-    if count < 1 or count.denominator != 1:
-        raise ParameterError("'steps' must be a whole number of at least 1, or \"auto\".")
+    if not 1 <= count <= _MOST_STEPS or count.denominator != 1:
+        raise ParameterError(f"'steps' must be a whole number from 1 to {_MOST_STEPS:,}, or \"auto\".")
     return int(count)

@@ -102,6 +102,10 @@ class Robust(Method):
     def _labels(self, crowd: Crowd, criterion: Robustness, prepared: Prepared) -> NDArray[np.int32]:
         from hedgerow.partition.art import art
 
+        if criterion.r > crowd.size:
+            raise Infeasible(
+                f"{criterion.r}-robustness needs as many rows in a group; there are {crowd.size:,} in all."
+            )
         allowed = int(_share(self.max_suppressed) * crowd.size)
         found = art(crowd, r=criterion.r, model=self.model, allowed=allowed, keys=prepared.keys)
         if found.left_out > allowed:

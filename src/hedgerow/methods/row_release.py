@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from hedgerow.criteria.parameters import read_names
 from hedgerow.errors import SchemaError
 from hedgerow.release import Guarantee, Made, Release
 
@@ -51,7 +52,7 @@ def asked_columns(
         if not names:
             raise SchemaError("No column is of a type that this method can replace; name the columns in 'columns'.")
         return names
-    names = tuple(asked.split(",")) if isinstance(asked, str) else tuple(asked)
+    names = read_names("columns", asked)
     for name in names:
         if name not in prepared.columns.all:
             raise SchemaError(f"'{name}' is not a published column; its role may be identifier.")

@@ -51,7 +51,7 @@ def parts_of(table: Table, parts: str | Mapping[str, Sequence[Any]] | None, open
 
 
 def _one_column(parts: Mapping[str, Sequence[Any]]) -> tuple[str, Sequence[Any]]:
-    if len(parts) != 1:
+    if not isinstance(parts, Mapping) or len(parts) != 1:
         raise ParameterError("'parts' must be a column's name, or one column with its cut points: {'age': [30, 50]}.")
     ((column, cuts),) = parts.items()
     if list(cuts) != sorted(set(cuts)):

@@ -1,0 +1,238 @@
+"""threats.md, part A: what is not published is in no output of any method, in memory, on disk or on the screen."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import hedgerow as hr
+from hedgerow import graph as hg
+from hedgerow.methods.registry import METHODS
+from hedgerow.testing.canaries import CANARY, NUMBER, leaks, leaks_in_folder, leaks_in_tables, tainted_people
+from hedgerow.testing.every_method import PEOPLE, SCHEMA, cases, people
+
+CASES = cases()
+
+
+@pytest.fixture(scope="module")
+def tainted():
+    """A frame with canaries in identifiers, held back rows, index, attributes and unused categories."""
+    return tainted_people()
+
+
+@pytest.fixture
+def opened_for_writing():
+    """The files that are opened for writing while the test runs, as the interpreter reports them."""
+    opened, watching = [], [True]
+
+    def hook(event, args):
+        if watching[0] and event == "open" and isinstance(args[0], str):
+            mode, flags = args[1], args[2]
+            if (isinstance(mode, str) and set(mode) & set("wax+")) or (isinstance(flags, int) and flags & 3):
+                opened.append(args[0])
+
+    sys.addaudithook(hook)
+    yield opened
+    watching[0] = False
+
+
+def _is_code(file):
+    """Compiled loops and modules hold no data."""
+    return "/hedgerow" in file.partition(".cache")[2] or file.endswith(".pyc") or ".pyc." in file
+
+
+def test_every_method_has_a_case():
+    """A new method in the registry is scanned without anybody remembering to."""
+    assert {case.name.split()[0] for case in CASES} == set(METHODS)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_no_canary_leaves(tainted, case, tmp_path, opened_for_writing):
+    """No buffer, page, footer, manifest or file name holds one, and nothing is written but the bundle."""
+    release = case.method.publish(tainted, SCHEMA)
+    assert release.rows.suppressed >= 2
+    assert not leaks_in_tables(release.tables.values())
+    assert not leaks((repr(release) + str(release.guarantee) + str(release.verify())).encode())
+    release.save(tmp_path / "out")
+    assert leaks_in_folder(tmp_path) == []
+    assert [file for file in opened_for_writing if not file.startswith(str(tmp_path)) and not _is_code(file)] == []
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_slice_does_not_bring_its_parent(case):
+    """Arrow slices share their parent's buffers; what is published holds the slice alone."""
+    beyond = people(1).set_column(0, "name", pa.array([CANARY])).set_column(2, "age", pa.array([NUMBER]))
+    beyond = beyond.set_column(3, "town", pa.array([CANARY])).set_column(5, "salary", pa.array([NUMBER]))
+    parent = pa.concat_tables([beyond, PEOPLE, beyond]).combine_chunks()
+    release = case.method.publish(parent.slice(1, PEOPLE.num_rows), SCHEMA)
+    assert not leaks_in_tables(release.tables.values())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_no_cell_in_a_refusal(tainted, name):
+    """Tables that a method cannot publish, missing roles and wrong types: messages hold no cell."""
+    case = next(case for case in CASES if case.name.split()[0] == name)
+    alike = tainted.iloc[[0, 0, 0]].assign(salary=NUMBER)
+    texts = tainted.iloc[:4].assign(salary=[f"{CANARY}-{n}" for n in range(4)])
+    roleless = hr.Schema(quasi=["age"], sensitive="salary", identifier=["name"])
+    refused = []
+    for source, schema in [(alike, SCHEMA), (texts, SCHEMA), (tainted, roleless), (tainted.iloc[-2:], SCHEMA)]:
+        try:
+            case.method.publish(source, schema)
+        except hr.HedgerowError as refusal:
+            refused.append(refusal)
+    assert len(refused) >= 2
+    assert not any(leaks(str(refusal).encode()) for refusal in refused)
+    assert [refusal.__cause__ for refusal in refused] == [None] * len(refused)
+
+
+def test_the_scan_finds_what_it_looks_for(tmp_path):
+    """A canary in a value, in a dictionary that no row uses, in metadata or in a name is found."""
+    planted = {
+        "value": pa.table({"a": [NUMBER]}),
+        "dictionary": pa.table({"a": pa.DictionaryArray.from_arrays(pa.array([0]), pa.array(["x", CANARY]))}),
+        "metadata": pa.table({"a": [1]}).replace_schema_metadata({"note": CANARY}),
+    }
+    for name, table in planted.items():
+        (tmp_path / name).mkdir()
+        pq.write_table(table, tmp_path / name / "t.parquet", compression="zstd")
+        assert leaks_in_folder(tmp_path / name) == ["t.parquet"], name
+    assert leaks_in_tables([pa.table({"a": [1, NUMBER]}).slice(0, 1)])
+    assert leaks(np.float64(NUMBER).tobytes())
+
+
+# --- graphs -----------------------------------------------------------------------------------------------------------
+
+
+def _tainted_graph():
+    """Entities whose published columns are clean; the canaries are in parents of slices, indexes and edge columns."""
+    import pandas as pd
+
+    rows = 12
+    people = pd.DataFrame({"person": [f"p{n}" for n in range(rows)], "age": range(rows)})
+    people.index = pd.Index([f"{CANARY}-{n}" for n in range(rows)], name=CANARY)
+    people.attrs["note"] = CANARY
+    drugs = pa.table({"drug": [*(f"d{n}" for n in range(rows)), f"{CANARY}-beyond"], "price": [*range(rows), NUMBER]})
+    pairs = [(f"p{n}", f"d{n}") for n in range(rows)]
+    edges = pd.DataFrame(pairs, columns=["person", "drug"]).assign(clerk=CANARY, receipt=NUMBER)
+    return hg.BipartiteGraph.read(people, drugs.slice(0, rows), edges)
+
+
+@pytest.mark.parametrize(("k", "l"), [(2, 2), (3, 1), (1, 3)])
+def test_no_canary_leaves_with_a_graph(tmp_path, k, l):  # noqa: E741 - the paper's letter
+    """Other columns of the edges, indexes and rows beyond a slice are in no byte of a graph's bundle."""
+    release = hg.SafeGrouping(k, l).publish(_tainted_graph())
+    assert not leaks_in_tables(release.tables.values())
+    release.save(tmp_path / "out")
+    assert leaks_in_folder(tmp_path) == []
+
+
+# --- the command line -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tainted_file(tainted, tmp_path_factory):
+    """The tainted people as a CSV file."""
+    file = tmp_path_factory.mktemp("steward") / "people.csv"
+    tainted.to_csv(file, index=False)
+    return file
+
+
+def _run(*words):
+    """Run the command line in this process; return all that it printed."""
+    from click.testing import CliRunner
+
+    from hedgerow.cli import main
+
+    result = CliRunner().invoke(main, [str(word) for word in words])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.output.encode()
+
+
+_ROLES = ("--quasi", "age,town", "--sensitive", "salary", "--identifier", "name,node", "--plain", "note")
+_QUESTION = "SELECT town, avg(salary) FROM release GROUP BY town"
+
+
+@pytest.fixture(scope="module")
+def bundles(tainted_file, tmp_path_factory):
+    """Releases of the tainted file of three forms, published by command line, with what was printed."""
+    folder, printed = tmp_path_factory.mktemp("public"), b""
+    for method, flags in {"ke": ("--k", 2), "mondrian": ("--k", 2), "anatomy": ("--l", 2)}.items():
+        words = ("publish", tainted_file, *_ROLES, "--missing", "salary=suppress", "--method", method, *flags)
+        code, output = _run(*words, "--out", folder / method)
+        assert code == 0, output
+        printed += output
+    return folder, printed
+
+
+def test_publishing_prints_no_canary(bundles, tainted_file):
+    """What publish prints, also where it refuses, holds none; its files hold none."""
+    folder, printed = bundles
+    assert not leaks(printed)
+    assert leaks_in_folder(folder) == []
+    for flags in (("--k", 100), ("--k", 2, "--e", 10**9), ("--k", "x"), ()):
+        code, refusal = _run("publish", tainted_file, *_ROLES, "--method", "ke", *flags, "--out", folder / "none")
+        assert code == 2
+        assert not leaks(refusal)
+    code, refusal = _run("publish", tainted_file, "--sensitive", "salary", "--method", "ke", "--k", 2)
+    assert code == 2
+    assert not leaks(refusal)
+
+
+def test_every_verb_about_a_release_prints_no_canary(bundles, tainted_file, tmp_path):
+    """verify, query in all formats, explanations, and compare with its figure as text."""
+    folder, _ = bundles
+    for method in ("ke", "mondrian", "anatomy"):
+        for words in (
+            ("verify",),
+            ("query", _QUESTION),
+            ("query", "SELECT x FROM release"),
+            ("query", "--explain", _QUESTION),
+        ):
+            code, printed = _run(words[0], folder / method, *words[1:])
+            assert code in (0, 2), printed
+            assert not leaks(printed), words
+    (tmp_path / "w.toml").write_text("count = 2\nselectivity = [0.5]\n")
+    words = (
+        *folder.iterdir(),
+        "--workload",
+        tmp_path / "w.toml",
+        "--original",
+        tainted_file,
+        "--out",
+        tmp_path / "figures",
+    )
+    code, printed = _run("compare", *words)
+    assert code in (0, 1), printed
+    assert not leaks(printed)
+    assert leaks_in_folder(tmp_path) == []
+    assert list((tmp_path / "figures").rglob("*.svg"))
+
+
+@pytest.mark.slow
+def test_a_database_holds_no_canary(bundles):
+    """Every cell of every table that export makes in PostgreSQL, and the names of its tables and columns."""
+    pgserver, psycopg = pytest.importorskip("pgserver"), pytest.importorskip("psycopg")
+    folder, seen = bundles[0], 0
+    with tempfile.TemporaryDirectory(prefix="hedgerow-postgres-", ignore_cleanup_errors=True) as place:
+        server = pgserver.get_server(Path(place) / "data")
+        try:
+            for method in ("ke", "anatomy"):
+                code, printed = _run("export", folder / method, "--to", server.get_uri(), "--schema", method)
+                assert code == 0, printed
+                assert not leaks(printed)
+            with psycopg.connect(server.get_uri()) as connection:
+                tables = connection.execute(
+                    "SELECT schemaname, tablename FROM pg_tables WHERE schemaname IN ('ke', 'anatomy')"
+                ).fetchall()
+                for schema, table in tables:
+                    rows = connection.execute(f'SELECT t::text FROM "{schema}"."{table}" t').fetchall()
+                    seen += len(rows)
+                    assert not leaks((schema + table + str(rows)).encode()), table
+        finally:
+            server.cleanup()
+    assert seen >= 4 * PEOPLE.num_rows
