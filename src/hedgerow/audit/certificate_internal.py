@@ -37,10 +37,10 @@ def internal_part(
         note = "The original table was not given: nothing was measured against it."
         return Internal(held_back={"rows, reason not known": release.rows.suppressed}, note=note)
     _require_same(release, original)
+    measured = _answers(release, original)
     bench = bench_of(release, original, progress)
     told = {(risk.adversary, risk.column) for risk in known}
     risks = [risk_of(finding, "original") for finding in bench.findings]
-    measured = _answers(release, original)
     return Internal(
         held_back=_held_back(release, original),
         left_out=tuple(name for name in original.column_names if name not in release.columns.all),

@@ -60,4 +60,4 @@ def _legend(figure: Any, axes: Any, findings: list[Finding]) -> None:
         shown.append(mark("for the person worst off", marker="o", markerfacecolor="none", color=_RIGHT, markersize=7))
     if any(finding.promised is not None for finding in findings):
         shown.append(Line2D([], [], color=_PROMISED, linewidth=2.2, label="promised at most"))
-    figure.legend(handles=shown, loc="outside lower center", ncols=3, fontsize=8.5)
+    figure.legend(handles=shown, loc="outside lower center", ncols=3, fontsize=8.5, frameon=False)
