@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import statistics
 
 import numpy as np
 import pyarrow as pa
@@ -135,6 +136,10 @@ NO_MEAN = ("min(links", "max(links", "DISTINCT end", "avg(links(kind = 'x')) FRO
 """Questions whose expectation has no closed form, or where the ratio of means stands in for the mean of the ratio."""
 
 
+NO_SPREAD = (*NO_MEAN, "DISTINCT", "paths")
+"""Questions whose standard deviation has no closed form."""
+
+
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_truth_of_every_graph_that_fits_is_inside(question) -> None:
     """Bounds hold in every assignment, are reached where one side alone is asked, and means are exact."""
@@ -152,6 +157,9 @@ def test_the_truth_of_every_graph_that_fits_is_inside(question) -> None:
             assert answer.upper == pytest.approx(max(values))
         if not any(words in question for words in NO_MEAN):
             assert answer.expected == pytest.approx(sum(values) / len(values))
+        if answer.std is not None:
+            assert answer.std == pytest.approx(statistics.pstdev(values), abs=1e-6)
+        assert (answer.std is not None) >= (answer.exact or not any(words in question for words in NO_SPREAD))
         assert answer.exact <= (len({round(value, 9) for value in values}) == 1)
 
 

@@ -102,6 +102,16 @@ def test_edges_lie_between_the_bounds_and_their_mean_is_the_expectation() -> Non
     assert tight > 0.99 * len(CASES)
 
 
+def test_the_number_of_edges_scatters_as_its_variance_says() -> None:
+    """On thousands of small graphs the variance over all assignments is exact, pairs of groups with many edges too."""
+    uncertain = 0
+    for it in map(case, CASES):
+        counts = it.lefts @ it.matrix @ it.rights.T
+        assert count_links(it.left, it.right).variance == pytest.approx(counts.var(), abs=1e-9)
+        uncertain += counts.var() > 0
+    assert uncertain > 0.3 * len(CASES)
+
+
 def test_edges_under_conditions_on_one_side_are_bounded_exactly() -> None:
     """With nothing asked of the right entities both bounds are reached."""
     for it in map(case, FEW):

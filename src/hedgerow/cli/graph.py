@@ -113,9 +113,11 @@ def show_answers(bundle: str, questions: tuple[str, ...]) -> None:
     for question in questions:
         answer = release.ask(question)
         expected = "no closed form" if answer.expected is None and answer.lower is not None else number(answer.expected)
-        rows.append((question, number(answer.lower), number(answer.upper), expected, "yes" if answer.exact else "no"))
-    names = ("question", "lower", "upper", "expected", "exact")
-    console().print(table("", names, rows, right=names[1:4]))
+        std = "no closed form" if answer.std is None and answer.lower is not None else number(answer.std)
+        exact = "yes" if answer.exact else "no"
+        rows.append((question, number(answer.lower), number(answer.upper), expected, std, exact))
+    names = ("question", "lower", "upper", "expected", "std", "exact")
+    console().print(table("", names, rows, right=names[1:5]))
 
 
 @graph.command()

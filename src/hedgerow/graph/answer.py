@@ -14,10 +14,10 @@ class GraphAnswer:
     """One aggregate over a grouped graph.
 
     `lower` and `upper` enclose the true answer. `expected` is the mean over all assignments of entities to nodes that
-    fit the release, each as likely as the others; None where it has no closed form. `exact` says that every assignment
-    gives the same answer; bounds that are no whole numbers are rounded outwards all the same. `kind` counts the sides
-    with conditions on entities: 0, 1 or 2. SQL's NULL is None in all three numbers; where some assignments select
-    nothing, the numbers speak of those that select something.
+    fit the release, each as likely as the others, and `std` their standard deviation; each is None where it has no
+    closed form. `exact` says that every assignment gives the same answer; bounds that are no whole numbers are rounded
+    outwards all the same. `kind` counts the sides with conditions on entities: 0, 1 or 2. SQL's NULL is None in all
+    numbers; where some assignments select nothing, the numbers speak of those that select something.
     """
 
     lower: Number | None
@@ -25,6 +25,7 @@ class GraphAnswer:
     expected: float | None
     exact: bool
     kind: int
+    std: float | None = None
 
     def __repr__(self) -> str:
         if self.lower is None or self.upper is None:
@@ -32,7 +33,8 @@ class GraphAnswer:
         if self.exact:
             return f"{_text(self.lower if isinstance(self.lower, int) else float(self.expected or 0))} (exact)"
         middle = "no expectation in closed form" if self.expected is None else f"expected {self.expected:.8g}"
-        return f"between {_text(self.lower)} and {_text(self.upper)}, {middle}"
+        spread = "" if self.std is None else f" with a standard deviation of {self.std:.4g}"
+        return f"between {_text(self.lower)} and {_text(self.upper)}, {middle}{spread}"
 
 
 def _text(number: Number) -> str:

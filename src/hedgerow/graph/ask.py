@@ -7,6 +7,7 @@ Cost       O(edges + nodes log nodes)
 
 from __future__ import annotations
 
+import math
 import weakref
 from fractions import Fraction
 
@@ -69,9 +70,10 @@ def _over_paths(question: GraphQuestion, chosen: dict[str, Selected], kind: int)
     ends = chosen["start"], chosen["via"], chosen["end"]
     if question.argument == "*":
         lower, upper, expected = count_paths(*ends)
-        return GraphAnswer(lower, upper, expected, lower == upper, kind)
+        return GraphAnswer(lower, upper, expected, lower == upper, kind, _std(None, lower == upper))
     lower, upper = count_ends(*ends)
-    return GraphAnswer(lower, upper, float(lower) if lower == upper else None, lower == upper, kind)
+    mean = float(lower) if lower == upper else None
+    return GraphAnswer(lower, upper, mean, lower == upper, kind, _std(None, lower == upper))
 
 
 def _over_edges(question: GraphQuestion, chosen: dict[str, Selected], kind: int) -> GraphAnswer:
@@ -79,7 +81,8 @@ def _over_edges(question: GraphQuestion, chosen: dict[str, Selected], kind: int)
         found = count_links(chosen["left"], chosen["right"])
     else:
         found = count_joined(chosen[question.end], chosen["left" if question.end == "right" else "right"])
-    return GraphAnswer(found.lower, found.upper, found.expected, found.lower == found.upper, kind)
+    exact = found.lower == found.upper
+    return GraphAnswer(found.lower, found.upper, found.expected, exact, kind, _std(found.variance, exact))
 
 
 def _over_entities(question: GraphQuestion, chosen: Selected, kind: int) -> GraphAnswer:
@@ -109,11 +112,11 @@ def _through_edges(function: str, near: Selected, far: Selected, pool: Pool, ext
     """Take the bounds of COUNT(*) FROM edges where they are the tighter ones: the sum of links is that count."""
     edges = count_links(near, far)
     if function == "sum" and pool.forced.any():
-        return Extent(*_tighter(extent, Fraction(edges.lower), Fraction(edges.upper)), edges.expected)
+        return Extent(*_tighter(extent, Fraction(edges.lower), Fraction(edges.upper)), edges.expected, edges.variance)
     number = int(pool.forced.sum())
     if function == "avg" and number == int(pool.most.sum()):
         bounds = _tighter(extent, Fraction(edges.lower, number), Fraction(edges.upper, number))
-        return Extent(*bounds, edges.expected / number)
+        return Extent(*bounds, edges.expected / number, None if edges.variance is None else edges.variance / number**2)
     # Where the number of entities is uncertain the ratio of means stands in, as for every average.
     expected = edges.expected / float(pool.chances.sum()) if function == "avg" else None
     return Extent(extent.lower, extent.upper, expected)
@@ -163,6 +166,14 @@ def _numbers(extent: Extent, unit: Fraction, kind: int, *, is_whole: bool) -> Gr
     expected = None if extent.expected is None else extent.expected * float(unit)
     if lower == upper:
         expected = float(lower)
+    std = _std(None if extent.variance is None else extent.variance * float(unit) ** 2, lower == upper)
     if is_whole:
-        return GraphAnswer(int(lower), int(upper), expected, lower == upper, kind)
-    return GraphAnswer(float_below(lower), float_above(upper), expected, lower == upper, kind)
+        return GraphAnswer(int(lower), int(upper), expected, lower == upper, kind, std)
+    return GraphAnswer(float_below(lower), float_above(upper), expected, lower == upper, kind, std)
+
+
+def _std(variance: float | None, exact: bool) -> float | None:
+    """The standard deviation; what is exact does not scatter."""
+    if exact:
+        return 0.0
+    return None if variance is None else math.sqrt(variance)

@@ -2,7 +2,7 @@
 
 Source     dissertation on permutation-based microdata protection, section 4.4.4, example 7
 Guarantee  the true number lies between the bounds; with conditions on one side only some assignment reaches each of
-           them; the expectation is exact
+           them; expectation and variance are exact
 Cost       O(edges + nodes log s) with groups of s
 Deviates   never looser than the paper's sums over pairs of groups, mostly tighter: see docs/methods/graph_queries.md
 
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from hedgerow.graph.crowded import crowded
 from hedgerow.graph.select import Selected
+from hedgerow.graph.spread import pair_scatter, side_scatter
 from hedgerow.kernel import kernel
 
 __all__ = ["Links", "count_links", "most_links", "side_by_side", "smallest_sums"]
@@ -37,11 +38,12 @@ _WORTH_A_THREAD = 100_000
 
 @dataclass(frozen=True)
 class Links:
-    """Bounds and mean of a number of edges."""
+    """Bounds, mean and variance of a number of edges; None where no variance is known in closed form."""
 
     lower: int
     upper: int
     expected: float
+    variance: float | None = None
 
 
 def count_links(left: Selected, right: Selected) -> Links:
@@ -56,7 +58,17 @@ def count_links(left: Selected, right: Selected) -> Links:
         lower=max(int(near.lower.sum()), int(far.lower.sum())),
         upper=min(int(near.upper.sum()), int(far.upper.sum())),
         expected=float((near.shares * left.counts / left.sizes).sum()),
+        variance=_variance(left, right),
     )
+
+
+def _variance(left: Selected, right: Selected) -> float:
+    near, far = side_by_side(
+        left.side.neighbours.edges,
+        lambda: side_scatter(left, right, with_edges=True),
+        lambda: side_scatter(right, left, with_edges=False),
+    )
+    return max(0.0, near + far + pair_scatter(left, right))
 
 
 def most_links(left: Selected, right: Selected, among: NDArray[np.bool_]) -> int:

@@ -2,7 +2,7 @@
 
 Source     dissertation on permutation-based microdata protection, section 4.4.4
 Guarantee  bounds are reached by some assignment if each number is certain; expectations of COUNT, SUM, MIN and MAX are
-           exact
+           exact, and so are variances, those of AVG where the number drawn is certain
 Cost       O(n log n) on n numbers
 
 From the `population[g]` things of group g, `drawn[g]` are drawn at random; `members` of them carry a number between
@@ -27,18 +27,19 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Extent:
-    """Least and greatest value, exactly, and the mean; None where nothing can be drawn, or no mean is known."""
+    """Least and greatest value, exactly, mean and variance; None where nothing can be drawn, or they are not known."""
 
     lower: Fraction | None
     upper: Fraction | None
     expected: float | None
+    variance: float | None = None
 
     @property
     def negated(self) -> Extent:
         """The same for the negated value."""
         if self.lower is None or self.upper is None:
             return self
-        return Extent(-self.upper, -self.lower, None if self.expected is None else -self.expected)
+        return Extent(-self.upper, -self.lower, None if self.expected is None else -self.expected, self.variance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +87,18 @@ class Pool:
     def count(self) -> Extent:
         """COUNT: how many members are drawn."""
         lower, upper = Fraction(int(self.forced.sum())), Fraction(int(self.most.sum()))
-        return Extent(lower, upper, float(self.chances.sum()))
+        return Extent(lower, upper, float(self.chances.sum()), self.variance(np.ones(len(self.groups))))
+
+    def variance(self, numbers: NDArray[np.float64]) -> float:
+        """The variance of the sum of these numbers of the members that are drawn, groups being independent."""
+        sums, squares = (
+            np.bincount(self.groups, weights=weights, minlength=len(self.population))
+            for weights in (numbers, numbers * numbers)
+        )
+        size, drawn = self.population, self.drawn
+        # Things without a number count as zeros of the group.
+        factors = drawn * (size - drawn) / (size * np.maximum(size - 1, 1))
+        return float((factors * np.maximum(squares - sums * sums / size, 0.0)).sum())
 
     def split(self) -> tuple[Ints, Ints]:
         """Part the lows into those that are drawn at the least cost: forced ones, and ones that may follow, "
@@ -103,8 +115,10 @@ def total(pool: Pool) -> Extent:
     if not pool.most.any():
         return Extent(None, None, None)
     lower, upper = _least_total(pool), -_least_total(pool.negated)
-    expected = float((pool.low * pool.chances).sum()) if pool.is_certain else None
-    return Extent(Fraction(lower), Fraction(upper), _given_some(expected, pool))
+    if not pool.is_certain:
+        return Extent(Fraction(lower), Fraction(upper), None)
+    mean, variance = float((pool.low * pool.chances).sum()), pool.variance(pool.low.astype(np.float64))
+    return Extent(Fraction(lower), Fraction(upper), *_given_some(mean, variance, pool))
 
 
 def average(pool: Pool) -> Extent:
@@ -112,8 +126,13 @@ def average(pool: Pool) -> Extent:
     if not pool.most.any():
         return Extent(None, None, None)
     number = float(pool.chances.sum())
-    expected = float((pool.low * pool.chances).sum()) / number if pool.is_certain else None
-    return Extent(_least_average(pool), -_least_average(pool.negated), expected)
+    bounds = _least_average(pool), -_least_average(pool.negated)
+    if not pool.is_certain:
+        return Extent(*bounds, None)
+    expected = float((pool.low * pool.chances).sum()) / number
+    is_known = np.array_equal(pool.forced, pool.most)
+    variance = pool.variance(pool.low.astype(np.float64)) / number**2 if is_known else None
+    return Extent(*bounds, expected, variance)
 
 
 def largest(pool: Pool) -> Extent:
@@ -125,7 +144,7 @@ def largest(pool: Pool) -> Extent:
     # A group that must give up f numbers can keep everything above its f-th smallest.
     lower = int(forced.max() if len(forced) else pool.low[in_reach].min())
     upper = int(pool.high[in_reach].max())
-    return Extent(Fraction(lower), Fraction(upper), _expected_largest(pool) if pool.is_certain else None)
+    return Extent(Fraction(lower), Fraction(upper), *(_largest_moments(pool) if pool.is_certain else (None, None)))
 
 
 def _least_total(pool: Pool) -> int:
@@ -152,15 +171,16 @@ def _least_average(pool: Pool) -> Fraction:
     return Fraction(base + exact_sum(optional[:first]), len(forced) + first)
 
 
-def _expected_largest(pool: Pool) -> float:
-    """Walk down the numbers and multiply the chances that each is missed."""
+def _largest_moments(pool: Pool) -> tuple[float, float]:
+    """Mean and variance: walk down the numbers and multiply the chances that each is missed."""
     order = np.lexsort((pool.groups, -pool.low))
     groups, values = pool.groups[order], pool.low[order].astype(np.float64)
     before = _seen_before(groups)
     left = pool.population[groups] - before
     missed = np.cumprod(np.maximum(left - pool.drawn[groups], 0) / left)
-    reached = -np.diff(missed, prepend=1.0)
-    return float((values * reached).sum() / (1.0 - missed[-1]))
+    reached = -np.diff(missed, prepend=1.0) / (1.0 - missed[-1])
+    mean = float((values * reached).sum())
+    return mean, float(((values - mean) ** 2 * reached).sum())
 
 
 def _seen_before(groups: Ints) -> Ints:
@@ -172,11 +192,12 @@ def _seen_before(groups: Ints) -> Ints:
     return rank
 
 
-def _given_some(expected: float | None, pool: Pool) -> float | None:
-    """Condition a mean on something being drawn, where that is not certain."""
-    if expected is None or pool.forced.any():
-        return expected
-    return expected / (1.0 - _chance_of_none(pool))
+def _given_some(mean: float, variance: float, pool: Pool) -> tuple[float, float]:
+    """Condition mean and variance on something being drawn, where that is not certain."""
+    if pool.forced.any():
+        return mean, variance
+    some = 1.0 - _chance_of_none(pool)
+    return mean / some, max(0.0, (variance + mean * mean) / some - (mean / some) ** 2)
 
 
 def _chance_of_none(pool: Pool) -> float:

@@ -2,7 +2,7 @@
 
 Source     preserving properties of interest
 Guarantee  every listed property holds exactly; no definition of privacy comes with it
-Cost       about 40,000 steps per segment of 20 distinct values, on all cores
+Cost       about 10,000 steps per segment of 20 distinct values, on all cores
 Deviates   see partition/segments, partition/walk and docs/methods/property_walk.md
 
 The method is driven by utility. What it hides is measured, not promised: each release carries the rates at which three
@@ -62,7 +62,7 @@ class PropertyWalk(Method):
     """Replace numeric columns by values drawn among all that keep sampled localities and given properties.
 
     share     share of each segment's localities that is kept: more keep more of the shape and leave less room
-    segment   most values walked together; 20 mixes in some 40,000 steps, 100 would need a million
+    segment   most values walked together; 20 mixes in some 10,000 steps, 100 would need a million
     steps     steps per segment, or "auto": walk until mixed; a walk that has not mixed is refused either way
     keep      further properties, as text ("age >= 18", "age[60] - age[30] >= 20", several parted by ';') or objects
     columns   the columns to replace; numeric quasi-identifiers if not named
