@@ -25,6 +25,7 @@ from hedgerow.audit.frequency import check_frequency
 from hedgerow.audit.groupwise import check_groupwise
 from hedgerow.audit.helpers import check_help
 from hedgerow.audit.ke import check_ke
+from hedgerow.audit.m_invariance import check_m_invariance
 from hedgerow.audit.personal import check_personal
 from hedgerow.audit.properties import check_properties, substituted_columns
 from hedgerow.audit.proximity import check_proximity
@@ -41,6 +42,7 @@ _CRITERIA: dict[str, Callable[[Release], str]] = {
     "frequency": check_frequency,
     "groupwise": check_groupwise,
     "ke": check_ke,
+    "m_invariance": check_m_invariance,
     "microaggregation": check_microaggregation,
     "noise": check_noise,
     "personal": check_personal,
@@ -117,7 +119,7 @@ def _expected_columns(release: Release) -> dict[str, list[str]]:
         return row_columns(release)
     if release.form == "substituted":
         return substituted_columns(release)
-    if release.form in ("separated", "scattered"):
+    if release.form in ("separated", "scattered", "padded"):
         opened, hidden = [*release.columns.quasi, *release.columns.plain], list(release.columns.sensitive)
         return {"quasi": [*opened, release.group_column], "sensitive": [*hidden, release.group_column]}
     return {"release": [*release.columns.all, release.group_column]}

@@ -17,6 +17,7 @@ METHODS: dict[str, str] = {
     "anatomy": "anatomy.Anatomy",
     "full-domain": "full_domain.FullDomain",
     "ke": "ke_anonymity.KEAnonymity",
+    "m-invariant": "m_invariant.MInvariant",
     "mondrian": "mondrian.Mondrian",
     "microaggregation": "microaggregation.Microaggregation",
     "noise": "noise.Noise",

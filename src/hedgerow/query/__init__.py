@@ -119,6 +119,10 @@ def help_table(release: Release) -> pa.Table:
         from hedgerow.query.disguised import help_of_subdomains
 
         return help_of_subdomains(release)
+    if release.form == "padded":
+        from hedgerow.query.padded import help_of_padded
+
+        return help_of_padded(release)
     return help_of(view_of(release))
 
 

@@ -190,6 +190,19 @@ class _Disguised(_Digest):
         return replace(self._release, tables=tables, columns=self._whole)
 
 
+class _Padded(_Digest):
+    """Hidden values are in a table of their own, and some of them belong to nobody."""
+
+    def release(self, fetch: Fetch) -> Release:
+        """Put the counts together, rows and values apart; without values rows are all there is."""
+        tables = [pa.table(part.rows(fetch)) for part in self.parts()]
+        if len(tables) == 1:
+            return replace(self._release, form="permuted", tables={"release": tables[0]}, columns=self._columns)
+        return replace(
+            self._release, tables=dict(zip(("quasi", "sensitive"), tables, strict=True)), columns=self._columns
+        )
+
+
 class _Altered(_Digest):
     """Changed values: rows are taken as they are, with all their columns."""
 
@@ -213,6 +226,7 @@ _DIGESTS: dict[str, Callable[[Release, Bound], _Digest]] = {
     "scattered": _Scattered,
     "generalized": _Generalized,
     "disguised": _Disguised,
+    "padded": _Padded,
     "perturbed": _Altered,
     "swapped": _Altered,
     "substituted": _Altered,

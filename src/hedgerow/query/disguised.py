@@ -27,14 +27,14 @@ from hedgerow.query.kinds import NUMBERS
 from hedgerow.query.numbers import Numbers
 from hedgerow.query.question import Predicate, Truth
 from hedgerow.query.result import Estimate
-from hedgerow.query.row_plan import RowSource
+from hedgerow.query.row_source import RowSource
 from hedgerow.query.subdomains import Subdomains
 from hedgerow.query.view import view_of
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-__all__ = ["DisguisedSource", "help_of_subdomains", "subdomain_estimate", "subdomains_of"]
+__all__ = ["DisguisedSource", "bounds_by_hits", "help_of_subdomains", "subdomain_estimate", "subdomains_of"]
 
 
 def subdomains_of(release: Release) -> Subdomains:
@@ -89,12 +89,13 @@ def help_of_subdomains(release: Release) -> pa.Table:
     hits = np.arange(view.num_rows) - view.offsets[group] + 1
     columns = {"group": pa.array(group.astype(np.int32)), "hits": pa.array(hits), "size": pa.array(sizes[group])}
     if subdomains.column.kind in NUMBERS:
-        columns |= _bounds_by_hits(subdomains, group, hits)
+        columns |= bounds_by_hits(subdomains.values(Truth(True)), subdomains.offsets, group, hits)
     return pa.table(columns)
 
 
-def _bounds_by_hits(subdomains: Subdomains, group: Ints, hits: Ints) -> dict[str, pa.Array]:
-    values, start, end = subdomains.values(Truth(True)), subdomains.offsets[group], subdomains.offsets[group + 1]
+def bounds_by_hits(values: Values, offsets: Ints, group: Ints, hits: Ints) -> dict[str, pa.Array]:
+    """The columns of a help table for rows that draw from perhaps more values than there are rows."""
+    start, end = offsets[group], offsets[group + 1]
     size, mirrored = len(values.lows), values.mirrored.prefix
     exact: dict[str, Ints] = {
         "sum_lower": values.prefix[start + hits] - values.prefix[start],

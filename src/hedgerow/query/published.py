@@ -24,6 +24,7 @@ def rows_of(release: Release) -> pa.Table:
     """Return the rows of a release of any form."""
     makers = {"permuted": _whole, "separated": _halves, "scattered": _halves, "generalized": _boxed}
     makers |= {"disguised": _people, "perturbed": _whole, "swapped": _whole, "substituted": _whole}
+    makers["padded"] = _without_values
     if release.form not in makers:
         raise QueryError(f"a release of the form '{release.form}' cannot be asked; the forms are {', '.join(makers)}")
     return makers[release.form](release)
@@ -43,6 +44,13 @@ def _people(release: Release) -> pa.Table:
     name, low = release.columns.sensitive[0], release.tables["target"].schema.field("low").type
     opened = table.select([*release.columns.quasi, *release.columns.plain, release.group_column])
     return opened.append_column(name, pa.nulls(table.num_rows, low))
+
+
+def _without_values(release: Release) -> pa.Table:
+    """The rows beside a stand-in for the values, of which there are more."""
+    (name,) = release.columns.sensitive
+    people, kind = release.tables["quasi"], release.tables["sensitive"].schema.field(name).type
+    return people.append_column(name, pa.nulls(people.num_rows, kind))
 
 
 def _boxed(release: Release) -> pa.Table:

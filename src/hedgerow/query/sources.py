@@ -8,7 +8,8 @@ from hedgerow.query.altered import AlteredSource
 from hedgerow.query.arrays import Source
 from hedgerow.query.boxed import BoxSource
 from hedgerow.query.disguised import DisguisedSource
-from hedgerow.query.row_plan import RowSource
+from hedgerow.query.padded import PaddedSource
+from hedgerow.query.row_source import RowSource
 from hedgerow.query.scattered import ScatteredSource
 from hedgerow.query.view import view_of
 
@@ -25,6 +26,7 @@ _SOURCES: dict[str, Callable[[Release], Source]] = {
     "scattered": lambda release: ScatteredSource(view_of(release)),
     "generalized": BoxSource,
     "disguised": DisguisedSource,
+    "padded": PaddedSource,
     "perturbed": AlteredSource,
     "swapped": AlteredSource,
     "substituted": AlteredSource,

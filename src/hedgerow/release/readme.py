@@ -48,6 +48,9 @@ Do not read single rows as facts about people: their numbers are not the true on
 _DONE = {
     "separated": "The values of {sensitive} are in a table of their own, in random order inside {groups:,} groups of "
     "rows; all other columns are as they were. {rows:,} rows are published, {suppressed:,} were held back.",
+    "padded": "The values of {sensitive} are in a table of their own, in random order inside {groups:,} groups of "
+    "rows, with counterfeit values that belong to nobody among them; all other columns are as they were. {rows:,} rows "
+    "are published, {suppressed:,} were held back.",
     "scattered": "Every column was shuffled on its own inside {groups:,} groups of rows, so that no row belongs to "
     "anybody. {rows:,} rows are published, {suppressed:,} were held back.",
     "permuted": "The values of {sensitive} were shuffled inside {groups:,} groups of rows; all other columns are as "
@@ -70,6 +73,13 @@ _FILES = {
     "separated": (
         "- `quasi.parquet`: the open columns and `{group}`\n"
         "- `sensitive.parquet`: {sensitive} and `{group}`\n"
+        "- `help.parquet`: for each group and number of matching rows, the least and the greatest possible result\n"
+        "- `manifest.json`: method, parameters, guarantee, row counts, checksums\n"
+    ),
+    "padded": (
+        "- `quasi.parquet`: the open columns and `{group}`\n"
+        "- `sensitive.parquet`: {sensitive} and `{group}`; a group that has more values than rows has so many "
+        "counterfeit ones, and nobody can tell which\n"
         "- `help.parquet`: for each group and number of matching rows, the least and the greatest possible result\n"
         "- `manifest.json`: method, parameters, guarantee, row counts, checksums\n"
     ),

@@ -1,0 +1,240 @@
+"""m-invariance: a table that changes is published again and again, and nobody learns from putting releases together.
+
+Source     Xiao and Tao, m-invariance: towards privacy preserving re-publication of dynamic datasets, 2007
+Guarantee  nobody's sensitive value has a probability above 1/m, whichever releases of the series are put together
+Cost       O(n) with grouping "blind", O(n log n) with "near"
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.criteria.m_invariance import MInvariance
+from hedgerow.criteria.parameters import read_number
+from hedgerow.errors import Infeasible, SchemaError
+from hedgerow.ledger.memory import Memory
+from hedgerow.methods.frequency_groups import check_grouping
+from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.row_groups import BLIND, LOOKING, places, quasi_codes
+from hedgerow.partition.m_invariant import Invariant, Signatures, m_invariant
+from hedgerow.release import Guarantee, Made, Release
+from hedgerow.release.guarantee import NOT_PROMISED
+from hedgerow.release.permuted import free_name
+
+__all__ = ["GROUPINGS", "MInvariant"]
+
+GROUPINGS = ("blind", "near")
+
+_PROMISE = (
+    "Each group publishes at least {m} different values of '{column}', each once, {fakes} of all {values} values "
+    "counterfeit. Whoever is in several releases of this series is in a group with exactly the same values in each, so "
+    "that putting them together gives nobody's value a probability above 1/{m}."
+)
+_COMPOSITION = (
+    "Composition beyond the series: another release of the same rows, made without the owner's ledger, can narrow down "
+    "what this one hides."
+)
+_MINIMALITY = (
+    "Minimality: newcomers filled the gaps that people left wherever they could, and near people were put together; "
+    "whoever knows the algorithm can learn from where counterfeits were needed, in small tables up to certainty."
+)
+_UPDATES = (
+    "Changes: a sensitive value that changes from one release to the next is protected in each, its change is not."
+)
+
+
+@dataclass(frozen=True)
+class MInvariant(Method):
+    """Releases of a changing table that may be put together: each person stays among the same `m` or more values.
+
+    Publish every version under one ledger, `publish(table, schema, ledger="ledger.json")`: it remembers who has which
+    signature. People are recognized by the identifiers, or by the quasi-identifiers if there are none.
+
+    Where people left, counterfeit values fill the gaps; at most the share `fakes` of the published values may be
+    counterfeit. The default, a half, stops a series of which little is left; a refusal says how many were needed.
+
+    `grouping` "blind", the default, looks at sensitive values and secret coins alone. "near" is closer to the paper:
+    newcomers fill gaps first, which needs fewer counterfeits, and people of a group are near each other, which makes
+    answers more precise; whoever knows the algorithm can work back from both, and the guarantee says so.
+    """
+
+    m: int
+    grouping: str = "blind"
+    fakes: Fraction | int | float | str = "0.5"
+
+    in_series: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        MInvariance(self.m)
+        check_grouping(self.grouping, GROUPINGS)
+        read_number("fakes", self.fakes, least=0, most=1)
+
+    def _release(self, prepared: Prepared, progress: Progress) -> Release:
+        column = _one_sensitive(prepared)
+        progress("recognizing", 0.1)
+        series = _Series.of(prepared, column)
+        progress("partitioning", 0.3)
+        near = _nearness(prepared) if self.grouping == "near" else None
+        found = m_invariant(series.codes, series.known, series.signatures, m=self.m, near=near, keys=prepared.keys)
+        self._check_fakes(found)
+        series.check(found)
+        progress("publishing", 0.6)
+        if prepared.page is not None:
+            prepared.page.memory = series.memory(found)
+        return self._published(prepared, column, series, found)
+
+    def _check_fakes(self, found: Invariant) -> None:
+        fakes, values = len(found.fake_codes), len(found.fake_codes) + len(found.labels)
+        if fakes > read_number("fakes", self.fakes) * values:
+            raise Infeasible(
+                f"This release needs {fakes:,} counterfeits among {values:,} values, which is more than the share "
+                f"{self.fakes} that 'fakes' allows. Allow more, or hold newcomers back until more people come."
+            )
+
+    def _published(self, prepared: Prepared, column: str, series: _Series, found: Invariant) -> Release:
+        from hedgerow.release.padded import padded
+
+        group_column = free_name("group", prepared.columns.all)
+        tables = padded(
+            prepared.table.arrow,
+            prepared.columns,
+            found.labels,
+            found.fake_groups,
+            series.domain.take(pa.array(found.fake_codes)),
+            group_column=group_column,
+            keys=prepared.keys,
+        )
+        parameters: dict[str, int | str] = {"m": int(self.m), "grouping": self.grouping, "fakes": str(self.fakes)}
+        return Release(
+            # Without counterfeits the two tables have the same rows, which databases answer as they are.
+            form="padded" if len(found.fake_codes) else "separated",
+            tables=tables,
+            columns=prepared.columns,
+            group_column=group_column,
+            guarantee=self._guarantee(column, found),
+            rows=prepared.rows,
+            groups=int(found.labels.max()) + 1,
+            made=Made("MInvariant", parameters, prepared.policies, prepared.reproducible),
+            kind=prepared.table.kind,
+        )
+
+    def _guarantee(self, column: str, found: Invariant) -> Guarantee:
+        fakes, values = len(found.fake_codes), len(found.fake_codes) + len(found.labels)
+        looking = self.grouping != "blind"
+        presence, _, correlation = NOT_PROMISED
+        return Guarantee(
+            criterion="m_invariance",
+            parameters={"m": int(self.m), "counterfeits": fakes},
+            columns=(column,),
+            promise=_PROMISE.format(m=self.m, column=column, fakes=f"{fakes:,}", values=f"{values:,}"),
+            adversary=(LOOKING if looking else BLIND) + " Has all releases of the series.",
+            not_promised=(presence, _COMPOSITION, correlation, _UPDATES, *((_MINIMALITY,) if looking else ())),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Series:
+    """The rows of a release in terms of the series: codes in the domain of all releases, and earlier signatures."""
+
+    persons: NDArray[np.uint64]
+    before: Memory | None
+    domain: pa.Array
+    codes: NDArray[np.int32]
+    known: NDArray[np.int32]
+    signatures: Signatures
+
+    @staticmethod
+    def of(prepared: Prepared, column: str) -> _Series:
+        """Recognize everybody."""
+        now = prepared.table.encode(column)
+        nobody = np.empty(0, np.uint64)
+        persons = nobody if prepared.page is None else prepared.page.persons(prepared.schema)
+        _check_distinct(persons, prepared)
+        before = None if prepared.page is None else prepared.page.before.memory
+        if before is None:
+            known = np.full(len(now.codes), -1, np.int32)
+            return _Series(persons, None, now.domain, now.codes, known, Signatures.none())
+        domain, old, new = _joined(before.values, now.domain, column)
+        places = np.minimum(np.searchsorted(before.persons, persons), max(len(before.persons) - 1, 0))
+        known = np.where(before.persons[places] == persons, before.owners[places], np.int32(-1))
+        return _Series(persons, before, domain, new[now.codes], known, _ascending(before.offsets, old))
+
+    def check(self, found: Invariant) -> None:
+        """The owner's check: everybody kept the signature; nobody else can check it."""
+        from hedgerow.audit.m_invariance import check_signatures
+
+        groups = np.concatenate((found.labels, found.fake_groups)).astype(np.int64)
+        codes = np.concatenate((self.codes, found.fake_codes)).astype(np.int64)
+        offsets, members = self.signatures.offsets, self.signatures.members
+        check_signatures(found.labels.astype(np.int64), self.known.astype(np.int64), groups, codes, offsets, members)
+
+    def memory(self, found: Invariant) -> Memory:
+        """What the next release has to know: everybody who was ever published, newcomers included."""
+        new = self.known < 0
+        gone = self.before.persons if self.before is not None else np.empty(0, np.uint64)
+        owners = self.before.owners if self.before is not None else np.empty(0, np.int32)
+        persons = np.concatenate((gone, self.persons[new]))
+        order = np.argsort(persons)
+        values = self.domain.take(pa.array(found.signatures.members))
+        return Memory(
+            persons[order], np.concatenate((owners, found.owners[new]))[order], found.signatures.offsets, values
+        )
+
+
+def _one_sensitive(prepared: Prepared) -> str:
+    names = prepared.columns.sensitive
+    if len(names) != 1:
+        raise SchemaError(f"m-invariance protects one sensitive column; {len(names)} were given.")
+    if prepared.table.arrow.column(names[0]).null_count:
+        raise SchemaError(
+            f"'{names[0]}' has missing values, which cannot be part of a signature; "
+            f'missing={{"{names[0]}": "suppress"}} holds these rows back and counts them.'
+        )
+    return names[0]
+
+
+def _check_distinct(persons: NDArray[np.uint64], prepared: Prepared) -> None:
+    """Refuse rows that cannot be told apart: a person with two rows has no signature."""
+    if doubles := len(persons) - len(np.unique(persons)):
+        by = "identifiers" if prepared.schema.identifier else "quasi-identifiers"
+        raise SchemaError(
+            f"{doubles:,} rows have the same {by} as another row, so that people cannot be recognized in the next "
+            "release; give a column that tells them apart the role identifier."
+        )
+
+
+def _joined(before: pa.Array, now: pa.Array, column: str) -> tuple[pa.Array, NDArray[np.int32], NDArray[np.int32]]:
+    """One ascending domain for old and new values, and the places of both in it."""
+    from hedgerow.table.encode import encode
+
+    if before.type != now.type:
+        raise SchemaError(f"'{column}' holds {now.type}, and held {before.type} in earlier releases; keep its type.")
+    together = encode(pa.concat_arrays([before, now]))
+    return together.domain, together.codes[: len(before)], together.codes[len(before) :]
+
+
+def _ascending(offsets: NDArray[np.int64], members: NDArray[np.int32]) -> Signatures:
+    """Signatures whose values ascend by their new codes."""
+    owners = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    return Signatures(offsets, members[np.lexsort((members, owners))])
+
+
+def _nearness(prepared: Prepared) -> NDArray[np.uint64]:
+    """Number rows along a curve through all quasi-identifiers: bits of their places between 0 and 1, interleaved."""
+    codes, _ = quasi_codes(prepared)
+    bits = max(1, 63 // len(codes))
+    number = np.zeros(codes.shape[1], np.uint64)
+    steps = [
+        (line * (2 ** min(bits, 16) - 1)).astype(np.uint64)[code]
+        for line, code in zip(places(prepared), codes, strict=True)
+    ]
+    for bit in range(min(bits, 16) - 1, -1, -1):
+        for step in steps[:63]:
+            number = (number << np.uint64(1)) | ((step >> np.uint64(bit)) & np.uint64(1))
+    return number

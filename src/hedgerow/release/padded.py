@@ -1,0 +1,52 @@
+"""Quasi-identifiers and sensitive values in two tables, the values with counterfeits that belong to nobody.
+
+Source     Xiao and Tao, m-invariance, 2007, and Anatomy, 2006
+Guarantee  inside a group every assignment of its rows to its values is equally likely, counterfeits among them; the
+           order of the published rows, the group numbers and the order inside a group are independent of the input's
+Cost       O(n log n) time; row numbers beyond the table
+Deviates   in the paper a counterfeit is a whole row and a second table counts them; here it is a value without a row,
+           so that rows are counted exactly and everybody sees how many values of a group belong to nobody
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.randomness import Keys, system_keys
+from hedgerow.release.grouped import group_numbers, grouped_rows, taken
+from hedgerow.release.release import PublishedColumns
+from hedgerow.release.shuffle import shuffle_within
+
+__all__ = ["padded"]
+
+
+def padded(
+    kept: pa.Table,
+    columns: PublishedColumns,
+    labels: NDArray[np.int32],
+    fake_groups: NDArray[np.int32],
+    fakes: pa.Array,
+    *,
+    group_column: str,
+    keys: Keys = system_keys,
+) -> dict[str, pa.Table]:
+    """Publish `quasi` and `sensitive`; the group that `labels` call `fake_groups[i]` gets the value `fakes[i]` as well.
+
+    Every group has a row.
+    """
+    rows, offsets = grouped_rows(labels, keys=keys)
+    secret = np.empty(len(offsets) - 1, np.int64)
+    secret[labels[rows[offsets[:-1]]]] = np.arange(len(secret))
+    owners = np.concatenate((np.repeat(np.arange(len(secret)), np.diff(offsets)), secret[fake_groups]))
+    order = np.argsort(owners, kind="stable").astype(np.int32)
+    ends = np.append(0, np.cumsum(np.bincount(owners)))
+    shuffle_within(order, ends, keys=keys)
+    opened = taken(kept, (*columns.quasi, *columns.plain), rows)
+    name = columns.sensitive[0]
+    values = pa.concat_arrays([*kept.column(name).take(pa.array(rows)).chunks, fakes]).take(pa.array(order))
+    return {
+        "quasi": pa.table({**opened, group_column: group_numbers(offsets)}),
+        "sensitive": pa.table({name: values, group_column: group_numbers(ends)}),
+    }

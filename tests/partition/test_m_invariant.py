@@ -1,0 +1,206 @@
+"""m-invariant groups over sequences of releases, against the definition and against all assignments."""
+
+import itertools
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.partition.m_invariant import Signatures, m_invariant
+from hedgerow.partition.newcomers import _taken
+from hedgerow.randomness import seeded_keys
+from hedgerow.testing.posterior_coins import outcomes
+
+
+class Series:
+    """What the owner of a series does, with dictionaries: remembers the signature of everybody."""
+
+    def __init__(self, m, near=False):
+        self.m, self.near, self.known, self.signatures, self.seen = m, near, {}, Signatures.none(), set()
+
+    def publish(self, people, keys):
+        """Publish a dictionary of values by person; return group of each person and values of each group."""
+        names = list(people)
+        codes = np.array([people[name] for name in names], np.int32)
+        known = np.array([self.known.get(name, -1) for name in names], np.int32)
+        near = np.arange(len(names), dtype=np.uint64) if self.near else None
+        found = m_invariant(codes, known, self.signatures, m=self.m, near=near, keys=keys)
+        self.signatures = found.signatures
+        self.known |= dict(zip(names, found.owners.tolist(), strict=True))
+        groups = dict(zip(names, found.labels.tolist(), strict=True))
+        shown = {}
+        pairs = [*((groups[name], people[name]) for name in names),
+                 *zip(found.fake_groups.tolist(), found.fake_codes.tolist(), strict=True)]  # fmt: skip
+        for group, code in pairs:
+            shown.setdefault(group, []).append(code)
+        return groups, shown
+
+
+@st.composite
+def sequences(draw):
+    """Values of up to 12 people who come and go over two to four releases."""
+    values = draw(st.integers(2, 5))
+    people = {name: draw(st.integers(0, values - 1)) for name in range(draw(st.integers(2, 12)))}
+    presence = [draw(st.sets(st.sampled_from(sorted(people)), min_size=1)) for _ in range(draw(st.integers(2, 4)))]
+    return [{name: people[name] for name in sorted(present)} for present in presence], draw(st.integers(2, 3))
+
+
+@settings(max_examples=300)
+@given(sequences(), st.booleans(), st.integers(0, 2**32))
+def test_sequences_are_m_invariant_or_refused_for_a_reason(drawn, near, seed):
+    """Groups are m-unique, everybody keeps the signature for good, every group has somebody; refusals are forced."""
+    releases, m = drawn
+    series, signature, seen, keys = Series(m, near), {}, set(), seeded_keys(seed)
+    for people in releases:
+        new = Counter(value for name, value in people.items() if name not in series.known)
+        try:
+            groups, shown = series.publish(people, keys)
+        except hr.Infeasible:
+            assert m * max(new.values()) > sum(new.values())
+            assert not set(new) <= seen
+            return
+        assert all(len(codes) == len(set(codes)) >= m for codes in shown.values())
+        for name, group in groups.items():
+            assert people[name] in shown[group]
+            assert signature.setdefault(name, set(shown[group])) == set(shown[group])
+        assert set(groups.values()) == set(shown) == set(range(len(shown)))
+        seen |= {code for codes in shown.values() for code in codes}
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=20), st.integers(2, 4))
+def test_a_first_release_is_feasible_exactly_when_m_eligible(codes, m):
+    """Without earlier releases there are no counterfeits, and a value in more than 1/m of the rows is refused."""
+    if m * max(Counter(codes).values()) > len(codes):
+        with pytest.raises(hr.Infeasible, match="largest m that works is"):
+            Series(m).publish(dict(enumerate(codes)), seeded_keys(1))
+    else:
+        _, shown = Series(m).publish(dict(enumerate(codes)), seeded_keys(1))
+        assert sum(map(len, shown.values())) == len(codes)
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=4), st.integers(2, 3))
+def test_as_many_newcomers_fill_gaps_as_leave_the_others_eligible(pairs, m):
+    """The count of newcomers that balance old buckets is the best of all choices."""
+    offered = np.array([pair[0] for pair in pairs])
+    most = np.minimum(offered, [pair[1] for pair in pairs])
+    choices = itertools.product(*(range(top + 1) for top in most))
+    left = [(sum(choice), offered - choice) for choice in choices]
+    good = [number for number, rest in left if m * rest.max() <= rest.sum()]
+    taken = _taken(offered, most, m)
+    assert np.all((taken >= 0) & (taken <= most))
+    if good:
+        rest = offered - taken
+        assert m * rest.max() <= rest.sum()
+        assert taken.sum() == max(good)
+
+
+def test_gaps_are_filled_by_counterfeits_or_by_newcomers():
+    """Somebody left: blindly a counterfeit stands in, otherwise a newcomer with the same value."""
+    for near, size in ((False, 6), (True, 4)):
+        series = Series(2, near)
+        series.publish({"a": 0, "b": 1}, seeded_keys(1))
+        groups, shown = series.publish({"a": 0, "c": 1, "d": 2, "e": 1, "f": 2}, seeded_keys(1)) if not near else (
+            series.publish({"a": 0, "c": 1, "d": 2, "e": 1}, seeded_keys(1))
+        )  # fmt: skip
+        assert sum(map(len, shown.values())) == size
+        assert (sum(group == groups["a"] for group in groups.values()) == 2) is near
+
+
+def test_newcomers_of_one_value_hide_among_counterfeits():
+    """Three newcomers with the same value get groups of their own with one signature of m published values."""
+    series = Series(3)
+    series.publish({"a": 0, "b": 1, "c": 2, "d": 3}, seeded_keys(1))
+    groups, shown = series.publish({"x": 1, "y": 1, "z": 1}, seeded_keys(1))
+    assert sorted(groups.values()) == [0, 1, 2]
+    assert len({frozenset(codes) for codes in shown.values()}) == 1
+    assert all(len(codes) == 3 for codes in shown.values())
+
+
+def test_a_value_never_published_does_not_hide_among_counterfeits():
+    """Everybody would see that the new value is real."""
+    series = Series(2)
+    series.publish({"a": 0, "b": 1}, seeded_keys(1))
+    with pytest.raises(hr.Infeasible, match="never published"):
+        series.publish({"a": 0, "b": 1, "c": 7}, seeded_keys(1))
+
+
+def test_a_changed_value_outside_the_signature_is_refused():
+    """Nobody can be shown with other values than before."""
+    series = Series(2)
+    series.publish({"a": 0, "b": 1, "c": 2, "d": 3}, seeded_keys(1))
+    away = next(v for v in range(4) if v not in series.signatures.members[slice(*series.signatures.offsets[[0, 1]])])
+    name = next(name for name, owner in series.known.items() if owner == 0)
+    with pytest.raises(hr.Infeasible, match="1 people now have a sensitive value outside"):
+        series.publish({name: away}, seeded_keys(1))
+
+
+def test_a_larger_m_than_before_is_refused():
+    """Signatures do not grow."""
+    series = Series(2)
+    series.publish({"a": 0, "b": 1, "c": 2, "d": 3}, seeded_keys(1))
+    series.m = 3
+    with pytest.raises(hr.Infeasible, match="m can be at most that"):
+        series.publish({"a": 0, "b": 1}, seeded_keys(1))
+
+
+def _seen(groups, shown):
+    """What everybody sees: who is together, and which values each group shows."""
+    together = {}
+    for name, group in groups.items():
+        together.setdefault(group, set()).add(name)
+    return frozenset((frozenset(names), tuple(sorted(shown[group]))) for group, names in together.items())
+
+
+def _views(values, presence, m, near):
+    """The probability of everything that can be seen of a sequence, over all coins."""
+
+    def run(keys):
+        series = Series(m, near)
+        try:
+            return tuple(_seen(*series.publish({n: values[n] for n in present}, keys)) for present in presence)
+        except hr.Infeasible:
+            return None
+
+    seen = Counter()
+    for view, share in outcomes(run, order=seeded_keys(0), most=200_000):
+        seen[view] += share
+    return seen
+
+
+def _posteriors(presence, values, m, near=False):
+    """For everything that can be seen: the chance of each value for each person, all assignments equally likely."""
+    people = sorted(set().union(*presence))
+    total, inside = Counter(), Counter()
+    for world in itertools.product(range(values), repeat=len(people)):
+        assignment = dict(zip(people, world, strict=True))
+        for view, share in _views(assignment, presence, m, near).items():
+            total[view] += share
+            for name, value in assignment.items():
+                inside[view, name, value] += share
+    return total, {key: share / total[key[0]] for key, share in inside.items() if key[0] is not None}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("presence", [
+    ["abcd", "ab"],
+    ["abcd", "ace"],
+    ["abc", "abcd"],
+    ["abcd", "ac", "bd"],
+    ["abcd", "abef"],
+])  # fmt: skip
+def test_whoever_knows_the_algorithm_and_all_releases_knows_at_most_one_in_m(presence):
+    """Over all assignments of three values and all coins no posterior of blind groups exceeds 1/2."""
+    total, posteriors = _posteriors(presence, 3, 2)
+    assert sum(view is not None for view in total) > 1
+    assert max(posteriors.values()) <= Fraction(1, 2)
+
+
+@pytest.mark.slow
+def test_newcomers_in_gaps_tell_more_than_one_in_m():
+    """Filling gaps with newcomers, as the paper does, gives a value away to whoever knows that: hence the default."""
+    _, posteriors = _posteriors(["abcd", "acef"], 3, 2, near=True)
+    assert max(posteriors.values()) > Fraction(1, 2)
