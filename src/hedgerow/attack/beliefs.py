@@ -10,7 +10,8 @@ the weights of the published target.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,10 +57,24 @@ class Beliefs:
         return _sums(self.values[places], parts, len(self.overall))
 
 
-def beliefs(release: Release, column: str) -> Beliefs:
-    """Read what a release tells about one sensitive column; a release without groups tells it row by row."""
-    if release.form == "disguised":
-        return _of_subdomains(release, column)
+def beliefs(release: Release, column: str, *, beside: Sequence[pa.Table] = ()) -> Beliefs:
+    """Read what a release tells about one sensitive column; a release without groups tells it row by row.
+
+    The domain takes in the values of the tables `beside` it, so that guesses can be compared with them.
+    """
+    told = _of_subdomains(release, column) if release.form == "disguised" else _of_values(release, column)
+    others = [_as_type(table.column(column).unique(), told.domain.type, column) for table in beside]
+    domain = pc.unique(pa.concat_arrays([told.domain, *others])).drop_null()
+    if len(domain) == len(told.domain):
+        return told
+    domain = domain.take(pc.sort_indices(domain))
+    spots = np.append(codes_in(domain, pa.chunked_array([told.domain]), column), len(domain))
+    overall = np.zeros(len(domain) + 1)
+    overall[spots] = told.overall
+    return replace(told, domain=domain, values=spots[told.values], overall=overall)
+
+
+def _of_values(release: Release, column: str) -> Beliefs:
     table = next(table for table in release.tables.values() if column in table.column_names)
     is_grouped = release.group_column in table.column_names
     groups = table.column(release.group_column).to_numpy() if is_grouped else np.arange(table.num_rows)
@@ -72,14 +87,19 @@ def beliefs(release: Release, column: str) -> Beliefs:
 
 def codes_in(domain: pa.Array, column: pa.ChunkedArray, name: str) -> Ints:
     """Codes of a column's values in `domain`: its length for missing ones, -1 for those that it does not have."""
+    cast = _as_type(column.combine_chunks(), domain.type, name)
+    places = pc.fill_null(pc.index_in(cast, value_set=domain), -1).to_numpy(zero_copy_only=False)
+    return np.where(cast.is_null().to_numpy(zero_copy_only=False), len(domain), places).astype(np.int64)
+
+
+def _as_type(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
     try:
-        cast = column.combine_chunks().cast(domain.type)
-    except pa.ArrowInvalid:
+        return column.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        # Arrow names the cell that it could not read; nobody else shall.
         raise ParameterError(
             f"'{name}' is of another type in the table than in the release; is it the table that was published?"
         ) from None
-    places = pc.fill_null(pc.index_in(cast, value_set=domain), -1).to_numpy(zero_copy_only=False)
-    return np.where(cast.is_null().to_numpy(zero_copy_only=False), len(domain), places).astype(np.int64)
 
 
 def _encoded(column: pa.ChunkedArray) -> tuple[pa.Array, Ints]:

@@ -15,9 +15,14 @@ import pyarrow as pa
 
 from hedgerow.attack.case import Case, check_tables
 from hedgerow.attack.finding import Bench, Finding, Skipped
-from hedgerow.attack.lines_background import background_line
 from hedgerow.attack.lines_groups import linking_line, proximity_line, skewness_line
-from hedgerow.attack.lines_people import composition_line, definetti_line, downcoding_line, inference_line
+from hedgerow.attack.lines_people import (
+    background_line,
+    composition_line,
+    definetti_line,
+    downcoding_line,
+    inference_line,
+)
 from hedgerow.attack.lines_rows import linkability_line, membership_line, presence_line, singling_out_line
 from hedgerow.attack.register import MOST_PAIRS
 from hedgerow.criteria.parameters import read_whole
@@ -86,12 +91,6 @@ def _few_boxes(case: Case) -> str | None:
     return "too many people and boxes to compare" if is_many else None
 
 
-def _tied(case: Case) -> str | None:
-    if case.release.form in ("permuted", "separated"):
-        return None
-    return f"a {case.release.form} release does not tell who is in which group"
-
-
 def _never(reason: str) -> Need:
     return lambda case: reason
 
@@ -104,7 +103,7 @@ ADVERSARIES: tuple[Adversary, ...] = (
     Adversary("linking", linking_line, (_groups,)),
     Adversary("skewness", skewness_line, (_groups,)),
     Adversary("proximity", proximity_line, (_groups, _numbers)),
-    Adversary("background", background_line, (_original, _quasi, _tied)),
+    Adversary("background", background_line, (_original, _quasi, _values_shown, _few_boxes)),
     Adversary("deFinetti", definetti_line, (_original, _quasi, _values_shown, _few_boxes)),
     Adversary("composition", composition_line, (_original, _quasi, _groups, _second)),
     Adversary("inference", inference_line, (_original, _quasi)),

@@ -40,7 +40,7 @@ class Case:
     @cached_property
     def beliefs(self) -> Beliefs:
         """What each group tells."""
-        return beliefs(self.release, self.column)
+        return beliefs(self.release, self.column, beside=[t for t in (self.original, self.holdout) if t is not None])
 
     @cached_property
     def reach(self) -> Reach:

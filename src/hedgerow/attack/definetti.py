@@ -22,7 +22,7 @@ from hedgerow.attack.worlds import LARGEST_EXACT, marginals, swap, tally
 from hedgerow.kernel import SMALL
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["Learner", "Rows", "binned", "learn"]
+__all__ = ["Learner", "Rows", "binned", "learn", "learn_from"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -143,6 +143,17 @@ def learn(rows: Rows, class_of: Ints, *, rounds: int = ROUNDS, keys: Keys = syst
         learner.expect(SWEEPS)
         learner.maximize()
     learner.expect(SWEEPS)
+    return learner
+
+
+def learn_from(teacher: Rows, rows: Rows, class_of: Ints, *, keys: Keys = system_keys) -> Learner:
+    """Weigh the worlds of `rows` by the odds in `teacher`, people whose values are known: groups of one."""
+    told, learner = Learner(teacher, class_of, keys), Learner(rows, class_of, keys)
+    told.expect(0)
+    told.maximize()
+    learner.logs = told.logs
+    # A walk that starts anywhere needs some sweeps to forget it.
+    learner.expect(ROUNDS)
     return learner
 
 

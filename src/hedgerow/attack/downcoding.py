@@ -47,7 +47,10 @@ def downcoding(
 
 def _values_inside(
     column: SeenColumn, values: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """How many different values of people or of ends of intervals lie inside each interval."""
+) -> NDArray[np.float64]:
+    """How many values an interval has: whole numbers and days by its length, others as far as they are known."""
     known = np.unique(np.concatenate((column.low, column.high, values)))
-    return np.searchsorted(known, high, side="right") - np.searchsorted(known, low)
+    known = known[~np.isnan(known)]
+    if np.array_equal(known, np.floor(known)):
+        return high - low + 1
+    return np.asarray(np.searchsorted(known, high, side="right") - np.searchsorted(known, low), np.float64)

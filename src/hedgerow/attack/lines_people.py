@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from hedgerow.attack.beliefs import beliefs, codes_in
 from hedgerow.attack.case import Case
 from hedgerow.attack.composition import composition
-from hedgerow.attack.definetti import MOST_CLASSES, Learner, learn
+from hedgerow.attack.definetti import MOST_CLASSES, Learner, learn, learn_from
 from hedgerow.attack.downcoding import downcoding
 from hedgerow.attack.finding import SLIGHT, Finding, counted, with_words
 from hedgerow.attack.inference import best, guesses, is_right
@@ -17,9 +17,11 @@ from hedgerow.attack.rate import percent
 from hedgerow.attack.register import Register, register
 from hedgerow.attack.seen import people_of, seen_rows
 
-__all__ = ["composition_line", "definetti_line", "downcoding_line", "inference_line"]
+__all__ = ["background_line", "composition_line", "definetti_line", "downcoding_line", "inference_line"]
 
 Ints = NDArray[np.int64]
+
+_ROBUST = "No promise covers this adversary: drop telling quasi-identifiers, or use the method Robust."
 
 
 def inference_line(case: Case) -> Finding:
@@ -51,6 +53,25 @@ def inference_line(case: Case) -> Finding:
     return with_words(finding, said, step)
 
 
+def background_line(case: Case) -> Finding:
+    """The odds of the values for each quasi-identifier, as they are in the original."""
+    known, class_of = register(case), _classes(case)
+    scores = learn_from(known.teacher, known.rows, class_of, keys=case.keys).scores(
+        known.offsets, known.fitting, len(case.beliefs.domain) + 1
+    )
+    finding = Finding(
+        adversary="background",
+        column=case.column,
+        knows="quasi-identifiers of everyone, their groups, and how each quasi-identifier goes with the values",
+        guesses="the value of the person's group that those odds make most likely",
+        **counted(int((scores.argmax(axis=1) == known.truth).sum()), len(known.truth)),
+        baseline=_by_groups(known, len(case.beliefs.domain) + 1),
+    )
+    gain = finding.rate - finding.baseline
+    said = f"Knowing the odds beforehand adds {percent(max(gain, 0.0))} of the people to guessing inside groups."
+    return with_words(finding, said, "Nothing to do." if gain <= SLIGHT else _ROBUST)
+
+
 def definetti_line(case: Case) -> Finding:
     """What the release itself teaches about the sensitive column."""
     known = register(case)
@@ -69,11 +90,7 @@ def definetti_line(case: Case) -> Finding:
     )
     gain = finding.rate - finding.baseline
     said = f"Learning how columns hang together adds {percent(max(gain, 0.0))} of the people to guessing inside groups."
-    step = (
-        "Nothing to do."
-        if finding.low <= finding.baseline + SLIGHT
-        else "What is promised is void for whoever learns: drop telling quasi-identifiers, or use the method Robust."
-    )
+    step = "Nothing to do." if finding.low <= finding.baseline + SLIGHT else _ROBUST
     return with_words(finding, said, step)
 
 

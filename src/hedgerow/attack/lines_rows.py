@@ -42,11 +42,8 @@ def presence_line(case: Case) -> Finding:
         f"{percent(finding.baseline)}."
     )
     gain = finding.rate - finding.baseline
-    step = (
-        "Nothing to do."
-        if gain <= SLIGHT
-        else "If being in the table is a secret, publish scattered or in larger boxes."
-    )
+    larger = "fewer quasi-identifiers or larger groups" if is_scattered else "the form scattered, or larger boxes"
+    step = "Nothing to do." if gain <= SLIGHT else f"If being in the table is a secret: {larger}."
     return with_words(finding, said, step)
 
 
@@ -94,10 +91,12 @@ def singling_out_line(case: Case) -> Finding | None:
         baseline=float(blind.mean()),
         control=control,
     )
-    said = f"{percent(finding.rate)} of {len(found):,} descriptions by some columns fit exactly one person."
+    said = f"{percent(finding.rate)} of {len(found):,} descriptions by some columns fit exactly one of {size:,} people."
     gain = finding.rate - (finding.baseline if control is None else control)
     step = (
-        "Nothing to do." if gain <= SLIGHT else "If isolating people is harmful, publish boxes: Mondrian, FullDomain."
+        "Nothing to do."
+        if gain <= SLIGHT
+        else "If isolating people is harmful: larger groups, fewer columns; no form rules it out."
     )
     return with_words(finding, said, step)
 

@@ -15,6 +15,7 @@ from hedgerow.attack.beliefs import codes_in
 from hedgerow.attack.case import Case
 from hedgerow.attack.definetti import Rows, binned
 from hedgerow.attack.fit import fit
+from hedgerow.attack.nearest import pick_rows
 from hedgerow.attack.seen import SAME, SET, People, SeenColumn, people_of
 
 __all__ = ["MOST_PAIRS", "MOST_ROWS", "Register", "register"]
@@ -32,10 +33,12 @@ MOST_PAIRS = 3_000_000_000
 class Register:
     """Rows group after group; target p may be the rows `fitting[offsets[p]:offsets[p + 1]]` and has `truth[p]`.
 
+    `teacher` are people of the original in groups of one, whose values are known: where odds can be read off.
     `strangers` are the columns of people who were not published, coded like the rows, and `their_truth`.
     """
 
     rows: Rows
+    teacher: Rows
     offsets: Ints
     fitting: Ints
     truth: Ints
@@ -59,12 +62,24 @@ def register(case: Case) -> Register:
     strangers, theirs = case.strangers if case.strangers is not None else (None, None)
     return Register(
         Rows(rows, _sizes(case, people), ordered[inside], _offsets(groups, kept)),
+        _teacher(case, people),
         offsets,
         fitting,
         truth,
         None if strangers is None else _codes(case, people, strangers),
         theirs,
     )
+
+
+def _teacher(case: Case, everyone: People) -> Rows:
+    rows = pick_rows(case.table.num_rows, MOST_ROWS, keys=case.keys)
+    values = case.codes(case.table, rows)
+    rows, values = rows[values >= 0], values[values >= 0]
+    codes = _codes(case, everyone, people_of(case.seen, case.table, rows))
+    # A text that was held back has no code; it goes with the missing ones.
+    sizes = _sizes(case, everyone)
+    known = np.where(codes < 0, np.array(sizes)[:, None] - 1, codes)
+    return Rows(known, sizes, values, np.arange(len(rows) + 1))
 
 
 def _values(case: Case) -> tuple[Ints, Ints]:

@@ -1,0 +1,52 @@
+"""Descriptions that fit exactly one person."""
+
+import numpy as np
+import pyarrow as pa
+
+import hedgerow as hr
+from hedgerow.attack import run
+from hedgerow.attack.seen import Seen as Rows
+from hedgerow.attack.seen import people_of, point_column
+from hedgerow.attack.singling_out import Description, descriptions, fitting, mixed
+from hedgerow.randomness import seeded_keys
+
+TABLE = pa.table({"a": [1, 1, 2, 3, None], "b": ["x", "y", "y", None, "x"]})
+COLUMNS = tuple(point_column(name, TABLE.column(name)) for name in ("a", "b"))
+PEOPLE = people_of(Rows(COLUMNS, np.arange(5), np.ones(5, np.int64)), TABLE, np.arange(5))
+
+
+def test_people_who_fit_are_counted():
+    """By value, by combination, and with gaps as values."""
+    found = [Description((0,), (0,)), Description((0, 1), (0, 0)), Description((1,), (3,)), Description((0,), (4,))]
+    assert fitting(COLUMNS, found, PEOPLE).tolist() == [2, 1, 1, 1]
+
+
+def test_descriptions_fit_one_published_row():
+    """Whatever is drawn, each fits one row of the release, of which all its parts are."""
+    found = descriptions(COLUMNS, np.ones(5, np.int64), wanted=30, tries=300, keys=seeded_keys(1))
+    assert len(found) == 30
+    assert set(fitting(COLUMNS, found, PEOPLE)) == {1}
+    assert all(len(set(one.rows)) == 1 for one in found)
+
+
+def test_rows_that_stand_for_several_are_not_single():
+    """A box of five rows describes nobody alone."""
+    assert not descriptions(COLUMNS, np.full(5, 5), wanted=3, tries=60, keys=seeded_keys(1))
+
+
+def test_the_baseline_mixes_rows():
+    """Parts of different rows, by the same columns."""
+    found = [Description((0, 1), (2, 2))] * 40
+    other = mixed(found, 5, keys=seeded_keys(4))
+    assert {one.columns for one in other} == {(0, 1)}
+    assert any(len(set(one.rows)) == 2 for one in other)
+
+
+def test_boxes_do_not_rule_it_out():
+    """A value that one row of a box has describes one person: k-anonymity promises nothing about this adversary."""
+    rng = np.random.default_rng(6)
+    table = pa.table({"a": rng.integers(0, 90, 800), "b": rng.integers(0, 90, 800), "s": rng.integers(0, 40, 800)})
+    release = hr.Mondrian(k=20).publish(table, hr.Schema(quasi=["a", "b"], sensitive="s"))
+    found = run(release, table, keys=seeded_keys(3))["singling out"]
+    assert found.rate > 0.4
+    assert "no form rules it out" in found.next_step
