@@ -24,7 +24,7 @@ from hedgerow.query.evidence import Floats, Values
 from hedgerow.query.grid import Held, held_by_intervals, held_by_sets, property_of
 from hedgerow.query.numbers import Numbers, ticks_of
 from hedgerow.query.question import And, Kind, Not, Or, Predicate, columns_of
-from hedgerow.query.row_plan import RowSource
+from hedgerow.query.row_source import RowSource
 from hedgerow.query.rows import Chosen
 from hedgerow.query.view import view_of
 from hedgerow.release.generalized import SETS, box_columns
@@ -54,22 +54,24 @@ class BoxSource(RowSource):
         expression = self.view.derived.get(name)
         return name not in self._boxed and (expression is None or not columns_of(expression) & self._boxed)
 
-    def choose(self, condition: Predicate) -> Chosen:
-        """Rows that satisfy a condition for sure, or possibly."""
+    def choose(self, condition: Predicate, wanted: bool | None = True) -> Chosen:
+        """Rows for which a condition is true (or false, or unknown) for sure, or possibly."""
         if not columns_of(condition) & self._boxed:
-            return super().choose(condition)
-        sure, possible, chance = self._triple(condition, True)
+            return super().choose(condition, wanted)
+        sure, possible, chance = self._triple(condition, wanted)
         # A single point of an interval, or a gap, has no length; what is possible still has a chance.
         return Chosen(possible, sure, np.where(possible, np.maximum(chance, _RARELY), chance))
 
-    def _triple(self, node: Predicate, wanted: bool) -> Triple:
+    def _triple(self, node: Predicate, wanted: bool | None) -> Triple:
         names = columns_of(node)
         if not names & self._boxed:
-            rows = self.view.rows_where(node, wanted)
+            rows = self.view.rows_that_are(wanted, node)
             return rows, rows, rows.astype(np.float64)
         if len(names) == 1:
             held = self._held(min(names), node, wanted)
             return held.all[self.view.groups], held.any[self.view.groups], held.share[self.view.groups]
+        if wanted is None:
+            return _neither(self._triple(node, True), self._triple(node, False))
         if isinstance(node, Not):
             return self._triple(node.operand, not wanted)
         if not isinstance(node, And | Or):
@@ -79,7 +81,7 @@ class BoxSource(RowSource):
         parts = [self._triple(operand, wanted) for operand in node.operands]
         return functools.reduce(_both if isinstance(node, And) == wanted else _either, parts)
 
-    def _held(self, name: str, condition: Predicate, wanted: bool) -> Held:
+    def _held(self, name: str, condition: Predicate, wanted: bool | None) -> Held:
         """What a condition on one column says about every group."""
         met = property_of(self.view.columns[name], condition, wanted)
         held = self._by_intervals(name, condition, met) or self._by_sets(name, met)
@@ -168,6 +170,11 @@ def _both(left: Triple, right: Triple) -> Triple:
 
 def _either(left: Triple, right: Triple) -> Triple:
     return left[0] | right[0], left[1] | right[1], 1.0 - (1.0 - left[2]) * (1.0 - right[2])
+
+
+def _neither(true: Triple, false: Triple) -> Triple:
+    chance = np.clip(1.0 - true[2] - false[2], 0.0, 1.0)
+    return ~true[1] & ~false[1], ~true[0] & ~false[0], chance
 
 
 def _nothing(groups: int) -> Held:

@@ -1,27 +1,33 @@
 """Conditions that need both what is known of a row and its hidden value, such as `age < 30 OR salary > 100`.
 
 Once the known parts of such a condition are decided for a row, what is left speaks of the hidden value alone. Rows for
-which the same is left form a branch.
+which the same is left form a branch. Where it is open how a part is decided for a row, the row is possible in several.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Protocol
 
 from hedgerow.errors import QueryError
 from hedgerow.query.question import And, Not, Or, Predicate, Truth, columns_of
-from hedgerow.query.view import View
+from hedgerow.query.rows import Chosen
 
-__all__ = ["branches"]
+__all__ = ["Chooser", "branches"]
 
 _MOST = 5
 
 
-def branches(view: View, condition: Predicate, hidden: str) -> Iterator[tuple[NDArray[np.bool_], Predicate]]:
+class Chooser(Protocol):
+    """What tells which rows satisfy a condition on open columns."""
+
+    def choose(self, condition: Predicate, wanted: bool | None = True) -> Chosen:
+        """Rows for which the condition is true, or false, or unknown."""
+
+
+def branches(source: Chooser, condition: Predicate, hidden: str) -> Iterator[tuple[Chosen, Predicate]]:
     """Rows, and what is left of the condition for them; rows for which nothing is left to be true are left out."""
     parts = list(dict.fromkeys(_known(condition, hidden)))
     if len(parts) > _MOST:
@@ -29,20 +35,12 @@ def branches(view: View, condition: Predicate, hidden: str) -> Iterator[tuple[ND
             f"a condition that mixes '{hidden}' with other columns by OR may have {_MOST} parts on the others; "
             "ask about each alternative and add the answers"
         )
+    found = [{value: source.choose(part, value) for value in (True, False, None)} for part in parts]
     for values in itertools.product((True, False, None), repeat=len(parts)):
-        rows = np.ones(view.num_rows, dtype=np.bool_)
-        for part, value in zip(parts, values, strict=True):
-            rows &= _where(view, part, value)
+        chosen = functools.reduce(Chosen.both, (each[value] for each, value in zip(found, values, strict=True)))
         left = _decided(condition, dict(zip(parts, values, strict=True)))
-        if rows.any() and left not in (Truth(False), Truth(None)):
-            yield rows, left
-
-
-def _where(view: View, part: Predicate, value: bool | None) -> NDArray[np.bool_]:
-    if value is not None:
-        return view.rows_where(part, value)
-    unknown: NDArray[np.bool_] = ~view.rows_where(part, True) & ~view.rows_where(part, False)
-    return unknown
+        if chosen.possible.any() and left not in (Truth(False), Truth(None)):
+            yield chosen, left
 
 
 def _known(node: Predicate, hidden: str) -> Iterator[Predicate]:

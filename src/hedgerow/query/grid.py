@@ -146,11 +146,14 @@ def _as_column(ticks: Ints, column: Column, kind: pa.DataType) -> pa.Array:
     return pa.array(ticks).cast(pa.int32()).cast(kind) if column.kind is Kind.DATE else pa.array(ticks).cast(kind)
 
 
-def property_of(column: Column, condition: Predicate, wanted: bool) -> Callable[[pa.Array], NDArray[np.bool_]]:
-    """Tell which values make a condition true (or false rather than unknown)."""
+def property_of(column: Column, condition: Predicate, wanted: bool | None) -> Callable[[pa.Array], NDArray[np.bool_]]:
+    """Tell which values make a condition true, or false, or unknown."""
 
     def met(values: pa.Array) -> NDArray[np.bool_]:
         truth = evaluate(condition, {column.name: values}, len(values))
+        if wanted is None:
+            unknown: NDArray[np.bool_] = truth.is_null().to_numpy(zero_copy_only=False)
+            return unknown
         told: NDArray[np.bool_] = truth.fill_null(not wanted).to_numpy(zero_copy_only=False)
         return told if wanted else ~told
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
@@ -24,7 +23,8 @@ def constant(value: object, cells: int) -> Estimate:
 
 def combined(operator: str, left: Estimate, right: Estimate) -> Estimate:
     """Combine two estimates cell by cell; dividing by what may be zero gives NULL."""
-    pairs = [_ends(operator, a, b) for a, b in zip(left.widened(), right.widened(), strict=True)]
+    is_count = right.rounding is Rounding.WHOLE
+    pairs = [_ends(operator, a, b, is_count) for a, b in zip(left.widened(), right.widened(), strict=True)]
     middles = [_middle(operator, *cell) for cell in zip(left.means(), right.means(), left.std, right.std, strict=True)]
     is_whole = operator != "/" and left.rounding is Rounding.WHOLE and right.rounding is Rounding.WHOLE
     is_bounded = left.is_bounded and right.is_bounded
@@ -39,18 +39,30 @@ def combined(operator: str, left: Estimate, right: Estimate) -> Estimate:
     )
 
 
-def _ends(operator: str, left: Ends | None, right: Ends | None) -> Ends | None:
-    if left is None or right is None or (operator == "/" and right[0] <= 0 <= right[1]):
+def _ends(operator: str, left: Ends | None, right: Ends | None, is_whole: bool) -> Ends | None:
+    if left is None or right is None:
         return None
+    if operator == "/":
+        corners = [a / b for a in left for b in _divisors(right, is_whole)]
+        return (min(corners), max(corners)) if corners else None
     if operator == "+":
         return left[0] + right[0], left[1] + right[1]
     if operator == "-":
         return left[0] - right[1], left[1] - right[0]
-    combine: Callable[[Fraction, Fraction], Fraction] = (
-        (lambda a, b: a * b) if operator == "*" else (lambda a, b: a / b)
-    )
-    corners = [combine(a, b) for a in left for b in right]
+    corners = [a * b for a in left for b in right]
     return min(corners), max(corners)
+
+
+def _divisors(ends: Ends, is_whole: bool) -> list[Fraction]:
+    """The divisors that matter: the ends, and around zero the nearest whole numbers; none where there is no nearest.
+
+    Zero itself gives NULL, of which bounds do not speak.
+    """
+    low, high = ends
+    if not low <= 0 <= high:
+        return [low, high]
+    whole = (low, Fraction(-1), Fraction(1), high)
+    return [number for number in whole if number and low <= number <= high] if is_whole else []
 
 
 def _middle(operator: str, left: float, right: float, left_std: float, right_std: float) -> tuple[float, float]:

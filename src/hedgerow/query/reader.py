@@ -184,7 +184,7 @@ def _membership(node: exp.In, value: Callable[[Any], Expression]) -> Predicate:
     operand = value(node.this)
     constants = tuple(item for item in items if isinstance(item, Constant) and item.value is not None)
     # NULL in the list leaves open what is not a member; anything but constants is compared one by one.
-    others = [Truth(None) for item in items if isinstance(item, Constant) and item.value is None]
+    others: list[Predicate] = [Truth(None) for item in items if isinstance(item, Constant) and item.value is None]
     others += [Compare("=", operand, item) for item in items if not isinstance(item, Constant)]
     known = [In(operand, constants)] if constants or not others else []
     parts: tuple[Predicate, ...] = (*known, *others)

@@ -29,11 +29,11 @@ def in_parts(parts: list[tuple[Hits, Values]]) -> tuple[Hits, Values]:
     """Several pieces of evidence about the same cells as one."""
     if len(parts) == 1:
         return parts[0]
-    groups = len(parts[0][1].sizes)
+    first = np.cumsum([0, *(len(values.sizes) for _, values in parts)])
     whole = [hits for hits, _ in parts]
     cell = np.concatenate([hits.cell for hits in whole])
     order = np.argsort(cell, kind="stable")
-    group = np.concatenate([hits.group + n * groups for n, hits in enumerate(whole)])[order]
+    group = np.concatenate([hits.group + first[n] for n, hits in enumerate(whole)])[order]
     lower, upper, expected = (
         np.concatenate([getattr(hits, name) for hits in whole])[order] for name in ("lower", "upper", "expected")
     )

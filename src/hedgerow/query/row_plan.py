@@ -1,7 +1,7 @@
 """How a question is answered over published rows: which evidence speaks for each aggregate.
 
-The forms permuted, separated, generalized and disguised differ in two things only, which a `Source` tells: which rows
-a condition on open columns selects, and which values a group's rows draw.
+The forms permuted, separated, generalized and disguised differ in what their `Rows` tell: which rows a condition on
+open columns selects, and which values a group's rows draw.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from numpy.typing import NDArray
 from hedgerow.errors import QueryError
 from hedgerow.query.branches import branches
 from hedgerow.query.evidence import Hits, Ints, Values
+from hedgerow.query.hidden_key import HiddenKey
 from hedgerow.query.known import known_estimate
-from hedgerow.query.numbers import Numbers, numbers_of, values_at, values_of
+from hedgerow.query.numbers import Numbers
 from hedgerow.query.question import And, Column, Predicate, Truth, columns_of
-from hedgerow.query.regroup import by_value, in_parts, matched_rows, rows_by_cell
+from hedgerow.query.regroup import in_parts, matched_rows, rows_by_cell
 from hedgerow.query.result import Estimate
 from hedgerow.query.rows import Chosen, hits_of, hits_within, select
 from hedgerow.query.statement import Aggregate, Bound
 from hedgerow.query.view import View
 
-__all__ = ["Plan", "RowPlan", "RowSource"]
+__all__ = ["Plan", "RowPlan", "Rows"]
 
 _DIRECT = ("count", "sum", "avg", "min", "max")
 
@@ -47,61 +48,33 @@ class Plan(Protocol):
         """The ticks of the aggregate's column; None where it only counts."""
 
 
-class RowSource:
-    """Rows whose open columns are published as they are, and whose hidden values are shuffled inside groups."""
+class Rows(Protocol):
+    """What published rows tell; see `row_source`."""
 
-    def __init__(self, view: View) -> None:
-        self.view = view
+    @property
+    def view(self) -> View:
+        """The rows as arrays."""
 
-    def plan(self, bound: Bound) -> Plan:
-        """Prepare the answer to a question."""
-        return RowPlan(self, bound)
-
-    def choose(self, condition: Predicate) -> Chosen:
-        """Rows that satisfy a condition on open columns."""
-        return Chosen(self.view.rows_where(condition))
+    def choose(self, condition: Predicate, wanted: bool | None = True) -> Chosen:
+        """Rows for which a condition on open columns is true, or false, or unknown."""
 
     def is_open(self, name: str) -> bool:
         """Tell whether a column that is not hidden can be read row by row."""
-        return True
 
     def numbers(self, name: str) -> Numbers:
         """The ticks of a column."""
-        return numbers_of(self.view, name)
 
     def values(self, name: str, base: str, condition: Predicate, *, aggregated: bool) -> Values:
         """Each group's values of a hidden column that satisfy a condition; inside an aggregate only present ones."""
-        keep = _kept(self.view, base, condition)
-        if name == base:
-            if aggregated:
-                keep = np.append(keep[:-1], keep[-1] and not self.view.has_missing(name))
-            return values_of(self.view, name, keep)
-        rows = keep[self.view.codes(base).codes]
-        return values_at(self.view, name, rows & ~_missing(self.view, name) if aggregated else rows)
 
     def marked(self, base: str, condition: Predicate) -> NDArray[np.bool_]:
         """Published values of a hidden column that satisfy a condition."""
-        marked: NDArray[np.bool_] = _kept(self.view, base, condition)[self.view.codes(base).codes]
-        return marked
-
-
-def _kept(view: View, base: str, condition: Predicate) -> NDArray[np.bool_]:
-    if condition == Truth(True):
-        return np.ones(len(view.codes(base).domain) + 1, dtype=np.bool_)
-    kept: NDArray[np.bool_] = view.truth(base, condition)
-    return kept
-
-
-def _missing(view: View, name: str) -> NDArray[np.bool_]:
-    codes = view.codes(name)
-    missing: NDArray[np.bool_] = codes.codes == len(codes.domain)
-    return missing
 
 
 class RowPlan:
     """The answer to one question over one source of rows."""
 
-    def __init__(self, source: RowSource, bound: Bound) -> None:
+    def __init__(self, source: Rows, bound: Bound) -> None:
         self._source, self._bound, self._view = source, bound, source.view
         self._view.derive(bound.derived)
         self._base = _hidden_base(bound)
@@ -113,8 +86,7 @@ class RowPlan:
         open_keys = {alias: name for alias, name in shown.items() if name in open_groups}
         self._selection = select(self._view, self._chosen.possible, open_groups, open_keys)
         self.keys, self.cells = self._selection.keys, self._selection.cells
-        if self._hidden_key is not None:
-            self._split_keys(self._hidden_key, [alias for alias, name in shown.items() if name == self._hidden_key])
+        self._split = self._by_hidden_key([alias for alias, name in shown.items() if name not in open_groups])
 
     def _check_open(self, names: list[str]) -> None:
         closed = next((name for name in names if not self._source.is_open(name)), None)
@@ -124,24 +96,36 @@ class RowPlan:
                 "with WHERE, or group by another column"
             )
 
-    def _split_keys(self, name: str, aliases: list[str]) -> None:
-        """Add the values of a hidden GROUP BY column to the keys."""
-        _, _, old, code = by_value(self._view, self._hits, name, self._marked)
-        domain = self._view.codes(name).domain
-        values = pa.concat_arrays([domain, pa.nulls(1, domain.type)]).take(pa.array(code))
-        keys = {alias: column.take(pa.array(old)) for alias, column in self.keys.items()}
-        keys |= dict.fromkeys(aliases, values)
+    def _by_hidden_key(self, aliases: list[str]) -> HiddenKey | None:
+        """Split the cells by the values of a hidden GROUP BY column, and add these to the keys."""
+        name = next((column.name for column in self._bound.groups if column.name in self._bound.bases), None)
+        if name is None or self._base is None:
+            return None
+        marked = [(hits, self._source.marked(self._base, condition)) for hits, condition in self._branches]
+        split = HiddenKey(self._view, name, marked)
+        keys = {alias: column.take(pa.array(split.old)) for alias, column in self.keys.items()}
+        keys |= dict.fromkeys(aliases, split.values)
         self.keys = {key.alias: keys[key.alias] for key in self._bound.keys}
-        self.cells = len(old)
+        self.cells = len(split.old)
+        return split
 
     @functools.cached_property
     def _hits(self) -> Hits:
         return hits_within(self._view, self._selection, self._chosen)
 
-    @property
-    def _marked(self) -> NDArray[np.bool_]:
-        assert self._base is not None, "a hidden key has a base"
-        return self._source.marked(self._base, self._bound.hidden)
+    @functools.cached_property
+    def _branches(self) -> list[tuple[Hits, Predicate]]:
+        """Rows hit and what their hidden values must satisfy: once, or for each way to decide the known parts."""
+        if isinstance(self._bound.mixed, Truth):
+            return [(self._hits, self._bound.hidden)]
+        assert self._base is not None, "a condition that mixes has a hidden side"
+        found: list[tuple[Hits, Predicate]] = []
+        for branch, left in branches(self._source, self._bound.mixed, self._base):
+            chosen = self._chosen.both(branch)
+            hits = hits_within(self._view, self._selection.among(chosen.possible), chosen)
+            found.append((hits, And((self._bound.hidden, left))))
+        nobody = self._selection.among(np.zeros(self._view.num_rows, dtype=np.bool_))
+        return found or [(hits_of(self._view, nobody), Truth(True))]
 
     def numbers(self, aggregate: Aggregate) -> Numbers | None:
         """The ticks of the aggregate's column."""
@@ -152,7 +136,7 @@ class RowPlan:
     def known(self, aggregate: Aggregate) -> Estimate | None:
         """Aggregates of open columns, and counts of rows, where no condition is hidden."""
         name = aggregate.column.name if isinstance(aggregate.column, Column) else None
-        if not self._bound.is_free or self._hidden_key is not None or self._chosen.sure is not None:
+        if not self._bound.is_free or self._split is not None or self._chosen.sure is not None:
             return None
         is_open = name is None or (name not in self._bound.bases and self._source.is_open(name))
         is_counted = aggregate.function == "count" and name is not None and not self._may_miss(name)
@@ -169,36 +153,18 @@ class RowPlan:
         """Rows hit and values drawn."""
         column = aggregate.column if aggregate is not None else None
         name = column.name if isinstance(column, Column) else None
-        if self._hidden_key is not None:
-            return self._by_hidden_key(name)
+        if self._split is not None:
+            return self._in_split_cells(self._split, name)
         if name is None or name in self._bound.bases:
             return self._drawn(name)
         return self._open_values(name)
 
-    def _by_hidden_key(self, name: str | None) -> tuple[Hits, Values]:
-        if name is not None and name not in self._bound.bases:
-            raise QueryError(f"under GROUP BY of a sensitive column '{name}' has no bound; COUNT has")
-        assert self._hidden_key is not None, "asked for"
-        rows = self._marked
+    def _in_split_cells(self, split: HiddenKey, name: str | None) -> tuple[Hits, Values]:
         if name is None:
-            return by_value(self._view, self._hits, self._hidden_key, rows)[:2]
-        hits, values, old, code = by_value(
-            self._view,
-            self._hits,
-            self._hidden_key,
-            rows & ~_missing(self._view, name),
-            self._source.numbers(name),
-            name,
-        )
-        return self._placed(hits, old, code), values
-
-    def _placed(self, hits: Hits, old: Ints, code: Ints) -> Hits:
-        """Number cells as the keys do: some have no value that is present."""
-        assert self._hidden_key is not None, "asked for"
-        _, _, all_old, all_code = by_value(self._view, self._hits, self._hidden_key, self._marked)
-        width = len(self._view.codes(self._hidden_key).domain) + 1
-        place = np.searchsorted(all_old * width + all_code, old * width + code)
-        return Hits(self.cells, place[hits.cell], hits.group, hits.lower, hits.upper, hits.expected, hits.variance)
+            return split.evidence()
+        if name not in self._bound.bases:
+            raise QueryError(f"under GROUP BY of a sensitive column '{name}' has no bound; COUNT has")
+        return split.evidence(name, self._source.numbers(name))
 
     def _drawn(self, name: str | None) -> tuple[Hits, Values]:
         """Hidden values, or the rows themselves."""
@@ -206,17 +172,13 @@ class RowPlan:
         if base is None:
             sizes = np.diff(self._view.offsets)
             return self._hits, _blank(self._view.offsets, sizes)
-        target = base if name is None else name
-        if isinstance(self._bound.mixed, Truth):
-            values = self._source.values(target, base, self._bound.hidden, aggregated=name is not None)
-            return self._hits, values
-        parts = []
-        for rows, left in branches(self._view, self._bound.mixed, base):
-            condition = And((self._bound.hidden, left))
-            values = self._source.values(target, base, condition, aggregated=name is not None)
-            parts.append((hits_of(self._view, self._selection.among(rows)), values))
-        nobody = hits_of(self._view, self._selection.among(np.zeros(self._view.num_rows, dtype=np.bool_)))
-        return in_parts(parts or [(nobody, self._source.values(target, base, Truth(True), aggregated=False))])
+        target, is_aggregated = (base, False) if name is None else (name, True)
+        return in_parts(
+            [
+                (hits, self._source.values(target, base, condition, aggregated=is_aggregated))
+                for hits, condition in self._branches
+            ]
+        )
 
     def _open_values(self, name: str) -> tuple[Hits, Values]:
         """Values of an open column at rows that are hit for sure, or perhaps."""

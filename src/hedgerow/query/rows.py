@@ -34,6 +34,20 @@ class Chosen:
     sure: Mask | None = None
     chance: Floats | None = None
 
+    def both(self, other: Chosen) -> Chosen:
+        """Rows that satisfy another condition as well, each independently of the first."""
+        possible = self.possible & other.possible
+        if self.sure is None and other.sure is None:
+            return Chosen(possible)
+        (sure, chance), (also_sure, other_chance) = self._odds, other._odds
+        return Chosen(possible, sure & also_sure, chance * other_chance)
+
+    @property
+    def _odds(self) -> tuple[Mask, Floats]:
+        if self.sure is None or self.chance is None:
+            return self.possible, self.possible.astype(np.float64)
+        return self.sure, self.chance
+
 
 @dataclass(frozen=True, eq=False)
 class Selection:

@@ -8,6 +8,7 @@ replacement and then a value from it by the target.
 from __future__ import annotations
 
 import functools
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 from hedgerow.query.evidence import Floats, Ints, Moments, Values
 from hedgerow.query.numbers import Numbers, ticks_of
 from hedgerow.query.predicate import evaluate
-from hedgerow.query.question import Column, Predicate
+from hedgerow.query.question import Column, Kind, Predicate
+from hedgerow.query.view import Codes
 from hedgerow.release import Release
 from hedgerow.release.disguised import subdomain_columns
 
@@ -53,8 +55,12 @@ class Subdomains:
 
     @functools.cached_property
     def numbers(self) -> Numbers:
-        """The leaves as ticks."""
-        return ticks_of(self._leaf_values, self.column.kind)
+        """The leaves as ticks; texts are ordered as SQL orders them, whatever their order in the trees."""
+        if self.column.kind is not Kind.TEXT:
+            return ticks_of(self._leaf_values, self.column.kind)
+        codes = Codes(self._leaf_values)
+        places = codes.codes.astype(np.int64)
+        return Numbers(places, places, Fraction(1), Kind.TEXT, codes.domain)
 
     def values(self, condition: Predicate) -> Values:
         """The subdomains of each group as intervals of the values below them that satisfy a condition."""

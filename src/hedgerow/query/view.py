@@ -24,7 +24,7 @@ from hedgerow.query.question import And, Column, Expression, Kind, Not, Or, Pred
 if TYPE_CHECKING:
     from hedgerow.release import PublishedColumns, Release
 
-__all__ = ["Codes", "View", "column_of", "view_of"]
+__all__ = ["Codes", "View", "column_of", "missing_rows", "view_of"]
 
 _views: weakref.WeakKeyDictionary[Any, View] = weakref.WeakKeyDictionary()
 
@@ -151,11 +151,25 @@ class View:
         arrays = {name: self.array(name) for name in names}
         return _is(evaluate(predicate, arrays, self.num_rows), wanted)
 
+    def rows_that_are(self, told: bool | None, predicate: Predicate) -> NDArray[np.bool_]:
+        """Rows where the predicate is true, false, or neither."""
+        if told is not None:
+            return self.rows_where(predicate, told)
+        unknown: NDArray[np.bool_] = ~self.rows_where(predicate, True) & ~self.rows_where(predicate, False)
+        return unknown
+
     def truth(self, name: str, predicate: Predicate, wanted: bool = True) -> NDArray[np.bool_]:
         """Distinct values (and missing, last) of a column for which a predicate on it alone is true (or false)."""
         domain = self.codes(name).domain
         values = pa.concat_arrays([domain, pa.nulls(1, domain.type)])
         return _is(evaluate(predicate, {name: values}, len(values)), wanted)
+
+
+def missing_rows(view: View, name: str) -> NDArray[np.bool_]:
+    """Rows in which a column is missing."""
+    codes = view.codes(name)
+    missing: NDArray[np.bool_] = codes.codes == len(codes.domain)
+    return missing
 
 
 def _group_numbers(table: pa.Table, group_column: str) -> NDArray[np.int64]:

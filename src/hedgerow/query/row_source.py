@@ -1,0 +1,65 @@
+"""What published rows tell about conditions and hidden values: the source of the forms permuted and separated.
+
+Other forms differ in two things only: which rows a condition on open columns selects, and which values a group's rows
+draw. Their sources are made from this one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.query.evidence import Values
+from hedgerow.query.numbers import Numbers, numbers_of, values_at, values_of
+from hedgerow.query.question import Predicate, Truth
+from hedgerow.query.row_plan import Plan, RowPlan
+from hedgerow.query.rows import Chosen
+from hedgerow.query.statement import Bound
+from hedgerow.query.view import View, missing_rows
+
+__all__ = ["RowSource"]
+
+
+class RowSource:
+    """Rows whose open columns are published as they are, and whose hidden values are shuffled inside groups."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+
+    def plan(self, bound: Bound) -> Plan:
+        """Prepare the answer to a question."""
+        return RowPlan(self, bound)
+
+    def choose(self, condition: Predicate, wanted: bool | None = True) -> Chosen:
+        """Rows for which a condition on open columns is true, or false, or unknown."""
+        return Chosen(self.view.rows_that_are(wanted, condition))
+
+    def is_open(self, name: str) -> bool:
+        """Tell whether a column that is not hidden can be read row by row."""
+        return True
+
+    def numbers(self, name: str) -> Numbers:
+        """The ticks of a column."""
+        return numbers_of(self.view, name)
+
+    def values(self, name: str, base: str, condition: Predicate, *, aggregated: bool) -> Values:
+        """Each group's values of a hidden column that satisfy a condition; inside an aggregate only present ones."""
+        keep = _kept(self.view, base, condition)
+        if name == base:
+            if aggregated:
+                keep = np.append(keep[:-1], keep[-1] and not self.view.has_missing(name))
+            return values_of(self.view, name, keep)
+        rows = keep[self.view.codes(base).codes]
+        return values_at(self.view, name, rows & ~missing_rows(self.view, name) if aggregated else rows)
+
+    def marked(self, base: str, condition: Predicate) -> NDArray[np.bool_]:
+        """Published values of a hidden column that satisfy a condition."""
+        marked: NDArray[np.bool_] = _kept(self.view, base, condition)[self.view.codes(base).codes]
+        return marked
+
+
+def _kept(view: View, base: str, condition: Predicate) -> NDArray[np.bool_]:
+    if condition == Truth(True):
+        return np.ones(len(view.codes(base).domain) + 1, dtype=np.bool_)
+    kept: NDArray[np.bool_] = view.truth(base, condition)
+    return kept
