@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,12 +28,15 @@ __all__ = [
     "draw",
     "falls",
     "grows",
+    "least_seconds",
     "mean_error",
     "table_of",
     "workload",
 ]
 
 _MOST_DRAWS = 20
+_MARKS = "osD^v*"  # lines differ without colour, too
+_MOST_TICKS = 10
 
 Codes = NDArray[np.int32]
 Estimate = Callable[[Sequence[CountQuery]], NDArray[np.float64]]
@@ -143,9 +147,12 @@ def draw(
     """Draw panels side by side: title, x label, xs and lines each."""
     figure, axes = new_figure(len(panels))
     for axis, (title, xlabel, xs, lines) in zip(np.atleast_1d(axes), panels, strict=True):
-        for line in lines:
+        for mark, line in zip(_MARKS, lines, strict=False):
             known = [(x, y) for x, y in zip(xs, line.ys, strict=True) if y is not None]
-            axis.plot([x for x, _ in known], [y for _, y in known], marker="o", markersize=4, label=line.label)
+            label = line.label if len(known) == len(xs) else f"{line.label} (infeasible beyond)"
+            axis.plot([x for x, _ in known], [y for _, y in known], f"{mark}-", markersize=4, label=label)
+        if all(float(x).is_integer() for x in xs) and len(xs) <= _MOST_TICKS:
+            axis.set_xticks(list(xs))
         axis.set_title(title, fontsize=10)
         axis.set_xlabel(xlabel)
         axis.set_yscale("log" if log else "linear")
@@ -154,6 +161,17 @@ def draw(
         if not log:
             axis.set_ylim(bottom=0)
     return save_figure(figure, folder, name)
+
+
+def least_seconds(work: Callable[[], object], *, runs: int = 5) -> float:
+    """The shortest of several runs after one that warms up: what the work needs where nobody disturbs it."""
+    work()
+    took = []
+    for _ in range(runs):
+        began = time.perf_counter()
+        work()
+        took.append(time.perf_counter() - began)
+    return min(took)
 
 
 def table_of(x: str, xs: Sequence[Any], lines: Sequence[Series]) -> pa.Table:

@@ -8,7 +8,6 @@ Deviates   eps runs to shares of the largest that m = 5 allows on each table, be
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -35,6 +34,7 @@ from hedgerow.studies.counting import (
     draw,
     falls,
     grows,
+    least_seconds,
     mean_error,
     table_of,
     workload,
@@ -244,12 +244,7 @@ class _Runs:
         ]  # fmt: skip
 
     def _seconds(self, around: Neighbourhood, m: int) -> float:
-        took = []
-        for _ in range(3):
-            began = time.perf_counter()
-            self._labels(around, m)
-            took.append(time.perf_counter() - began)
-        return min(took)
+        return least_seconds(lambda: self._labels(around, m))
 
     def _keep(self, name: str, x: str, xs: Sequence[object], series: Sequence[Series]) -> None:
         self.tables[f"{self.table.name}_{name}"] = table_of(x, xs, series)
