@@ -20,6 +20,7 @@ from hedgerow.audit.personal import check_nodes
 from hedgerow.criteria.personal import is_exact, possible_node
 from hedgerow.errors import ParameterError
 from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.minimality import minimality
 from hedgerow.methods.personal_wishes import named_nodes, require_consent
 from hedgerow.methods.target_choice import SHAPES, check_target, default_tree, one_column
 from hedgerow.methods.target_parts import equal_quasi, grouped, parts_of
@@ -127,7 +128,7 @@ class Personal(Method):
                 columns=(column,),
                 promise=_PROMISE.format(column=column, exact=exact),
                 adversary=_ADVERSARY,
-                not_promised=NOT_PROMISED + _STILL_TOLD,
+                not_promised=NOT_PROMISED + _STILL_TOLD + _told_by_choice(self.partition),
             ),
             rows=prepared.rows,
             groups=len(groups.offsets) - 1,
@@ -180,6 +181,11 @@ def _as_groups(bundles: Sequence[Bundle], places: NDArray[np.int64], prepared: P
     )
     nodes = np.concatenate([np.repeat(list(one.published), list(one.published.values())) for one in alike])
     return Groups(rows, row_offsets, nodes.astype(np.int32), row_offsets)
+
+
+def _told_by_choice(partition: str) -> tuple[str, ...]:
+    """What the choice of groups tells; one group leaves nothing to choose."""
+    return () if partition == "one" else (minimality("personal"),)
 
 
 def _count_exact(groups: Groups, tree: Hierarchy) -> int:

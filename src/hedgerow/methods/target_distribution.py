@@ -20,6 +20,7 @@ from hedgerow.criteria.target import read_shift
 from hedgerow.errors import ParameterError
 from hedgerow.exact import as_fraction, written
 from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.minimality import minimality
 from hedgerow.methods.target_choice import Targets, check_target, choose_targets, one_column
 from hedgerow.methods.target_parts import Grouped, equal_quasi, grouped, parts_of
 from hedgerow.partition.disguise import disguise
@@ -158,7 +159,7 @@ class TargetDistribution(Method):
             columns=(column,),
             promise=_PROMISE.format(column=column, what=what),
             adversary=_ADVERSARY,
-            not_promised=NOT_PROMISED + _STILL_TOLD,
+            not_promised=NOT_PROMISED + _STILL_TOLD + ((minimality("fakes"),) if self._fakes() else ()),
         )
 
     def _made(self, prepared: Prepared, targets: Targets) -> Made:

@@ -72,8 +72,6 @@ def audit_posterior(
 
 def _bench(method: Method, source: object, schema: Schema | None, hidden: tuple[str, ...]) -> Bench:
     table: pa.Table = read_table(source).arrow
-    if table.num_rows == 0:
-        raise ParameterError("'table' must have rows.")
     roles = Schema(quasi=table.column_names[:-1], sensitive=table.column_names[-1]) if schema is None else schema
     if len(roles.sensitive) != 1:
         raise ParameterError("'schema' must have one sensitive column: the auditor follows one at a time.")

@@ -91,6 +91,11 @@ def _frequency(release: Release) -> Promise:
     return _capped(f"at most 1/{l} for every value", lambda value: Fraction(1, int(l)))
 
 
+def _m_invariance(release: Release) -> Promise:
+    m = release.guarantee.parameters["m"]
+    return _capped(f"at most 1/{m} for every value", lambda value: Fraction(1, int(m)))
+
+
 def _ke(release: Release) -> Promise:
     k, e = int(release.guarantee.parameters["k"]), Fraction(release.guarantee.parameters["e"])
 
@@ -226,6 +231,7 @@ _PROMISES: dict[str, Callable[[Release], Promise]] = {
     "frequency": _frequency,
     "groupwise": _groupwise,
     "ke": _ke,
+    "m_invariance": _m_invariance,
     "personal": _personal,
     "proximity": _proximity,
     "retention": _retention,

@@ -1,0 +1,280 @@
+"""The posterior auditor: every method, what it tells to whoever knows it, and the faults that it finds."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import hedgerow as hr
+from hedgerow.criteria.knowledge import Knowledge
+from hedgerow.methods.frequency_groups import frequency_guarantee
+from hedgerow.methods.method import Method
+from hedgerow.methods.registry import METHODS, method_class
+from hedgerow.methods.row_groups import release_of, sensitive_codes
+from hedgerow.partition.secret import by_code
+from hedgerow.schema import Hierarchy
+from hedgerow.testing import audit_posterior
+
+HALF = Fraction(1, 2)
+FOUR = pa.table({"q": [0, 1, 2, 2], "s": [1, 1, 2, 3]})
+FIVE = pa.table({"q": [0, 0, 1, 2, 2], "s": [0, 0, 1, 2, 4]})
+LINE = pa.table({"q": range(6), "s": [2, 3, 3, 4, 1, 4]})
+PLANE = pa.table({"p": range(6), "q": [0, 1, 1, 1, 2, 2], "s": [3, 2, 0, 2, 0, 3]})
+SEVEN = pa.table({"q": range(7), "s": [0, 4, 2, 4, 0, 1, 2]})
+FEW = pa.table({"q": [1, 1, 0, 0, 0, 0], "s": [3, 4, 3, 3, 2, 2]})
+HELD = pa.table({"q": [0, 1, 2], "s": [1, 2, 3]})
+TREE = Hierarchy.from_nested([[1, 2], 3]).with_weights([2, 1, 1, 1])
+QUARTERS = hr.Schema(quasi=["q"], sensitive="s", identifier=["wish"], domains={"s": hr.Domain.numeric(1, 4, step=1)})
+WISHES = pa.table({"q": [0, 1], "wish": [1, 1], "s": [1, 2]})
+
+SAFE = {
+    "anatomy": (hr.Anatomy(l=2), FOUR, {}),
+    "full-domain": (hr.FullDomain(k=2), PLANE, {}),
+    "ke sum": (hr.KEAnonymity(k=2, e=1), FIVE, {}),
+    "ke max": (hr.KEAnonymity(k=2, e=1, objective="max"), FIVE, {}),
+    "ke max_overlap": (hr.KEAnonymity(k=2, e=2, objective="max_overlap"), FIVE, {}),
+    "ke count": (hr.KEAnonymity(k=2, e=1, objective="count"), FIVE, {}),
+    "ke random": (hr.KEAnonymity(k=2, e=1, objective="random"), FOUR, {}),
+    "m-invariant": ("m-invariant", FOUR.set_column(0, "q", pa.array(range(4))), {}),
+    "mondrian": (hr.Mondrian(k=2), PLANE, {}),
+    "mondrian blind": (hr.Mondrian(k=2, l=2, blind=True), PLANE, {}),
+    "mondrian blind, permuted": (hr.Mondrian(k=2, l=2, blind=True, form="permuted"), FEW, {}),
+    "permutation blind": (hr.PermutationAnonymization(l=2, grouping="blind"), FIVE, {}),
+    "proximity blind": (hr.Proximity(eps=1, m=2, grouping="blind", form="separated"), SEVEN, {"every_release": False}),
+}
+"""Groupings of which knowing the algorithm tells nothing."""
+
+LEAKY = {
+    # name: method, table, options, posterior, promised, what the release shows about a pair and what that pair has
+    "proximity": (hr.Proximity(eps=1, m=2, form="separated"), SEVEN, {"every_release": False}, 1, HALF),
+    "anatomy near": (hr.Anatomy(l=2, grouping="near"), LINE, {}, 1, HALF),
+    "permutation": (hr.PermutationAnonymization(l=2), LINE, {}, 1, HALF),
+    "mondrian": (hr.Mondrian(k=2, l=2), PLANE, {}, 1, HALF),
+    "full-domain": (hr.FullDomain(k=2, l=2, suppression="0.4"), FEW, {}, Fraction(3, 4), HALF),
+    "retention": (hr.Retention(m=2), HELD, {}, Fraction(5, 8), HALF),
+}
+"""Methods that break their promise to whoever knows them: the worst that was found, and the promise."""
+
+NOT_AUDITED = {
+    "noise": "promises nothing, and the numbers added are too many to enumerate",
+    "walk": "promises nothing, and publishes sensitive columns as they are",
+}
+"""Methods that the auditor does not apply to, and why."""
+
+ELSEWHERE = {"personal", "target", "robust", "microaggregation", "rank-swap"}
+"""Methods with a test of their own below."""
+
+
+def built(method):
+    """A method, or the one of this short name with m = 2."""
+    return method_class(method)(m=2) if isinstance(method, str) else method
+
+
+def test_no_method_is_left_out():
+    """Every registered method is audited, or a reason is listed."""
+    audited = {name.split()[0].rstrip(",") for name in (*SAFE, *LEAKY)}
+    assert audited | set(NOT_AUDITED) | ELSEWHERE == set(METHODS)
+
+
+@pytest.mark.parametrize("name", SAFE)
+def test_groupings_that_look_at_values_and_coins_alone_tell_nothing_more(name):
+    """The posterior of every row and of every pair of rows is exactly what the release shows."""
+    method, table, options = SAFE[name]
+    audit = audit_posterior(built(method), table, **options)
+    assert audit.is_exact
+    assert not audit.is_broken
+    assert not audit.leaks
+    assert audit.row.posterior == audit.row.shown
+    assert audit.pair.posterior == audit.pair.shown
+
+
+@pytest.mark.parametrize("name", LEAKY)
+def test_methods_that_test_sensitive_values_break_their_promise(name):
+    """What their guarantees say was measured is what comes out."""
+    method, table, options, posterior, promised = LEAKY[name]
+    audit = audit_posterior(method, table, **options)
+    assert audit.is_exact
+    assert audit.is_broken
+    assert audit.leaks
+    assert (audit.worst.posterior, audit.worst.limit) == (posterior, promised)
+    assert "breaks the promise" in str(audit)
+
+
+def test_seven_rows_of_the_proximity_paper():
+    """The release {0,2,3}: {0,2,4}, {1,5}: {1,4}, {4,6}: {0,2} tells for sure that row 1 has 4."""
+    audit = audit_posterior(hr.Proximity(eps=1, m=2, form="separated"), SEVEN, every_release=False, pairs=False)
+    assert audit.pair is None
+    assert 4 in audit.worst.event
+    assert audit.worst.posterior == 1
+    assert audit.worst.shown == HALF
+
+
+def test_mondrian_tells_about_pairs_before_it_tells_about_rows():
+    """In one column frequency diversity holds for rows, while pairs tell more than the release shows."""
+    audit = audit_posterior(hr.Mondrian(k=2, l=2), FEW)
+    assert not audit.is_broken
+    assert audit.leaks
+    assert (audit.pair.posterior, audit.pair.shown) == (HALF, Fraction(1, 5))
+    assert (audit.row.posterior, audit.row.shown) == (HALF, HALF)
+    assert not audit_posterior(hr.Mondrian(k=2, l=2), FEW, pairs=False).leaks
+
+
+def test_full_domain_tells_about_pairs():
+    """Without rows held back the promise holds for rows, and pairs tell more than is shown."""
+    audit = audit_posterior(hr.FullDomain(k=2, l=2), FEW)
+    assert (audit.is_broken, audit.pair.posterior, audit.pair.shown) == (False, HALF, Fraction(1, 5))
+
+
+def test_mondrian_under_distinct_diversity_leaves_one_value():
+    """Two values in every group, and yet a row of which only one is possible."""
+    table = pa.table({"p": [2, 1, 1, 0, 2, 0], "q": [0, 0, 0, 0, 1, 2], "s": [0, 1, 3, 3, 0, 0]})
+    audit = audit_posterior(hr.Mondrian(k=2, l=2, diversity="distinct"), table)
+    assert audit.is_broken
+    assert audit.worst.posterior == 1
+
+
+def test_blind_mondrian_refuses_and_says_so():
+    """Where blind cuts leave a bad group nothing is published; the share of worlds is told, the guarantee is plain."""
+    audit = audit_posterior(hr.Mondrian(k=2, l=2, blind=True), PLANE)
+    assert audit.refused == Fraction(3, 5)
+    bad = PLANE.set_column(2, "s", pa.array([3, 3, 3, 2, 0, 1]))
+    schema = hr.Schema(quasi=["p", "q"], sensitive="s")
+    with pytest.raises(hr.Infeasible, match="groups miss a criterion"):
+        hr.Mondrian(k=2, l=2, blind=True).publish(bad, schema)
+    good = PLANE.set_column(2, "s", pa.array([1, 2, 3, 1, 2, 3]))
+    guarantee = hr.Mondrian(k=2, l=2, blind=True).publish(good, schema).guarantee
+    assert "and this algorithm" in guarantee.adversary
+    assert not any("Minimality" in sentence for sentence in guarantee.not_promised)
+    assert any("Choice of k" in sentence for sentence in guarantee.not_promised)
+
+
+def test_nearest_companions_tell_who_needed_them():
+    """ART gathers the nearest rows around a protected value, so that the group tells whose value it is."""
+    odds = {0: (".10", ".90"), 1: (".11", ".89"), 2: (".115", ".885")}
+    known = Knowledge.given("s", {("q",): {q: {"x": x, "y": y} for q, (x, y) in odds.items()}})
+    method = hr.Robust(r="1.9", knowledge=known, protect=["x"], max_suppressed=0)
+    table = pa.table({"q": [0, 1, 2], "s": ["x", "y", "y"]})
+    audit = audit_posterior(method, table, every_release=False)
+    assert audit.is_exact
+    assert (audit.worst.posterior, audit.worst.limit) == (1, Fraction(10, 19))
+
+
+@pytest.mark.parametrize("grouping", ["all", "quasi"])
+def test_a_target_is_all_that_a_disguise_tells(grouping):
+    """To whoever believes in the target, every row's posterior is exactly the target."""
+    prior = dict(zip((1, 2, 3), TREE.target(), strict=True))
+    audit = audit_posterior(
+        hr.TargetDistribution(target=TREE, grouping=grouping),
+        pa.table({"q": [0, 0, 1, 1], "s": [1, 2, 3, 1]}),
+        prior=prior,
+    )
+    assert audit.is_exact
+    assert not audit.leaks
+    assert audit.worst.posterior == audit.worst.limit
+
+
+def test_fakes_tell_about_the_values_that_needed_them():
+    """With fakes a value of probability 1/4 has 1/2, and the guarantee says so."""
+    schema = hr.Schema(quasi=["q"], sensitive="s", domains=QUARTERS.domains)
+    method = hr.TargetDistribution(target="uniform", fakes="0.5")
+    four = pa.table({"q": [0, 0, 1, 1], "s": [1, 2, 3, 4]})
+    audit = audit_posterior(method, four, schema, prior=dict.fromkeys((1, 2, 3, 4), 1))
+    assert (audit.worst.posterior, audit.worst.limit) == (HALF, Fraction(1, 4))
+    assert "Minimality" in str(method.publish(four, schema).guarantee.not_promised)
+
+
+@pytest.mark.parametrize(("partition", "posterior"), [("one", HALF), ("cheapest", HALF)])
+def test_one_group_keeps_personal_promises_and_cheap_ones_tell(partition, posterior):
+    """Inside the named part one group tells the target's odds; a search for cheaper groups gives 1/2 to a quarter."""
+    prior = {(value, wish): 1 for value in (1, 2, 3, 4) for wish in (1, 2)}
+    method = hr.Personal(node_column="wish", partition=partition)
+    audit = audit_posterior(method, WISHES, QUARTERS, prior=prior, hidden=["wish"])
+    assert audit.is_exact
+    assert audit.is_broken == (partition == "cheapest")
+    assert audit.worst.posterior == posterior
+    assert audit.worst.limit == (Fraction(1, 4) if audit.is_broken else HALF)
+    words = str(method.publish(WISHES, QUARTERS).guarantee.not_promised)
+    assert ("Minimality" in words) == audit.is_broken
+
+
+@pytest.mark.parametrize("method", [hr.Microaggregation(k=2), hr.RankSwap(share="0.5")], ids=["means", "swaps"])
+def test_baselines_without_a_promise_are_measured(method):
+    """What they tell has a number, and there is nothing to hold it against."""
+    audit = audit_posterior(method, pa.table({"q": range(4), "s": [1, 1, 2, 3]}))
+    assert audit.is_exact
+    assert audit.worst.limit is None
+    assert not audit.leaks
+    assert "promised is nothing about sensitive values" in str(audit)
+
+
+@pytest.mark.parametrize("name", NOT_AUDITED)
+def test_what_cannot_be_audited_says_so(name):
+    """Numbers drawn from a continuum never come out twice, so there is nothing to count."""
+    method = {"noise": hr.Noise(scale=1), "walk": hr.PropertyWalk(columns="q")}[name]
+    table = pa.table({"q": range(12), "s": [float(n) for n in range(12)]})
+    with pytest.raises(hr.Infeasible, match="nothing to audit"):
+        audit_posterior(method, table, samples=2)
+
+
+@dataclass(frozen=True)
+class FirstRowsFirst(Method):
+    """Deals rows in turn in the order of their values, equal values in the order of the table: the planted fault."""
+
+    l: int = 2  # noqa: E741
+
+    def _release(self, prepared, progress):
+        codes = sensitive_codes(prepared)[0]
+        labels = np.empty(len(codes), np.int32)
+        labels[by_code(codes, np.bincount(codes))] = np.arange(len(codes)) % (len(codes) // self.l)
+        guarantee = frequency_guarantee(prepared, self.l, form="separated", grouping="blind")
+        return release_of(prepared, labels, form="separated", together=True, guarantee=guarantee,
+                          method="FirstRowsFirst", parameters={})  # fmt: skip
+
+
+def test_ties_broken_by_row_number_are_found():
+    """The fault turns a promise of 1/2 into certainty; with secret ties the same deal keeps it."""
+    table = pa.table({"q": range(6), "s": [1, 1, 2, 2, 3, 3]})
+    audit = audit_posterior(FirstRowsFirst(), table)
+    assert audit.is_broken
+    assert (audit.worst.posterior, audit.worst.limit) == (1, HALF)
+    blind = hr.PermutationAnonymization(l=2, grouping="blind")
+    assert not audit_posterior(blind, table, every_release=False).leaks
+
+
+def test_sampling_finds_what_enumerating_finds():
+    """Too few runs allowed: worlds are sampled, the interval holds the exact posterior, and the verdict is the same."""
+    exact = audit_posterior(FirstRowsFirst(), pa.table({"q": range(6), "s": [1, 1, 2, 2, 3, 3]}))
+    sampled = audit_posterior(FirstRowsFirst(), pa.table({"q": range(6), "s": [1, 1, 2, 2, 3, 3]}), runs=1, samples=400)
+    assert not sampled.is_exact
+    assert sampled.is_broken
+    low, high = sampled.worst.interval
+    assert low <= exact.worst.posterior <= high
+    assert "sampled, within" in str(sampled)
+
+
+def test_sampling_a_larger_table():
+    """Twelve rows: blind groups keep their promise within the interval; the preprocessing by NCP does not."""
+    twelve = pa.table({"q": range(12), "s": [1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6]})
+    audit = audit_posterior(hr.Mondrian(k=2, l=2, blind=True, form="separated"), twelve, runs=1, samples=120)
+    assert not audit.is_exact
+    assert not audit.leaks
+    method = hr.PermutationAnonymization(l=2, grouping="ncp")
+    found = audit_posterior(method, LINE, runs=1, samples=450, pairs=False)
+    assert found.is_broken
+    assert found.worst.interval[0] > 0.5
+
+
+def test_bad_arguments_are_refused():
+    """Counts must be whole, a prior must fit the rows, and one sensitive column is followed."""
+    with pytest.raises(hr.ParameterError, match="'runs'"):
+        audit_posterior(hr.Anatomy(l=2), FOUR, runs=0)
+    with pytest.raises(hr.ParameterError, match="'samples'"):
+        audit_posterior(hr.Anatomy(l=2), FOUR, samples=0)
+    with pytest.raises(hr.ParameterError, match="'prior'"):
+        audit_posterior(hr.Anatomy(l=2), FOUR, prior=[{1: 1}])
+    with pytest.raises(hr.ParameterError, match="'schema'"):
+        audit_posterior(hr.Anatomy(l=2), FOUR, hr.Schema(sensitive=["q", "s"]))
+    with pytest.raises(hr.Infeasible, match="nothing to audit"):
+        audit_posterior(hr.Anatomy(l=4), FOUR)

@@ -1,0 +1,95 @@
+"""Open keys: every outcome of shuffles, orders and thresholds, each with its probability."""
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import hedgerow as hr
+from hedgerow.methods.method import prepare
+from hedgerow.partition.secret import permutation
+from hedgerow.randomness import seeded_keys
+from hedgerow.release.perturbed import retained
+from hedgerow.testing.posterior_coins import Uncountable, outcomes, summed
+from hedgerow.testing.posterior_view import view_of
+
+ORDER = seeded_keys(1)
+
+
+def chances(run, most=1000):
+    """What comes out, with its probability."""
+    return summed(outcomes(run, order=ORDER, most=most))
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        lambda keys: tuple(permutation(4, keys=keys).tolist()),
+        lambda keys: tuple(np.argsort(keys(4)).tolist()),
+        lambda keys: tuple(np.argsort(np.argsort(keys(4))).tolist()),
+    ],
+)
+def test_shuffles_and_sorted_keys_are_uniform(order):
+    """All 24 orders of four things come out with 1/24 each."""
+    found = chances(order)
+    assert len(found) == 24
+    assert set(found.values()) == {Fraction(1, 24)}
+
+
+def test_kept_values_have_their_probability():
+    """A code is kept with p, up to 2^-64, and else one of three."""
+    found = chances(lambda keys: int(retained(np.zeros(1, np.int32), 3, p=Fraction(1, 4), keys=keys)[0]))
+    assert found == {0: HALF, 1: Fraction(1, 4), 2: Fraction(1, 4)}
+
+
+HALF = Fraction(1, 2)
+
+
+def test_remainders_and_products_pick_places():
+    """A key picks one of three places by its remainder or by the high bits of a product."""
+    third = dict.fromkeys(range(3), Fraction(1, 3))
+    assert chances(lambda keys: keys(1)[0] % np.uint64(3)) == third
+    assert chances(lambda keys: keys(1).tolist()[0] * 3 >> 64) == third
+    assert chances(lambda keys: ((keys(1)[0] >> np.uint64(32)) * np.uint64(3)) >> np.uint64(32)) == third
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda keys: float((keys(1) >> np.uint64(11)).astype(np.float64)[0]),
+        lambda keys: [(key % 2, key % 3) for key in keys(1)],
+        lambda keys: (np.argsort(two := keys(2)), two[0] % 2),
+        lambda keys: keys(1)[0] >> np.uint64(3) >> np.uint64(7),
+        lambda keys: permutation(9, keys=keys),
+    ],
+)
+def test_what_cannot_be_enumerated_is_refused(run):
+    """Floats, two kinds of questions to one key, single bits, and too many outcomes."""
+    with pytest.raises(Uncountable):
+        list(outcomes(run, order=ORDER, most=1000))
+
+
+TABLE = pa.table({"q": [0, 1, 2, 3], "t": ["a", "b", "a", "c"], "s": [1, 2, 3, 4]})
+
+
+@pytest.mark.parametrize("form", ["generalized", "permuted", "separated", "scattered"])
+def test_coins_of_order_do_not_change_what_is_seen(form):
+    """The coins that are not enumerated leave the view as it is, whatever they are."""
+    method = hr.Mondrian(k=2, form=form)
+    prepared = prepare(TABLE, hr.Schema(quasi=["q", "t"], sensitive="s"), None)
+    views = Counter()
+    for seed in range(30):
+        for release, _ in outcomes(lambda keys: release_with(method, prepared, keys), order=seeded_keys(seed), most=1):
+            views[view_of(release)] += 1
+    assert len(views) == 1
+    numbers = {tuple(method.publish(TABLE, hr.Schema(quasi=["q", "t"], sensitive="s")).tables) for _ in range(2)}
+    assert len(numbers) == 1
+
+
+def release_with(method, prepared, keys):
+    """Publish with these coins."""
+    from dataclasses import replace
+
+    return method._release(replace(prepared, keys=keys), lambda step, share: None)
