@@ -1,71 +1,11 @@
 """The PostgreSQL engine against the array engine, on a real server that the tests start themselves."""
 
-import importlib.util
-import random
-import tempfile
-from pathlib import Path
-
 import pytest
 
 import hedgerow as hr
-from hedgerow.query import connect
+from hedgerow.query import bound_to, connect
 from hedgerow.query.postgres_engine import PostgresEngine, export, to_postgres
 from hedgerow.testing.assignments import release_of
-
-pgserver = pytest.importorskip("pgserver")
-
-_spec = importlib.util.spec_from_file_location("duckdb_tests", Path(__file__).with_name("test_duckdb_engine.py"))
-duckdb_tests = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(duckdb_tests)
-
-
-@pytest.fixture(scope="module")
-def url():
-    """A PostgreSQL server of our own, gone when the tests are done."""
-    # Not pytest's folder: only its owner may enter that, and as root the server runs as another user.
-    with tempfile.TemporaryDirectory(prefix="hedgerow-postgres-", ignore_cleanup_errors=True) as folder:
-        server = pgserver.get_server(Path(folder) / "data")
-        yield server.get_uri()
-        server.cleanup()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", sorted(duckdb_tests.KINDS))
-def test_postgresql_agrees_with_arrays_to_the_last_digit(url, kind):
-    """Random questions over every kind of sensitive column: the same bounds, the same exactness, the same mean."""
-    release = duckdb_tests.random_release(kind, seed=11)
-    export(release, url, overwrite=True)
-    arrays, database = connect(release), PostgresEngine(release, url)
-    rng, compared = random.Random(5), 0
-    for _ in range(80):
-        text = duckdb_tests.question(rng)
-        bound = arraysbound_to(release, text)
-        try:
-            found = database.run(bound).table()
-        except hr.QueryError:
-            continue
-        wanted = arrays.sql(text)
-        compared += 1
-        estimates = {
-            name for name in wanted.column_names if name.endswith("_std") or f"{name}_lower" in wanted.column_names
-        }
-        for name in wanted.column_names:
-            ours, theirs = wanted.column(name).to_pylist(), found.column(name).to_pylist()
-            if name in estimates:
-                assert [value is None for value in theirs] == [value is None for value in ours], text
-                ours, theirs = ([0.0 if value is None else value for value in side] for side in (ours, theirs))
-                assert theirs == pytest.approx(ours, rel=1e-6, abs=1e-3), text
-            else:
-                assert theirs == ours, text
-    database.close()
-    assert compared >= 60
-
-
-def arraysbound_to(release, text):
-    """The bound question behind a text."""
-    from hedgerow.query import bound_to
-
-    return bound_to(release, text)
 
 
 def test_export_refuses_to_replace_by_accident(url, salaries_release):
@@ -75,7 +15,7 @@ def test_export_refuses_to_replace_by_accident(url, salaries_release):
         export(salaries_release, url, schema="it's here")
     export(salaries_release, url, schema="it's here", overwrite=True)
     engine = PostgresEngine(salaries_release, url, schema="it's here")
-    (estimate,) = engine.run(arraysbound_to(salaries_release, "SELECT count(*) FROM release")).estimates.values()
+    (estimate,) = engine.run(bound_to(salaries_release, "SELECT count(*) FROM release")).estimates.values()
     engine.close()
     assert estimate.answers[0].expected == 9
 
@@ -101,7 +41,7 @@ def test_texts_with_quotes_breaks_and_backslashes_survive(url):
     engine = PostgresEngine(release, url)
     for condition in ("town IS NULL", "town = ''", "town LIKE '%\\h'", "town LIKE 'z_!%' ESCAPE '!'", "town > 'e'"):
         text = f"SELECT count(*) AS n, sum(s) AS t FROM release WHERE {condition}"
-        assert engine.run(arraysbound_to(release, text)).table().equals(connect(release).sql(text)), condition
+        assert engine.run(bound_to(release, text)).table().equals(connect(release).sql(text)), condition
     engine.close()
 
 
