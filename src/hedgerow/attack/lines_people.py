@@ -53,9 +53,11 @@ def inference_line(case: Case) -> Finding:
     return with_words(finding, said, step)
 
 
-def background_line(case: Case) -> Finding:
+def background_line(case: Case) -> Finding | None:
     """The odds of the values for each quasi-identifier, as they are in the original."""
     known, class_of = register(case), _classes(case)
+    if len(known.truth) == 0:
+        return None
     scores = learn_from(known.teacher, known.rows, class_of, keys=case.keys).scores(
         known.offsets, known.fitting, len(case.beliefs.domain) + 1
     )
@@ -72,9 +74,11 @@ def background_line(case: Case) -> Finding:
     return with_words(finding, said, "Nothing to do." if gain <= SLIGHT else _ROBUST)
 
 
-def definetti_line(case: Case) -> Finding:
-    """What the release itself teaches about the sensitive column."""
+def definetti_line(case: Case) -> Finding | None:
+    """What the release itself teaches about the sensitive column; None where no target can be placed."""
     known = register(case)
+    if len(known.truth) == 0:
+        return None
     class_of = _classes(case)
     learner = learn(known.rows, class_of, keys=case.keys)
     scores = learner.scores(known.offsets, known.fitting, len(case.beliefs.domain) + 1)

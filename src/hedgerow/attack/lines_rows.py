@@ -138,10 +138,10 @@ def _absent(case: Case) -> People:
 
 
 def _described(case: Case) -> Seen:
-    """The published rows with the sensitive column beside them where both are shown row by row."""
+    """The published rows with the sensitive column beside them where it has a value for each row."""
     release = case.release
     table = next((table for table in release.tables.values() if case.column in table.column_names), None)
-    if table is None:
+    if table is None or table.num_rows != release.rows.published:
         return case.seen
     secret = point_column(case.column, table.column(case.column))
     if release.form != "generalized":

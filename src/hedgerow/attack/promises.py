@@ -26,7 +26,7 @@ def most_linked(release: Release) -> float | None:
     shares = []
     if criterion == "frequency" or letters.get("diversity") == "frequency":
         shares.append(1 / Fraction(letters["l"]))
-    if criterion == "proximity":
+    if criterion in ("m_invariance", "proximity"):
         shares.append(1 / Fraction(letters["m"]))
     if criterion == "robust" and letters["protect"] == _EVERY_VALUE:
         shares.append(1 / Fraction(letters["r"]))
