@@ -9,19 +9,18 @@ import pyarrow as pa
 
 from benchmarks.measure import peak_beyond, seconds, show
 from hedgerow.graph import BipartiteGraph, SafeGrouping, author_paper_graph
+from hedgerow.graph.both_sides import group_both_sides
 from hedgerow.graph.order import ORDERS
-from hedgerow.graph.safe_grouping import safe_grouping
 
 _SETUP = """
 from hedgerow.graph import author_paper_graph
-from hedgerow.graph.safe_grouping import safe_grouping
+from hedgerow.graph.both_sides import group_both_sides
 small = author_paper_graph(5000, 6000, 15000)
-safe_grouping(small.by_left, small.by_right, k=20)
+group_both_sides(small.by_left, small.by_right, k=20, l=20)
 graph = author_paper_graph()
 """
 _WORK = """
-near, far = graph.by_left, graph.by_right
-safe_grouping(near, far, k=20, strict=True), safe_grouping(far, near, k=20, strict=True)
+group_both_sides(graph.by_left, graph.by_right, k=20, l=20, strict=True)
 """
 _CONDITION = "location = 'US' AND venue = 'venue 1'"
 _QUESTIONS = {
@@ -38,9 +37,7 @@ _QUESTIONS = {
 
 
 def both_sides(graph: BipartiteGraph, order: str) -> None:
-    near, far = graph.by_left, graph.by_right
-    safe_grouping(near, far, k=20, order=order, strict=True)
-    safe_grouping(far, near, k=20, order=order, strict=True)
+    group_both_sides(graph.by_left, graph.by_right, k=20, l=20, order=order, strict=True)
 
 
 def groupings(graph: BipartiteGraph) -> list[tuple[str, float, str]]:

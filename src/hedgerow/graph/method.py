@@ -85,18 +85,17 @@ class SafeGrouping:
         unless `again` asks for it, and (k, 1) beside (1, l) is always refused. A `seed` makes the release reproducible,
         which undoes it for whoever learns the seed.
         """
+        from hedgerow.graph.both_sides import group_both_sides
         from hedgerow.graph.ledger import Ledger, check, record
-        from hedgerow.graph.safe_grouping import safe_grouping
 
         if ledger is not None:
             check(Ledger.open(ledger), graph, self.k, self.l, again=again)
         check_no_structure(graph)
         keys = system_keys if seed is None else seeded_keys(seed)
-        near, far = graph.by_left, graph.by_right
-        progress("grouping the left side", 0.1)
-        left = safe_grouping(near, far, k=self.k, order=self.order, strict=self.strict, name="k", keys=keys)
-        progress("grouping the right side", 0.4)
-        right = safe_grouping(far, near, k=self.l, order=self.order, strict=self.strict, name="l", keys=keys)
+        progress("grouping", 0.1)
+        left, right = group_both_sides(
+            graph.by_left, graph.by_right, k=self.k, l=self.l, order=self.order, strict=self.strict, keys=keys
+        )
         progress("masking", 0.6)
         made = Made("SafeGrouping", self._parameters(), reproducible=seed is not None)
         release = grouped(graph, left, right, guarantee=self.guarantee(), made=made, keys=keys)

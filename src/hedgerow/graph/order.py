@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
 from hedgerow.graph.adjacency import Adjacency
+from hedgerow.partition.secret import by_code
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.shuffle import permutation
 
@@ -39,13 +40,18 @@ def ordered(side: Adjacency, opposite: Adjacency, order: Order, *, keys: Keys = 
     rank = side.degrees if order == "degree" else _neighbourhood_ranks(side, opposite.degrees)
     # Stable on shuffled nodes: whatever is equal stays in the secret order. The busiest come first, while there is
     # room: they are the hardest to place.
-    return shuffled[np.argsort(-rank[shuffled], kind="stable")]
+    return shuffled[_descending(rank[shuffled])]
+
+
+def _descending(ranks: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The places of the ranks from the highest down, equal ones in the order of the input; by counting."""
+    codes = (int(ranks.max(initial=0)) - ranks).astype(np.int32)
+    return by_code(codes, np.bincount(codes))
 
 
 def _neighbourhood_ranks(side: Adjacency, opposite_degrees: NDArray[np.int64]) -> NDArray[np.int64]:
     """Rank nodes by degree, then by the ascending list of their neighbours' degrees."""
-    seen = opposite_degrees[side.neighbours]
-    seen = seen[np.lexsort((seen, side.ends))]
+    seen = _ascending_in_runs(opposite_degrees[side.neighbours], side.ends)
     ranks = np.zeros(side.nodes, np.int64)
     first = 0
     for degree in np.unique(side.degrees):
@@ -57,12 +63,20 @@ def _neighbourhood_ranks(side: Adjacency, opposite_degrees: NDArray[np.int64]) -
     return ranks
 
 
+def _ascending_in_runs(values: NDArray[np.int64], runs: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Sort the values of each run, runs being numbered in ascending order: one plain sort of packed pairs."""
+    bits = int(values.max(initial=0)).bit_length()
+    packed = np.sort(runs.astype(np.int64) << bits | values)
+    ascending: NDArray[np.int64] = packed & ((1 << bits) - 1)
+    return ascending
+
+
 def _row_ranks(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Rank rows of equal length in lexicographic order; equal rows share a rank."""
     if not rows.shape[1]:
         return np.zeros(len(rows), np.int64)
     keys = _packed(rows)
-    order = np.lexsort(keys.T[::-1])
+    order = np.argsort(keys[:, 0]) if keys.shape[1] == 1 else np.lexsort(keys.T[::-1])
     ascending = keys[order]
     is_new = (ascending[1:] != ascending[:-1]).any(axis=1)
     ranks = np.empty(len(rows), np.int64)
