@@ -47,7 +47,6 @@ SAFE = {
 """Groupings of which knowing the algorithm tells nothing."""
 
 LEAKY = {
-    # name: method, table, options, posterior, promised, what the release shows about a pair and what that pair has
     "proximity": (hr.Proximity(eps=1, m=2, form="separated"), SEVEN, {"every_release": False}, 1, HALF),
     "anatomy near": (hr.Anatomy(l=2, grouping="near"), LINE, {}, 1, HALF),
     "permutation": (hr.PermutationAnonymization(l=2), LINE, {}, 1, HALF),
@@ -127,12 +126,24 @@ def test_full_domain_tells_about_pairs():
     assert (audit.is_broken, audit.pair.posterior, audit.pair.shown) == (False, HALF, Fraction(1, 5))
 
 
-def test_mondrian_under_distinct_diversity_leaves_one_value():
+@pytest.mark.parametrize(
+    ("method", "p", "q", "s"),
+    [
+        (hr.Mondrian, [2, 1, 1, 0, 2, 0], [0, 0, 0, 0, 1, 2], [0, 1, 3, 3, 0, 0]),
+        (hr.FullDomain, [1, 0, 1, 1, 0, 1], [0, 0, 0, 1, 1, 0], [0, 0, 1, 1, 0, 4]),
+    ],
+)
+def test_distinct_diversity_leaves_one_value(method, p, q, s):
     """Two values in every group, and yet a row of which only one is possible."""
-    table = pa.table({"p": [2, 1, 1, 0, 2, 0], "q": [0, 0, 0, 0, 1, 2], "s": [0, 1, 3, 3, 0, 0]})
-    audit = audit_posterior(hr.Mondrian(k=2, l=2, diversity="distinct"), table)
+    audit = audit_posterior(method(k=2, l=2, diversity="distinct"), pa.table({"p": p, "q": q, "s": s}))
     assert audit.is_broken
-    assert audit.worst.posterior == 1
+    assert (audit.worst.posterior, audit.worst.limit) == (1, None)
+
+
+def test_two_people_of_mondrian_are_certain_together():
+    """With two quasi-identifiers a pair that the release shows with 1/6 is certain."""
+    pair = audit_posterior(hr.Mondrian(k=2, l=2), PLANE).pair
+    assert (pair.posterior, pair.shown) == (1, Fraction(1, 6))
 
 
 def test_blind_mondrian_refuses_and_says_so():
