@@ -4,7 +4,10 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 OUT    ?= demo
 
-.PHONY: demo test lint bench judges clean
+SECONDS ?= 60
+SAMPLE ?= 180
+
+.PHONY: demo test lint bench judges fuzz mutants clean
 
 demo: $(VENV)/.demo
 	$(BIN)/hedgerow demo $(OUT)
@@ -20,15 +23,27 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
-# Outside judges pin old versions, so they live in an environment of their own.
-judges: $(VENV)/.dev .judges/bin/pycanon.installed
+# Outside judges pin old versions, so each lives in an environment of its own.
+judges: $(VENV)/.dev .judges/pycanon/.installed .judges/anonymeter/.installed
 	$(BIN)/python tools/judges.py .judges/tables
-	.judges/bin/python tools/judge_pycanon.py .judges/tables
+	.judges/pycanon/bin/python tools/judge_pycanon.py .judges/tables
+	$(BIN)/python tools/judge_rows.py .judges/rows
+	.judges/anonymeter/bin/python tools/judge_anonymeter.py .judges/rows
 
-.judges/bin/pycanon.installed:
-	$(PYTHON) -m venv .judges
-	.judges/bin/pip install --quiet --disable-pip-version-check 'pycanon==1.3.6'
+.judges/pycanon/.installed: REQUIREMENT = pycanon==1.3.6
+.judges/anonymeter/.installed: REQUIREMENT = anonymeter==1.1.0
+.judges/%/.installed:
+	$(PYTHON) -m venv .judges/$*
+	.judges/$*/bin/pip install --quiet --disable-pip-version-check '$(REQUIREMENT)'
 	@touch $@
+
+# Bounded in time: make fuzz SECONDS=300. A finding is kept in .fuzz and ends the run with an error.
+fuzz: $(VENV)/.dev
+	$(BIN)/python tools/fuzz.py --seconds $(SECONDS)
+
+# Results are kept in .mutants, so that a run that was stopped goes on: make mutants SAMPLE=200
+mutants: $(VENV)/.dev
+	$(BIN)/python tools/mutants.py --sample $(SAMPLE) --seed 1
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[plot]'
@@ -42,4 +57,4 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) .judges $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .judges .fuzz .mutants $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,5 +1,6 @@
 """A bundle is whole, unedited, atomic, and holds nothing but the release."""
 
+import dataclasses
 import errno
 import json
 import os
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
+from hedgerow.release import bundle as bundles
 from hedgerow.release import folder as folders
 from hedgerow.release import swap
 
@@ -154,6 +156,30 @@ def test_without_exchange_the_old_release_steps_aside(salaries_release, bundle, 
     hr.open(bundle)
     os.rename(bundle, swap._aside(bundle))
     hr.open(bundle)
+
+
+@pytest.mark.parametrize("place", ["check_files", "read_table"])
+def test_a_reader_starts_again_if_the_bundle_was_replaced(salaries_release, bundle, monkeypatch, place):
+    """A new release between a reader's manifest and its tables: what is read is the whole new one, not a mixture."""
+    whole, replaced = getattr(bundles, place), []
+
+    def meanwhile(*args):
+        if not replaced:
+            replaced.append(True)
+            newer = dataclasses.replace(salaries_release.made, method="second")
+            dataclasses.replace(salaries_release, made=newer).save(bundle, overwrite=True, allow_insecure=True)
+        return whole(*args)
+
+    monkeypatch.setattr(bundles, place, meanwhile)
+    assert hr.open(bundle).made.method == "second"
+
+
+def test_a_bundle_that_announces_too_much_is_not_read(salaries_release, tmp_path, monkeypatch):
+    """The number of cells in a file's footer is compared with the limit before anything is allocated."""
+    monkeypatch.setattr(folders, "_MOST_CELLS", 10)
+    salaries_release.save(tmp_path / "out", allow_insecure=True)
+    with pytest.raises(hr.BundleError, match="announces more than 10 cells"):
+        hr.open(tmp_path / "out")
 
 
 _WRITER = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import msgspec
 
@@ -10,7 +11,7 @@ from hedgerow._version import __version__
 from hedgerow.errors import BundleError
 from hedgerow.graph.grouped import TABLES, GroupedGraph
 from hedgerow.graph.readme import readme
-from hedgerow.release.folder import FileEntry, check_files, read_manifest, read_table, write_folder
+from hedgerow.release.folder import FileEntry, check_files, read_table, read_whole, write_folder
 from hedgerow.release.guarantee import Guarantee
 from hedgerow.release.release import Made
 from hedgerow.release.seal import seal, unseal
@@ -67,7 +68,10 @@ def write(
 
 def read(path: str | os.PathLike[str]) -> GroupedGraph:
     """Open a bundle; raise BundleError unless it is a whole and unedited grouped graph."""
-    folder, text = read_manifest(path)
+    return read_whole(path, _read)
+
+
+def _read(folder: Path, text: bytes) -> GroupedGraph:
     manifest = unseal(text, GraphManifest, FORMAT)
     check_files(folder, manifest.files)
     if missing := [name for name in TABLES if f"{name}.parquet" not in manifest.files]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from hedgerow.errors import BundleError
-from hedgerow.release.folder import check_files, read_manifest, read_table, write_folder
+from hedgerow.release.folder import check_files, read_manifest, read_table, read_whole, write_folder
 from hedgerow.release.manifest import Manifest, decode, describe, encode
 from hedgerow.release.readme import readme
 from hedgerow.release.release import Made, PublishedColumns, Release, Rows
@@ -45,7 +45,11 @@ def write(
 
 def read(path: str | os.PathLike[str]) -> Release:
     """Open a bundle; raise BundleError unless it is whole and unedited."""
-    folder, manifest = _open(path)
+    return read_whole(path, _read)
+
+
+def _read(folder: Path, text: bytes) -> Release:
+    manifest = _checked(folder, text)
     stems = [Path(name).stem for name in manifest.files if name.endswith(".parquet")]
     return Release(
         form=manifest.form,
@@ -61,8 +65,7 @@ def read(path: str | os.PathLike[str]) -> Release:
 
 def open_helper(path: str | os.PathLike[str], name: str) -> pa.Table:
     """Read a helper table of a bundle."""
-    folder, manifest = _open(path)
-    return _table(folder, manifest, name)
+    return read_whole(path, lambda folder, text: _table(folder, _checked(folder, text), name))
 
 
 def checksum(path: str | os.PathLike[str]) -> str:
@@ -70,11 +73,10 @@ def checksum(path: str | os.PathLike[str]) -> str:
     return decode(read_manifest(path)[1]).checksum
 
 
-def _open(path: str | os.PathLike[str]) -> tuple[Path, Manifest]:
-    folder, text = read_manifest(path)
+def _checked(folder: Path, text: bytes) -> Manifest:
     manifest = decode(text)
     check_files(folder, manifest.files)
-    return folder, manifest
+    return manifest
 
 
 def _table(folder: Path, manifest: Manifest, stem: str) -> pa.Table:

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -22,10 +23,14 @@ from hedgerow.errors import BundleError
 from hedgerow.randomness import token
 from hedgerow.release.swap import put_in_place, settled, sync_folder
 
-__all__ = ["MANIFEST", "FileEntry", "check_files", "read_manifest", "read_table", "write_folder"]
+__all__ = ["MANIFEST", "FileEntry", "check_files", "read_manifest", "read_table", "read_whole", "write_folder"]
+
+T = TypeVar("T")
 
 MANIFEST = "manifest.json"
 _MARK = ".hedgerow-writing-"
+_TRIES = 20
+_MOST_CELLS = 4_000_000_000
 
 
 class FileEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,9 +74,30 @@ def read_manifest(path: str | os.PathLike[str]) -> tuple[Path, bytes]:
         raise BundleError(f"'{folder.name}' cannot be read: {error.strerror}.") from None
 
 
+def read_whole(path: str | os.PathLike[str], read: Callable[[Path, bytes], T]) -> T:
+    """Read a bundle by its folder and manifest; again, if another one was put in its place meanwhile."""
+    folder, text = read_manifest(path)
+    for _ in range(_TRIES):
+        refusal: BundleError | None = None
+        try:
+            found = read(folder, text)
+        except BundleError as error:
+            refusal = error
+        folder, now = read_manifest(path)
+        if now == text:
+            if refusal is not None:
+                raise refusal
+            return found
+        text = now
+    raise BundleError(f"'{folder.name}' is replaced faster than it can be read; try again later.")
+
+
 def check_files(folder: Path, files: Mapping[str, FileEntry]) -> None:
     """Raise BundleError unless the folder holds exactly these files, unedited."""
-    found = {entry.name for entry in folder.iterdir()} - {MANIFEST}
+    try:
+        found = {entry.name for entry in folder.iterdir()} - {MANIFEST}
+    except OSError as error:
+        raise BundleError(f"'{folder.name}' cannot be read: {error.strerror}.") from None
     if strange := found - set(files):
         raise BundleError(f"'{folder.name}' holds {len(strange)} file(s) that its manifest does not list.")
     for name, entry in files.items():
@@ -84,6 +110,8 @@ def read_table(folder: Path, name: str, entry: FileEntry) -> pa.Table:
         with pq.ParquetFile(folder / name) as file:
             if file.metadata.num_rows != entry.rows:
                 raise BundleError(f"{name} does not have the number of rows that its manifest says.")
+            if file.metadata.num_rows * file.metadata.num_columns > _MOST_CELLS:
+                raise BundleError(f"{name} announces more than {_MOST_CELLS:,} cells, so it is not read.")
             return file.read().combine_chunks()
     except (pa.ArrowException, OSError):
         raise BundleError(f"{name} is not a readable Parquet file of this bundle.") from None
@@ -95,7 +123,11 @@ def _check_file(folder: Path, name: str, entry: FileEntry) -> None:
     file = folder / name
     if not file.is_file():
         raise BundleError(f"{name} is missing from the bundle; ask for it again.")
-    if file.stat().st_size != entry.bytes or _sha256(file) != entry.sha256:
+    try:
+        fits = file.stat().st_size == entry.bytes and _sha256(file) == entry.sha256
+    except OSError as error:
+        raise BundleError(f"{name} cannot be read: {error.strerror}.") from None
+    if not fits:
         raise BundleError(f"{name} was edited or damaged: its checksum does not fit the manifest; ask for it again.")
 
 
