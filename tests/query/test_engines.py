@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from hedgerow.errors import QueryError
 from hedgerow.query import connect
 from hedgerow.query.postgres_engine import export
 from hedgerow.testing.agreement import disagreement
@@ -84,3 +85,51 @@ def test_dividing_by_zero_is_null():
     for engine in ("arrays", "duckdb"):
         (row,) = connect(release, engine).sql("SELECT sum(x / y) AS q, count(x % y) AS n FROM release").to_pylist()
         assert (row["q"], row["n"]) == (1.0, 1)
+
+
+HOSTILE = [
+    "SELECT count(*) FROM release; DROP TABLE release",
+    "SELECT count(*) FROM release; SELECT 1",
+    "SELECT count(*) FROM release UNION ALL SELECT s FROM release",
+    "SELECT count(*) FROM release WHERE s IN (SELECT s FROM help)",
+    "SELECT count(*) FROM read_parquet('/etc/passwd')",
+    "SELECT count(*) FROM release WHERE pg_read_file('/etc/passwd') IS NULL",
+    "SELECT max(getenv('HOME')) FROM release",
+    "SELECT count(*) FROM pg_catalog.pg_authid",
+    "SELECT count(*) FROM information_schema.tables",
+    "COPY (SELECT s FROM release) TO PROGRAM 'cat'",
+    "ATTACH '/tmp/leak.db'",
+    "PRAGMA database_list",
+    "SELECT lo_import('/etc/passwd')",
+    "SELECT count(*) FROM release WHERE " + "(" * 10_000 + "s = 1" + ")" * 10_000,
+    "SELECT count(*) FROM release WHERE town = '' OR nowhere = 1 -- '",
+]
+
+
+@pytest.mark.parametrize("form", ["permuted, whole numbers", "scattered, floats", "generalized, whole numbers"])
+def test_hostile_questions_are_refused_by_every_engine(form, url):
+    """None of them reaches a database; the tables that are asked are the release's own."""
+    release = sample_of(form, random.Random(form)).release
+    export(release, url, overwrite=True)
+    sessions = [connect(release), connect(release, "duckdb"), connect(release, url)]
+    for session in sessions:
+        for text in HOSTILE:
+            with pytest.raises(QueryError):
+                session.sql(text)
+        # A comment is no condition, and a quote inside a text ends nothing.
+        text = "SELECT count(*) AS n FROM release /* WHERE town = 'x' */ WHERE town <> 'a'' OR 1 = 1 --' -- AND age = 1"
+        assert session.sql(text).equals(session.sql("SELECT count(*) AS n FROM release WHERE town <> 'b'"))
+    sessions[-1].engine.close()
+
+
+def test_a_session_on_a_server_writes_nothing(url):
+    """Its transactions are read-only."""
+    import psycopg
+
+    release = release_of({"a": [1, 2], "s": [3, 4]}, [0, 0], sensitive="s")
+    export(release, url, overwrite=True)
+    session = connect(release, url)
+    for statement in ("DELETE FROM release", "CREATE TABLE leak (a int)", "DROP SCHEMA hedgerow CASCADE"):
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+            session.engine.connection.execute(statement)
+    session.engine.close()

@@ -5,6 +5,7 @@ import pytest
 
 from hedgerow.query import ask, connect
 from hedgerow.testing.assignments import release_of
+from hedgerow.testing.form_worlds import as_generalized
 from hedgerow.utility.uncertainty import best_moves, causes, relative_width
 
 
@@ -109,3 +110,16 @@ def test_ranges_that_are_no_better_are_not_advised():
     narrower, wider = best_moves(mixed, session, "SELECT avg(pay) FROM release WHERE age BETWEEN 20 AND 58")
     assert narrower is None
     assert (wider.low, wider.high, wider.after) == (20, 59, 0)
+
+
+def test_ranges_of_whole_boxes_are_tried():
+    """Boxes of five years: a range that begins and ends with them answers a count exactly."""
+    columns = {"age": list(range(20, 60)), "pay": list(range(40))}
+    release = as_generalized(release_of(columns, [row // 5 for row in range(40)], sensitive="pay"))
+    question = "SELECT count(*) FROM release WHERE age BETWEEN 23 AND 46"
+    narrower, wider = best_moves(release, connect(release), question)
+    assert (narrower.low, narrower.high, narrower.after) == (25, 44, 0)
+    assert (wider.low, wider.high, wider.after) == (20, 49, 0)
+    one_sided, around = best_moves(release, connect(release), "SELECT sum(pay) FROM release WHERE age > 51")
+    assert (one_sided.low, one_sided.high) == (55, 59)
+    assert (around.low, around.high) == (50, 59)

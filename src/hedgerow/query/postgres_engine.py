@@ -46,7 +46,8 @@ class PostgresEngine:
         self.connection = _connect(url)
         # One question, one transaction: a session that stays open must not hold up the next export.
         self.connection.autocommit = True
-        self.connection.read_only = True
+        # Without transactions of its own the driver's read-only flag does nothing; the server's setting does.
+        self.connection.execute("SET default_transaction_read_only = on")
         self.connection.execute(f"SET search_path TO {quoted(schema)}")
         names = [*published_tables(release), *(["help"] if release.form in PLAIN else [])]
         found = self.connection.execute(f"SELECT {', '.join(['to_regclass(%s)'] * len(names))}", names).fetchone()

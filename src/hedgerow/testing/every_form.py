@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -54,6 +54,19 @@ def _permuted(columns: dict[str, Any], labels: list[int]) -> Release:
     return release_of(columns, labels, sensitive="s", plain=["fee"])
 
 
+def _padded(columns: dict[str, Any], labels: list[int]) -> Release:
+    """Every third group has a value that belongs to nobody."""
+    halves = as_separated(_permuted(columns, labels))
+    values = halves.tables["sensitive"]
+    last = [
+        place
+        for place in range(len(labels))
+        if labels[place] % 3 == 0 and labels[place : place + 2] != [labels[place]] * 2
+    ]
+    more = pa.concat_tables([values, values.take(pa.array(last, pa.int64()))]).sort_by("group")
+    return replace(halves, form="padded", tables={**halves.tables, "sensitive": more.combine_chunks()})
+
+
 def _boxed(columns: dict[str, Any], labels: list[int], *, levels: dict[str, int] | None = None) -> Release:
     trees = None if levels is None else {"town": _TOWNS}
     table = pa.table(columns)
@@ -81,6 +94,7 @@ EVERY_FORM: dict[str, tuple[str, float, Callable[[dict[str, Any], list[int]], Re
     "generalized, whole numbers": ("whole", 0.1, _boxed),
     "generalized, dates": ("date", 0.1, _boxed),
     "generalized by a hierarchy, texts": ("text", 0.0, lambda *made: _boxed(*made, levels={"town": 1})),
+    "padded, whole numbers": ("whole", 0.0, _padded),
     "disguised, whole numbers": ("few", 0.0, _published(TargetDistribution(_NUMBERS))),
     "disguised, dates with fakes": ("date", 0.0, _published(TargetDistribution(_DATES, fakes="0.3"))),
     "disguised, texts by parts": ("text", 0.0, _published(TargetDistribution(_TEXTS, parts="Odd name"))),

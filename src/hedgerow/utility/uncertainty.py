@@ -20,6 +20,7 @@ import pyarrow as pa
 from hedgerow.errors import QueryError
 from hedgerow.query import Session, connect
 from hedgerow.release.permuted import free_name
+from hedgerow.utility.boundaries import boundaries_of
 from hedgerow.utility.rephrase import Range, by_group, ranges_of
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ __all__ = ["Cause", "Causes", "Move", "best_moves", "causes", "relative_width"]
 
 _PARTS = (2, 10)
 _MOST_RANGES = 3
+Ends = tuple[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -134,8 +136,8 @@ def _floats(table: pa.Table, name: str) -> Any:
 def best_moves(release: Release, session: Session, sql: str) -> tuple[Move | None, Move | None]:
     """Ask the question with parts of its ranges, and with wider ones; return the best of each that is an improvement.
 
-    Parts are the halves and tenths of the values of a range; wider ranges have twice the values, or all. A range of a
-    sensitive column stays: it is what the question is about.
+    Parts are the halves and tenths of the values of a range; wider ranges have twice the values, or all. Of a column
+    published as ranges, whole ones are tried. A range of a sensitive column stays: it is what the question is about.
     """
     before = relative_width(session.sql(sql))
     if not before:
@@ -144,10 +146,19 @@ def best_moves(release: Release, session: Session, sql: str) -> tuple[Move | Non
     wider: list[Move] = []
     hidden = {name.lower() for name in release.columns.sensitive}
     for found in [found for found in ranges_of(sql) if found.column.lower() not in hidden][:_MOST_RANGES]:
-        inside, everywhere = (_values(session, found, inside=side) for side in (True, False))
-        narrower += _tried(session, found, _parts_of(inside), before)
-        wider += _tried(session, found, _wider_than(inside, everywhere), before)
+        inner, outer = _tries(release, session, found)
+        narrower += _tried(session, found, inner, before)
+        wider += _tried(session, found, outer, before)
     return _best(narrower), _best(wider)
+
+
+def _tries(release: Release, session: Session, found: Range) -> tuple[Iterator[Ends], Iterator[Ends]]:
+    """Ranges to try instead, inside and around: of values, or of whole boxes."""
+    boundaries = boundaries_of(release, found)
+    if boundaries is not None:
+        return boundaries.narrower(_PARTS), boundaries.wider()
+    inside, everywhere = (_values(session, found, inside=side) for side in (True, False))
+    return _parts_of(inside), _wider_than(inside, everywhere)
 
 
 def _values(session: Session, found: Range, *, inside: bool) -> list[Any]:
@@ -159,7 +170,7 @@ def _values(session: Session, found: Range, *, inside: bool) -> list[Any]:
     return sorted(value for value in values if value is not None)
 
 
-def _parts_of(values: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+def _parts_of(values: Sequence[Any]) -> Iterator[Ends]:
     for parts in _PARTS:
         edges = [len(values) * part // parts for part in range(parts + 1)]
         for first, last in itertools.pairwise(edges):
@@ -167,7 +178,7 @@ def _parts_of(values: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
                 yield values[first], values[last - 1]
 
 
-def _wider_than(inside: Sequence[Any], everywhere: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+def _wider_than(inside: Sequence[Any], everywhere: Sequence[Any]) -> Iterator[Ends]:
     if not inside or len(inside) == len(everywhere):
         return
     first, last = everywhere.index(inside[0]), everywhere.index(inside[-1])
@@ -176,7 +187,7 @@ def _wider_than(inside: Sequence[Any], everywhere: Sequence[Any]) -> Iterator[tu
     yield everywhere[0], everywhere[-1]
 
 
-def _tried(session: Session, found: Range, tries: Iterator[tuple[Any, Any]], before: float) -> Iterator[Move]:
+def _tried(session: Session, found: Range, tries: Iterator[Ends], before: float) -> Iterator[Move]:
     for low, high in tries:
         after = relative_width(session.sql(found.moved_sql(low, high)))
         if after is not None and after < before:
