@@ -21,7 +21,7 @@ from hedgerow.errors import BundleError, ParameterError
 from hedgerow.graph.bundle import FORMAT as GRAPH
 from hedgerow.randomness import token
 from hedgerow.release.folder import read_manifest
-from hedgerow.release.manifest import FORMAT as TABLE
+from hedgerow.release.seal import format_of
 from hedgerow.report.certificate_page import page
 
 __all__ = ["NAMES", "certify", "check", "read", "write"]
@@ -33,10 +33,6 @@ _LONGEST = 200
 _LARGEST = 1 << 24
 _ALMOST = 1e-5
 """Numbers are rounded to six digits; the last one may differ between machines."""
-
-
-class _Opening(msgspec.Struct):
-    format: str
 
 
 def certify(
@@ -58,7 +54,7 @@ def certify(
     if ledger is not None and original is None:
         raise ParameterError("'ledger' needs 'original': rows are looked up in it.")
     _require_lines(issuer)
-    if _format(bundle) == TABLE:
+    if format_of(read_manifest(bundle)[1]) != GRAPH:
         from hedgerow.audit.certificate_table import certify_table
 
         issued = certify_table(bundle, issuer, internal=internal, original=original, progress=progress)
@@ -86,17 +82,6 @@ def _with_ledger(certificate: Certificate, ledger: str | os.PathLike[str], origi
     assert certificate.internal is not None
     part = msgspec.structs.replace(certificate.internal, ledger=found)
     return msgspec.structs.replace(certificate, internal=part)
-
-
-def _format(bundle: str | os.PathLike[str]) -> str:
-    text = read_manifest(bundle)[1]
-    try:
-        opening = msgspec.json.decode(text, type=_Opening).format
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        raise BundleError("manifest.json is not a hedgerow manifest; ask for the bundle again.") from None
-    if opening not in (TABLE, GRAPH):
-        raise BundleError(f"manifest.json has a format that cannot be certified; these can: {TABLE!r}, {GRAPH!r}.")
-    return opening
 
 
 def _require_lines(issuer: Issuer) -> None:
