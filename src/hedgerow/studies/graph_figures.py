@@ -48,7 +48,8 @@ def _draw_lines(panel: Any, lines: Mapping[str, Sequence[float]], x: Sequence[fl
     for mark, (grouping, values) in zip(_MARKS, lines.items(), strict=False):
         # A logarithmic axis has no zero: exact answers are left out of the line.
         shown = [value if value > 0 else np.nan for value in values]
-        panel.plot(x, shown, f"{mark}-", markersize=4, linewidth=1.2, label=grouping)
+        label = grouping if min(values) > 0 else f"{grouping} (exact where unmarked)"
+        panel.plot(x, shown, f"{mark}-", markersize=4, linewidth=1.2, label=label)
     panel.margins(y=0.2)
     if any(value > 0 for values in lines.values() for value in values):
         panel.set_yscale("log")
