@@ -54,8 +54,8 @@ def by_mondrian(codes, l):  # noqa: E741
 
 
 PARTITIONS = {
-    "anatomize": lambda codes, l: anatomize(codes, l=l, keys=KEYS),
-    "round_robin": lambda codes, l: round_robin(codes, l=l, keys=KEYS),
+    "anatomize": lambda codes, l: anatomize(codes, l=l, keys=KEYS),  # noqa: E741
+    "round_robin": lambda codes, l: round_robin(codes, l=l, keys=KEYS),  # noqa: E741
     "ncp_split": by_ncp,
     "proximity_split": by_medians,
     "mondrian": by_mondrian,
