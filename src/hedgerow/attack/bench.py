@@ -24,7 +24,6 @@ from hedgerow.attack.lines_people import (
     inference_line,
 )
 from hedgerow.attack.lines_rows import linkability_line, membership_line, presence_line, singling_out_line
-from hedgerow.attack.register import MOST_PAIRS
 from hedgerow.criteria.parameters import read_whole
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release import Release
@@ -86,11 +85,6 @@ def _boxes(case: Case) -> str | None:
     return None if case.release.form == "generalized" else f"a {case.release.form} release widens no values"
 
 
-def _few_boxes(case: Case) -> str | None:
-    is_many = case.release.form == "generalized" and case.release.groups * case.release.rows.input > MOST_PAIRS
-    return "too many people and boxes to compare" if is_many else None
-
-
 def _never(reason: str) -> Need:
     return lambda case: reason
 
@@ -103,8 +97,8 @@ ADVERSARIES: tuple[Adversary, ...] = (
     Adversary("linking", linking_line, (_groups,)),
     Adversary("skewness", skewness_line, (_groups,)),
     Adversary("proximity", proximity_line, (_groups, _numbers)),
-    Adversary("background", background_line, (_original, _quasi, _values_shown, _few_boxes)),
-    Adversary("deFinetti", definetti_line, (_original, _quasi, _values_shown, _few_boxes)),
+    Adversary("background", background_line, (_original, _quasi, _values_shown)),
+    Adversary("deFinetti", definetti_line, (_original, _quasi, _values_shown)),
     Adversary("composition", composition_line, (_original, _quasi, _groups, _second)),
     Adversary("inference", inference_line, (_original, _quasi)),
     Adversary("membership", membership_line, (_original, _quasi, _holdout)),

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.attack.seen import SET, People, Seen
+from hedgerow.attack.seen import SET, People, Seen, numbered
 from hedgerow.kernel import kernel
 
 __all__ = ["Fit", "fit"]
@@ -71,13 +71,11 @@ def _spread(looks: Ints, order: Ints, heads: Ints, tails: Ints, most: int) -> In
 
 def _keys(seen: Seen, people: People) -> tuple[Ints, Ints]:
     """Number the different looks of rows and people alike."""
-    keys = np.zeros(len(seen.groups) + people.shape[1], np.int64)
+    parts: list[NDArray[Any]] = []
     for column, values in zip(seen.columns, people, strict=True):
-        for ours in (column.low, column.gaps) if column.low is column.high else (column.low, column.high, column.gaps):
-            theirs = np.isnan(values) if ours is column.gaps else values
-            both = np.concatenate((ours, theirs)).astype(np.float64)
-            codes = np.unique(np.where(np.isnan(both), np.inf, both), return_inverse=True)[1]
-            keys = np.unique(keys * (int(codes.max()) + 1) + codes, return_inverse=True)[1]
+        theirs = (np.isnan(values) if part is column.gaps else values for part in column.look)
+        parts += [np.concatenate(both) for both in zip(column.look, theirs, strict=True)]
+    keys = numbered(parts)
     return keys[: len(seen.groups)], keys[len(seen.groups) :]
 
 

@@ -17,9 +17,6 @@ from hedgerow.attack.singling_out import descriptions, fitting, mixed
 
 __all__ = ["linkability_line", "membership_line", "presence_line", "singling_out_line"]
 
-_WORK = 200_000_000
-"""Comparisons of rows with descriptions that are worth waiting for."""
-
 
 def presence_line(case: Case) -> Finding:
     """Is somebody in the table?"""
@@ -70,8 +67,7 @@ def membership_line(case: Case) -> Finding:
 def singling_out_line(case: Case) -> Finding | None:
     """Descriptions that fit one person; None where no description fits one published row."""
     seen, size = _described(case), case.table.num_rows
-    tries = max(50, min(4 * case.targets, _WORK // max(1, len(seen.weights))))
-    found = descriptions(seen.columns, seen.weights, wanted=max(20, case.targets // 2), tries=tries, keys=case.keys)
+    found = descriptions(seen.columns, seen.weights, wanted=max(20, case.targets // 2), keys=case.keys)
     if not found:
         return None
     size = size if case.holdout is None else min(size, case.holdout.num_rows)

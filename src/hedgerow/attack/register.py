@@ -16,17 +16,17 @@ from hedgerow.attack.case import Case
 from hedgerow.attack.definetti import Rows, binned
 from hedgerow.attack.fit import fit
 from hedgerow.attack.nearest import pick_rows
-from hedgerow.attack.seen import SAME, SET, People, SeenColumn, people_of
+from hedgerow.attack.seen import SAME, SET, People, Seen, SeenColumn, people_of
 
-__all__ = ["MOST_PAIRS", "MOST_ROWS", "Register", "register"]
+__all__ = ["MOST_ROWS", "Register", "register"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 MOST_ROWS = 100_000
 """Whole groups up to so many rows are learned from; more teach little more."""
-MOST_PAIRS = 3_000_000_000
-"""People times boxes; more are not compared."""
+MOST_PAIRS = 100_000_000
+"""People times boxes that are compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +90,18 @@ def _values(case: Case) -> tuple[Ints, Ints]:
 
 
 def _placed_people(case: Case) -> tuple[People, Ints, Ints]:
-    """People of the original who fit exactly one box, their group, and their row in the original."""
+    """People of the original who fit exactly one of the boxes, their group, and their row in the original.
+
+    Of very many boxes some are looked at; somebody who fits others, too, makes a box too full, and it is left out.
+    """
     everyone = people_of(case.seen, case.table, np.arange(case.table.num_rows))
-    found = fit(case.seen, everyone, most=2)
+    some = np.arange(min(len(case.seen.groups), max(1, MOST_PAIRS // case.table.num_rows)))
+    boxes = Seen(
+        tuple(column.at(some) for column in case.seen.columns), case.seen.groups[some], case.seen.weights[some]
+    )
+    found = fit(boxes, everyone, most=2)
     alone = np.flatnonzero((np.diff(found.offsets) == 1) & (found.distances <= 1e-9))
-    return everyone[:, alone], case.seen.groups[found.rows[found.offsets[alone]]], alone
+    return everyone[:, alone], boxes.groups[found.rows[found.offsets[alone]]], alone
 
 
 def _whole_groups(groups: Ints, value_groups: Ints) -> NDArray[np.bool_]:
@@ -121,10 +128,9 @@ def _grouped(case: Case, people: People, groups: Ints, kept: NDArray[np.bool_]) 
 def _targets(case: Case, place: Ints, own: Ints | None) -> tuple[Ints, Ints, Ints]:
     """The rows that each target may be; targets of other groups are left out."""
     if own is not None:
-        row_of = np.full(case.table.num_rows, -1)
-        row_of[own] = place
-        known = row_of[case.chosen] >= 0
-        return np.arange(known.sum() + 1), row_of[case.chosen[known]], case.truth[known]
+        kept = np.flatnonzero(place >= 0)
+        few = kept[np.argsort(case.keys(len(kept)))[: case.targets]]
+        return np.arange(len(few) + 1), place[few], case.codes(case.table, own[few])
     found = fit(case.seen, case.people)
     rows = place[found.rows]
     counts = np.diff(found.offsets)

@@ -20,7 +20,18 @@ from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 from hedgerow.release.generalized import SETS, BoxColumns, box_columns
 
-__all__ = ["ORDERED", "SAME", "SET", "People", "Seen", "SeenColumn", "people_of", "point_column", "seen_rows"]
+__all__ = [
+    "ORDERED",
+    "SAME",
+    "SET",
+    "People",
+    "Seen",
+    "SeenColumn",
+    "numbered",
+    "people_of",
+    "point_column",
+    "seen_rows",
+]
 
 Floats = NDArray[np.float64]
 ORDERED, SAME, SET = 0, 1, 2
@@ -57,10 +68,10 @@ class SeenColumn:
         low = self.low[rows]
         return replace(self, low=low, high=low if self.high is self.low else self.high[rows], gaps=self.gaps[rows])
 
-    def like(self, row: int) -> NDArray[np.bool_]:
-        """Tell which published rows look like a published row."""
-        same = (self.low == self.low[row]) & (self.high == self.high[row])
-        return np.asarray((same | (np.isnan(self.low) & np.isnan(self.low[row]))) & (self.gaps == self.gaps[row]))
+    @property
+    def look(self) -> tuple[NDArray[Any], ...]:
+        """What makes two published rows look alike in this column."""
+        return (self.low, self.gaps) if self.low is self.high else (self.low, self.high, self.gaps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +105,16 @@ def seen_rows(release: Release) -> Seen:
     boxes = box_columns(release.columns, release.group_column)
     columns = tuple(_box_column(name, box, heads, release) for name, box in boxes.items())
     return Seen(columns, groups[starts], np.diff(np.append(starts, len(groups))))
+
+
+def numbered(parts: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """Number the different combinations of several columns of the same rows; missing is a value."""
+    keys = np.zeros(len(parts[0]), np.int64)
+    for part in parts:
+        values = part.astype(np.float64)
+        codes = np.unique(np.where(np.isnan(values), np.inf, values), return_inverse=True)[1]
+        keys = np.unique(keys * (int(codes.max()) + 1) + codes, return_inverse=True)[1]
+    return keys
 
 
 def people_of(seen: Seen, table: pa.Table, rows: NDArray[np.int64]) -> People:

@@ -16,10 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.attack.seen import People, SeenColumn
+from hedgerow.attack.seen import People, SeenColumn, numbered
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["Description", "descriptions", "fitting", "mixed"]
+
+
+CHOICES = 20
+"""How many choices of columns are tried."""
 
 
 @dataclass(frozen=True)
@@ -31,19 +35,16 @@ class Description:
 
 
 def descriptions(
-    columns: tuple[SeenColumn, ...], weights: NDArray[np.int64], *, wanted: int, tries: int, keys: Keys = system_keys
+    columns: tuple[SeenColumn, ...], weights: NDArray[np.int64], *, wanted: int, keys: Keys = system_keys
 ) -> list[Description]:
-    """Find descriptions that fit one published row: a few columns of a row, all drawn at random."""
+    """Find descriptions that fit one published row: for some choices of columns, some of the rows that stand out."""
     found: list[Description] = []
-    for _ in range(tries):
-        one = _drawn(columns, len(weights), keys)
-        alike = np.ones(len(weights), bool)
-        for column, row in zip(one.columns, one.rows, strict=True):
-            alike &= columns[column].like(row)
-        if weights[alike].sum() == 1:
-            found.append(one)
-        if len(found) == wanted:
-            break
+    for _ in range(CHOICES):
+        chosen = np.argsort(keys(len(columns)))[: 1 + _below(keys, len(columns))].tolist()
+        looks = numbered([part for column in chosen for part in columns[column].look])
+        single = np.flatnonzero(np.bincount(looks, weights)[looks] == 1)
+        few = single[np.argsort(keys(len(single)))[: -(-wanted // CHOICES)]]
+        found += [Description(tuple(chosen), (row,) * len(chosen)) for row in few.tolist()]
     return found
 
 
@@ -62,12 +63,6 @@ def _fits(columns: tuple[SeenColumn, ...], one: Description, people: People) -> 
     for column, row in zip(one.columns, one.rows, strict=True):
         left = left[columns[column].holds(row, people[column][left])]
     return len(left)
-
-
-def _drawn(columns: tuple[SeenColumn, ...], rows: int, keys: Keys) -> Description:
-    chosen = np.argsort(keys(len(columns)))[: 1 + _below(keys, len(columns))]
-    row = _below(keys, rows)
-    return Description(tuple(int(column) for column in chosen), (row,) * len(chosen))
 
 
 def _below(keys: Keys, limit: int) -> int:
