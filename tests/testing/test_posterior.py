@@ -10,6 +10,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.criteria.knowledge import Knowledge
 from hedgerow.methods.frequency_groups import frequency_guarantee
+from hedgerow.methods.ke_anonymity import OBJECTIVES
 from hedgerow.methods.method import Method
 from hedgerow.methods.registry import METHODS, method_class
 from hedgerow.methods.row_groups import release_of, sensitive_codes
@@ -20,6 +21,8 @@ from hedgerow.testing import audit_posterior
 HALF = Fraction(1, 2)
 FOUR = pa.table({"q": [0, 1, 2, 2], "s": [1, 1, 2, 3]})
 FIVE = pa.table({"q": [0, 0, 1, 2, 2], "s": [0, 0, 1, 2, 4]})
+TIES = pa.table({"q": range(4), "s": [1, 2, 2, 3]})
+EVEN = pa.table({"q": range(4), "s": [1, 1, 2, 2]})
 LINE = pa.table({"q": range(6), "s": [2, 3, 3, 4, 1, 4]})
 PLANE = pa.table({"p": range(6), "q": [0, 1, 1, 1, 2, 2], "s": [3, 2, 0, 2, 0, 3]})
 SEVEN = pa.table({"q": range(7), "s": [0, 4, 2, 4, 0, 1, 2]})
@@ -31,12 +34,14 @@ WISHES = pa.table({"q": [0, 1], "wish": [1, 1], "s": [1, 2]})
 
 SAFE = {
     "anatomy": (hr.Anatomy(l=2), FOUR, {}),
+    "anatomy, equal counts": (hr.Anatomy(l=2), EVEN, {}),
     "full-domain": (hr.FullDomain(k=2), PLANE, {}),
     "ke sum": (hr.KEAnonymity(k=2, e=1), FIVE, {}),
     "ke max": (hr.KEAnonymity(k=2, e=1, objective="max"), FIVE, {}),
     "ke max_overlap": (hr.KEAnonymity(k=2, e=2, objective="max_overlap"), FIVE, {}),
     "ke count": (hr.KEAnonymity(k=2, e=1, objective="count"), FIVE, {}),
     "ke random": (hr.KEAnonymity(k=2, e=1, objective="random"), FOUR, {}),
+    **{f"ke {o}, shared value": (hr.KEAnonymity(k=2, e=1, objective=o), TIES, {}) for o in OBJECTIVES},
     "m-invariant": ("m-invariant", FOUR.set_column(0, "q", pa.array(range(4))), {}),
     "mondrian": (hr.Mondrian(k=2), PLANE, {}),
     "mondrian blind": (hr.Mondrian(k=2, l=2, blind=True), PLANE, {}),
@@ -99,6 +104,16 @@ def test_methods_that_test_sensitive_values_break_their_promise(name):
     assert audit.leaks
     assert (audit.worst.posterior, audit.worst.limit) == (posterior, promised)
     assert "breaks the promise" in str(audit)
+
+
+@pytest.mark.parametrize("name", ["proximity", "anatomy near", "permutation", "mondrian", "full-domain"])
+def test_what_was_measured_is_in_the_guarantee(name):
+    """The guarantee quotes the measurement and names what to publish instead."""
+    method, table, *_ = LEAKY[name]
+    schema = hr.Schema(quasi=table.column_names[:-1], sensitive="s")
+    sentence = next(s for s in method.publish(table, schema).guarantee.not_promised if s.startswith("Minimality"))
+    assert "a value promised with at most 1/2" in sentence
+    assert "blind" in sentence
 
 
 def test_seven_rows_of_the_proximity_paper():

@@ -5,7 +5,8 @@ somebody asks: which of m places a key picks, which of two keys is smaller, whet
 question is a branch, and the tree of all answers is walked leaf by leaf. What a method does not ask is not enumerated.
 
 Coins that decide nothing but the order of published rows and the numbers of groups are drawn as usual: a view of a
-release (`posterior_view`) does not show either, and enumerating them would cost n! leaves.
+release (`posterior_view`) does not show either, and enumerating them would cost n! leaves. That these shuffles are fair
+is not this module's business; the tests of `release` hold them against chi-square.
 """
 
 from __future__ import annotations
