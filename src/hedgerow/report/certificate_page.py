@@ -88,6 +88,7 @@ def _environment() -> jinja2.Environment:
         "percent": percent,
         "marked": _marked,
         "headed": _headed,
+        "raised": _raised,
         "listed": listed,
         "day": _day,
         "rate_bar": rate_bar,
@@ -116,10 +117,13 @@ def _headed(sentence: str) -> Markup:
     """Set the word before the first colon in bold."""
     head, colon, rest = sentence.partition(": ")
     return (
-        Markup("<strong>{}.</strong> {}").format(_shown(head), _marked(rest[:1].upper() + rest[1:]))
-        if colon
-        else _marked(sentence)
+        Markup("<strong>{}.</strong> {}").format(_shown(head), _marked(_raised(rest))) if colon else _marked(sentence)
     )
+
+
+def _raised(text: str) -> str:
+    """Begin with a capital; what follows may be a name and stays."""
+    return text[:1].upper() + text[1:]
 
 
 def _day(text: str) -> str:
