@@ -3,12 +3,14 @@
 parse, reader    SQL text to a `Question`; everything is an allow-list
 bind, binder     names to columns, constants to kinds, the condition to what is known and what is hidden
 view             the release as arrays: codes, groups as ranges of rows
-sources          one form, one source of evidence: row_plan (permuted, separated), scattered, boxed, disguised, altered
+sources          one form, one source of evidence: row_source (whole rows), scattered, boxed, disguised, padded, altered
 evidence         per group: how many rows are hit, which values they may have
 bounds           least and greatest answers over all assignments, in exact integers; quantiles, variance, distinct
 expectation      mean and deviation when every assignment is equally likely
 outcome          arithmetic between results, HAVING, ORDER BY, LIMIT
-arrays           the engine on arrays; `help`, `rewriter` and `duckdb_engine` are the same in plain SQL
+arrays           the engine on arrays
+rewriter, help   the same in one SQL statement, where the help table says enough
+digest           the same on a database that counts, where it does not: `duckdb_engine`, `postgres_engine` take either
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
 
 __all__ = ["Answer", "Engine", "Session", "ask", "bound_to", "connect", "help_table", "rewrite", "sql"]
+
+_COUNTS = "-- No single statement says this: a database counts, and hedgerow works out the bounds.\n"
 
 
 class Engine(Protocol):
@@ -95,19 +99,22 @@ def sql(release: Release, sql: str) -> pa.Table:
 
 
 def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
-    """Say the question as plain SQL over the published tables and `help`, for any analyst with a database."""
-    from hedgerow.query.rewriter import require_rows, rewritten
+    """Say the question as plain SQL over the published tables and `help`, for any analyst with a database.
+
+    Where one statement cannot say it all, these are the statements that count what the bounds are worked out from.
+    """
+    from hedgerow.query.digest import statements
+    from hedgerow.query.postgres_engine import to_postgres
+    from hedgerow.query.rewriter import is_plain, rewritten
     from hedgerow.query.view import view_of
 
     if dialect not in ("duckdb", "postgres"):
         raise ParameterError(f"'dialect' must be 'duckdb' or 'postgres'; got {dialect!r}")
-    require_rows(release)
-    statement = rewritten(view_of(release), bound_to(release, sql), release.group_column)
-    if dialect == "duckdb":
-        return statement
-    from hedgerow.query.postgres_engine import to_postgres
-
-    return to_postgres(statement, pretty=True)
+    view, bound = view_of(release), bound_to(release, sql)
+    is_one = is_plain(release, view, bound)
+    parts = [rewritten(view, bound, release.group_column)] if is_one else statements(release, bound)
+    written = [part if dialect == "duckdb" else to_postgres(part, pretty=True) for part in parts]
+    return written[0] if is_one else ";\n\n".join([_COUNTS + written[0], *written[1:]])
 
 
 def help_table(release: Release) -> pa.Table:

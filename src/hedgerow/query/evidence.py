@@ -90,7 +90,7 @@ class Values:
     `sizes` are the numbers of values from which a group's rows draw; it exceeds the values listed where some of them do
     not count: they are missing, or fail a condition. Intervals that are `ranged` are published as such: a value may lie
     anywhere in them, and perhaps only `sure` of a group's values count for sure; `expectation` tells what to expect,
-    and `middles` the mean of each interval, ascending inside a group.
+    and `middles` the mean of each interval, ascending inside a group, with the `chances` that these intervals count.
     """
 
     offsets: Ints
@@ -102,6 +102,7 @@ class Values:
     sure: Ints | None = None
     expectation: Moments | None = None
     middles: Floats | None = None
+    chances: Floats | None = None
 
     @functools.cached_property
     def counts(self) -> Ints:
@@ -132,7 +133,10 @@ class Values:
         highs = lows if self.lows is self.highs else -self.lows[::-1]
         sure = None if self.sure is None else self.sure[::-1]
         middles = None if self.middles is None else -self.middles[::-1]
-        return Values(offsets, self.sizes[::-1], lows, highs, self.unit, self.ranged, sure, middles=middles)
+        chances = None if self.chances is None else self.chances[::-1]
+        return Values(
+            offsets, self.sizes[::-1], lows, highs, self.unit, self.ranged, sure, middles=middles, chances=chances
+        )
 
     @functools.cached_property
     def is_rounded(self) -> bool:

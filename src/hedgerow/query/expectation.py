@@ -176,6 +176,10 @@ def _missed(hits: Hits, values: Values, owner: Ints, order: Ints) -> Floats:
     """Chance that the rows hit miss a group's value number `order`, given that they missed the smaller ones."""
     size, h = values.sizes[hits.group[owner]], np.maximum(hits.expected, _RARELY)[owner]
     missed: Floats = np.maximum(size - h - order, 0) / (size - order)
+    if values.chances is not None:
+        # A value that is drawn, but does not count, is missed as well.
+        chances = values.chances[values.offsets[hits.group[owner]] + order]
+        missed = 1.0 - (1.0 - missed) * np.maximum(chances, _RARELY)
     return missed
 
 

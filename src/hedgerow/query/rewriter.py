@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _FUNCTIONS = ("count", "sum", "avg", "min", "max")
 
-__all__ = ["PLAIN", "is_plain", "parts_sql", "require_rows", "rewritten"]
+__all__ = ["PLAIN", "is_plain", "parts_sql", "rewritten"]
 PLAIN = ("permuted", "separated")
 """Forms of which one statement over rows and the help table says all."""
 
@@ -45,15 +45,6 @@ def is_plain(release: Release, view: View, bound: Bound) -> bool:
     except QueryError:
         return False
     return True
-
-
-def require_rows(release: Release) -> None:
-    """Refuse forms that plain SQL over rows and the help table cannot answer."""
-    if release.form not in PLAIN:
-        raise QueryError(
-            f"plain SQL answers releases of the forms permuted and separated; this one is {release.form}. Ask the "
-            "array engine, or join hits per group with the help table"
-        )
 
 
 def rewritten(view: View, bound: Bound, group_column: str) -> str:

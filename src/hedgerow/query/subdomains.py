@@ -80,8 +80,14 @@ class Subdomains:
             ranged=True,
             sure=None if met.all() else self._per_group(sure),
             expectation=self._moments(met),
-            middles=self._ascending(self._middles(met), possible),
+            **self._typical(met, possible),
         )
+
+    def _typical(self, met: NDArray[np.bool_], possible: NDArray[np.bool_]) -> dict[str, Floats]:
+        """The means of the subdomains that may count, ascending, and the chance of each to count."""
+        middles, chances = self._middles(met)[possible], self._expected(met.astype(np.float64))[self.nodes][possible]
+        order = np.lexsort((middles, self.groups[possible]))
+        return {"middles": middles[order], "chances": chances[order]}
 
     def _middles(self, met: NDArray[np.bool_]) -> Floats:
         """The mean value of each subdomain, if it counts; between its ends where the target gives it no weight."""
