@@ -30,7 +30,7 @@ import hedgerow
 HOME = str(Path(hedgerow.__file__).parent)
 MEMORY = 4 << 30
 PATIENCE = 10.0
-"""Seconds until an input is a finding for its slowness; tracing alone costs a factor of ten."""
+"""Seconds of processor time until an input is a finding for its slowness; tracing alone costs a factor of ten."""
 
 Edge = tuple[str, int, int]
 
@@ -50,7 +50,7 @@ def main() -> int:
     """Fuzz each target for the given time; return 1 where something was found."""
     options = _options()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    signal.signal(signal.SIGALRM, _too_slow)
+    signal.signal(signal.SIGPROF, _too_slow)
     found = 0
     for name in options.targets:
         run = campaign(TARGETS[name](), options.seconds, random.Random(options.seed))
@@ -111,7 +111,7 @@ def _try(target: Target, data: bytes, run: Run) -> None:
 
 def _outcome(target: Target, step: Callable[[bytes], None], data: bytes) -> tuple[bool, str | None]:
     """Whether the input was refused, and what was found."""
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    signal.setitimer(signal.ITIMER_PROF, PATIENCE)
     try:
         step(data)
     except hedgerow.HedgerowError as error:
@@ -121,7 +121,7 @@ def _outcome(target: Target, step: Callable[[bytes], None], data: bytes) -> tupl
     except Exception as error:
         return False, f"{type(error).__name__} from {_place(error)}"
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     return False, None
 
 

@@ -11,18 +11,19 @@ examples each time, and kernels run as plain Python wherever inputs are small, w
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
-from queue import SimpleQueue
 
 import numpy as np
 from mutations import Mutant, mutants_of
@@ -30,7 +31,9 @@ from mutations import Mutant, mutants_of
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = Path("src/hedgerow")
 TESTS = ("criteria", "partition", "audit", "methods")
-PATIENCE = 60.0
+PATIENCE = 60
+"""Seconds of processor time after which a mutant counts as killed by its slowness."""
+
 SLOWEST = 6.0
 """Tests that take longer than this many seconds are left out: a mutant that only they would kill counts as alive."""
 
@@ -138,28 +141,55 @@ def _known(file: Path) -> dict[str, str]:
 
 def _try_all(todo: list[Mutant], tests: dict[str, dict[str, list[str]]], options: argparse.Namespace) -> dict[str, str]:
     """Try mutants on several private copies of the tree at once until the time is over."""
-    trees: SimpleQueue[Path] = SimpleQueue()
-    for number in range(options.workers):
-        trees.put(_copy(options.work / f"tree{number}"))
+    free = [_copy(options.work / f"tree{number}") for number in range(options.workers)]
+    running: dict[int, tuple[Mutant, Path]] = {}
+    verdicts: dict[str, str] = {}
     end = time.monotonic() + options.seconds
-
-    def attempt(mutant: Mutant) -> str | None:
-        if time.monotonic() > end:
-            return None
-        tree = trees.get()
-        try:
-            return _try(mutant, tree, tests.get(mutant.file, {}), options.tests)
-        finally:
-            trees.put(tree)
-
-    verdicts = {}
-    with ThreadPoolExecutor(options.workers) as pool, (options.work / "results.jsonl").open("a") as log:
-        for mutant, verdict in zip(todo, pool.map(attempt, todo), strict=True):
-            if verdict is not None:
-                verdicts[mutant.name] = verdict
-                log.write(json.dumps({"name": mutant.name, "verdict": verdict, **asdict(mutant)}) + "\n")
-                log.flush()
+    _preload()
+    while running or (todo and time.monotonic() < end):
+        while todo and free and time.monotonic() < end:
+            mutant, tree = todo.pop(0), free.pop()
+            chosen = _tests_of(mutant, tests.get(mutant.file, {}), options.tests)
+            running[_started(mutant, tree, chosen)] = mutant, tree
+        child, status = os.wait()
+        mutant, tree = running.pop(child)
+        shutil.copy(ROOT / mutant.file, tree / mutant.file)
+        free.append(tree)
+        verdicts[mutant.name] = _VERDICTS.get(os.waitstatus_to_exitcode(status), "broken")
+        with (options.work / "results.jsonl").open("a") as log:
+            entry = {"name": mutant.name, "verdict": verdicts[mutant.name], **asdict(mutant)}
+            log.write(json.dumps(entry) + "\n")
     return verdicts
+
+
+def _preload() -> None:
+    """Load what all tests need once; of hedgerow nothing, for each child loads its own copy."""
+    for name in ("pytest", "numba", "pyarrow.compute", "pyarrow.parquet"):
+        importlib.import_module(name)
+
+
+def _started(mutant: Mutant, tree: Path, chosen: list[str]) -> int:
+    """Run the tests on the mutant in a forked child; it returns pytest's verdict."""
+    child = os.fork()
+    if child:
+        return child
+    if not chosen:
+        os._exit(_NOT_RUN)
+    resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE + 1))
+    target = tree / mutant.file
+    target.write_text(mutant.apply(target.read_text()))
+    os.chdir(tree)
+    os.environ.update(_environment(tree))
+    sys.path[:0] = [str(tree / "src")]
+    sys.dont_write_bytecode = True
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
+    code = _BROKEN
+    try:
+        code = int(importlib.import_module("pytest").main([*chosen, *_QUIET, "-x"]))
+    finally:
+        os._exit(code)
 
 
 def _copy(tree: Path) -> Path:
@@ -170,32 +200,24 @@ def _copy(tree: Path) -> Path:
     return tree
 
 
-def _try(mutant: Mutant, tree: Path, lines: dict[str, list[str]], most: int) -> str:
-    """One of: killed, killed by time, alive, or not run by any test."""
-    chosen = _tests_of(mutant, lines, tree, most)
-    if not chosen:
-        return "not run"
-    target = tree / mutant.file
-    original = target.read_text()
-    target.write_text(mutant.apply(original))
-    command = [sys.executable, "-m", "pytest", *chosen, *_QUIET, "-x"]
-    try:
-        run = subprocess.run(command, cwd=tree, env=_environment(tree), capture_output=True, timeout=PATIENCE)
-        return "alive" if run.returncode == 0 else "killed"
-    except subprocess.TimeoutExpired:
-        return "killed by time"
-    finally:
-        target.write_text(original)
-
-
-def _tests_of(mutant: Mutant, lines: dict[str, list[str]], tree: Path, most: int) -> list[str]:
+def _tests_of(mutant: Mutant, lines: dict[str, list[str]], most: int) -> list[str]:
     """The tests that run the changed lines; the file's own tests first, for they are about it."""
     names = dict.fromkeys(name for line in range(mutant.line, mutant.last + 1) for name in lines.get(str(line), []))
     own = f"tests/{Path(mutant.file).parent.name}/test_{Path(mutant.file).stem}.py"
     ordered = sorted(names, key=lambda name: not name.startswith(own))[:most]
-    return [*ordered, own] if not ordered and (tree / own).exists() else ordered
+    return [own] if not ordered and (ROOT / own).exists() else ordered
 
 
+_NOT_RUN, _BROKEN = 90, 91
+_VERDICTS = {
+    0: "alive",
+    1: "killed",
+    2: "killed",  # the tests cannot even be loaded
+    _NOT_RUN: "not run",
+    -signal.SIGXCPU: "killed by time",
+    -signal.SIGKILL: "killed by time",
+    -signal.SIGSEGV: "killed",
+}
 _QUIET = ("-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-p", "no:randomly")
 
 

@@ -25,7 +25,7 @@ def unseal(text: bytes, kind: type[Sealed], format: str, *, name: str = "manifes
     ask = f"ask for {'the bundle' if name == 'manifest' else 'it'} again"
     try:
         manifest = msgspec.json.decode(text, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BundleError(f"{name}.json is not a hedgerow {name} ({_kind_of(error)}); {ask}.") from None
     fields: Any = manifest
     if fields.format != format:
@@ -43,7 +43,7 @@ def format_of(text: bytes) -> str:
     """The format that a manifest names; empty where it names none."""
     try:
         return msgspec.json.decode(text, type=_Format).format
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
 
 
