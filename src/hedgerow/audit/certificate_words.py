@@ -19,6 +19,7 @@ _FORMS = {
     "permuted": _SHUFFLED,
     "separated": _SHUFFLED,
     "scattered": _SHUFFLED,
+    "padded": f"{_SHUFFLED}, and how many of the values are counterfeit",
     "disguised": f"{_SHUFFLED}, and that every true value lies in its subdomain",
     "generalized": f"{_SHUFFLED}, and that every true value lies in its interval or set",
     "grouped graph": "that entities were assigned to nodes at random, and that the links are the true ones",
@@ -30,6 +31,7 @@ _CRITERIA = {
     "microaggregation": "that the means are those of the true rows",
     "properties": "that numbers were drawn at random, and the rates that the adversary's description states",
     "robust": "the odds that the adversary is assumed to know; the owner checked the promise under them",
+    "m_invariance": "that people had the same values in earlier releases of the series",
     "personal": "which part of the domain each person named; the owner checked that it covers their group's",
 }
 _NO_PRIVACY = frozenset({"noise", "rank-swap", "properties"})
