@@ -75,3 +75,31 @@ def test_unused_sets_are_refused():
     )
     with pytest.raises(BrokenPromise, match="not those that are listed"):
         check_boxes(dataclasses.replace(release, tables={**release.tables, "sets": more}))
+
+
+@pytest.mark.parametrize("flags", [pa.array([True, None, False, False]), pa.array([0, 0, 1, 1])])
+def test_flags_are_true_or_false(flags):
+    """A flag that is missing, or a number in its place, is not taken for either."""
+    release = _release()
+    table = release.tables["release"]
+    edited = table.set_column(table.column_names.index("age_missing"), "age_missing", flags)
+    with pytest.raises(BrokenPromise):
+        check_boxes(dataclasses.replace(release, tables={**release.tables, "release": edited}))
+
+
+def test_a_flag_that_is_missing_at_the_head_of_a_group():
+    """The first row of a group is the one that is read."""
+    release = _release()
+    table = release.tables["release"]
+    flags = pa.array(
+        [
+            None if group == 0 else flag
+            for group, flag in zip(
+                table.column("group").to_pylist(), table.column("age_missing").to_pylist(), strict=True
+            )
+        ],
+        pa.bool_(),
+    )
+    edited = table.set_column(table.column_names.index("age_missing"), "age_missing", flags)
+    with pytest.raises(BrokenPromise, match="nothing missing"):
+        check_boxes(dataclasses.replace(release, tables={**release.tables, "release": edited}))
