@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["explain"]
 
+_NOTHING = 1e-12
+"""Relative width of an exact answer: bounds that are no whole numbers are rounded outwards."""
+
 
 def explain(release: Release, session: Session, question: str) -> None:
     """Print the three parts; what one of them cannot say does not keep the others back."""
@@ -73,7 +76,7 @@ def _advice(narrower: Move | None, wider: Move | None) -> list[str]:
 
 def _sentence(verb: str, move: Move) -> str:
     asked = f"{verb} your range of {move.column} to {move.low}..{move.high} and"
-    if move.after == 0:
+    if move.after < _NOTHING:
         return f"{asked} the answer is exact."
     saved = "by half" if 0.45 <= move.saved <= 0.55 else f"by {100 * move.saved:.0f} %"
     return f"{asked} the bounds shrink {saved}: {_around(move.after)} of the answer instead of {_around(move.before)}."
