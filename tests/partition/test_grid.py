@@ -63,11 +63,11 @@ def test_too_wide_a_column_is_refused():
         grid_of("x", pa.array([0, 2**60]), whole=True)
 
 
-@pytest.mark.parametrize("step", [Fraction(1, 10**3), Fraction(1, 10**12)])
+@pytest.mark.parametrize("step", [Fraction(1, 10**10), Fraction(1, 10**12)])
 def test_cents_in_fine_steps_are_measured_in_money(step):
     """What spans too many steps is refused by the values themselves, not by the whole numbers they are stored as."""
     column = pa.array([Decimal("0.00"), Decimal("9000000.00")])
-    if step.denominator == 10**3:
+    if step.denominator == 10**10:
         assert grid_of("pay", column, whole=True, step=step, low=0).unit == step
     else:
         with pytest.raises(SchemaError, match="too many units"):
