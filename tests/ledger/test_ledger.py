@@ -81,6 +81,16 @@ def test_without_names_quasi_identifiers_decide(book):
     assert ledger.overlaps(people(0, 20).select(["age", "salary"])) == []
 
 
+def test_one_telling_identifier_is_enough(tmp_path):
+    """A dropped column that changes, beside a name that does not, makes no stranger of anybody."""
+    schema = hr.Schema(quasi=["age"], sensitive="salary", identifier=["town", "name", "visits"])
+    table = people(0, 20).append_column("visits", pa.array([0] * 20))
+    hr.Anatomy(2).publish(table, schema, ledger=tmp_path / "ledger.json")
+    changed = table.set_column(4, "visits", pa.array([1] * 20)).set_column(2, "town", pa.array(["Elm"] * 20))
+    (found,) = hr.Ledger.open(tmp_path / "ledger.json").overlaps(changed)
+    assert (found.rows, found.columns) == (20, ("name",))
+
+
 def test_again_is_explicit_and_recorded(book):
     """Asked for, a second release is made, and it is in the ledger, too."""
     hr.Anatomy(2).publish(people(0, 20), SCHEMA, ledger=book, again=True)

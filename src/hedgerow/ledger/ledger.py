@@ -4,14 +4,16 @@ Guarantee  a table that shares a recognizable row with an earlier release is ref
 Cost       a keyed hash of each row, and a search of each row among those of every earlier release
 
 Two independent releases of the same rows can be intersected: whoever is in both hides only among the values that both
-allow. A ledger holds, for each release, keyed hashes of its rows: by the identifiers, where there are any, and by the
-quasi-identifiers. Rows and columns in another order, other file types, more columns, rows that came or went: a row is
-recognized as long as the columns of one of the two are there. Where identifiers can be compared they decide; without
-them two people with the same quasi-identifiers look like one, and the refusal says so.
+allow. A ledger holds, for each release, keyed hashes of its rows: by the first identifier that tells all rows apart
+(by all of them, if none does), and by the quasi-identifiers. Rows and columns in another order, other file types, more
+columns, rows that came or went: a row is recognized as long as the columns of one of the two are there, and otherwise
+not. Where identifiers can be compared they decide; without them two people with the same quasi-identifiers look like
+one, so the refusal names the columns.
 
 Without the key nothing can be tested: the hashes alone are random numbers. Whoever reads the ledger file has the key
-and can test, for a full row of these columns, whether it was published; not more, for no sensitive value is hashed on
-its own. Keep it with the tables; it is no part of a release.
+and can test whether somebody whose columns they know was published, when, and in an m-invariant series with which
+signature, which the releases show as well; not who has which sensitive value. Keep it with the tables; it is no part
+of a release.
 """
 
 from __future__ import annotations

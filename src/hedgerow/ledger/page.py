@@ -78,16 +78,16 @@ class Page:
     def open(cls, path: str | os.PathLike[str], table: Table, schema: Schema, *, again: bool, series: bool) -> Page:
         """Open the ledger for a table, or raise Infeasible if its rows were published before."""
         ledger = Ledger.open(path)
-        page = cls(Receipt(ledger.path, token(4)), Hashes(table), _recognizable(schema), again, ledger)
+        page = cls(Receipt(ledger.path, token(4)), Hashes(table), _recognizable(table, schema), again, ledger)
         if series:
-            page.series = _series(ledger.key, schema)
+            page.series = _series(ledger.key, identity(table, schema), schema.sensitive)
             page.before = read_memory(ledger.path, page.series)
         ledger.check(page.hashes, again=again, series=page.series)
         return page
 
-    def persons(self, schema: Schema) -> NDArray[np.uint64]:
+    def persons(self) -> NDArray[np.uint64]:
         """The fingerprints by which people are recognized, in the order of the rows."""
-        return self.hashes.rows(identity(schema), self.ledger.key)
+        return self.hashes.rows(self.columns[0], self.ledger.key)
 
     def record(self, release: Release) -> None:
         """Write the release into the ledger; look again, since others may have published meanwhile."""
@@ -121,9 +121,16 @@ class Page:
         )
 
 
-def identity(schema: Schema) -> tuple[str, ...]:
-    """The columns that tell people apart: identifiers, or else quasi-identifiers."""
-    return tuple(sorted(schema.identifier or schema.quasi))
+def identity(table: Table, schema: Schema) -> tuple[str, ...]:
+    """The columns that tell people apart: the first identifier that does so alone, all of them, or quasi-identifiers.
+
+    Columns that are dropped often have the role identifier, too; a change in one of those must not make a stranger of
+    anybody.
+    """
+    alone = (name for name in schema.identifier if len(table.encode(name).domain) == table.num_rows)
+    if (key := next(alone, None)) is not None:
+        return (key,)
+    return tuple(sorted(schema.identifier or schema.quasi or (*schema.plain, *schema.sensitive)))
 
 
 def now() -> str:
@@ -131,13 +138,13 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _recognizable(schema: Schema) -> tuple[tuple[str, ...], ...]:
+def _recognizable(table: Table, schema: Schema) -> tuple[tuple[str, ...], ...]:
     """The sets of columns by which rows are recognized later, the most telling first."""
-    known = tuple(tuple(sorted(names)) for names in (schema.identifier, schema.quasi) if names)
-    return known or (tuple(sorted((*schema.plain, *schema.sensitive))),)
+    both = (identity(table, schema), tuple(sorted(schema.quasi)))
+    return tuple(dict.fromkeys(names for names in both if names))
 
 
-def _series(key: bytes, schema: Schema) -> str:
+def _series(key: bytes, people: tuple[str, ...], sensitive: tuple[str, ...]) -> str:
     """One series for the people of some columns and a sensitive column, whatever file they come from."""
-    text = "\0".join((*identity(schema), "", *schema.sensitive))
+    text = "\0".join((*people, "", *sensitive))
     return hashlib.blake2b(text.encode(), key=key, digest_size=8, person=b"series").hexdigest()

@@ -17,6 +17,7 @@ __all__ = ["Key", "hash_texts", "hash_words", "key_of"]
 Words = NDArray[np.uint64]
 Key = tuple[int, int]
 
+_MASKS = np.array([2 ** (8 * size) - 1 for size in range(9)], np.uint64)
 _START = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
 
 
@@ -47,14 +48,11 @@ def _columns(
     values: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64], size: int
 ) -> list[Words]:
     """The words of messages, one array for each place; bytes past the end are zero."""
-    padded = np.append(values, np.zeros(8, np.uint8))
+    windows = np.lib.stride_tricks.sliding_window_view(np.append(values, np.zeros(8, np.uint8)), 8)
     words = []
     for place in range(size):
-        columns = np.zeros((len(starts), 8), np.uint8)
-        for byte in range(8):
-            inside = lengths > 8 * place + byte
-            columns[inside, byte] = padded[starts[inside] + 8 * place + byte]
-        words.append(columns.view("<u8").ravel().astype(np.uint64))
+        found = windows[starts + 8 * place].view("<u8").ravel().astype(np.uint64)
+        words.append(found & _MASKS[np.minimum(lengths - 8 * place, 8)])
     return words
 
 

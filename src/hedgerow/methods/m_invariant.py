@@ -54,7 +54,8 @@ class MInvariant(Method):
     """Releases of a changing table that may be put together: each person stays among the same `m` or more values.
 
     Publish every version under one ledger, `publish(table, schema, ledger="ledger.json")`: it remembers who has which
-    signature. People are recognized by the identifiers, or by the quasi-identifiers if there are none.
+    signature. People are recognized by the first identifier that tells all rows apart; if none does, by all of them,
+    and without any by the quasi-identifiers.
 
     Where people left, counterfeit values fill the gaps; at most the share `fakes` of the published values may be
     counterfeit. The default, a half, stops a series of which little is left; a refusal says how many were needed.
@@ -154,7 +155,7 @@ class _Series:
         """Recognize everybody."""
         now = prepared.table.encode(column)
         nobody = np.empty(0, np.uint64)
-        persons = nobody if prepared.page is None else prepared.page.persons(prepared.schema)
+        persons = nobody if prepared.page is None else prepared.page.persons()
         _check_distinct(persons, prepared)
         before = None if prepared.page is None else prepared.page.before.memory
         if before is None:
