@@ -1,13 +1,10 @@
 """threats.md, part A: nothing but the release leaves, and its order says nothing."""
 
-import io
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
@@ -37,38 +34,6 @@ def tainted():
     return frame, schema
 
 
-def _pages(file: Path) -> bytes:
-    """A Parquet file's values without compression and encodings, and its footer as text."""
-    table = pq.read_table(file)
-    plain = io.BytesIO()
-    pq.write_table(table, plain, compression="none", use_dictionary=False)
-    return plain.getvalue() + str(pq.ParquetFile(file).metadata).encode() + str(pq.read_schema(file)).encode()
-
-
-def test_no_canary_leaves(tainted, tmp_path):
-    """Unused categories, indexes, attributes, identifiers and rows held back are in no byte of the bundle."""
-    frame, schema = tainted
-    hr.KEAnonymity(k=2, e=5).publish(frame, schema).save(tmp_path / "out")
-    for file in (tmp_path / "out").iterdir():
-        content = file.read_bytes() + (_pages(file) if file.suffix == ".parquet" else b"")
-        assert CANARY.encode() not in content, file.name
-        assert np.int64(NUMBER).tobytes() not in content, file.name
-        assert str(NUMBER).encode() not in content, file.name
-
-
-def test_a_slice_does_not_bring_its_parent(tmp_path):
-    """Arrow slices share their parent's buffers; what is published holds the slice alone."""
-    parent = pa.table({"town": ["Ash", "Elm", f"{CANARY}-beyond"] * 3, "salary": [1, 2, NUMBER] * 3})
-    schema = hr.Schema(quasi=["town"], sensitive="salary")
-    release = hr.KEAnonymity(k=2).publish(parent.slice(0, 2), schema)
-    buffers = [
-        b for column in release.tables["release"].columns for chunk in column.chunks for b in chunk.buffers() if b
-    ]
-    content = b"".join(buffer.to_pybytes() for buffer in buffers)
-    assert CANARY.encode() not in content
-    assert np.int64(NUMBER).tobytes() not in content
-
-
 @pytest.mark.parametrize("fault", [
     lambda f, s: hr.KEAnonymity(k=50).publish(f, s),
     lambda f, s: hr.KEAnonymity(k=2, e=10**9).publish(f, s),
@@ -84,27 +49,6 @@ def test_no_cell_in_messages(tainted, fault):
     message = str(refusal.value).replace(f"id {CANARY}", "")
     assert CANARY not in message
     assert str(NUMBER) not in message
-
-
-def test_nothing_is_opened_but_the_bundle(tainted, tmp_path, monkeypatch):
-    """No raw data goes to temporary files: everything that is opened for writing lies in the bundle's own folder."""
-    import builtins
-    import os
-
-    frame, schema = tainted
-    opened = []
-    for module, name in ((builtins, "open"), (os, "open"), (io, "open")):
-        original = getattr(module, name)
-
-        def watched(path, mode="r", *args, _original=original, **kwargs):
-            opened.append((str(path), mode))
-            return _original(path, mode, *args, **kwargs)
-
-        monkeypatch.setattr(module, name, watched)
-    hr.KEAnonymity(k=2, e=5).publish(frame, schema).save(tmp_path / "out")
-    written = [path for path, mode in opened if not isinstance(mode, str) or set(mode) & set("wax+")]
-    assert written
-    assert [path for path in written if not path.startswith(str(tmp_path))] == []
 
 
 # --- order -----------------------------------------------------------------------------------------------------------
