@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,9 +37,7 @@ class Setting:
     letters: dict[str, Any]
     column: str = TEXT
     rows: int = 20_000
-    extra: tuple[str, ...] = ()
-    wording: str = ""
-    more: dict[str, Any] = field(default_factory=dict)
+    has_wishes: bool = False
 
 
 def settings() -> dict[str, Setting]:
@@ -57,7 +55,7 @@ def settings() -> dict[str, Setting]:
         "m-invariant": Setting({"m": 4}),
         "robust": Setting({"r": "2", "knowledge": Estimate(size=1, support=500), "max_suppressed": "0.3"}, rows=4_000),
         "target": Setting({"target": "uniform"}, **number),
-        "personal": Setting({"node_column": "wish", "consent": True}, column=NUMBER, extra=("wish",)),
+        "personal": Setting({"node_column": "wish", "consent": True}, column=NUMBER, has_wishes=True),
         "microaggregation": Setting({"k": 5}, **number),
         "noise": Setting({"scale": "0.1"}, **number),
         "rank-swap": Setting({"share": "0.05"}, **number),
@@ -76,8 +74,7 @@ def people(setting: Setting) -> tuple[pa.Table, pa.Table]:
 
 def schema_for(setting: Setting, table: pa.Table) -> tuple[pa.Table, Schema]:
     """Roles of the columns; a wish for those who may have one: half of the people ask for the whole range."""
-    trees = {}
-    if "wish" in setting.extra:
+    if setting.has_wishes:
         ages = sorted(set(table[NUMBER].to_pylist()))
         trees = {NUMBER: Hierarchy.binary(ages)}
         levels = np.where(np.arange(table.num_rows) % 2 == 0, 7, 3)
@@ -104,8 +101,8 @@ def cell(bench: Bench, adversary: str) -> str:
     text = f"{percent(found.rate)} ({percent(beside)})"
     if found.promised is None:
         return text
-    worst = found.worst if found.worst is not None else found.rate
-    return f"{text}; worst {percent(worst)}, promised {percent(found.promised)}{'' if found.holds else ' BROKEN'}"
+    worst = "" if found.worst is None else f"worst {percent(found.worst)}, "
+    return f"{text}; {worst}promised {percent(found.promised)}{'' if found.holds else ' BROKEN'}"
 
 
 def lines(benches: dict[str, Bench], adversaries: tuple[str, ...]) -> list[str]:
