@@ -15,8 +15,10 @@ from hedgerow.methods.method import Method
 from hedgerow.methods.registry import METHODS, method_class
 from hedgerow.methods.row_groups import release_of, sensitive_codes
 from hedgerow.partition.secret import by_code
+from hedgerow.randomness import seeded_keys
 from hedgerow.schema import Hierarchy
 from hedgerow.testing import audit_posterior
+from hedgerow.testing.posterior_worlds import Bench, every_likelihood
 
 HALF = Fraction(1, 2)
 FOUR = pa.table({"q": [0, 1, 2, 2], "s": [1, 1, 2, 3]})
@@ -118,11 +120,14 @@ def test_what_was_measured_is_in_the_guarantee(name):
 
 def test_seven_rows_of_the_proximity_paper():
     """The release {0,2,3}: {0,2,4}, {1,5}: {1,4}, {4,6}: {0,2} tells for sure that row 1 has 4."""
-    audit = audit_posterior(hr.Proximity(eps=1, m=2, form="separated"), SEVEN, every_release=False, pairs=False)
-    assert audit.pair is None
-    assert 4 in audit.worst.event
-    assert audit.worst.posterior == 1
-    assert audit.worst.shown == HALF
+    method, schema = hr.Proximity(eps=1, m=2, form="separated"), hr.Schema(quasi=["q"], sensitive="s")
+    found = every_likelihood(
+        Bench(method, SEVEN, schema, ()), None, order=seeded_keys(0), most=5000, every_release=False
+    )
+    printed = {(0, 2, 3): (0, 2, 4), (1, 5): (1, 4), (4, 6): (0, 2)}
+    (view,) = [v for v in found.weights if {sum(g.opened, ()): g.values for g in v.groups} == printed]
+    assert {world[1] for world in found.weights[view]} == {(4,)}
+    assert len(found.weights[view]) > 1
 
 
 def test_mondrian_tells_about_pairs_before_it_tells_about_rows():
