@@ -15,7 +15,13 @@ from hedgerow.release import PublishedColumns
 from hedgerow.release.generalized import generalized
 from hedgerow.table import read_table
 from hedgerow.testing.assignments import release_of
-from hedgerow.testing.form_worlds import as_generalized, as_scattered, as_separated, possible_answers
+from hedgerow.testing.form_worlds import (
+    as_generalized,
+    as_scattered,
+    as_separated,
+    possible_answers,
+    possible_groups,
+)
 
 FORMS = {"permuted": lambda release: release, "separated": as_separated, "scattered": as_scattered}
 FORMS |= {"generalized": as_generalized}
@@ -123,18 +129,35 @@ def test_bounds_hold_on_every_form(form, whole, aggregate, condition, hidden):
     check(whole, form, aggregate, f"({condition}){hidden}", is_tight=False)
 
 
-@settings(max_examples=80, deadline=None)
-@given(
-    whole=releases(),
-    aggregate=st.sampled_from([*TIGHT, *LOOSE]),
-    condition=st.sampled_from(
-        ["a >= 2 OR s > 0", "(a = 1 AND s > 0) OR (b = 'x' AND s < 1)", "NOT (a > 1 AND s = 1) AND b = 'x'"]
-    ),
-)
-def test_conditions_that_mix_known_and_hidden_hold(whole, aggregate, condition):
+MIXED = [
+    "a >= 2 OR s > 0",
+    "(a = 1 AND s > 0) OR (b = 'x' AND s < 1)",
+    "NOT (a > 1 AND s = 1) AND b = 'x'",
+    "a >= 2 AND (b = 'x' OR s > 0)",
+    "b = 'y' AND (a <> 2 OR s < 1) AND s <> 2",
+]
+
+
+@pytest.mark.parametrize("form", ["permuted", "generalized"])
+@settings(max_examples=60, deadline=None)
+@given(whole=releases(), aggregate=st.sampled_from([*TIGHT, *LOOSE]), condition=st.sampled_from(MIXED))
+def test_conditions_that_mix_known_and_hidden_hold(form, whole, aggregate, condition):
     """OR between a quasi-identifier and the sensitive column is answered; COUNT with one alternative is reached."""
-    is_tight = aggregate == "count(*)" and condition == "a >= 2 OR s > 0"
-    check(whole, "permuted", aggregate, condition, is_tight=is_tight)
+    is_tight = aggregate == "count(*)" and condition == MIXED[0] and form == "permuted"
+    check(whole, form, aggregate, condition, is_tight=is_tight)
+
+
+@pytest.mark.parametrize("form", ["permuted", "generalized"])
+@settings(max_examples=40, deadline=None)
+@given(whole=releases(), condition=st.sampled_from([*MIXED, *ONCE]))
+def test_groups_of_the_sensitive_column_hold_in_every_table(form, whole, condition):
+    """Every group of every possible table is listed, and its numbers lie inside the bounds."""
+    table = sql(FORMS[form](whole), f"SELECT s, count(*) AS n, sum(s) AS t FROM release WHERE {condition} GROUP BY s")
+    found = {row["s"]: row for row in table.to_pylist()}
+    for value, answers in possible_groups(whole, form, "s", "count(*), sum(s)", condition).items():
+        for number, total in answers:
+            assert found[value]["n_lower"] <= number <= found[value]["n_upper"]
+            assert found[value]["t_lower"] <= total <= found[value]["t_upper"]
 
 
 @settings(max_examples=60, deadline=None)

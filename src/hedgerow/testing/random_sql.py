@@ -120,12 +120,15 @@ def random_condition(rng: random.Random, kind: str, *, once: bool = False) -> st
     atoms = [rng.choice(_OPEN[column]) for column in columns]
     if not once:
         atoms += [rng.choice(rng.choice([_PAIRS, *_OPEN.values()])) for _ in range(rng.randrange(3))]
-    condition = _joined(rng, atoms)
+    condition = f"({_joined(rng, atoms)})"
     if rng.random() < 0.5:
-        return _filled(rng, condition)
-    hidden = rng.choice(_HIDDEN[_shape(kind)])
-    word = "OR" if rng.random() < 0.2 and not once else "AND"
-    return _filled(rng, f"({condition}) {word} {'NOT ' if rng.random() < 0.2 else ''}({hidden})")
+        hidden = rng.choice(_HIDDEN[_shape(kind)])
+        word = "OR" if rng.random() < 0.25 and not once else "AND"
+        condition = f"({condition} {word} {'NOT ' if rng.random() < 0.2 else ''}({hidden}))"
+    # Columns may come back in another conjunct, also where they are shuffled apart.
+    again = [rng.choice(_HIDDEN[_shape(kind)])] if rng.random() < 0.15 else []
+    again += [rng.choice(_OPEN["age"])] if rng.random() < 0.25 else []
+    return _filled(rng, " AND ".join([condition, *again]))
 
 
 def _joined(rng: random.Random, atoms: list[str]) -> str:
