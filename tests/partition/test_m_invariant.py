@@ -110,6 +110,19 @@ def test_gaps_are_filled_by_counterfeits_or_by_newcomers():
         assert (sum(group == groups["a"] for group in groups.values()) == 2) is near
 
 
+def test_who_is_together_does_not_follow_the_order_of_the_rows():
+    """Of four people with two values each pair of different values is as likely (binomial, 1 in 10,000), also later."""
+    first, later = 0, 0
+    for seed in range(400):
+        series, keys, people = Series(2), seeded_keys(seed), {"a": 0, "b": 0, "c": 1, "d": 1}
+        groups, _ = series.publish(people, keys)
+        first += groups["a"] == groups["c"]
+        groups, _ = series.publish(people, keys)
+        later += groups["a"] == groups["c"]
+    assert 161 <= first <= 239
+    assert 161 <= later <= 239
+
+
 def test_newcomers_of_one_value_hide_among_counterfeits():
     """Three newcomers with the same value get groups of their own with one signature of m published values."""
     series = Series(3)
