@@ -104,7 +104,7 @@ def is_inside(lower, number, upper):
     return float(lower) - slack <= float(number) <= float(upper) + slack
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(drawn=tables(), condition=conditions(), data=st.data())
 def test_the_truth_lies_inside(drawn, condition, data):
     """Missing values, floats, decimals, dates, texts and truth values as boxes; what has no bound is refused."""
