@@ -128,7 +128,7 @@ LEAVES = {
     "condition", ["age = 2", "age IS NULL OR age = 1", "age = 2 AND s > {second}", "s <> {second}"]
 )
 def test_texts_and_dates_against_every_world(kind, fakes, condition):
-    """Leaves in no order, gaps among ages: bounds hold; COUNT is reached, and MIN and MAX without a hidden condition."""
+    """Leaves in no order, gaps among ages: bounds hold; COUNT is reached, MIN and MAX without a hidden condition."""
     first, second = LEAVES[kind]
     tree = hr.Hierarchy.from_nested({"a": first, "b": second}).with_target([1, 2, 2, 1])
     table = pa.table({"age": [None, 1, 2, 2], "s": [first[0], second[0], first[1], first[0]]})
