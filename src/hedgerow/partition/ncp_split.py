@@ -84,7 +84,9 @@ def ncp_split(
 
 def _points(quasi: Codes, lines: Sequence[NDArray[np.float64]]) -> NDArray[np.int16]:
     """Where each row lies in each column, in steps; a line a row."""
-    points = np.zeros((quasi.shape[1], -(-len(quasi) // _LANES) * _LANES), np.int16)
+    columns, rows = quasi.shape
+    lanes = _LANES if rows > SMALL else 1  # a plain loop has one lane
+    points = np.zeros((rows, -(-columns // lanes) * lanes), np.int16)
     for column, (line, codes) in enumerate(zip(lines, quasi, strict=True)):
         points[:, column] = np.rint(line * _STEPS).astype(np.int16)[codes]
     return points

@@ -35,6 +35,7 @@ __all__ = ["run"]
 
 _SIZES = (100, 300, 500, 700, 900)
 _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
+_REPETITIONS = 5
 
 
 def run(out: Path, *, quick: bool = False, progress: Callable[[str], None] = lambda step: None) -> Study:
@@ -46,7 +47,9 @@ def run(out: Path, *, quick: bool = False, progress: Callable[[str], None] = lam
     mixing = _mixing(adult)
     shares, ks = ((0.1, 0.3), (4,)) if quick else (_SHARES[::2], (5, 10))
     clusters = {
-        f"{table.name}, {layout}": clustering_table(table, layout, shares, ks, progress=progress)
+        f"{table.name}, {layout}": clustering_table(
+            table, layout, shares, ks, repetitions=1 if quick else _REPETITIONS, progress=progress
+        )
         for table in (census, synthetic)
         for layout in ("runs", "scattered")
     }
@@ -165,13 +168,13 @@ def _mixing_claims(mixing: dict[str, dict[str, tuple[float, float]]]) -> list[Cl
 
 def _clustering_claim(name: str, table: pa.Table) -> Claim:
     walk, noise = (table[column].to_numpy() for column in ("walk", "noise"))
-    wins = int((walk < noise).sum())
+    wins, single = int((walk < noise).sum()), int(table["better"].to_numpy().sum())
     return Claim(
         "5.2, figure 4",
         f"At equal distortion clustering always suffers less than from noise ({name}).",
         wins == len(walk),
-        f"less error in {wins} of {len(walk)} cases; on average {walk.mean():.1%} of the rows are misplaced, with "
-        f"noise {noise.mean():.1%}",
+        f"less error in {wins} of {len(walk)} settings by the median of repetitions, in {single} single repetitions; "
+        f"on average {walk.mean():.1%} of the rows are misplaced, with noise {noise.mean():.1%}",
     )
 
 
