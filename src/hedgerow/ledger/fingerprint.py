@@ -11,7 +11,6 @@ its values' hashes, so the order of the columns does not matter; the outer hash 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +22,7 @@ from hedgerow.ledger.siphash import Key, hash_texts, hash_words, key_of
 if TYPE_CHECKING:
     from hedgerow.table import Table
 
-__all__ = ["Hashes", "row_hashes", "table_mark"]
+__all__ = ["Hashes", "table_mark"]
 
 _LONG = 64
 """Texts of more bytes are hashed one by one."""
@@ -35,12 +34,24 @@ class Hashes:
     def __init__(self, table: Table) -> None:
         self.table = table
         self._made: dict[tuple[tuple[str, ...], bytes], NDArray[np.uint64]] = {}
+        self._values: dict[tuple[str, bytes], NDArray[np.uint64]] = {}
 
     def rows(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
         """The rows' hashes in the order of the rows."""
         if (columns, key) not in self._made:
-            self._made[columns, key] = row_hashes(self.table, columns, key)
+            total = np.zeros(self.table.num_rows, np.uint64)
+            for name in columns:
+                total += self._column(name, key)[self.table.encode(name).codes]
+            self._made[columns, key] = hash_words(total, _derived(key, "row"))
         return self._made[columns, key]
+
+    def _column(self, name: str, key: bytes) -> NDArray[np.uint64]:
+        """The hashes of a column's distinct values, and last that of a missing one."""
+        if (name, key) not in self._values:
+            hashes = _value_hashes(self.table.encode(name).domain, _derived(key, f"column {name}"))
+            missing = hash_words(np.zeros(1, np.uint64), _derived(key, f"missing {name}"))
+            self._values[name, key] = np.append(hashes, missing)
+        return self._values[name, key]
 
     def sorted(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
         """The same in ascending order, which tells nothing about the order of the rows."""
@@ -49,17 +60,6 @@ class Hashes:
     def mark(self, key: bytes) -> str:
         """The hash of the whole table."""
         return table_mark(self.sorted(tuple(sorted(self.table.names)), key), key)
-
-
-def row_hashes(table: Table, names: Sequence[str], key: bytes) -> NDArray[np.uint64]:
-    """Hash each row of the named columns, in the order of the rows."""
-    total = np.zeros(table.num_rows, np.uint64)
-    for name in names:
-        encoded = table.encode(name)
-        hashes = _value_hashes(encoded.domain, _derived(key, f"column {name}"))
-        missing = hash_words(np.zeros(1, np.uint64), _derived(key, f"missing {name}"))
-        total += np.append(hashes, missing)[encoded.codes]
-    return hash_words(total, _derived(key, "row"))
 
 
 def table_mark(rows: NDArray[np.uint64], key: bytes) -> str:
