@@ -10,7 +10,7 @@ import pytest
 
 from hedgerow.criteria.neighbourhood import same_value
 from hedgerow.errors import Infeasible, ParameterError
-from hedgerow.partition.anatomize import anatomize
+from hedgerow.partition.anatomize import _admissible, anatomize
 from hedgerow.partition.anatomize_several import anatomize_several
 from hedgerow.partition.ncp_split import ncp_split
 from hedgerow.partition.proximity_split import proximity_split
@@ -231,3 +231,12 @@ def test_near_groups_lose_less_than_blind_ones():
     near = loss(proximity_split(quasi, [64] * 3, sensitive, same_value(20), m=4))
     assert near <= penalty * 1.02
     assert penalty < blind / 2
+
+
+def test_a_row_that_is_left_over_joins_any_admissible_group_equally_often():
+    """Groups 1 and 3 of five have the value already; keys over their whole range reach the other three alike."""
+    taken = np.array([1, -1, 3], np.int32)
+    keys = [place << 54 for place in range(1024)]
+    chosen = np.bincount([_admissible(taken, 5, key) for key in keys], minlength=5)
+    assert chosen[[1, 3]].tolist() == [0, 0]
+    assert np.ptp(chosen[[0, 2, 4]]) <= 1
