@@ -46,7 +46,7 @@ def _check(refusal):
     assert refusal.__cause__ is None
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(
     _files | st.binary(max_size=60).map(lambda data: data.decode("latin-1")),
     st.sampled_from(["utf-8", "utf-16", "latin-1"]),
@@ -73,7 +73,7 @@ def release():
     return release_of({**columns, "salary": [10, 20, 30, 40]}, [0, 0, 1, 1], sensitive="salary")
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(words=st.lists(_words, max_size=14).map(" ".join), question=st.booleans())
 @example(words="weight * 1e400 > 1", question=True)
 @example(words="weight > -1e400", question=True)
@@ -86,7 +86,7 @@ def test_any_question_is_answered_or_refused(release, words, question):
         _check(refusal)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.lists(_lines, max_size=12).map("\n".join))
 @example("table = " + "9" * 5000)
 @example("table = " + "[" * 5000)
