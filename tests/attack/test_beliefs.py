@@ -43,6 +43,15 @@ def test_a_target_is_believed_exactly():
     assert target_peak(release) == pytest.approx(1 / 8)
 
 
+def test_a_skewed_target_is_believed_by_its_weights():
+    """A tree whose weights are 1 to 3: whoever knows the group believes one quarter and three quarters."""
+    tree = hr.Hierarchy.binary([1, 2]).with_target([1, 3])
+    table = pa.table({"q": list(range(20)), "s": [1] * 8 + [2] * 12})
+    release = hr.TargetDistribution(target=tree).publish(table, SCHEMA)
+    assert beliefs(release, "s").overall[:2] == pytest.approx([1 / 4, 3 / 4])
+    assert target_peak(release) == pytest.approx(3 / 4)
+
+
 def test_somebody_of_unknown_group_has_the_overall_chances():
     """Without a group to be in, the column's own shares are all there is."""
     seen = beliefs(hr.Anatomy(l=3).publish(TABLE, SCHEMA), "s")

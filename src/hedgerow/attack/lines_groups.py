@@ -112,7 +112,10 @@ def _hundredth(case: Case) -> Neighbourhood:
         width = Fraction((ends["max"] - ends["min"]).days)
     else:
         width = as_fraction(ends["max"]) - as_fraction(ends["min"])
-    return Neighbourhood(below=width / 100, above=width / 100)
+    whole = not (pa.types.is_floating(case.beliefs.domain.type) or pa.types.is_decimal(case.beliefs.domain.type))
+    # Between whole numbers and days nothing is nearer than 1.
+    step = max(width / 100, Fraction(1)) if whole else width / 100
+    return Neighbourhood(below=step, above=step)
 
 
 def _words(near: Neighbourhood) -> str:

@@ -47,7 +47,9 @@ def inference_line(case: Case) -> Finding:
         "Nothing to do."
         if gain <= SLIGHT
         else (
-            "Make groups larger or more diverse." if control is not None else "Tell leak from correlation: --holdout."
+            "Make groups larger or more diverse."
+            if control is not None
+            else "Try with --holdout, which tells a leak from correlation."
         )
     )
     return with_words(finding, said, step)
