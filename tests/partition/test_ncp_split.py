@@ -59,3 +59,15 @@ def test_many_columns_and_rows_far_apart_do_not_overflow():
     quasi = rng.integers(0, 2, (40, 600)).astype(np.int32)
     labels = ncp_split(quasi, [2] * 40, rng.integers(0, 9, 600).astype(np.int32), l=3)
     assert np.bincount(labels).min() >= 3
+
+
+def test_a_part_that_was_not_divided_is_tried_in_other_orders():
+    """Over 30 tables ten tries divide far more parts than one try does."""
+    rng, parts = np.random.default_rng(4), {1: 0, 10: 0}
+    for seed in range(30):
+        quasi = rng.integers(0, 30, (2, 60)).astype(np.int32)
+        sensitive = np.minimum(rng.integers(0, 9, 60), 5).astype(np.int32)
+        for tries in parts:
+            records = by_penalty.Records(quasi.T.astype(np.int16), sensitive.copy(), np.arange(60, dtype=np.int32))
+            parts[tries] += int(by_penalty._divided(records, 2, tries, seeded_keys(seed)).sum())
+    assert parts[10] > 1.2 * parts[1]
