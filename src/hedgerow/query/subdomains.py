@@ -86,7 +86,7 @@ class Subdomains:
     def _typical(self, met: NDArray[np.bool_], possible: NDArray[np.bool_]) -> dict[str, Floats]:
         """The means of the subdomains that may count, ascending, and the chance of each to count."""
         middles, chances = self._middles(met)[possible], self._expected(met.astype(np.float64))[self.nodes][possible]
-        order = np.lexsort((middles, self.groups[possible]))
+        order = np.lexsort((chances, middles, self.groups[possible]))
         return {"middles": middles[order], "chances": chances[order]}
 
     def _middles(self, met: NDArray[np.bool_]) -> Floats:
