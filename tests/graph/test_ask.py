@@ -88,6 +88,9 @@ QUESTIONS = {
     "SELECT sum(cost) FROM right WHERE kind IN ('x', 'y') AND right.degree = 1": lambda r, g: (
         sum(c) if (c := [b["cost"] for b in _right(r) if _degree(g, 1, "what", b) == 1]) else None
     ),
+    "SELECT sum(cost) FROM right WHERE kind = 'x' AND right.degree = 1": lambda r, g: (
+        sum(c) if (c := [b["cost"] for b in _right(r) if b["kind"] == "x" and _degree(g, 1, "what", b) == 1]) else None
+    ),
     "SELECT sum(links(kind = 'x')) FROM left WHERE town = 'A'": lambda r, g: (
         sum(n) if (n := [_links(g, a, lambda b: b["kind"] == "x") for a in _left(r) if a["town"] == "A"]) else None
     ),
