@@ -83,7 +83,13 @@ def test_explain_shows_sql_causes_and_advice(piped):
     """The rewritten SQL, the groups that are hit in part, and a range that was really tried."""
     code, output, errors = piped(f".explain {AVERAGE}")
     assert (code, errors) == (0, "")
-    for word in ("JOIN help", "share of the uncertainty", "of the answer", "your range of age to", "and the answer is exact"):
+    for word in (
+        "JOIN help",
+        "share of the uncertainty",
+        "of the answer",
+        "your range of age to",
+        "and the answer is exact",
+    ):
         assert word in output
 
 
