@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hedgerow.datasets.real import data_folder
 from hedgerow.randomness import seeded_keys
 from hedgerow.studies.ke import run
 from hedgerow.studies.ke_bounds import Grouped, Swapped, from_boxes, from_groups, from_nothing, from_ranks
@@ -16,8 +17,11 @@ def test_quick_run(tmp_path):
     assert len(study.claims) >= 15
     assert all(claim.holds is not None and claim.seen for claim in study.claims)
     assert all(figure.exists() and figure.with_suffix(".svg").exists() for figure in study.figures)
-    wider = [claim for claim in study.claims if "stays above the permuted" in claim.says or "far less" in claim.says]
-    assert all(claim.holds for claim in wider)
+    # Ages of the synthetic table have so many losses each that its ranges are exact in either form.
+    main = ["err far less", "even worse than random", *(["stays above the permuted"] if data_folder() else [])]
+    found = [claim for claim in study.claims if any(words in claim.says for words in main)]
+    assert len(found) >= len(main)
+    assert all(claim.holds for claim in found)
     assert study.tables["partitions"].num_rows == 6 * (14 + 7)
 
 

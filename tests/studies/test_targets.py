@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from hedgerow.datasets.real import data_folder
 from hedgerow.studies.targets import run
 from hedgerow.studies.targets_data import LOWEST, by_width, correlated, error, published, uncorrelated
 
@@ -9,7 +10,8 @@ from hedgerow.studies.targets_data import LOWEST, by_width, correlated, error, p
 def test_quick_run(tmp_path):
     """A quick run gives a verdict or its reason for every claim, and figures that exist."""
     study = run(tmp_path, quick=True)
-    assert len(study.claims) >= 18
+    # One claim is about Adult, which is not always at hand.
+    assert len(study.claims) >= (18 if data_folder() else 17)
     assert all(claim.seen for claim in study.claims)
     assert all(path.exists() and path.with_suffix(".svg").exists() for path in study.figures)
     verdicts = {claim.says: claim.holds for claim in study.claims}
