@@ -158,3 +158,18 @@ def test_texts_and_dates_against_every_world(kind, fakes, condition):
         assert answer.upper >= max(answers), name
         if name == "count(*)" or (name in ("min(s)", "max(s)") and "s " not in condition.replace("IS ", "")):
             assert (answer.lower, answer.upper) == (min(answers), max(answers)), name
+
+
+@pytest.mark.parametrize("engine", ["arrays", "duckdb"])
+def test_what_is_perhaps_stays_perhaps_beside_an_or(engine):
+    """Both subdomains hold one word of three letters: the row that only such a word lets in may be in or out."""
+    tree = hr.Hierarchy.from_nested({"a": ["flu", "cough"], "b": ["rash", "gut"]}).with_target([1, 1, 1, 1])
+    release = hr.TargetDistribution(tree).publish(pa.table({"age": [1, 2], "s": ["cough", "rash"]}), SCHEMA_S)
+    session = connect(release, engine)
+    count, different, first = (
+        session.ask(f"SELECT {name} FROM release WHERE age = 2 OR length(s) = 3")
+        for name in ("count(*)", "count(DISTINCT s)", "min(s)")
+    )
+    assert (count.lower, count.expected, count.upper) == (1, 1.5, 2)
+    assert (different.lower, different.upper) == (1, 2)
+    assert (first.lower, first.upper) == ("cough", "rash")

@@ -203,18 +203,43 @@ def matches(hits: Hits, values: Values) -> tuple[Ints, Ints]:
 
 
 def joined(parts: list[Values]) -> Values:
-    """Several kinds of values as if each had groups of its own, the groups of the first coming first."""
+    """Several kinds of values as if each had groups of its own, the groups of the first coming first.
+
+    They are of one column of one release: if one is ranged or has an expectation, all are and have. What is sure
+    differs, because each may come with a condition of its own.
+    """
     shifts = np.cumsum([0, *(len(part.lows) for part in parts)])
     offsets = [part.offsets[:-1] + shift for part, shift in zip(parts, shifts[:-1], strict=True)]
     is_plain = all(part.lows is part.highs for part in parts)
     lows = np.concatenate([part.lows for part in parts])
+    is_sure = all(part.sure is None for part in parts)
     return Values(
         np.concatenate([*offsets, shifts[-1:]]),
         np.concatenate([part.sizes for part in parts]),
         lows,
         lows if is_plain else np.concatenate([part.highs for part in parts]),
         parts[0].unit,
+        any(part.ranged for part in parts),
+        None if is_sure else np.concatenate([part.counts if part.sure is None else part.sure for part in parts]),
+        _joined_moments([part.expectation for part in parts if part.expectation is not None]),
+        _chained([part.middles for part in parts if part.middles is not None]),
+        _chained([part.chances for part in parts if part.chances is not None]),
     )
+
+
+def _joined_moments(parts: list[Moments]) -> Moments | None:
+    if not parts:
+        return None
+    share, mean, values, both, counts = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("share", "mean", "values", "both", "counts")
+    )
+    inner = [np.concatenate(each) for each in zip(*(part.inner for part in parts if part.inner), strict=True)]
+    return Moments(share, mean, values, both, counts, (inner[0], inner[1], inner[2]) if inner else None)
+
+
+def _chained(parts: list[Floats]) -> Floats | None:
+    return np.concatenate(parts) if parts else None
 
 
 def rank(values: Values, sorted_values: Ints, group: Ints, threshold: Ints) -> Ints:
