@@ -214,12 +214,12 @@ def _divide(points: NDArray[Any], codes: NDArray[np.int32], scratch: Scratch, cu
         left += 1 if np.int64(points[n]) <= cut else 0
     a, b = 0, left
     for n in range(len(points)):
-        if np.int64(points[n]) <= cut:
-            scratch.codes[a], scratch.order[a] = codes[n], n
-            a += 1
-        else:
-            scratch.codes[b], scratch.order[b] = codes[n], n
-            b += 1
+        # A choice of places, not of paths: halves come in no order, and a processor guesses every other path wrongly.
+        is_left = np.int64(points[n]) <= cut
+        place = a if is_left else b
+        scratch.codes[place], scratch.order[place] = codes[n], n
+        a += is_left
+        b += not is_left
     return left
 
 
