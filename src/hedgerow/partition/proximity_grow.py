@@ -215,11 +215,11 @@ def _divide(points: NDArray[Any], codes: NDArray[np.int32], scratch: Scratch, cu
     a, b = 0, left
     for n in range(len(points)):
         # A choice of places, not of paths: halves come in no order, and a processor guesses every other path wrongly.
-        is_left = np.int64(points[n]) <= cut
-        place = a if is_left else b
+        goes_left = 1 if np.int64(points[n]) <= cut else 0
+        place = a if goes_left else b
         scratch.codes[place], scratch.order[place] = codes[n], n
-        a += is_left
-        b += not is_left
+        a += goes_left
+        b += 1 - goes_left
     return left
 
 
