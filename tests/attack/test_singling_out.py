@@ -6,8 +6,8 @@ import pyarrow as pa
 import hedgerow as hr
 from hedgerow.attack import run
 from hedgerow.attack.seen import Seen as Rows
-from hedgerow.attack.seen import people_of, point_column
-from hedgerow.attack.singling_out import Description, descriptions, fitting, mixed
+from hedgerow.attack.seen import combined, numbered, people_of, point_column
+from hedgerow.attack.singling_out import Description, _singles, descriptions, fitting, mixed
 from hedgerow.randomness import seeded_keys
 
 TABLE = pa.table({"a": [1, 1, 2, 3, None], "b": ["x", "y", "y", None, "x"]})
@@ -50,3 +50,29 @@ def test_boxes_do_not_rule_it_out():
     found = run(release, table, keys=seeded_keys(3))["singling out"]
     assert found.rate > 0.25
     assert "no form rules it out" in found.next_step
+
+
+def test_combinations_stay_apart_beyond_64_bits():
+    """Four columns of two million looks each: rows are alike exactly where all four are."""
+    looks = np.array([0, 1, 0, 2_000_000, 2_000_000], np.int64)
+    last = np.array([0, 0, 0, 1, 2], np.int64)
+    together = combined([looks, looks, looks, last])
+    assert len(np.unique(together)) == 4
+    assert together[0] == together[2]
+
+
+def test_numbers_of_looks_tell_the_same_rows_apart_by_counting_and_by_sorting():
+    """Gaps, fractions, unknown texts and wide ranges: two rows have one number exactly where they look alike."""
+    wide = np.array([1e12, 1e12, -3.0, np.nan, np.nan, 0.5])
+    narrow = np.array([-1.0, -1.0, 4.0, np.nan, 4.0, 4.0])
+    for parts in ([wide], [narrow], [wide, narrow], [np.isnan(wide), narrow]):
+        numbers = numbered(parts)
+        rows = [tuple(str(part[row]) for part in parts) for row in range(6)]
+        assert [[one == other for other in numbers] for one in numbers] == [[a == b for b in rows] for a in rows]
+        assert numbers.min() >= 0
+
+
+def test_rows_that_stand_alone_are_drawn_with_their_weights():
+    """Looks 5, 5, 7, 8: the first two are alike, the last stands for two people."""
+    singles = _singles(np.array([5, 5, 7, 8]), np.array([1, 1, 1, 2]), 9, seeded_keys(1))
+    assert singles.tolist() == [2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,9 @@ from hedgerow.criteria.neighbourhood import Reach
 from hedgerow.errors import ParameterError
 from hedgerow.randomness import Keys
 from hedgerow.release import Release
+
+if TYPE_CHECKING:
+    from hedgerow.attack.register import Register
 
 __all__ = ["Case", "check_tables"]
 
@@ -93,6 +97,14 @@ class Case:
         if self.strangers is None:
             raise ParameterError("This adversary needs people who were not published; pass a holdout.")
         return placed(self.seen, self.strangers[0], form=self.release.form)
+
+    @cached_property
+    def register(self) -> Register:
+        """Everybody's row and group as far as it can be told; two adversaries work on the same."""
+        # A register is made of a case, so that it cannot be known before the case is.
+        from hedgerow.attack.register import register
+
+        return register(self)
 
     def codes(self, table: pa.Table, rows: Ints) -> Ints:
         """Sensitive values of another table in the terms of the release."""

@@ -14,7 +14,7 @@ from hedgerow.attack.finding import SLIGHT, Finding, counted, with_words
 from hedgerow.attack.inference import best, guesses, is_right
 from hedgerow.attack.placing import placed
 from hedgerow.attack.rate import percent
-from hedgerow.attack.register import Register, register
+from hedgerow.attack.register import Register
 from hedgerow.attack.seen import people_of, seen_rows
 
 __all__ = ["background_line", "composition_line", "definetti_line", "downcoding_line", "inference_line"]
@@ -57,7 +57,7 @@ def inference_line(case: Case) -> Finding:
 
 def background_line(case: Case) -> Finding | None:
     """The odds of the values for each quasi-identifier, as they are in the original."""
-    known, class_of = register(case), _classes(case)
+    known, class_of = case.register, _classes(case)
     if len(known.truth) == 0:
         return None
     scores = learn_from(known.teacher, known.rows, class_of, keys=case.keys).scores(
@@ -78,7 +78,7 @@ def background_line(case: Case) -> Finding | None:
 
 def definetti_line(case: Case) -> Finding | None:
     """What the release itself teaches about the sensitive column; None where no target can be placed."""
-    known = register(case)
+    known = case.register
     if len(known.truth) == 0:
         return None
     class_of = _classes(case)

@@ -27,6 +27,7 @@ __all__ = [
     "People",
     "Seen",
     "SeenColumn",
+    "combined",
     "numbered",
     "people_of",
     "point_column",
@@ -35,6 +36,10 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 ORDERED, SAME, SET = 0, 1, 2
+WIDEST = 2**62
+"""Numbers of combinations below it are exact in 64 bits."""
+NARROW = 2**20
+"""Whole numbers of a narrower range need no sort."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +62,9 @@ class SeenColumn:
     def holds(self, row: int, values: Floats) -> NDArray[np.bool_]:
         """Tell which people's values a published row allows."""
         if self.kind == SET and self.members is not None:
-            table = np.append(self.members[int(self.low[row])] if self.low[row] >= 0 else [], False)
-            inside = table[np.where(np.isnan(values), -1, values).astype(np.int64)] if len(table) > 1 else values < 0
+            # A row without a set allows no text; an unknown text is the last place of the table.
+            table = np.append(self.members[int(self.low[row])] & (self.low[row] >= 0), False)
+            inside = table[np.where(np.isnan(values), -1, values).astype(np.int64)]
         else:
             inside = (values >= self.low[row]) & (values <= self.high[row])
         return np.asarray(inside | (np.isnan(values) & self.gaps[row]))
@@ -108,13 +114,31 @@ def seen_rows(release: Release) -> Seen:
 
 
 def numbered(parts: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
-    """Number the different combinations of several columns of the same rows; missing is a value."""
-    keys = np.zeros(len(parts[0]), np.int64)
-    for part in parts:
-        values = part.astype(np.float64)
-        codes = np.unique(np.where(np.isnan(values), np.inf, values), return_inverse=True)[1]
-        keys = np.unique(keys * (int(codes.max()) + 1) + codes, return_inverse=True)[1]
-    return keys
+    """Number the different combinations of several columns of the same rows, with holes; missing is a value."""
+    return combined([_ranked(part) for part in parts])
+
+
+def combined(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """One number per combination of codes; numbered afresh only where the product would leave 64 bits."""
+    together, width = np.zeros_like(codes[0]), 1
+    for code in codes:
+        size = int(code.max(initial=0)) + 1
+        if width * size > WIDEST:
+            distinct, together = np.unique(together, return_inverse=True)
+            width = len(distinct)
+        together, width = together * size + code, width * size
+    return together
+
+
+def _ranked(part: NDArray[Any]) -> NDArray[np.int64]:
+    """Numbers from 0 in the order of the values, missing last: whole numbers of a narrow range by counting."""
+    values = part.astype(np.float64)
+    is_missing = np.isnan(values)
+    known = np.where(is_missing, 0.0, values)
+    low, high = known.min(initial=0.0), known.max(initial=0.0)
+    if high - low < NARROW and np.array_equal(known, np.floor(known)):
+        return np.where(is_missing, high - low + 1, known - low).astype(np.int64)
+    return np.unique(np.where(is_missing, np.inf, values), return_inverse=True)[1]
 
 
 def people_of(seen: Seen, table: pa.Table, rows: NDArray[np.int64]) -> People:
