@@ -60,6 +60,7 @@ class Scratch(NamedTuple):
     points: NDArray[Any]
     codes: NDArray[np.int32]
     order: NDArray[np.int32]
+    covers: Ints
 
 
 def scratch_for(table: Sorted, rules: Rules, rows: int) -> Scratch:
@@ -82,31 +83,36 @@ def scratch_for(table: Sorted, rules: Rules, rows: int) -> Scratch:
         points=np.empty(rows, table.points.dtype),
         codes=np.empty(rows, np.int32),
         order=np.empty(rows, np.int32),
+        covers=np.zeros(2, np.int64),
     )
 
 
 @kernel
-def grow(table: Sorted, rules: Rules, scratch: Scratch, lo: int, hi: int, labels: NDArray[np.int32]) -> None:
-    """Cut a run into groups; their labels lie between lo and hi, with gaps."""
-    stack = np.empty((_STACK, 2), np.int64)
-    stack[0, 0], stack[0, 1] = lo, hi
+def grow(table: Sorted, rules: Rules, scratch: Scratch, lo: int, hi: int, most: int, labels: NDArray[np.int32]) -> None:
+    """Cut a run, whose largest cover is at most `most`, into groups; their labels lie between lo and hi, with gaps."""
+    stack = np.empty((_STACK, 3), np.int64)
+    stack[0, 0], stack[0, 1], stack[0, 2] = lo, hi, most
     waiting = 1
     while waiting > 0:
         waiting -= 1
-        lo, hi = stack[waiting, 0], stack[waiting, 1]
-        middle = split(table, rules, scratch, lo, hi)
+        lo, hi, most = stack[waiting, 0], stack[waiting, 1], stack[waiting, 2]
+        middle = split(table, rules, scratch, lo, hi, most)
         if middle < 0:
             _deal(table, rules, lo, hi, labels)
             continue
         larger = 0 if middle - lo > hi - middle else 1
         stack[waiting + larger, 0], stack[waiting + larger, 1] = lo, middle
         stack[waiting + 1 - larger, 0], stack[waiting + 1 - larger, 1] = middle, hi
+        stack[waiting + larger, 2], stack[waiting + 1 - larger, 2] = scratch.covers[0], scratch.covers[1]
         waiting += 2
 
 
 @kernel
-def split(table: Sorted, rules: Rules, scratch: Scratch, lo: int, hi: int) -> int:
-    """Divide a run by the cut of least loss whose parts can both be dealt; return the border, or -1."""
+def split(table: Sorted, rules: Rules, scratch: Scratch, lo: int, hi: int, most: int) -> int:
+    """Divide a run by the cut of least loss whose parts can both be dealt; return the border, or -1.
+
+    `most` is at least the run's largest cover; `scratch.covers` is at least those of the parts afterwards.
+    """
     if hi - lo < 2 * rules.m:
         return -1
     for column in range(len(rules.starts)):
@@ -120,9 +126,8 @@ def split(table: Sorted, rules: Rules, scratch: Scratch, lo: int, hi: int) -> in
         if scratch.loss[best] == np.inf:
             return -1
         left = _divide(table.points[best, lo:hi], table.codes[lo:hi], scratch, scratch.cut[best])
-        if (
-            rules.m * largest_cover(scratch.codes[:left], rules.first, rules.last) <= left
-            and rules.m * largest_cover(scratch.codes[left : hi - lo], rules.first, rules.last) <= hi - lo - left
+        if _can_deal(scratch.codes[:left], rules, most, scratch.covers[:1]) and _can_deal(
+            scratch.codes[left : hi - lo], rules, most, scratch.covers[1:]
         ):
             _write_back(table, scratch, lo, hi)
             return lo + left
@@ -215,11 +220,11 @@ def _divide(points: NDArray[Any], codes: NDArray[np.int32], scratch: Scratch, cu
     a, b = 0, left
     for n in range(len(points)):
         # A choice of places, not of paths: halves come in no order, and a processor guesses every other path wrongly.
-        goes_left = 1 if np.int64(points[n]) <= cut else 0
-        place = a if goes_left else b
+        is_left = bool(np.int64(points[n]) <= cut)
+        place = a if is_left else b
         scratch.codes[place], scratch.order[place] = codes[n], n
-        a += goes_left
-        b += 1 - goes_left
+        a += is_left
+        b += not is_left
     return left
 
 
@@ -236,6 +241,16 @@ def _write_back(table: Sorted, scratch: Scratch, lo: int, hi: int) -> None:
         for n in range(hi - lo):
             scratch.points[n] = codes[order[n]]
         codes[:] = scratch.points[: hi - lo]
+
+
+@kernel
+def _can_deal(codes: NDArray[np.int32], rules: Rules, most: int, cover: Ints) -> bool:
+    """Tell whether m times the largest cover fits a part; `cover` is what is known of it afterwards.
+
+    A part of a run has no larger cover than the run, so that of the run often decides.
+    """
+    cover[0] = most if rules.m * most <= len(codes) else largest_cover(codes, rules.first, rules.last)
+    return bool(rules.m * cover[0] <= len(codes))
 
 
 @kernel

@@ -33,6 +33,7 @@ from hedgerow.randomness import Keys, system_keys
 __all__ = ["proximity_split"]
 
 _SUBTREE = 1 << 16  # rows below which a subtree is one thread's work
+_FEW_COLUMNS = 16  # squared columns up to which the rows alone say whether compiling pays
 
 
 def proximity_split(
@@ -85,19 +86,21 @@ def _sorted(
 
 def _grow_in_threads(table: Sorted, rules: Rules, labels: NDArray[np.int32]) -> None:
     """Split large runs one by one, hand their parts to a pool, and let each thread finish the small ones alone."""
-    small = len(labels) <= SMALL
+    # Every column's cut is weighed in every column, so many columns make even a few rows worth compiling for.
+    small = len(labels) * max(1, len(rules.starts) ** 2 // _FEW_COLUMNS) <= SMALL
     split_one, grow_all = (split.plain, grow.plain) if small else (split.compiled, grow.compiled)
 
-    def work(lo: int, hi: int) -> list[tuple[int, int]]:
+    def work(lo: int, hi: int, most: int) -> list[tuple[int, int, int]]:
         scratch = scratch_for(table, rules, hi - lo)
-        if hi - lo > _SUBTREE and (middle := split_one(table, rules, scratch, lo, hi)) >= 0:
-            return [(lo, middle), (middle, hi)]
-        grow_all(table, rules, scratch, lo, hi, labels)
+        if hi - lo > _SUBTREE and (middle := split_one(table, rules, scratch, lo, hi, most)) >= 0:
+            left, right = scratch.covers.tolist()
+            return [(lo, middle, left), (middle, hi, right)]
+        grow_all(table, rules, scratch, lo, hi, most, labels)
         return []
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        pending: set[Future[list[tuple[int, int]]]] = {pool.submit(work, 0, len(labels))}
+        pending: set[Future[list[tuple[int, int, int]]]] = {pool.submit(work, 0, len(labels), len(labels))}
         while pending:
             done, pending = wait(pending, return_when=FIRST_COMPLETED)
             parts = [part for finished in done for part in finished.result()]
-            pending |= {pool.submit(work, lo, hi) for lo, hi in parts}
+            pending |= {pool.submit(work, *part) for part in parts}
