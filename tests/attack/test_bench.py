@@ -12,6 +12,7 @@ from hedgerow.attack import Bench, Finding, Skipped, run
 from hedgerow.attack.bench import ADVERSARIES
 from hedgerow.attack.promises import most_linked, most_skewed
 from hedgerow.randomness import seeded_keys
+from hedgerow.testing import every_method
 
 CANARY = "canary-7f3a"
 
@@ -217,3 +218,32 @@ def test_risk_is_what_is_left_beyond_the_control():
     assert Finding(**made, rate=1.0, trials=1, baseline=0.0, control=1.0).risk == 0
     assert Finding(**made, rate=1.0, trials=1, baseline=0.0).risk is None
     assert Skipped("x", "y") == Skipped("x", "y")
+
+
+@pytest.mark.parametrize("case", every_method.cases(), ids=str)
+def test_every_method_of_the_registry_is_attacked_or_reasons_are_listed(case):
+    """A tiny table by every example of every method: a line or a reason for each adversary, and no broken promise."""
+    table = every_method.PEOPLE
+    release, again = (case.method.publish(table, every_method.SCHEMA) for _ in range(2))
+    bench = run(release, table, also=[again], holdout=table.slice(0, 12), targets=10, keys=seeded_keys(1))
+    told = [line.adversary for line in (*bench.findings, *bench.skipped)]
+    assert sorted(told) == sorted(adversary.name for adversary in ADVERSARIES)
+    assert all(line.reason for line in bench.skipped)
+    assert all(0 <= line.low <= line.rate <= line.high <= 1 and line.sentence for line in bench.findings)
+    assert all(line.holds is not False for line in bench.findings)
+
+
+def test_counterfeits_are_values_without_people(tmp_path):
+    """The second release of a series, after many left: padded, chances of at most 1/m, counted over people."""
+    table = TABLE.append_column("who", pa.array([f"p{row}" for row in range(600)]))
+    schema = hr.Schema(quasi=["a", "b"], sensitive="job", identifier=["who"])
+    hr.MInvariant(m=3).publish(table, schema, ledger=tmp_path / "ledger.json")
+    left = table.take(pa.array(np.random.default_rng(5).permutation(600)[:450]))
+    release = hr.MInvariant(m=3).publish(left, schema, ledger=tmp_path / "ledger.json")
+    assert release.form == "padded"
+    bench = run(release, left, holdout=HOLDOUT, targets=100, keys=seeded_keys(1))
+    assert bench["linking"].trials == 450
+    assert bench["linking"].worst <= 1 / 3 + 1e-9
+    assert bench["linking"].holds
+    assert "linkability" in {finding.adversary for finding in bench.findings}
+    assert "deFinetti" in {line.adversary for line in bench.findings}

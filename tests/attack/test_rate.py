@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from hedgerow.attack.rate import Rate, wilson
+from hedgerow.attack.rate import Rate, alike_trials, wilson
 
 
 @given(st.integers(1, 500), st.data())
@@ -23,3 +24,13 @@ def test_a_rate_prints_with_interval_and_baseline():
     """A reader sees how sure the rate is and what guessing gives."""
     assert str(Rate(5, 10, 0.001)) == "50.0% (23.7% to 76.3%; 0.1% by guessing)"
     assert str(Rate(0, 10, 0.00003)).endswith("0.003% by guessing)")
+
+
+def test_groups_that_hit_together_count_once():
+    """Ten groups of five that hit as one are ten trials; alternating hits inside groups are all of their own."""
+    groups = np.repeat(np.arange(20), 5)
+    together = np.repeat(np.arange(20) % 2 == 0, 5)
+    assert alike_trials(together, groups) == pytest.approx(5 * 20 / 19)
+    assert alike_trials(np.arange(100) % 5 == 0, groups) == 1
+    assert alike_trials(np.ones(100, bool), groups) == 5
+    assert wilson(50, 100, alike=5) == pytest.approx(wilson(10, 20))

@@ -82,7 +82,9 @@ def _of_values(release: Release, column: str) -> Beliefs:
     width = len(domain) + 1
     pairs, counts = np.unique(groups.astype(np.int64) * width + codes, return_counts=True)
     owners, values = np.divmod(pairs, width)
-    return _beliefs(column, domain, owners, values, counts.astype(float), np.bincount(groups))
+    # Counterfeits stand among the values; people are counted where they are.
+    people = release.tables["quasi"].column(release.group_column).to_numpy() if release.form == "padded" else groups
+    return _beliefs(column, domain, owners, values, counts.astype(float), np.bincount(people))
 
 
 def codes_in(domain: pa.Array, column: pa.ChunkedArray, name: str) -> Ints:

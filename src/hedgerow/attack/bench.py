@@ -15,12 +15,12 @@ import pyarrow as pa
 
 from hedgerow.attack.case import Case, check_tables
 from hedgerow.attack.finding import Bench, Finding, Skipped
+from hedgerow.attack.lines_boxes import downcoding_line
 from hedgerow.attack.lines_groups import linking_line, proximity_line, skewness_line
 from hedgerow.attack.lines_people import (
     background_line,
     composition_line,
     definetti_line,
-    downcoding_line,
     inference_line,
 )
 from hedgerow.attack.lines_rows import linkability_line, membership_line, presence_line, singling_out_line
@@ -76,7 +76,7 @@ def _numbers(case: Case) -> str | None:
 
 
 def _values_shown(case: Case) -> str | None:
-    if case.release.form in ("permuted", "separated", "generalized"):
+    if case.release.form in ("permuted", "separated", "padded", "generalized"):
         return None
     return f"a {case.release.form} release does not tie quasi-identifiers to the values of a group"
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
-from hedgerow.attack.rate import wilson
+from hedgerow.attack.rate import alike_trials, wilson
 
-__all__ = ["SLIGHT", "Bench", "Finding", "Skipped", "counted", "exactly", "with_words"]
+__all__ = ["SLIGHT", "Bench", "Finding", "Skipped", "counted", "counted_in", "exactly", "with_words"]
 
 SLIGHT = 0.05
 """A gain over the control, or over guessing, of no more than this calls for nothing."""
@@ -97,6 +99,13 @@ class Bench(msgspec.Struct, frozen=True):
 def counted(hits: int, trials: int) -> dict[str, Any]:
     """The measured part of a finding: a share of trials with its interval."""
     low, high = wilson(hits, trials)
+    return {"rate": hits / trials, "low": low, "high": high, "exact": False, "trials": trials}
+
+
+def counted_in(is_hit: NDArray[np.bool_], groups: NDArray[np.int64]) -> dict[str, Any]:
+    """The measured part of a finding whose guesses inside a group stand and fall together."""
+    hits, trials = int(is_hit.sum()), len(is_hit)
+    low, high = wilson(hits, trials, alike=alike_trials(is_hit, groups))
     return {"rate": hits / trials, "low": low, "high": high, "exact": False, "trials": trials}
 
 

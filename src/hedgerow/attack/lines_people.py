@@ -9,15 +9,14 @@ from hedgerow.attack.beliefs import beliefs, codes_in
 from hedgerow.attack.case import Case
 from hedgerow.attack.composition import composition
 from hedgerow.attack.definetti import MOST_CLASSES, Learner, learn, learn_from
-from hedgerow.attack.downcoding import downcoding
-from hedgerow.attack.finding import SLIGHT, Finding, counted, with_words
+from hedgerow.attack.finding import SLIGHT, Finding, counted, counted_in, with_words
 from hedgerow.attack.inference import best, guesses, is_right
 from hedgerow.attack.placing import placed
 from hedgerow.attack.rate import percent
 from hedgerow.attack.register import Register
 from hedgerow.attack.seen import people_of, seen_rows
 
-__all__ = ["background_line", "composition_line", "definetti_line", "downcoding_line", "inference_line"]
+__all__ = ["background_line", "composition_line", "definetti_line", "inference_line"]
 
 Ints = NDArray[np.int64]
 
@@ -68,7 +67,7 @@ def background_line(case: Case) -> Finding | None:
         column=case.column,
         knows="quasi-identifiers of everyone, their groups, and how each quasi-identifier goes with the values",
         guesses="the value of the person's group that those odds make most likely",
-        **counted(int((scores.argmax(axis=1) == known.truth).sum()), len(known.truth)),
+        **counted_in(scores.argmax(axis=1) == known.truth, _groups(known)),
         baseline=_by_groups(known, len(case.beliefs.domain) + 1),
     )
     gain = finding.rate - finding.baseline
@@ -84,13 +83,12 @@ def definetti_line(case: Case) -> Finding | None:
     class_of = _classes(case)
     learner = learn(known.rows, class_of, keys=case.keys)
     scores = learner.scores(known.offsets, known.fitting, len(case.beliefs.domain) + 1)
-    hits = int((scores.argmax(axis=1) == known.truth).sum())
     finding = Finding(
         adversary="deFinetti",
         column=case.column,
         knows="quasi-identifiers of everyone and their groups",
         guesses="the value that a model learned from the release itself finds most likely",
-        **counted(hits, len(known.truth)),
+        **counted_in(scores.argmax(axis=1) == known.truth, _groups(known)),
         baseline=_by_groups(known, len(case.beliefs.domain) + 1),
         control=_model_alone(learner, known, class_of),
     )
@@ -131,34 +129,6 @@ def composition_line(case: Case) -> Finding:
     return with_words(finding, said, step)
 
 
-def downcoding_line(case: Case) -> Finding | None:
-    """The ends of intervals; None where nothing was widened."""
-    alone = np.flatnonzero([len(groups) == 1 for groups in case.placed.groups] & case.placed.is_fit)
-    rows = np.searchsorted(case.seen.groups, [case.placed.groups[person][0] for person in alone])
-    coins = case.keys(len(alone)) < np.uint64(2**63)
-    found = downcoding(case.seen.columns, rows, case.people[:, alone], coins)
-    if not found.trials:
-        return None
-    finding = Finding(
-        adversary="downcoding",
-        column=", ".join(case.release.columns.quasi),
-        knows="quasi-identifiers as intervals, and that these are as narrow as they can be",
-        guesses="an end of the interval",
-        **counted(found.hits, found.trials),
-        baseline=found.baseline,
-    )
-    said = (
-        f"An end of an interval is the person's value for {percent(finding.rate)} of the widened cells; any of its "
-        f"values would be for {percent(finding.baseline)}."
-    )
-    step = (
-        "Nothing to do."
-        if finding.low <= finding.baseline + SLIGHT
-        else "Widen to fixed steps (FullDomain with hierarchies), so that ends say nothing; or larger k."
-    )
-    return with_words(finding, said, step)
-
-
 def _by_groups(known: Register, width: int) -> float:
     """How often the most frequent value of the rows' groups is right, on average over the shuffle."""
     rows = known.rows
@@ -173,6 +143,11 @@ def _by_groups(known: Register, width: int) -> float:
     keys, at = np.unique(np.repeat(owners, spans) * width + pairs[places] % width, return_inverse=True)
     chances = np.bincount(at, share)
     return float(np.maximum.reduceat(chances, np.searchsorted(keys // width, np.arange(len(known.truth)))).mean())
+
+
+def _groups(known: Register) -> Ints:
+    """The group of each target, of the first of its rows where there are several."""
+    return np.asarray(np.searchsorted(known.rows.offsets, known.fitting[known.offsets[:-1]], side="right") - 1)
 
 
 def _classes(case: Case) -> Ints:

@@ -8,7 +8,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["Rate", "percent", "wilson"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Rate", "alike_trials", "percent", "wilson"]
 
 _Z = 1.959963984540054
 """Two-sided 95 %."""
@@ -37,13 +40,27 @@ class Rate:
         return f"{self.rate:.1%} ({low:.1%} to {high:.1%}; {percent(self.baseline)} by guessing)"
 
 
-def wilson(hits: int, trials: int) -> tuple[float, float]:
-    """The 95 % interval of a share; it stays within 0 and 1 and is honest where no or all trials hit."""
-    share, weight = hits / trials, _Z**2 / trials
+def wilson(hits: int, trials: int, *, alike: float = 1.0) -> tuple[float, float]:
+    """The 95 % interval of a share; it stays within 0 and 1 and is honest where no or all trials hit.
+
+    Where trials depend on each other, `alike` of them are worth one.
+    """
+    share, weight = hits / trials, _Z**2 * alike / trials
     middle = (share + weight / 2) / (1 + weight)
     half = math.sqrt(share * (1 - share) * weight + weight**2 / 4) / (1 + weight)
     # At either end the interval touches it exactly; rounding must not push it past.
     return (0.0 if hits == 0 else middle - half, 1.0 if hits == trials else middle + half)
+
+
+def alike_trials(is_hit: NDArray[np.bool_], groups: NDArray[np.int64]) -> float:
+    """How many trials are worth one, from how much the hits of groups scatter (Kish's design effect, at least 1)."""
+    _, group_of = np.unique(groups, return_inverse=True)
+    sizes, hits = np.bincount(group_of), np.bincount(group_of, is_hit)
+    share = float(is_hit.mean())
+    if share in (0.0, 1.0) or len(sizes) < 2:
+        return len(is_hit) / len(sizes)
+    scatter = float(((hits - share * sizes) ** 2).sum()) * len(sizes) / (len(sizes) - 1)
+    return max(1.0, scatter / (len(is_hit) * share * (1 - share)))
 
 
 def percent(share: float) -> str:

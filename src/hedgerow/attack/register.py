@@ -1,7 +1,8 @@
 """Everybody's row and group, as far as an adversary who knows all quasi-identifiers can tell.
 
 Where quasi-identifiers are published as they are, the release is the register. Where they are boxes, people of the
-original who fit one box only are put into it, and boxes whose people are all known that way are used.
+original who fit one box only are put into it, and boxes whose people are all known that way are used. Groups with
+counterfeit values have more values than people and are left out.
 """
 
 from __future__ import annotations
