@@ -101,13 +101,14 @@ def test_verify_passes_and_fails_by_exit_code(bundle, run):
 
 def test_an_edited_release_with_fitting_checksums_is_not_verified(bundle, run):
     """Whoever rewrites rows and manifest together still meets the promise re-derived from the rows."""
-    from hedgerow.release.bundle import open_helper, read, write
+    from hedgerow.release.bundle import read_all, write
 
-    release = read(bundle)
+    opened = read_all(bundle)
+    release = opened.release
     table = release.tables["release"]
     same = pa.array([table.column("income")[0].as_py()] * table.num_rows)
     release.tables["release"] = table.set_column(table.column_names.index("income"), "income", same)
-    write(release, bundle, helpers={"help": open_helper(bundle, "help")}, overwrite=True)
+    write(release, bundle, helpers=opened.helpers, overwrite=True)
     code, _, errors = run("verify", bundle)
     assert code == 1
     assert "distinct" in errors
@@ -115,9 +116,10 @@ def test_an_edited_release_with_fitting_checksums_is_not_verified(bundle, run):
 
 def test_an_edited_help_table_is_not_verified(bundle, run):
     """Bounds that do not follow from the release are noticed, even with fitting checksums."""
-    from hedgerow.release.bundle import open_helper, read, write
+    from hedgerow.release.bundle import read_all, write
 
-    release, helper = read(bundle), open_helper(bundle, "help")
+    opened = read_all(bundle)
+    release, helper = opened.release, opened.helpers["help"]
     place = helper.column_names.index("sum_lower")
     values = helper.column("sum_lower").to_pylist()
     values[7] += 1

@@ -1,6 +1,5 @@
 """A bundle is whole, unedited, atomic, and holds nothing but the release."""
 
-import dataclasses
 import errno
 import json
 import os
@@ -13,9 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
-from hedgerow.release import bundle as bundles
 from hedgerow.release import folder as folders
-from hedgerow.release import swap
+from hedgerow.release import holding, swap
 
 
 @pytest.fixture
@@ -158,25 +156,9 @@ def test_without_exchange_the_old_release_steps_aside(salaries_release, bundle, 
     hr.open(bundle)
 
 
-@pytest.mark.parametrize("place", ["check_files", "read_table"])
-def test_a_reader_starts_again_if_the_bundle_was_replaced(salaries_release, bundle, monkeypatch, place):
-    """A new release between a reader's manifest and its tables: what is read is the whole new one, not a mixture."""
-    whole, replaced = getattr(bundles, place), []
-
-    def meanwhile(*args):
-        if not replaced:
-            replaced.append(True)
-            newer = dataclasses.replace(salaries_release.made, method="second")
-            dataclasses.replace(salaries_release, made=newer).save(bundle, overwrite=True, allow_insecure=True)
-        return whole(*args)
-
-    monkeypatch.setattr(bundles, place, meanwhile)
-    assert hr.open(bundle).made.method == "second"
-
-
 def test_a_bundle_that_announces_too_much_is_not_read(salaries_release, tmp_path, monkeypatch):
     """The number of cells in a file's footer is compared with the limit before anything is allocated."""
-    monkeypatch.setattr(folders, "_MOST_CELLS", 10)
+    monkeypatch.setattr(holding, "_MOST_CELLS", 10)
     salaries_release.save(tmp_path / "out", allow_insecure=True)
     with pytest.raises(hr.BundleError, match="announces more than 10 cells"):
         hr.open(tmp_path / "out")
@@ -185,10 +167,11 @@ def test_a_bundle_that_announces_too_much_is_not_read(salaries_release, tmp_path
 _WRITER = """
     import dataclasses, os, signal, sys
     from hedgerow.release import swap
-    from hedgerow.release.bundle import open_helper, read, write
+    from hedgerow.release.bundle import read_all, write
 
     target, step = sys.argv[1], int(sys.argv[2])
-    release, helpers = read(target), {"help": open_helper(target, "help")}
+    opened = read_all(target)
+    release, helpers = opened.release, opened.helpers
     release = dataclasses.replace(release, made=dataclasses.replace(release.made, method="second"))
     done = 0
     def before(function):

@@ -1,6 +1,6 @@
 """Issue a certificate for a bundle that holds a table.
 
-Guarantee  a certificate exists only if every check of `verify_bundle` passed on the very bytes that it names
+Guarantee  a certificate exists only if every check of `verify_opened` passed on the very bytes that it names
 Cost       a verification, the adversaries that need no original, and 135 questions
 """
 
@@ -18,14 +18,14 @@ from hedgerow.audit.certificate_answers import typical_answers
 from hedgerow.audit.certificate_internal import internal_part
 from hedgerow.audit.certificate_risks import published_risks
 from hedgerow.audit.certificate_words import cited, never_promised, promises_privacy, unseen
-from hedgerow.audit.verify import verify_bundle
-from hedgerow.errors import BundleError
-from hedgerow.release import Release, read
-from hedgerow.release.folder import FileEntry, read_manifest
+from hedgerow.audit.verify import verify_opened
+from hedgerow.release import Release
+from hedgerow.release.bundle import read_all
+from hedgerow.release.folder import FileEntry
 from hedgerow.release.manifest import Manifest, decode
 from hedgerow.release.readme import done
 
-__all__ = ["Progress", "certify_table", "mark_of", "require_unchanged"]
+__all__ = ["Progress", "certify_table", "mark_of"]
 
 Progress = Callable[[str, float], None]
 
@@ -42,16 +42,15 @@ def certify_table(
 
     The publishable version, which is the default, is made from the bundle alone.
     """
-    text = read_manifest(path)[1]
-    manifest = decode(text)
+    bundle = read_all(path)
+    release, manifest = bundle.release, decode(bundle.manifest)
     progress("verifying", 0.0)
-    checks, release = verify_bundle(path).checks, read(path)
-    require_unchanged(path, text)
+    checks = verify_opened(bundle).checks
     progress("attacking", 0.2)
     risks = published_risks(release)
     progress("asking", 0.3)
     answers = typical_answers(release)
-    mark = mark_of(text, manifest.format, manifest.checksum, manifest.files)
+    mark = mark_of(bundle.manifest, manifest.format, manifest.checksum, manifest.files)
     published = _published(manifest, release)
     return Certificate(
         version="internal" if internal else "publishable",
@@ -78,12 +77,6 @@ def _later(progress: Progress) -> Progress:
 def mark_of(text: bytes, format: str, checksum: str, files: dict[str, FileEntry]) -> BundleMark:
     """Tie a certificate to the bytes of a manifest, which name the bytes of everything else."""
     return BundleMark(format=format, manifest_sha256=hashlib.sha256(text).hexdigest(), checksum=checksum, files=files)
-
-
-def require_unchanged(path: str | os.PathLike[str], text: bytes) -> None:
-    """Raise BundleError if the bundle was replaced since its manifest was read: nothing may be mixed of two."""
-    if read_manifest(path)[1] != text:
-        raise BundleError("The bundle was replaced while it was being certified; certify it again.")
 
 
 def _published(manifest: Manifest, release: Release) -> Published:

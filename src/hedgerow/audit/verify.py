@@ -32,11 +32,11 @@ from hedgerow.audit.proximity import check_proximity
 from hedgerow.audit.robust import check_robust
 from hedgerow.audit.subdomains import disguised_columns
 from hedgerow.audit.target import check_target
-from hedgerow.errors import BrokenPromise
-from hedgerow.release import Release, read
-from hedgerow.release.bundle import open_helper
+from hedgerow.errors import BrokenPromise, BundleError
+from hedgerow.release import Release
+from hedgerow.release.bundle import Opened, read_all
 
-__all__ = ["Verification", "verified", "verify", "verify_bundle"]
+__all__ = ["Verification", "verified", "verify", "verify_bundle", "verify_opened"]
 
 _CRITERIA: dict[str, Callable[[Release], str]] = {
     "frequency": check_frequency,
@@ -94,10 +94,18 @@ def verify(release: Release) -> Verification:
 
 def verify_bundle(path: str | os.PathLike[str]) -> Verification:
     """Check a bundle on disk: checksums first, then the promise, then the helper table."""
-    release = read(path)
+    return verify_opened(read_all(path))
+
+
+def verify_opened(bundle: Opened) -> Verification:
+    """Check a bundle whose files were read, and so held against their checksums."""
+    release = bundle.release
     checks = ("every file fits its SHA-256 in the manifest", *verify(release).checks)
-    # Without groups there are no bounds to help with.
-    return Verification((*checks, check_help(release, open_helper(path, "help"))) if release.groups else checks)
+    if not release.groups:  # there are no bounds to help with
+        return Verification(checks)
+    if "help" not in bundle.helpers:
+        raise BundleError("The bundle has no help.parquet.")
+    return Verification((*checks, check_help(release, bundle.helpers["help"])))
 
 
 def _check_columns(release: Release) -> str:

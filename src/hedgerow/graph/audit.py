@@ -20,7 +20,7 @@ from hedgerow.audit import Verification
 from hedgerow.errors import BrokenPromise
 from hedgerow.graph.grouped import SIDES, TABLES, GroupedGraph
 
-__all__ = ["verify", "verify_bundle"]
+__all__ = ["verify", "verify_bundle", "verify_opened"]
 
 
 def verify(release: GroupedGraph) -> Verification:
@@ -44,7 +44,12 @@ def verify_bundle(path: str | os.PathLike[str]) -> Verification:
     """Check a bundle on disk: checksums first, then the promise."""
     from hedgerow.graph.bundle import read
 
-    return Verification(("every file fits its SHA-256 in the manifest", *verify(read(path)).checks))
+    return verify_opened(read(path))
+
+
+def verify_opened(release: GroupedGraph) -> Verification:
+    """Check a graph that was read from a bundle, and so held against its checksums."""
+    return Verification(("every file fits its SHA-256 in the manifest", *verify(release).checks))
 
 
 def _check_tables(release: GroupedGraph) -> str:

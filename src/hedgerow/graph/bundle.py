@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import msgspec
 
@@ -11,12 +10,13 @@ from hedgerow._version import __version__
 from hedgerow.errors import BundleError
 from hedgerow.graph.grouped import TABLES, GroupedGraph
 from hedgerow.graph.readme import readme
-from hedgerow.release.folder import FileEntry, check_files, read_table, read_whole, write_folder
+from hedgerow.release.folder import FileEntry, write_folder
 from hedgerow.release.guarantee import Guarantee
+from hedgerow.release.holding import Held, hold
 from hedgerow.release.release import Made
 from hedgerow.release.seal import seal, unseal
 
-__all__ = ["FORMAT", "GraphManifest", "read", "write"]
+__all__ = ["FORMAT", "GraphManifest", "read", "read_held", "write"]
 
 FORMAT = "hedgerow-graph/1"
 
@@ -68,17 +68,18 @@ def write(
 
 def read(path: str | os.PathLike[str]) -> GroupedGraph:
     """Open a bundle; raise BundleError unless it is a whole and unedited grouped graph."""
-    return read_whole(path, _read)
+    with hold(path) as bundle:
+        return read_held(bundle)
 
 
-def _read(folder: Path, text: bytes) -> GroupedGraph:
-    manifest = unseal(text, GraphManifest, FORMAT)
-    check_files(folder, manifest.files)
+def read_held(bundle: Held) -> GroupedGraph:
+    """Read the grouped graph of a bundle that is held open."""
+    manifest = unseal(bundle.manifest, GraphManifest, FORMAT)
     if missing := [name for name in TABLES if f"{name}.parquet" not in manifest.files]:
         raise BundleError(f"The bundle has no {missing[0]}.parquet.")
-    files = {name: f"{name}.parquet" for name in TABLES}
+    tables = bundle.tables(manifest.files, [f"{name}.parquet" for name in TABLES])
     return GroupedGraph(
-        tables={name: read_table(folder, file, manifest.files[file]) for name, file in files.items()},
+        tables={name: tables[f"{name}.parquet"] for name in TABLES},
         keys=manifest.keys,
         group_columns=manifest.group_columns,
         guarantee=manifest.guarantee,

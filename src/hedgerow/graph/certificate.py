@@ -23,16 +23,16 @@ from hedgerow.audit.certificate import (
 )
 from hedgerow.audit.certificate_answers import summed_up
 from hedgerow.audit.certificate_risks import exact_risk
-from hedgerow.audit.certificate_table import Progress, mark_of, require_unchanged
+from hedgerow.audit.certificate_table import Progress, mark_of
 from hedgerow.audit.certificate_words import cited, never_promised, promises_privacy, unseen
 from hedgerow.errors import ParameterError, QueryError
 from hedgerow.graph.answer import GraphAnswer
 from hedgerow.graph.attack.link_chances import static_attack
 from hedgerow.graph.attack.signature import class_sizes, signatures
-from hedgerow.graph.audit import verify_bundle
-from hedgerow.graph.bundle import FORMAT, GraphManifest, read
+from hedgerow.graph.audit import verify_opened
+from hedgerow.graph.bundle import FORMAT, GraphManifest, read_held
 from hedgerow.graph.grouped import GroupedGraph, Side
-from hedgerow.release.folder import read_manifest
+from hedgerow.release.holding import hold
 from hedgerow.release.seal import unseal
 from hedgerow.utility.random_questions import Workload, draw_questions
 
@@ -61,11 +61,11 @@ def certify_graph(
     progress: Progress = lambda step, share: None,
 ) -> Certificate:
     """Verify a bundle and write down what it is; raise BrokenPromise or BundleError if it does not verify."""
-    text = read_manifest(path)[1]
+    with hold(path) as bundle:
+        text, release = bundle.manifest, read_held(bundle)
     manifest = unseal(text, GraphManifest, FORMAT)
     progress("verifying", 0.0)
-    checks, release = verify_bundle(path).checks, read(path)
-    require_unchanged(path, text)
+    checks = verify_opened(release).checks
     progress("attacking", 0.3)
     risks = _risks(release)
     progress("asking", 0.6)

@@ -21,7 +21,7 @@ from hedgerow.query.result import Result
 from hedgerow.query.rewriter import PLAIN, is_plain, parts_sql
 from hedgerow.query.statement import Bound
 from hedgerow.query.view import view_of
-from hedgerow.release.bundle import open_helper, read
+from hedgerow.release.bundle import read_all
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -50,8 +50,8 @@ class DuckDBEngine:
     @classmethod
     def from_bundle(cls, path: str | os.PathLike[str]) -> DuckDBEngine:
         """Load the files of a bundle, its help table among them."""
-        release = read(path)
-        return cls(release, open_helper(path, "help") if release.form in PLAIN else None)
+        bundle = read_all(path)
+        return cls(bundle.release, bundle.helpers.get("help"))
 
     def _load(self, name: str, table: pa.Table, order: str = "") -> None:
         self.connection.register("arriving", table)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
 from hedgerow.errors import BundleError
-from hedgerow.release.folder import check_files, read_manifest, read_table, read_whole, write_folder
+from hedgerow.release.folder import write_folder
+from hedgerow.release.holding import Held, hold, read_manifest
 from hedgerow.release.manifest import Manifest, decode, describe, encode
 from hedgerow.release.readme import readme
 from hedgerow.release.release import Made, PublishedColumns, Release, Rows
 
-__all__ = ["HELPERS", "checksum", "open_helper", "read", "write"]
+__all__ = ["HELPERS", "Opened", "checksum", "read", "read_all", "read_held", "write"]
 
 HELPERS = ("help",)
 """Tables that are derived from the published ones, so that plain SQL can answer; not part of the release itself."""
@@ -43,17 +45,50 @@ def write(
     )
 
 
+@dataclass(frozen=True)
+class Opened:
+    """All that a bundle holds: the release, the helper tables, and the text of the manifest that names their bytes."""
+
+    release: Release
+    helpers: Mapping[str, pa.Table]
+    manifest: bytes
+
+
 def read(path: str | os.PathLike[str]) -> Release:
     """Open a bundle; raise BundleError unless it is whole and unedited."""
-    return read_whole(path, _read)
+    with hold(path) as bundle:
+        return read_held(bundle)
 
 
-def _read(folder: Path, text: bytes) -> Release:
-    manifest = _checked(folder, text)
-    stems = [Path(name).stem for name in manifest.files if name.endswith(".parquet")]
+def read_held(bundle: Held) -> Release:
+    """Read the release of a bundle that is held open; its helper tables are checked but not read."""
+    manifest = decode(bundle.manifest)
+    stems = [stem for stem in _stems(manifest) if stem not in HELPERS]
+    return _release(manifest, _tables(bundle, manifest, stems))
+
+
+def read_all(path: str | os.PathLike[str]) -> Opened:
+    """Open a bundle with its helper tables, all of one moment."""
+    with hold(path) as bundle:
+        manifest = decode(bundle.manifest)
+        tables = _tables(bundle, manifest, _stems(manifest))
+        helpers = {stem: tables.pop(stem) for stem in HELPERS if stem in tables}
+        return Opened(_release(manifest, tables), helpers, bundle.manifest)
+
+
+def _stems(manifest: Manifest) -> list[str]:
+    return [Path(name).stem for name in manifest.files if name.endswith(".parquet")]
+
+
+def _tables(bundle: Held, manifest: Manifest, stems: list[str]) -> dict[str, pa.Table]:
+    tables = bundle.tables(manifest.files, [f"{stem}.parquet" for stem in stems])
+    return {Path(name).stem: table for name, table in tables.items()}
+
+
+def _release(manifest: Manifest, tables: dict[str, pa.Table]) -> Release:
     return Release(
         form=manifest.form,
-        tables={stem: _table(folder, manifest, stem) for stem in stems if stem not in HELPERS},
+        tables=tables,
         columns=PublishedColumns(manifest.columns.quasi, manifest.columns.sensitive, manifest.columns.plain),
         group_column=manifest.group_column,
         guarantee=manifest.guarantee,
@@ -63,24 +98,6 @@ def _read(folder: Path, text: bytes) -> Release:
     )
 
 
-def open_helper(path: str | os.PathLike[str], name: str) -> pa.Table:
-    """Read a helper table of a bundle."""
-    return read_whole(path, lambda folder, text: _table(folder, _checked(folder, text), name))
-
-
 def checksum(path: str | os.PathLike[str]) -> str:
     """The checksum of a bundle's manifest, which covers those of all files."""
-    return decode(read_manifest(path)[1]).checksum
-
-
-def _checked(folder: Path, text: bytes) -> Manifest:
-    manifest = decode(text)
-    check_files(folder, manifest.files)
-    return manifest
-
-
-def _table(folder: Path, manifest: Manifest, stem: str) -> pa.Table:
-    name = f"{stem}.parquet"
-    if name not in manifest.files:
-        raise BundleError(f"The bundle has no {name}.")
-    return read_table(folder, name, manifest.files[name])
+    return decode(read_manifest(path)).checksum

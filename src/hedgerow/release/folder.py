@@ -1,7 +1,7 @@
-"""A folder of Parquet files and texts with a manifest, written whole or not at all and checked when read.
+"""A folder of Parquet files and texts with a manifest, written whole or not at all; `holding` reads it.
 
 It is written under a hidden name beside its target, every file synced, the manifest last, then renamed. Whatever a
-killed writer leaves behind is swept by the next one. Reading checks every checksum before a row is looked at.
+killed writer leaves behind is swept by the next one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -21,16 +20,12 @@ import pyarrow.parquet as pq
 
 from hedgerow.errors import BundleError
 from hedgerow.randomness import token
-from hedgerow.release.swap import put_in_place, settled, sync_folder
+from hedgerow.release.swap import put_in_place, sync_folder
 
-__all__ = ["MANIFEST", "FileEntry", "check_files", "read_manifest", "read_table", "read_whole", "write_folder"]
-
-T = TypeVar("T")
+__all__ = ["MANIFEST", "FileEntry", "write_folder"]
 
 MANIFEST = "manifest.json"
 _MARK = ".hedgerow-writing-"
-_TRIES = 20
-_MOST_CELLS = 4_000_000_000
 
 
 class FileEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,74 +56,6 @@ def write_folder(
         _write_bytes(manifest(files), folder / MANIFEST)
         sync_folder(folder)
         put_in_place(folder, target, replace=overwrite)
-
-
-def read_manifest(path: str | os.PathLike[str]) -> tuple[Path, bytes]:
-    """Find a bundle's folder and read its manifest."""
-    folder = settled(Path(path).absolute())
-    try:
-        return folder, (folder / MANIFEST).read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        raise BundleError(f"'{folder.name}' is not a hedgerow bundle: it has no {MANIFEST}.") from None
-    except OSError as error:
-        raise BundleError(f"'{folder.name}' cannot be read: {error.strerror}.") from None
-
-
-def read_whole(path: str | os.PathLike[str], read: Callable[[Path, bytes], T]) -> T:
-    """Read a bundle by its folder and manifest; again, if another one was put in its place meanwhile."""
-    folder, text = read_manifest(path)
-    for _ in range(_TRIES):
-        refusal: BundleError | None = None
-        try:
-            found = read(folder, text)
-        except BundleError as error:
-            refusal = error
-        folder, now = read_manifest(path)
-        if now == text:
-            if refusal is not None:
-                raise refusal
-            return found
-        text = now
-    raise BundleError(f"'{folder.name}' is replaced faster than it can be read; try again later.")
-
-
-def check_files(folder: Path, files: Mapping[str, FileEntry]) -> None:
-    """Raise BundleError unless the folder holds exactly these files, unedited."""
-    try:
-        found = {entry.name for entry in folder.iterdir()} - {MANIFEST}
-    except OSError as error:
-        raise BundleError(f"'{folder.name}' cannot be read: {error.strerror}.") from None
-    if strange := found - set(files):
-        raise BundleError(f"'{folder.name}' holds {len(strange)} file(s) that its manifest does not list.")
-    for name, entry in files.items():
-        _check_file(folder, name, entry)
-
-
-def read_table(folder: Path, name: str, entry: FileEntry) -> pa.Table:
-    """Read a Parquet file whose checksum was checked; its row count is compared before anything is allocated."""
-    try:
-        with pq.ParquetFile(folder / name) as file:
-            if file.metadata.num_rows != entry.rows:
-                raise BundleError(f"{name} does not have the number of rows that its manifest says.")
-            if file.metadata.num_rows * file.metadata.num_columns > _MOST_CELLS:
-                raise BundleError(f"{name} announces more than {_MOST_CELLS:,} cells, so it is not read.")
-            return file.read().combine_chunks()
-    except (pa.ArrowException, OSError):
-        raise BundleError(f"{name} is not a readable Parquet file of this bundle.") from None
-
-
-def _check_file(folder: Path, name: str, entry: FileEntry) -> None:
-    if Path(name).name != name or name.startswith("."):
-        raise BundleError(f"{MANIFEST} lists a file outside the bundle.")
-    file = folder / name
-    if not file.is_file():
-        raise BundleError(f"{name} is missing from the bundle; ask for it again.")
-    try:
-        fits = file.stat().st_size == entry.bytes and _sha256(file) == entry.sha256
-    except OSError as error:
-        raise BundleError(f"{name} cannot be read: {error.strerror}.") from None
-    if not fits:
-        raise BundleError(f"{name} was edited or damaged: its checksum does not fit the manifest; ask for it again.")
 
 
 def _write_table(table: pa.Table, file: Path) -> FileEntry:

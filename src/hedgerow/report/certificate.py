@@ -20,7 +20,7 @@ from hedgerow.audit.certificate import Certificate, Earlier, Issuer, decode, enc
 from hedgerow.errors import BundleError, ParameterError
 from hedgerow.graph.bundle import FORMAT as GRAPH
 from hedgerow.randomness import token
-from hedgerow.release.folder import read_manifest
+from hedgerow.release.holding import read_manifest
 from hedgerow.release.seal import format_of
 from hedgerow.report.certificate_page import page
 
@@ -54,7 +54,7 @@ def certify(
     if ledger is not None and original is None:
         raise ParameterError("'ledger' needs 'original': rows are looked up in it.")
     _require_lines(issuer)
-    if format_of(read_manifest(bundle)[1]) != GRAPH:
+    if format_of(read_manifest(bundle)) != GRAPH:
         from hedgerow.audit.certificate_table import certify_table
 
         issued = certify_table(bundle, issuer, internal=internal, original=original, progress=progress)

@@ -1,0 +1,160 @@
+"""Hold a bundle open: all of its files at once, so that what takes its place meanwhile is not mixed with it.
+
+A writer puts a new folder in the place of the old one and removes the old. Paths would lead a reader from one to the
+other in the middle; open files would not. So a reader opens the folder, through it every file, and looks whether the
+folder is still in its place: then nothing had been removed, and whatever happens from here on, the files stay as they
+are. A table is read from the very bytes whose checksum was compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hedgerow.errors import BundleError
+from hedgerow.release.folder import MANIFEST, FileEntry
+from hedgerow.release.swap import settled
+
+__all__ = ["Held", "hold", "read_manifest"]
+
+_TRIES = 100
+_MOST_CELLS = 4_000_000_000
+
+Place = int | Path
+"""An open folder; its path, where folders cannot be opened, but then what is open in them holds them in place."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """The open files of a bundle, the names of all that lies in its folder, and the text of its manifest."""
+
+    folder: str
+    names: frozenset[str]
+    files: Mapping[str, BufferedReader]
+    manifest: bytes
+
+    def tables(self, entries: Mapping[str, FileEntry], wanted: Collection[str]) -> dict[str, pa.Table]:
+        """Read the wanted Parquet files; raise BundleError unless there are exactly these entries, all unedited."""
+        if any(Path(name).name != name or name.startswith(".") for name in entries):
+            raise BundleError(f"{MANIFEST} lists a file outside the bundle.")
+        if strange := self.names - {MANIFEST, *entries}:
+            raise BundleError(f"'{self.folder}' holds {len(strange)} file(s) that its manifest does not list.")
+        for name in entries.keys() - set(wanted):
+            self._check(name, entries[name])
+        return {name: self._table(name, entries[name]) for name in wanted}
+
+    def _check(self, name: str, entry: FileEntry) -> None:
+        with _readable(name):
+            _require(name, hashlib.file_digest(self._sized(name, entry), "sha256").hexdigest() == entry.sha256)
+
+    def _table(self, name: str, entry: FileEntry) -> pa.Table:
+        with _readable(name):
+            content = self._sized(name, entry).read(entry.bytes)
+        _require(name, hashlib.sha256(content).hexdigest() == entry.sha256)
+        return _parsed(name, content, entry)
+
+    def _sized(self, name: str, entry: FileEntry) -> BufferedReader:
+        """The file from its beginning; its size is compared before anything is allocated."""
+        if name not in self.files:
+            raise BundleError(f"{name} is missing from the bundle; ask for it again.")
+        file = self.files[name]
+        _require(name, os.fstat(file.fileno()).st_size == entry.bytes)
+        file.seek(0)
+        return file
+
+
+@contextmanager
+def hold(path: str | os.PathLike[str]) -> Iterator[Held]:
+    """Open a bundle's folder and files for as long as the block lasts; raise BundleError where there is none."""
+    target = Path(path).absolute()
+    with ExitStack() as stack:
+        try:
+            bundle = _held(target, stack)
+        except (FileNotFoundError, NotADirectoryError):
+            raise BundleError(f"'{target.name}' is not a hedgerow bundle: it has no {MANIFEST}.") from None
+        except OSError as error:
+            raise BundleError(f"'{target.name}' cannot be read: {error.strerror}.") from None
+        yield bundle
+
+
+def read_manifest(path: str | os.PathLike[str]) -> bytes:
+    """Read the manifest of a bundle; nothing else of it is checked."""
+    with hold(path) as bundle:
+        return bundle.manifest
+
+
+def _held(target: Path, stack: ExitStack) -> Held:
+    """Open everything; again, if the folder lost its place before all of it was open."""
+    for _ in range(_TRIES):
+        with ExitStack() as attempt, suppress(FileNotFoundError):
+            place = _open_folder(settled(target), attempt)
+            names = frozenset(os.listdir(place))
+            files = {name: attempt.enter_context(_open_file(place, name)) for name in names if _is_file(place, name)}
+            if os.path.samestat(os.stat(place), os.stat(settled(target))):
+                stack.push(attempt.pop_all())
+                break
+    else:
+        if settled(target).exists():
+            raise BundleError(f"'{target.name}' is replaced faster than it can be read; try again later.")
+        raise FileNotFoundError
+    if MANIFEST not in files:
+        raise FileNotFoundError
+    return Held(target.name, names, files, files[MANIFEST].read())
+
+
+def _open_folder(folder: Path, stack: ExitStack) -> Place:
+    if sys.platform == "win32":
+        return folder
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    stack.callback(os.close, place)
+    return place
+
+
+def _open_file(place: Place, name: str) -> BufferedReader:
+    if isinstance(place, Path):
+        return (place / name).open("rb")
+    return open(name, "rb", opener=lambda name, flags: os.open(name, flags, dir_fd=place))
+
+
+def _is_file(place: Place, name: str) -> bool:
+    """Opening anything but a file, such as a pipe, could take forever."""
+    with suppress(FileNotFoundError):
+        found = os.stat(place / name) if isinstance(place, Path) else os.stat(name, dir_fd=place)
+        return stat.S_ISREG(found.st_mode)
+    return False
+
+
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise BundleError(f"{name} cannot be read: {error.strerror}.") from None
+
+
+def _require(name: str, fits: bool) -> None:
+    if not fits:
+        raise BundleError(f"{name} was edited or damaged: its checksum does not fit the manifest; ask for it again.")
+
+
+def _parsed(name: str, content: bytes, entry: FileEntry) -> pa.Table:
+    """Read a Parquet file whose checksum fits; its row count is compared before anything is allocated."""
+    try:
+        with pq.ParquetFile(pa.BufferReader(content)) as file:
+            if file.metadata.num_rows != entry.rows:
+                raise BundleError(f"{name} does not have the number of rows that its manifest says.")
+            if file.metadata.num_rows * file.metadata.num_columns > _MOST_CELLS:
+                raise BundleError(f"{name} announces more than {_MOST_CELLS:,} cells, so it is not read.")
+            return file.read().combine_chunks()
+    except (pa.ArrowException, OSError):
+        raise BundleError(f"{name} is not a readable Parquet file of this bundle.") from None
