@@ -105,7 +105,7 @@ def _number(constant: Constant) -> Fraction:
         raise QueryError("a column of numbers compares with numbers; write them without quotes")
     if isinstance(value, Decimal) and abs(value.adjusted()) > 400:
         # Far outside every column and every float: the sign and "huge" or "tiny" is all that matters.
-        value = value.scaleb((400 if value.adjusted() > 0 else -400) - value.adjusted(), Context(prec=60, Emax=10**9))
+        value = Decimal((value.is_signed(), (int(value != 0),), 400 if value.adjusted() > 0 else -400))
     return Fraction(value)
 
 
