@@ -16,8 +16,8 @@ NEIGHBOURS = 10
 CLOSE = 0.1
 """Two risks whose difference is no larger count as the same: 500 guesses have an interval of about as much."""
 
-EXPLAINED = {"singling out": "other descriptions: its have three columns and limits, ours any columns and plain values"}
-"""Attacks that are not the same attack under the same name, and why."""
+SAME_KIND = {"singling out": "limits"}
+"""Where our adversary uses other descriptions: our count with descriptions of the judge's kind is what must agree."""
 
 
 def main(folder: Path) -> int:
@@ -29,7 +29,7 @@ def main(folder: Path) -> int:
         rows = pd.read_csv(file.with_suffix(".csv"))
         for attack, (success, control, risk, interval) in judged(facts, people, rows, others).items():
             ours = facts["ours"].get(attack)
-            word = "" if ours is None else verdict(attack, risk, interval, ours)
+            word = "" if ours is None else verdict(risk, interval, ours, facts["ours"][SAME_KIND.get(attack, attack)])
             different += word.endswith("DIFFERS")
             seen_leak |= not facts["ours"] and risk > 0.5
             found = f"right {success:.3f}, control {control:.3f}, risk {risk:.3f}"
@@ -60,12 +60,13 @@ def outcome(name, evaluator):
     return results.attack_rate.value, results.control_rate.value, max(0.0, risk.value), risk.ci
 
 
-def verdict(attack, risk, interval, ours):
-    """Compare risks: what counts is how much of a leak either sees."""
-    mine = ours["risk"] or 0.0
+def verdict(risk, interval, ours, alike):
+    """Compare risks: what counts is how much of a leak either sees by the same kind of guess."""
+    mine = alike["risk"] or 0.0
     agrees = abs(mine - risk) <= CLOSE or interval[0] - CLOSE <= mine <= interval[1] + CLOSE
-    word = "agrees" if agrees else EXPLAINED.get(attack, "DIFFERS")
-    return f"(ours: right {ours['rate']:.3f}, control {ours['control']:.3f}, risk {mine:.3f}) {word}"
+    same = "" if alike is ours else f"; the judge's kind: right {alike['rate']:.3f}, risk {mine:.3f}"
+    found = f"right {ours['rate']:.3f}, control {ours['control']:.3f}, risk {ours['risk'] or 0.0:.3f}"
+    return f"(ours: {found}{same}) {'agrees' if agrees else 'DIFFERS'}"
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy import stats
 
 import hedgerow as hr
 from hedgerow.attack import run
@@ -77,11 +78,14 @@ def test_many_boxes_make_the_choice_no_news():
     assert all(after is before for after, before in zip(found.odds, odds, strict=True))
 
 
-def test_large_boxes_are_within_reach():
-    """Chances of two hundred rows add up to at most 1, and to 1 where k is 1."""
+@pytest.mark.parametrize("rows", [150, 2000])
+def test_large_boxes_are_within_reach(rows):
+    """Added up or by transforms: with k = 1 nothing is told; with two parts the chances are binomial."""
     odds = np.array([0.5, 0.3, 0.15, 0.05])
-    assert whole_chances(200, odds, 1) == pytest.approx(odds)
-    assert 0.4 < whole_chances(200, odds, 8).sum() < 1
+    assert whole_chances(rows, odds, 1) == pytest.approx(odds)
+    rare = 4 / rows
+    bad = stats.binom.cdf(7, rows, rare) - stats.binom.pmf(0, rows, rare)
+    assert whole_chances(rows, np.array([1 - rare, rare]), 8).sum() == pytest.approx(1 - bad)
 
 
 def test_the_bench_asks_what_the_levels_tell():

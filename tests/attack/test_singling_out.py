@@ -76,3 +76,13 @@ def test_rows_that_stand_alone_are_drawn_with_their_weights():
     """Looks 5, 5, 7, 8: the first two are alike, the last stands for two people."""
     singles = _singles(np.array([5, 5, 7, 8]), np.array([1, 1, 1, 2]), 9, seeded_keys(1))
     assert singles.tolist() == [2]
+
+
+def test_a_small_control_does_not_hide_anybody():
+    """Nobody is like anybody else, all are published, twenty are the control: far more than 20 in 400 are hit."""
+    table = pa.table({"a": np.arange(400), "s": np.arange(400) % 7})
+    release = hr.Anatomy(l=2).publish(table, hr.Schema(quasi=["a"], sensitive="s"))
+    few = pa.table({"a": np.arange(1000, 1020), "s": np.arange(20) % 7})
+    found = run(release, table, holdout=few, keys=seeded_keys(2))["singling out"]
+    assert found.rate > 0.5
+    assert found.control == 0

@@ -56,7 +56,7 @@ class Crowd:
             return [(known, known), *gaps]
         if seen.kind != SET or seen.members is None:
             return [self._between(values[:known], seen.low[row], seen.high[row]), *gaps]
-        codes = np.flatnonzero(seen.members[int(seen.low[row])]) if seen.low[row] >= 0 else []
+        codes: list[int] = np.flatnonzero(seen.members[int(seen.low[row])]).tolist() if seen.low[row] >= 0 else []
         return [(known, known), *(self._between(values[:known], code, code) for code in codes), *gaps]
 
     @staticmethod

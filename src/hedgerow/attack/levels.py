@@ -6,7 +6,7 @@ Guesses    a person's value one level down, given that no column could be publis
            column some box falls apart into parts of which one has fewer than k rows, though not none
 Rate       the share of guesses that are right
 Baseline   the likeliest value of the box by the same odds, as if the levels did not matter
-Cost       O(boxes x parts) where the choice tells nothing; O(parts^2 n^2) for boxes of n rows where it does
+Cost       O(boxes x parts) where the choice tells nothing; O(parts n log n) for a box of n rows where it does
 Deviates   levels that are neither finer nor coarser than the chosen ones failed, too; what that adds is left out
 
 Rows are independent given their boxes, so that each column's failure speaks of that column alone. By merging parts a
@@ -26,7 +26,9 @@ __all__ = ["Told", "told", "whole_chances"]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-NEGLIGIBLE = 1e-12
+LONG = 200
+"""Longer lists of chances are joined by Fourier transforms."""
+NEGLIGIBLE = 1e-9
 """Where finer levels would have been possible with less than this chance, their failure is no news."""
 
 
@@ -68,25 +70,32 @@ def whole_chances(rows: int, odds: Floats, k: int) -> Floats:
     parts = [_poisson(rows * share, rows) * allowed for share in odds.tolist()]
     before, behind = [np.eye(1, rows + 1)[0]], [np.eye(1, rows + 1)[0]]
     for part, last in zip(parts[:-1], parts[:0:-1], strict=True):
-        before.append(np.convolve(before[-1], part)[: rows + 1])
-        behind.append(np.convolve(behind[-1], last)[: rows + 1])
+        before.append(_joined(before[-1], part))
+        behind.append(_joined(behind[-1], last))
     total = _poisson(rows, rows)[-1]
     chances = [
-        float(np.convolve(np.convolve(one, other)[: rows + 1], part * counts / rows)[rows])
+        float(_joined(one, other)[::-1] @ (part * counts / rows))
         for one, other, part in zip(before, behind[::-1], parts, strict=True)
     ]
-    return np.array(chances) / total
+    return np.asarray(np.array(chances) / total)
 
 
 def _bound(rows: int, odds: Floats, k: int) -> float:
-    """At most so likely is a box to keep k one level down: no single part may have 1 to k - 1 rows."""
+    """At most so likely is a box to keep k one level down: as if counts were independent, whatever they add up to."""
     counts = np.arange(1, min(k, rows + 1))
-    known = odds[(odds > 0) & (odds < 1)]
-    if len(counts) == 0 or len(known) == 0:
-        return 1.0
-    ways = np.cumsum(np.log(rows - counts + 1) - np.log(counts))
-    logs = ways + counts * np.log(known)[:, None] + (rows - counts) * np.log1p(-known)[:, None]
-    return float(1 - np.exp(logs).sum(axis=1).max())
+    means = rows * odds[odds > 0]
+    logs = np.cumsum(np.log(means)[:, None] - np.log(counts), axis=1) - means[:, None]
+    bad = np.exp(logs).sum(axis=1)
+    return float(min(1.0, np.prod(1 - bad) / _poisson(rows, rows)[-1]))
+
+
+def _joined(one: Floats, other: Floats) -> Floats:
+    """The chances of the sum of two counts, as far as either is listed."""
+    if len(one) < LONG:
+        return np.convolve(one, other)[: len(one)]
+    width = 2 * len(one)
+    found = np.fft.irfft(np.fft.rfft(one, width) * np.fft.rfft(other, width), width)[: len(one)]
+    return np.asarray(np.maximum(found, 0.0))
 
 
 def _poisson(mean: float, most: int) -> Floats:
@@ -94,4 +103,4 @@ def _poisson(mean: float, most: int) -> Floats:
     if mean == 0:
         return np.eye(1, most + 1)[0]
     counts = np.arange(1, most + 1)
-    return np.exp(np.append(0.0, np.cumsum(np.log(mean) - np.log(counts))) - mean)
+    return np.asarray(np.exp(np.append(0.0, np.cumsum(np.log(mean) - np.log(counts))) - mean))

@@ -70,8 +70,8 @@ def singling_out_line(case: Case) -> Finding | None:
     found = descriptions(seen.columns, seen.weights, wanted=max(20, case.targets // 2), keys=case.keys)
     if not found:
         return None
-    size = size if case.holdout is None else min(size, case.holdout.num_rows)
-    people = people_of(seen, case.table, pick_rows(case.table.num_rows, size, keys=case.keys))
+    # Among some of the people a description would miss whoever was not drawn, so that all are asked.
+    people = people_of(seen, case.table, np.arange(size))
     ones = fitting(seen.columns, found, people) == 1
     blind = fitting(seen.columns, mixed(found, len(seen.weights), keys=case.keys), people) == 1
     control = None

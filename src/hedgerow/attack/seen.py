@@ -138,7 +138,7 @@ def _ranked(part: NDArray[Any]) -> NDArray[np.int64]:
     low, high = known.min(initial=0.0), known.max(initial=0.0)
     if high - low < NARROW and np.array_equal(known, np.floor(known)):
         return np.where(is_missing, high - low + 1, known - low).astype(np.int64)
-    return np.unique(np.where(is_missing, np.inf, values), return_inverse=True)[1]
+    return np.asarray(np.unique(np.where(is_missing, np.inf, values), return_inverse=True)[1])
 
 
 def people_of(seen: Seen, table: pa.Table, rows: NDArray[np.int64]) -> People:

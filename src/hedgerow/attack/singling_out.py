@@ -6,7 +6,8 @@ Knows      the release
 Guesses    that a description by some of the columns that fits one published row fits exactly one person
 Rate       the share of descriptions that do
 Baseline   descriptions whose parts come from different published rows
-Control    the same descriptions on people of the same kind who were not published, as many of them
+Control    the same descriptions on people of the same kind who were not published, as many of them if there are; fewer
+           are hit less often, so that a small holdout makes the release look worse, not better
 Cost       a sort of the rows per choice of columns, a sort of the people per column, and for each description a look at
            the people whom its most telling part leaves
 """
