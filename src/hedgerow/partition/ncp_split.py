@@ -38,6 +38,7 @@ Bools = NDArray[np.bool_]
 
 _STEPS = np.iinfo(np.int16).max  # a difference of two places still fits
 _LANES = 8  # columns are filled up to a multiple of these with zeros, which cost nothing and let one instruction do 8
+_FEW_COLUMNS = 8  # columns up to which the rows alone say whether compiling pays
 
 
 class Records(NamedTuple):
@@ -82,10 +83,15 @@ def ncp_split(
     return deal_parts(parts, sensitive, l=criterion.l, keys=keys)
 
 
+def _is_small(rows: int, columns: int) -> bool:
+    """Tell whether a plain loop over all rows and columns takes less than compiling it."""
+    return rows <= SMALL and rows * columns <= _FEW_COLUMNS * SMALL
+
+
 def _points(quasi: Codes, lines: Sequence[NDArray[np.float64]]) -> NDArray[np.int16]:
     """Where each row lies in each column, in steps; a line a row."""
     columns, rows = quasi.shape
-    lanes = _LANES if rows > SMALL else 1  # a plain loop has one lane
+    lanes = 1 if _is_small(rows, columns) else _LANES  # a plain loop has one lane
     points = np.zeros((rows, -(-columns // lanes) * lanes), np.int16)
     for column, (line, codes) in enumerate(zip(lines, quasi, strict=True)):
         points[:, column] = np.rint(line * _STEPS).astype(np.int16)[codes]
@@ -107,14 +113,15 @@ def deal_parts(parts: Codes, sensitive: Codes, *, l: int, keys: Keys) -> Codes: 
 def _divided(records: Records, l: int, tries: int, keys: Keys) -> Bools:  # noqa: E741
     """Bring the rows of each part together and mark where parts begin: one attempt a round for each open part."""
     rows = len(records.rows)
-    workers = len(os.sched_getaffinity(0)) if rows > SMALL else 1
+    small = _is_small(*records.points.shape)
+    workers = 1 if small else len(os.sched_getaffinity(0))
     values = int(records.codes.max()) + 1
     copy = Records(np.empty_like(records.points), np.empty_like(records.codes), np.empty_like(records.rows))
     scratch = Scratch(np.arange(rows, dtype=np.int32), np.empty(rows, np.bool_), copy)
     counts = [np.zeros((2, values), np.int64) for _ in range(workers)]
     starts = np.zeros(rows, np.bool_)
     starts[0] = True
-    attempt = _round.plain if rows <= SMALL else _round.compiled
+    attempt = _round.plain if small else _round.compiled
 
     def work(worker: int, parts: Ints, drawn: NDArray[np.uint64]) -> Ints:
         return attempt(records, scratch, parts, drawn, l, tries, counts[worker], starts)
