@@ -4,6 +4,9 @@ Tables are drawn by their counts: the most frequent value gets about as many row
 more. Partitions are called on codes, so that a table takes about a millisecond.
 """
 
+from collections import Counter
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -15,6 +18,9 @@ from hedgerow.criteria.proximity import Proximity
 from hedgerow.errors import Infeasible
 from hedgerow.exact import line
 from hedgerow.partition.anatomize import anatomize
+from hedgerow.partition.full_domain import full_domain
+from hedgerow.partition.lattice import plain_ladder
+from hedgerow.partition.microaggregate import microaggregate
 from hedgerow.partition.mondrian import mondrian
 from hedgerow.partition.ncp_split import ncp_split
 from hedgerow.partition.proximity_split import proximity_split
@@ -23,7 +29,10 @@ from hedgerow.randomness import seeded_keys
 
 TABLES = 2500
 KEYS = seeded_keys(1)
+LADDERS = [plain_ladder(5)] * 2
+FEWER = 600
 QUASI = np.random.default_rng(0).integers(0, 5, (2, 64)).astype(np.int32)
+HALVES = QUASI // 3
 
 
 def columns(seed, *, tables=TABLES):
@@ -53,12 +62,18 @@ def by_mondrian(codes, l):  # noqa: E741
     return mondrian(QUASI[:, : len(codes)].copy(), [5, 5], codes, FrequencyDiversity(l), keys=KEYS)
 
 
+def by_levels(codes, l, *, suppression=0):  # noqa: E741
+    """Publish whole columns as they are or not at all, under frequency l-diversity."""
+    return full_domain(HALVES[:, : len(codes)], LADDERS, codes, FrequencyDiversity(l), suppression=suppression).labels
+
+
 PARTITIONS = {
     "anatomize": lambda codes, l: anatomize(codes, l=l, keys=KEYS),  # noqa: E741
     "round_robin": lambda codes, l: round_robin(codes, l=l, keys=KEYS),  # noqa: E741
     "ncp_split": by_ncp,
     "proximity_split": by_medians,
     "mondrian": by_mondrian,
+    "full_domain": by_levels,
 }
 
 
@@ -122,3 +137,75 @@ def test_proximity_is_feasible_exactly_when_m_covers_fit(around, radius):
         labels = proximity_split(quasi, [5, 5], codes, near, m=m, keys=KEYS)
         assert Proximity(near, m).holds(groups_of(labels, codes, np.bincount(codes))).all()
     assert 0.2 * TABLES < works < 0.95 * TABLES
+
+
+def held_back(codes, l):  # noqa: E741
+    """The fewest rows in bad groups over the four ways to publish two columns or not, counted row by row."""
+    fewest = len(codes)
+    for shown in product((False, True), repeat=2):
+        groups = {}
+        for row, code in enumerate(codes.tolist()):
+            cell = tuple(int(HALVES[column, row]) for column in range(2) if shown[column])
+            groups.setdefault(cell, []).append(code)
+        fewest = min(
+            fewest, sum(len(group) for group in groups.values() if l * max(Counter(group).values()) > len(group))
+        )
+    return fewest
+
+
+@pytest.mark.parametrize("suppression", ["0.4", "0.6"])
+def test_levels_are_feasible_exactly_when_some_combination_holds_back_few_enough(suppression):
+    """Of 600 tables, with frequency l-diversity, where a finer combination may hold back less than a coarser one."""
+    works = rescued = 0
+    for l, codes in columns(11, tables=FEWER):  # noqa: E741
+        needed = held_back(codes, l)
+        if needed > int(float(suppression) * len(codes)):
+            with pytest.raises(Infeasible):
+                by_levels(codes, l, suppression=suppression)
+            continue
+        works += 1
+        labels = by_levels(codes, l, suppression=suppression)
+        kept = labels >= 0
+        rescued += not kept.all()
+        assert needed <= (~kept).sum() <= float(suppression) * len(codes)
+        assert FrequencyDiversity(l).holds(groups_of(labels[kept], codes[kept], np.bincount(codes))).all()
+    assert 0.2 * FEWER < works < 0.95 * FEWER
+    assert rescued > 0
+
+
+@pytest.mark.parametrize("suppression", ["0", "0.4"])
+def test_k_anonymity_by_levels_is_feasible_exactly_when_there_are_k_rows(suppression):
+    """Of 600 tables of about k rows: holding back never helps, since the coarsest levels hold back nobody."""
+    rng, works = np.random.default_rng(5), 0
+    for _ in range(FEWER):
+        k = int(rng.integers(2, 9))
+        codes = np.zeros(max(1, k + int(rng.integers(-2, 3))), np.int32)
+        quasi = rng.integers(0, 5, (2, len(codes))).astype(np.int32)
+        if len(codes) < k:
+            with pytest.raises(Infeasible):
+                full_domain(quasi, LADDERS, codes, KAnonymity(k), suppression=suppression)
+            continue
+        works += 1
+        labels = full_domain(quasi, LADDERS, codes, KAnonymity(k), suppression=suppression).labels
+        assert np.bincount(labels[labels >= 0]).min() >= k
+    assert 0.2 * FEWER < works < 0.8 * FEWER
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_means_are_feasible_exactly_when_there_are_k_rows(width):
+    """Of 2,500 tables around k and around 2k rows, many of them with equal rows: groups have k to 2k-1 rows."""
+    rng, works = np.random.default_rng(6), 0
+    for _ in range(TABLES):
+        k = int(rng.integers(2, 9))
+        points = rng.integers(0, 4, (max(1, int(rng.integers(1, 3)) * k + int(rng.integers(-2, 3))), width)).astype(
+            float
+        )
+        if len(points) < k:
+            with pytest.raises(Infeasible):
+                microaggregate(points, k=k, keys=KEYS)
+            continue
+        works += 1
+        sizes = np.bincount(microaggregate(points, k=k, keys=KEYS))
+        assert sizes.min() >= k
+        assert sizes.max() < 2 * k
+    assert 0.2 * TABLES < works < 0.9 * TABLES
