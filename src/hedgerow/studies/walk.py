@@ -86,7 +86,7 @@ def run(out: Path, *, quick: bool = False, progress: Callable[[str], None] = lam
 
 def _tables(quick: bool) -> tuple[Numbers, Numbers, Numbers]:
     keys = seeded_keys(11)
-    rows = (800, 600, 400) if quick else (30_000, 10_000, 5_000)
+    rows = (800, 600, 400) if quick else (30_000, 75_000, 10_000)
     return adult_table(rows[0]), acs_table(rows[1], keys=keys), synthetic_table(rows[2], keys=keys)
 
 

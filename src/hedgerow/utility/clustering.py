@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.kernel import kernel
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["clustering_error", "k_means", "misplaced"]
@@ -48,16 +49,41 @@ def k_means(points: NDArray[np.float64], *, k: int, restarts: int = 3, keys: Key
 
 def _lloyd(points: NDArray[np.float64], centres: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
     clusters = np.full(len(points), -1)
+    sums, sizes = np.zeros_like(centres), np.zeros(len(centres), np.int64)
     for _ in range(_ROUNDS):
-        distances = _distances(points, centres)
-        nearest = distances.argmin(axis=1)
-        if np.array_equal(nearest, clusters):
+        moved, tightness = _assign(points, centres, clusters, sums, sizes)
+        if not moved:
             break
-        clusters = nearest
-        sizes = np.bincount(clusters, minlength=len(centres))
-        sums = np.column_stack([np.bincount(clusters, column, len(centres)) for column in points.T])
         centres = np.where(sizes[:, None] > 0, sums / np.maximum(sizes, 1)[:, None], centres)
-    return clusters, float(_distances(points, centres).min(axis=1).sum())
+    return clusters, tightness
+
+
+@kernel
+def _assign(
+    points: NDArray[np.float64],
+    centres: NDArray[np.float64],
+    clusters: NDArray[np.int64],
+    sums: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+) -> tuple[int, float]:
+    """Move each row to its nearest centre, add up the clusters; count the moves and the squared distances."""
+    sums[:], sizes[:] = 0.0, 0
+    moved, total = 0, 0.0
+    for row in range(len(points)):
+        nearest, least = 0, np.inf
+        for cluster in range(len(centres)):
+            distance = 0.0
+            for column in range(points.shape[1]):
+                distance += (points[row, column] - centres[cluster, column]) ** 2
+            if distance < least:
+                nearest, least = cluster, distance
+        moved += 1 if clusters[row] != nearest else 0
+        clusters[row] = nearest
+        sizes[nearest] += 1
+        total += least
+        for column in range(points.shape[1]):
+            sums[nearest, column] += points[row, column]
+    return moved, total
 
 
 def _spread_seeds(points: NDArray[np.float64], k: int, keys: Keys) -> NDArray[np.float64]:
