@@ -173,3 +173,12 @@ def test_what_is_perhaps_stays_perhaps_beside_an_or(engine):
     assert (count.lower, count.expected, count.upper) == (1, 1.5, 2)
     assert (different.lower, different.upper) == (1, 2)
     assert (first.lower, first.upper) == ("cough", "rash")
+
+
+def test_a_subdomain_stays_a_range_beside_an_or():
+    """OR with what everybody satisfies changes nothing: the variance may be that of the least and the largest pay."""
+    tree = hr.Hierarchy.from_nested({"a": [1, 100], "b": [200, 1001]}).with_target([1, 1, 1, 1])
+    release = hr.TargetDistribution(tree).publish(pa.table({"age": [1, 2], "pay": [1, 1001]}), SCHEMA)
+    for condition in ("age < 9", "age = 2 OR pay < 9999"):
+        answer = release.ask(f"SELECT var_pop(pay) FROM release WHERE {condition}")
+        assert (answer.lower, answer.upper) == (0, 250_000), condition
