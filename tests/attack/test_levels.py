@@ -63,6 +63,23 @@ def test_the_real_method_tells_what_is_computed():
     assert found.odds[0][1] > 0.3
 
 
+def test_two_columns_fail_each_for_itself():
+    """Every table of three rows with two columns of two values: those that FullDomain publishes at the top."""
+    shares = {"a": (0.7, 0.3), "b": (0.6, 0.4)}
+    trees = {name: hr.Hierarchy.binary([0, 1]) for name in shares}
+    schema = hr.Schema(quasi=["a", "b"], sensitive="s", hierarchies=trees)
+    top = {}
+    for a, b in product(product((0, 1), repeat=3), repeat=2):
+        made = hr.FullDomain(k=2).publish(pa.table({"a": a, "b": b, "s": list("xyz")}), schema).made.parameters
+        if (made["level of a"], made["level of b"]) == (1, 1):
+            top[a, b] = np.prod([shares["a"][one] for one in a] + [shares["b"][one] for one in b])
+    total = sum(top.values())
+    found = {name: told([3], [np.array(odds)], 2) for name, odds in shares.items()}
+    assert found["a"].failing * found["b"].failing == pytest.approx(total)
+    assert found["a"].odds[0][1] == pytest.approx(sum(w for (a, _), w in top.items() if a[0] == 1) / total)
+    assert found["b"].odds[0][1] == pytest.approx(sum(w for (_, b), w in top.items() if b[2] == 1) / total)
+
+
 def test_two_rows_that_could_not_be_told_apart_by_two_values_differ():
     """One box of two rows, k = 2: had both the same value, it would have been published; a bit is told at even odds."""
     found = told([2], [np.array([0.5, 0.5])], 2)

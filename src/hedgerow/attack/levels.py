@@ -92,7 +92,7 @@ def _bound(rows: int, odds: Floats, k: int) -> float:
 def _joined(one: Floats, other: Floats) -> Floats:
     """The chances of the sum of two counts, as far as either is listed."""
     if len(one) < LONG:
-        return np.convolve(one, other)[: len(one)]
+        return np.asarray(np.convolve(one, other)[: len(one)])
     width = 2 * len(one)
     found = np.fft.irfft(np.fft.rfft(one, width) * np.fft.rfft(other, width), width)[: len(one)]
     return np.asarray(np.maximum(found, 0.0))
@@ -101,6 +101,6 @@ def _joined(one: Floats, other: Floats) -> Floats:
 def _poisson(mean: float, most: int) -> Floats:
     """The chances of 0 to `most`."""
     if mean == 0:
-        return np.eye(1, most + 1)[0]
+        return np.asarray(np.eye(1, most + 1)[0])
     counts = np.arange(1, most + 1)
     return np.asarray(np.exp(np.append(0.0, np.cumsum(np.log(mean) - np.log(counts))) - mean))

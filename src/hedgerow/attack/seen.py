@@ -137,7 +137,7 @@ def _ranked(part: NDArray[Any]) -> NDArray[np.int64]:
     known = np.where(is_missing, 0.0, values)
     low, high = known.min(initial=0.0), known.max(initial=0.0)
     if high - low < NARROW and np.array_equal(known, np.floor(known)):
-        return np.where(is_missing, high - low + 1, known - low).astype(np.int64)
+        return np.asarray(np.where(is_missing, high - low + 1, known - low), np.int64)
     return np.asarray(np.unique(np.where(is_missing, np.inf, values), return_inverse=True)[1])
 
 
