@@ -213,6 +213,49 @@ def test_every_verb_about_a_release_prints_no_canary(bundles, tainted_file, tmp_
     assert list((tmp_path / "figures").rglob("*.svg"))
 
 
+def test_certificates_hold_no_canary(bundles, tainted_file, tmp_path):
+    """Page and data, the publishable version and the owner's, and what certify prints."""
+    for method in ("ke", "mondrian", "anatomy"):
+        owners = ("--internal", "--original", tainted_file, "--out", tmp_path / method / "private")
+        for words in (("--out", tmp_path / method / "public"), owners):
+            code, printed = _run("certify", bundles[0] / method, *words)
+            assert code == 0, printed
+            assert not leaks(printed)
+        data = next((tmp_path / method / "public").glob("*.json"))
+        code, printed = _run("certify", bundles[0] / method, "--check", data)
+        assert code == 0, printed
+        assert not leaks(printed)
+    assert leaks_in_folder(tmp_path) == []
+    assert len(list(tmp_path.rglob("*.html"))) == len(list(tmp_path.rglob("*.json"))) == 6
+
+
+def test_attacks_tell_no_canary(bundles, tainted_file, tmp_path):
+    """Rates of every adversary who has the original and a second release: screen, data, and the figure as text."""
+    for method in ("ke", "mondrian", "anatomy"):
+        figure = tmp_path / method / "rates.png"
+        figure.parent.mkdir()
+        words = ("--original", tainted_file, "--also", bundles[0] / method, "--targets", 10, "--figure", figure)
+        code, printed = _run("attack", bundles[0] / method, *words, "--json", figure.with_suffix(".json"))
+        assert code == 0, printed
+        assert not leaks(printed)
+        assert sorted(file.suffix for file in figure.parent.iterdir()) == [".json", ".png", ".svg"]
+    assert leaks_in_folder(tmp_path) == []
+
+
+def test_a_ledger_holds_hashes_only(tainted, tmp_path):
+    """Every text of the table is a canary and may be published: the ledger's files hold none, nor what is printed."""
+    table, ledger = tmp_path / "people.csv", tmp_path / "kept" / "ledger.json"
+    ledger.parent.mkdir()
+    tainted.assign(town=[f"{CANARY}-{town}" for town in tainted["town"]]).to_csv(table, index=False)
+    words = ("--missing", "salary=suppress", "--method", "ke", "--k", 2, "--ledger", ledger)
+    runs = [_run("publish", table, *_ROLES, *words, "--out", tmp_path / out) for out in ("first", "second")]
+    runs += [_run("ledger", ledger), _run("ledger", ledger, "check", table), _run("ledger", ledger, "forget", "none")]
+    assert [code for code, _ in runs[:3]] == [0, 2, 0]
+    assert not any(leaks(printed) for _, printed in runs)
+    assert ledger.is_file()
+    assert leaks_in_folder(ledger.parent) == []
+
+
 @pytest.mark.slow
 def test_a_database_holds_no_canary(bundles):
     """Every cell of every table that export makes in PostgreSQL, and the names of its tables and columns."""
