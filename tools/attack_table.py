@@ -35,7 +35,7 @@ QUASI = ("sex", "race", "marital-status", "education", "workclass", "hours-per-w
 TEXT, NUMBER = "occupation", "age"
 SHOWN = ("linking", "proximity", "skewness", "background", "deFinetti", "composition", "inference", "membership")
 ROWS = ("presence", "singling out", "linkability", "downcoding")
-UNSAID = ("knowledge", "node_column", "consent")
+UNSAID = ("columns", "knowledge", "node_column", "consent")
 UNSURE = 0.07
 """Cells whose 95 % interval is wider show it, and how many guesses it comes from."""
 BEGIN, END = "<!-- attack table: begin -->", "<!-- attack table: end -->"
@@ -160,9 +160,11 @@ def lines(benches: dict[str, Bench], adversaries: tuple[str, ...]) -> list[str]:
 
 def title(setting: Setting, bench: Bench) -> str:
     """How the method was tried."""
-    letters = ", ".join(f"{key} = {value}" for key, value in setting.letters.items() if key not in UNSAID)
+    letters = [f"{key} = {value}" for key, value in setting.letters.items() if key not in UNSAID]
+    letters += ["half ask for the whole range"] if setting.has_wishes else []
     turn = ", second of a series" if setting.is_second else ""
-    return f"{bench.method} ({letters}){turn}, {bench.form}, {bench.rows:,} rows, {setting.column}"
+    said = ", ".join(letters) or setting.column
+    return f"{bench.method} ({said}){turn}, {bench.form}, {bench.rows:,} rows, {setting.column}"
 
 
 def written(text: str) -> None:

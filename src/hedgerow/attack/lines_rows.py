@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.attack.case import Case
-from hedgerow.attack.finding import SLIGHT, Finding, counted, with_words
+from hedgerow.attack.finding import SLIGHT, Finding, counted, counted_in, with_words
 from hedgerow.attack.linkability import linked
 from hedgerow.attack.membership import sides, support
 from hedgerow.attack.nearest import pick_rows
@@ -83,7 +83,8 @@ def singling_out_line(case: Case) -> Finding | None:
         column="",
         knows="the release",
         guesses="that a description which fits one published row fits exactly one person",
-        **counted(int(ones.sum()), len(found)),
+        # Descriptions by the same columns hit or miss together.
+        **counted_in(ones, np.array([sum(1 << column for column in one.columns) for one in found])),
         baseline=float(blind.mean()),
         control=control,
     )

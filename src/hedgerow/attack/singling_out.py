@@ -26,8 +26,8 @@ from hedgerow.randomness import Keys, system_keys
 __all__ = ["Description", "descriptions", "fitting", "mixed"]
 
 
-CHOICES = 20
-"""How many choices of columns are tried."""
+CHOICES = 60
+"""How many choices of columns are tried: how well descriptions fit depends more on their columns than on the rows."""
 
 
 @dataclass(frozen=True)
