@@ -2,6 +2,7 @@
 
 from collections import Counter
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
@@ -125,3 +126,26 @@ def test_too_many_combinations_are_refused() -> None:
     table = pa.table({f"q{i}": np.arange(2000) for i in range(6)} | {"s": ["a", "b"] * 1000})
     with pytest.raises(ParameterError, match="2\\^62"):
         Estimate(support=1).of(table, quasi=[f"q{i}" for i in range(6)], sensitive="s")
+
+
+def test_sets_of_many_columns_are_those_with_enough_rows_in_common() -> None:
+    """Every subset that is tried alone and has a signature of ten rows is in the knowledge, and no other."""
+    rng = np.random.default_rng(4)
+    columns = {name: rng.integers(0, width, 60) for name, width in zip("abcde", (2, 2, 3, 8, 1), strict=True)}
+    table = pa.table({**columns, "s": rng.integers(0, 3, 60)})
+    found = Estimate(support=10).of(table, quasi="abcde", sensitive="s")
+    wanted = [
+        names
+        for size in range(1, 6)
+        for names in combinations("abcde", size)
+        if max(Counter(zip(*(columns[name].tolist() for name in names), strict=True)).values()) >= 10
+    ]
+    assert [distribution.attributes for distribution in found.distributions] == wanted
+    assert 5 < len(wanted) < 31
+
+
+def test_too_many_sets_are_refused() -> None:
+    """Forty columns that are all alike have a trillion subsets with everybody in common."""
+    table = pa.table({f"q{n}": np.zeros(200, np.int64) for n in range(40)} | {"s": np.arange(200) % 4})
+    with pytest.raises(ParameterError, match="40 quasi-identifiers"):
+        Estimate().of(table, quasi=[f"q{n}" for n in range(40)], sensitive="s")

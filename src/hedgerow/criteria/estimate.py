@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ __all__ = ["Estimate"]
 
 _MOST_SHARES = 1 << 27
 """A gigabyte of counts."""
+
+_MOST_SETS = 1 << 13
+"""All subsets of thirteen quasi-identifiers; each takes a pass over the rows, and each is a table to hold."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +71,37 @@ class Estimate:
     def _distributions(
         self, alphabet: Alphabet, codes: dict[str, NDArray[np.int64]], values: NDArray[np.int64], quasi: Sequence[str]
     ) -> Iterator[Distribution]:
-        overall = np.bincount(values)
+        overall, tried = np.bincount(values), 0
+        known: set[tuple[str, ...]] = {()}
         for size in range(1, min(self.size or len(quasi), len(quasi)) + 1):
-            for attributes in combinations(quasi, size):
+            candidates = list(islice(_extended(known, quasi), _MOST_SETS + 1 - tried))
+            tried += len(candidates)
+            _require_few(tried, len(quasi), size)
+            known = set()
+            for attributes in candidates:
                 keys = alphabet.keys(codes, attributes)
                 distribution = _estimate(attributes, keys, values, overall, self.support, Fraction(self.smoothing))
                 if len(distribution.signatures):
+                    known.add(attributes)
                     yield distribution
+
+
+def _extended(known: set[tuple[str, ...]], quasi: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Sets of one attribute more of which every part is known: a set has no more rows in common than its parts."""
+    place = {name: number for number, name in enumerate(quasi)}
+    for shorter in sorted(known, key=lambda names: [place[name] for name in names]):
+        for last in quasi[place[shorter[-1]] + 1 if shorter else 0 :]:
+            longer = (*shorter, last)
+            if all(part in known for part in combinations(longer, len(shorter))):
+                yield longer
+
+
+def _require_few(tried: int, columns: int, size: int) -> None:
+    if tried > _MOST_SETS:
+        raise ParameterError(
+            f"{columns} quasi-identifiers have more than {_MOST_SETS:,} sets of up to {size} to estimate odds for; "
+            "give fewer of them, or an estimate of a smaller 'size'."
+        )
 
 
 def _estimate(
