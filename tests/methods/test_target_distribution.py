@@ -208,3 +208,10 @@ def test_subdomains_are_shuffled_uniformly():
     found = met[:, met.sum(axis=0) > 0]
     assert found.shape == (3, 3)
     assert ((found - 100) ** 2 / 100).sum() < 30  # four degrees of freedom: chance below 1e-5
+
+
+def test_more_values_than_can_be_weighed_exactly_are_refused():
+    """A column of 65,537 different values and no hierarchy gets a sentence at once."""
+    table = pa.table({"q": np.zeros(65_537, np.int64), "s": np.arange(65_537)})
+    with pytest.raises(hr.errors.SchemaError, match="65,537 different values"):
+        hr.TargetDistribution("uniform").publish(table, hr.Schema(quasi=["q"], sensitive="s"))

@@ -21,6 +21,8 @@ __all__ = ["SHAPES", "Targets", "check_target", "choose_targets", "default_tree"
 
 SHAPES: dict[str, Callable[[Hierarchy], Hierarchy]] = {"uniform": uniform, "normal": normal, "zipf": zipf}
 SOURCE = "source"
+_MOST_VALUES = 1 << 16
+"""Exact shares of so many values take some ten seconds if they are equal, and minutes if they follow a bell."""
 _SMALL = 10
 """Named shapes have ratios like 1000:1001, which keep everything at the root; sums of ten publish something."""
 
@@ -104,7 +106,14 @@ def default_tree(prepared: Prepared, sensitive: Encoded) -> Hierarchy:
         return prepared.schema.hierarchies[column]
     domain = prepared.schema.domains.get(column)
     is_listed = domain is not None and (domain.listed or None not in (domain.low, domain.high, domain.step))
-    return Hierarchy.binary(domain if domain is not None and is_listed else sensitive.domain)
+    if domain is not None and is_listed:
+        return Hierarchy.binary(domain)
+    if len(sensitive.domain) > _MOST_VALUES:
+        raise SchemaError(
+            f"'{column}' has {len(sensitive.domain):,} different values, and exact shares are given to up to "
+            f"{_MOST_VALUES:,}; declare a hierarchy or a domain with fewer values."
+        )
+    return Hierarchy.binary(sensitive.domain)
 
 
 def check_target(target: object) -> None:
