@@ -78,6 +78,8 @@ def release():
 @example(words="weight * 1e400 > 1", question=True)
 @example(words="weight > -1e400", question=True)
 @example(words="weight * 922e-4002036854775807 > 1", question=True)
+@example(words="floor() > 1", question=True)
+@example(words="SELECT sum(@) FROM release", question=False)
 def test_any_question_is_answered_or_refused(release, words, question):
     """Words of SQL in any order, alone or as a condition."""
     text = f"SELECT count(*) FROM release WHERE {words}" if question else words

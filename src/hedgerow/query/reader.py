@@ -120,6 +120,8 @@ class Reader:
             raise refusal(node, f"{function.upper()} takes fewer arguments here; {_EXPRESSIONS}")
         found = [node.args.get(part) for part in parts]
         flat = [item for part in found for item in (part if isinstance(part, list) else [part]) if item is not None]
+        if not flat:
+            raise QueryError(f"{function.upper()} needs a column or a constant in its parentheses")
         return Call(function, tuple(self.expression(item, depth + 1) for item in flat))
 
     def _case(self, node: exp.Case, depth: int) -> Case:
