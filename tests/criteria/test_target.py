@@ -76,3 +76,11 @@ def test_a_target_needs_weights():
     """A hierarchy without weights is no criterion."""
     with pytest.raises(SchemaError, match="weights"):
         Target(Hierarchy.binary([1, 2]))
+
+
+def test_every_branch_must_be_near():
+    """Of three branches one has exactly its share; the two others are a sixth away."""
+    tree = uniform(Hierarchy.balanced(["a", "b", "c"], fanout=3))
+    counts = published(tree, a=2, b=3, c=1)
+    assert Target(tree, Fraction(1, 6)).holds(counts)
+    assert not Target(tree, Fraction(1, 7)).holds(counts)

@@ -1,6 +1,7 @@
 """ART: the tree finds what exhaustive search finds, groups hold, stuck rows are placed or left out."""
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -131,6 +132,20 @@ def test_check_agrees_with_enumeration() -> None:
         agreed, held = agreed + (said == truth), held + truth
     assert agreed >= 240
     assert held > 40
+
+
+def test_check_refuses_no_rare_value_without_asking() -> None:
+    """Of groups in which everybody is unlikely to have the value, those that hold are found, one by one."""
+    rng, r, close = np.random.default_rng(2), Fraction(3, 2), 0
+    for _ in range(60):
+        chances = [Fraction(int(share), 1000) for share in rng.integers(1, 60, 5)]
+        odds = np.array([[[float(chance / (1 - chance))] for chance in chances]])
+        crowd = SimpleNamespace(secret=np.array([0, 0, 1, 1, 1]), secrets=1, odds=odds, cell=np.arange(5))
+        known = [{1: chance, 0: 1 - chance} for chance in chances]
+        worst = max(row[1] for row in worlds.posteriors(known, [1, 1, 0, 0, 0]))
+        assert Check(crowd, r, "binary").holds(np.arange(5)) is (worst * r <= 1)
+        close += Fraction(1, 2) < worst * r <= 1
+    assert close > 10
 
 
 def _holds(crowd: Crowd, rows: np.ndarray, k: int, r: Fraction) -> bool:

@@ -72,3 +72,10 @@ def test_cents_in_fine_steps_are_measured_in_money(step):
     else:
         with pytest.raises(SchemaError, match="too many units"):
             grid_of("pay", column, whole=True, step=step, low=0)
+
+
+def test_the_widest_column_that_fits():
+    """Ticks stay below 2**57, which is the first that is refused."""
+    assert grid_of("x", pa.array([0, 2**57 - 1]), whole=True).unit == 1
+    with pytest.raises(SchemaError, match="too many units"):
+        grid_of("x", pa.array([0, 2**57]), whole=True)

@@ -138,3 +138,12 @@ def test_seven_rows_show_what_minimality_tells():
             possible.append(sensitive)
     assert possible, "the release must be possible at all"
     assert {sensitive[1] for sensitive in possible} == {4}
+
+
+def test_large_parts_that_nothing_divides_stay_whole_runs(monkeypatch):
+    """People who all look alike are dealt to groups by one thread, however few rows it may take alone."""
+    _, _, codes, where = table(60)
+    quasi, reach = np.zeros((2, 60), np.int32), absolute(30).reach(where)
+    expected = proximity_split(quasi, [1, 1], codes, reach, m=3, keys=seeded_keys(3))
+    monkeypatch.setattr(by_median, "_SUBTREE", 8)
+    assert proximity_split(quasi, [1, 1], codes, reach, m=3, keys=seeded_keys(3)).tolist() == expected.tolist()

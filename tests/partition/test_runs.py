@@ -55,3 +55,9 @@ def test_float_totals_that_are_equal_count_as_equal() -> None:
     assert (
         cut_runs(positions, np.array([1, 2, 1]), latest_start(positions, k=2, e=0), most_groups=False).num_groups == 2
     )
+
+
+def test_runs_of_one_value_are_followed_to_the_first() -> None:
+    """A run may be a single value, the first one too."""
+    first, last = follow(np.array([0, 1, 1]), np.zeros(3, np.bool_))
+    assert (first.tolist(), last.tolist()) == ([0, 1], [0, 2])

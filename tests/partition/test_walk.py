@@ -155,6 +155,17 @@ def test_effective_size_of_known_chains():
     assert fixed == 0
 
 
+def test_effective_size_is_its_definition():
+    """Of short traces of several values: pairs of correlations are added while a pair is positive, column by column."""
+    trace = np.random.default_rng(1).integers(0, 9, (6, 40)).cumsum(axis=0)
+    for column, found in zip(trace.T, effective_sizes(trace), strict=True):
+        away = column - column.mean()
+        lags = [float(away[: 6 - lag] @ away[lag:]) for lag in range(6)]
+        pairs = [lags[0] + lags[1], lags[2] + lags[3], lags[4] + lags[5]]
+        positive = list(itertools.takewhile(lambda pair: pair > 0, pairs))
+        assert found == pytest.approx(min(6, 6 / max(2 * sum(positive) / lags[0] - 1, 1 / 6)))
+
+
 def test_integer_ages_move_and_a_seed_fixes_where():
     """Consecutive ages, on which the printed walk stands still, are walked and end away from where they were."""
     block_list = _age_blocks()
