@@ -38,7 +38,6 @@ Bools = NDArray[np.bool_]
 
 _STEPS = np.iinfo(np.int16).max  # a difference of two places still fits
 _LANES = 8  # columns are filled up to a multiple of these with zeros, which cost nothing and let one instruction do 8
-_FEW_COLUMNS = 8  # columns up to which the rows alone say whether compiling pays
 
 
 class Records(NamedTuple):
@@ -85,7 +84,7 @@ def ncp_split(
 
 def _is_small(rows: int, columns: int) -> bool:
     """Tell whether a plain loop over all rows and columns takes less than compiling it."""
-    return rows <= SMALL and rows * columns <= _FEW_COLUMNS * SMALL
+    return rows * columns <= SMALL
 
 
 def _points(quasi: Codes, lines: Sequence[NDArray[np.float64]]) -> NDArray[np.int16]:
