@@ -229,3 +229,10 @@ def test_a_question_is_text(release, text):
     """Anything else is refused by name."""
     with pytest.raises(QueryError, match="SQL text"):
         sql(release, text)
+
+
+def test_a_refused_command_is_not_logged(release, caplog):
+    """What a user typed does not end up in somebody's log."""
+    with pytest.raises(QueryError):
+        ask(release, "SET secret = 'canary'")
+    assert not caplog.records

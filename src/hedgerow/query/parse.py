@@ -6,6 +6,9 @@ of the text ever reaches a database, because engines print their own SQL from th
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -68,7 +71,8 @@ def parse(sql: str) -> Question:
 
 def _statement(sql: str) -> exp.Select:
     try:
-        statements = [tree for tree in sqlglot.parse(sql, read="duckdb") if tree is not None]
+        with _quiet():
+            statements = [tree for tree in sqlglot.parse(sql, read="duckdb") if tree is not None]
     except SqlglotError as error:
         where = next((f" near line {e['line']}, column {e['col']}" for e in getattr(error, "errors", []) or []), "")
         raise QueryError(f"this is not SQL that can be read{where}; a question looks like: {_EXAMPLE}") from None
@@ -77,6 +81,18 @@ def _statement(sql: str) -> exp.Select:
     if not isinstance(statements[0], exp.Select):
         raise refusal(statements[0], f"only a single SELECT can be asked, like: {_EXAMPLE}")
     return statements[0]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep sqlglot from logging the text of commands that it does not parse; the refusal says enough."""
+    logger = logging.getLogger("sqlglot")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _question(tree: exp.Select) -> Question:
