@@ -9,7 +9,7 @@ from scipy import stats
 from hedgerow.datasets.real import data_folder
 from hedgerow.randomness import seeded_keys
 from hedgerow.studies.printed_walk import printed_walk
-from hedgerow.studies.walk_measures import mixing_of
+from hedgerow.studies.walk_measures import clustering_table, equally_distorted, mixing_of
 from hedgerow.studies.walk_tables import Generalized, Numbers, generalize
 from hedgerow.utility.averages import AverageQuery
 
@@ -52,6 +52,28 @@ def test_groups_of_generalized_tables_are_diverse():
     assert len(boxes) > 5
     assert min(len(np.unique(table.sensitive[groups == g])) for g in range(len(boxes))) >= 3
     assert ((general.lows <= general.means) & (general.means <= general.highs)).all()
+
+
+def test_equal_distortion_is_the_wanted_one_or_a_little_more():
+    """Walks that distort less never count, those far above only where nothing is nearer."""
+    walks = [(reached, np.full((1, 1), reached)) for reached in (0.30, 0.099, 0.104, 0.2, 0.1)]
+    assert [reached for reached, _ in equally_distorted(walks, 0.1)] == [0.1, 0.104]
+    assert [reached for reached, _ in equally_distorted(walks, 0.1, most=1)] == [0.1]
+    assert [reached for reached, _ in equally_distorted(walks, 0.15)] == [0.2]
+    with pytest.raises(ValueError, match="smaller shares"):
+        equally_distorted(walks, 0.31)
+
+
+def test_clear_clusters_are_found_again_and_every_setting_has_a_line():
+    """Clouds that k-means finds wherever it begins: nothing is misplaced by itself, and by the walk few."""
+    rng = np.random.default_rng(6)
+    values = np.repeat([[0.0, 0.0], [1e4, 0.0], [0.0, 1e4]], 40, axis=0) + rng.integers(100, 200, (120, 2))
+    table = Numbers("clouds", ("a", "b"), values, np.zeros(120, np.int64))
+    found = clustering_table(table, "runs", (0.1, 0.5), (3,), repetitions=2, restarts=5, progress=lambda step: None)
+    assert found.select(["share", "k"]).to_pylist() == [{"share": 0.1, "k": 3}, {"share": 0.5, "k": 3}]
+    assert found["again"].to_pylist() == [0, 0]
+    assert max(found["walk"].to_pylist()) < 20 / 120  # only the run of 20 values across a gap can change sides
+    assert all(0 <= better <= 2 for better in found["better"].to_pylist())
 
 
 @pytest.mark.slow

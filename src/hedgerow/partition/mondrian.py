@@ -10,13 +10,13 @@ Deviates   a strict cut is at the border of the median's value that is nearest t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.cores import cores
 from hedgerow.criteria.groupwise import Criterion, Limits, require
 from hedgerow.errors import ParameterError
 from hedgerow.kernel import SMALL
@@ -104,7 +104,7 @@ def _rules(lines: list[NDArray[np.float64]], limits: list[Limits], relaxed: bool
 
 
 def _workers(wanted: int | None) -> int:
-    return wanted if wanted is not None else len(os.sched_getaffinity(0))
+    return wanted if wanted is not None else cores()
 
 
 def _grow_in_threads(records: Records, rules: Rules, workers: int) -> None:

@@ -15,7 +15,6 @@ Each row, in random order, joins the side whose normalized certainty penalty, it
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -23,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.cores import cores
 from hedgerow.criteria.groupwise import require
 from hedgerow.criteria.l_diversity import FrequencyDiversity
 from hedgerow.criteria.parameters import read_whole
@@ -113,7 +113,7 @@ def _divided(records: Records, l: int, tries: int, keys: Keys) -> Bools:  # noqa
     """Bring the rows of each part together and mark where parts begin: one attempt a round for each open part."""
     rows = len(records.rows)
     small = _is_small(*records.points.shape)
-    workers = 1 if small else len(os.sched_getaffinity(0))
+    workers = 1 if small else cores()
     values = int(records.codes.max()) + 1
     copy = Records(np.empty_like(records.points), np.empty_like(records.codes), np.empty_like(records.rows))
     scratch = Scratch(np.arange(rows, dtype=np.int32), np.empty(rows, np.bool_), copy)

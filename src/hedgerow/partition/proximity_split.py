@@ -15,13 +15,13 @@ found by two pointers.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.cores import cores
 from hedgerow.criteria.neighbourhood import Reach
 from hedgerow.criteria.parameters import read_whole
 from hedgerow.criteria.proximity import require_proximity
@@ -79,7 +79,7 @@ def _sorted(
         # Narrow first: rows come in random order, and half as wide a column is nearer to the processor.
         np.take(quasi[place].astype(kind), rows, out=points[place], mode="clip")
 
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         list(pool.map(gather, range(len(quasi))))
     return Sorted(points, np.take(sensitive, rows), rows)
 
@@ -98,7 +98,7 @@ def _grow_in_threads(table: Sorted, rules: Rules, labels: NDArray[np.int32]) -> 
         grow_all(table, rules, scratch, lo, hi, most, labels)
         return []
 
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         pending: set[Future[list[tuple[int, int, int]]]] = {pool.submit(work, 0, len(labels), len(labels))}
         while pending:
             done, pending = wait(pending, return_when=FIRST_COMPLETED)

@@ -14,7 +14,6 @@ rule does not bend the result is measured in docs/studies/walk.md.
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,6 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.cores import cores
 from hedgerow.errors import Infeasible
 from hedgerow.partition.blocks import Block
 from hedgerow.partition.interior import deepest_points, in_affine_hull
@@ -83,7 +83,7 @@ def walk_blocks(
 ) -> list[Trip]:
     """Walk every block; raises Infeasible where a block does not mix in the steps that it gets."""
     # The solver of linear programs lets other threads run meanwhile.
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         trips = [trip for batch in pool.map(_set_out, _in_batches(list(blocks), 16)) for trip in batch]
     if pinned := [replace(trip, stuck=trip.pinned) for trip in trips if not trip.course.sweep]:
         raise _refusal(column, pinned, len(trips))
@@ -132,7 +132,7 @@ def _on_all_cores(
     tasks: Sequence[list[int]], trips: Sequence[Trip], sweeps: Sequence[int], keys: Keys
 ) -> Iterator[tuple[list[int], list[Trip]]]:
     """Run tasks on threads, a few ahead of the results; keys are drawn here because a source has one order."""
-    workers = os.cpu_count() or 1
+    workers = cores()
     with ThreadPoolExecutor(workers) as pool:
         ahead: deque[tuple[list[int], Future[list[Trip]]]] = deque()
         for task in tasks:

@@ -26,13 +26,14 @@ def runtime_figure(times: Mapping[str, pa.Table], out: Path) -> Path:
 
 
 def clustering_figure(tables: Mapping[str, pa.Table], out: Path) -> Path:
-    """Clustering error by share of properties, the walk against noise."""
+    """Clustering error by share of properties: the walk, noise, and the untouched table clustered again."""
     figure, panels = new_figure(len(tables), width=4.2)
     for axes, (name, table) in zip(np.atleast_1d(panels), tables.items(), strict=True):
         for colour, k in zip(COLOURS, sorted(set(table["k"].to_pylist())), strict=False):
             mine = table.filter(pa.array(table["k"].to_numpy() == k))
             axes.plot(mine["share"], mine["walk"], "o-", color=colour, label=f"walk, k = {k}")
             axes.plot(mine["share"], mine["noise"], "s--", color=colour, label=f"noise, k = {k}")
+            axes.axhline(np.mean(mine["again"]), color=colour, linestyle=":", label=f"k-means alone, k = {k}")
         axes.set(xlabel="share of localities kept", ylabel="share of rows misplaced", title=name)
         axes.set_ylim(bottom=0)
     np.atleast_1d(panels)[-1].legend(fontsize=8)
@@ -40,13 +41,14 @@ def clustering_figure(tables: Mapping[str, pa.Table], out: Path) -> Path:
 
 
 def averages_figure(table: pa.Table, out: Path) -> Path:
-    """Mean relative error of AVG queries by distortion, a panel per averaged column."""
+    """Mean relative error of AVG queries at the distortion of Mondrian with l, a panel per averaged column."""
     targets = sorted(set(table["target"].to_pylist()))
     figure, panels = new_figure(len(targets), width=4.2)
     for axes, target in zip(np.atleast_1d(panels), targets, strict=True):
         mine = table.filter(pa.array(table["target"].to_numpy() == target))
         for style, name in (("^-", "mondrian"), ("o-", "walk"), ("s--", "noise")):
             axes.plot(mine["l"], mine[name], style, label="Mondrian" if name == "mondrian" else name)
+        axes.fill_between(mine["l"], mine["least"], mine["most"], alpha=0.2, color=COLOURS[1], linewidth=0)
         axes.set(xlabel="l of Mondrian", ylabel="mean relative error", title=f"AVG({mine['name'][0].as_py()})")
         axes.set_ylim(bottom=0)
     np.atleast_1d(panels)[0].legend(fontsize=8)

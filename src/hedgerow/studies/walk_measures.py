@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,7 @@ __all__ = [
     "average_table",
     "clustering_table",
     "column_distortions",
+    "equally_distorted",
     "extraction_times",
     "mixing_of",
     "one_block",
@@ -103,41 +105,58 @@ def clustering_table(
     ks: Sequence[int],
     *,
     repetitions: int,
+    restarts: int,
     progress: Callable[[str], None],
 ) -> pa.Table:
     """Clustering error of the walk and of noise that distorts each column as much: medians of several repetitions.
 
+    `again` is the error of the untouched table when k-means draws other first centres: what nobody can be blamed for.
     `better` counts the repetitions in which the walk had the lesser error.
     """
-    rows: list[dict[str, float]] = []
-    for share in shares:
-        runs = []
-        for seed in range(1, repetitions + 1):
+    measured: list[dict[str, float]] = []
+    for seed in range(1, repetitions + 1):
+        judges = [_Judge.of(table, k, restarts, seed) for k in ks]
+        for share in shares:
             progress(f"clustering {table.name}, {layout}, share {share}, {seed} of {repetitions}")
-            runs.append(_clustering_errors(table, share, layout, ks, seed))
-        for n, k in enumerate(ks):
-            errors = np.array([run[1][n] for run in runs])
-            rows.append({"share": share, "k": k, "distortion": float(np.median([run[0] for run in runs])),
-                         "walk": float(np.median(errors[:, 0])), "noise": float(np.median(errors[:, 1])),
-                         "better": int((errors[:, 0] < errors[:, 1]).sum())})  # fmt: skip
-    return pa.Table.from_pylist(rows)
+            published = substitute(table, share, layout=layout, seed=seed)
+            noisy = noise_at_distortion(
+                table.values, column_distortions(table, published), keys=seeded_keys(100 + seed)
+            )
+            for judge in judges:
+                walk, noise = judge.error(published), judge.error(noisy)
+                measured.append({"share": share, "k": judge.k, "distortion": distortion(table.values, published),
+                                 "walk": walk, "noise": noise, "again": judge.again,
+                                 "better": float(walk < noise)})  # fmt: skip
+    settings = pa.Table.from_pylist(measured).group_by(["share", "k"], use_threads=False)
+    medians = [(name, "approximate_median") for name in ("distortion", "walk", "noise", "again")]
+    found = settings.aggregate([*medians, ("better", "sum")])
+    return found.rename_columns(["share", "k", "distortion", "walk", "noise", "again", "better"])
 
 
-def _clustering_errors(
-    table: Numbers, share: float, layout: str, ks: Sequence[int], seed: int
-) -> tuple[float, list[tuple[float, float]]]:
-    """One repetition: the distortion, and for each k the errors of the walk and of noise."""
-    spread = table.values.std(axis=0)
-    published = substitute(table, share, layout=layout, seed=seed)
-    noisy = noise_at_distortion(table.values, column_distortions(table, published), keys=seeded_keys(100 + seed))
-    errors = []
-    for k in ks:
-        # The same draws choose the same first centres where they can, else restarts would differ more than tables.
-        right, *found = (
-            k_means(v / spread, k=k, keys=seeded_keys(200 + seed)) for v in (table.values, published, noisy)
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """The clusters of the untouched table, which a published one is compared with."""
+
+    k: int
+    restarts: int
+    seed: int
+    spread: NDArray[np.float64]
+    right: NDArray[np.int64]
+    again: float
+
+    @classmethod
+    def of(cls, table: Numbers, k: int, restarts: int, seed: int) -> _Judge:
+        spread = table.values.std(axis=0)
+        right, other = (
+            k_means(table.values / spread, k=k, restarts=restarts, keys=seeded_keys(draws))
+            for draws in (200 + seed, 300 + seed)
         )
-        errors.append((misplaced(right, found[0]), misplaced(right, found[1])))
-    return distortion(table.values, published), errors
+        return cls(k, restarts, seed, spread, right, misplaced(right, other))
+
+    def error(self, published: NDArray[np.float64]) -> float:
+        # The same draws choose the same first centres where they can, else restarts would differ more than tables.
+        keys = seeded_keys(200 + self.seed)
+        return misplaced(self.right, k_means(published / self.spread, k=self.k, restarts=self.restarts, keys=keys))
 
 
 def average_table(
@@ -145,33 +164,54 @@ def average_table(
     diversities: Sequence[int],
     shares: Sequence[float],
     *,
+    seeds: int,
     queries: int,
     progress: Callable[[str], None],
 ) -> pa.Table:
-    """Relative errors of AVG queries after Mondrian, the walk and noise, the walk at least as distorted as Mondrian."""
-    walks = []
+    """Relative errors of AVG queries after Mondrian, walks with the distortion of Mondrian, and noise with theirs."""
+    walks: list[tuple[float, NDArray[np.float64]]] = []
     for share in shares:
         progress(f"averages, share {share}")
-        published = substitute(table, share)
-        walks.append((distortion(table.values, published), share, published))
-    walks.sort(key=lambda entry: entry[0])
+        for seed in range(1, seeds + 1):
+            published = substitute(table, share, seed=seed)
+            walks.append((distortion(table.values, published), published))
+    asked = [
+        random_average_queries(table.values, table.sensitive, target, queries, keys=seeded_keys(5 + target))
+        for target in range(len(table.columns))
+    ]
     rows: list[dict[str, float | str]] = []
     for l in diversities:  # noqa: E741
         progress(f"averages, Mondrian with l = {l}")
         general = generalize(table, l)
         wanted = distortion(table.values, general.means)
-        reached, share, published = next((w for w in walks if w[0] >= wanted), walks[-1])
-        noisy = noise_at_distortion(table.values, column_distortions(table, published), keys=seeded_keys(4))
+        equal = equally_distorted(walks, wanted)
+        noises = [
+            noise_at_distortion(table.values, column_distortions(table, published), keys=seeded_keys(400 + n))
+            for n, (_, published) in enumerate(equal)
+        ]
         for target, name in enumerate(table.columns):
-            asked = random_average_queries(table.values, table.sensitive, target, queries, keys=seeded_keys(5 + target))
-            truths = np.array([query.answer(table.values, table.sensitive) for query in asked])
-            answers = np.array([general.answer(query, table.sensitive) for query in asked])
-            by_group = np.nan_to_num(np.abs(answers - truths) / np.abs(truths), nan=1.0)
-            by_walk, by_noise = (average_errors(asked, table.values, p, table.sensitive) for p in (published, noisy))
-            rows.append({"l": l, "target": target, "name": name, "mondrian_distortion": wanted, "share": share,
-                         "walk_distortion": reached, "mondrian": float(by_group.mean()),
-                         "walk": float(by_walk.mean()), "noise": float(by_noise.mean())})  # fmt: skip
+            truths = np.array([query.answer(table.values, table.sensitive) for query in asked[target]])
+            answers = np.array([general.answer(query, table.sensitive) for query in asked[target]])
+            by_group = float(np.nan_to_num(np.abs(answers - truths) / np.abs(truths), nan=1.0).mean())
+            by_walk, by_noise = (
+                [float(average_errors(asked[target], table.values, p, table.sensitive).mean()) for p in tables]
+                for tables in ([published for _, published in equal], noises)
+            )
+            rows.append({"l": l, "target": target, "name": name, "mondrian_distortion": wanted, "walks": len(equal),
+                         "walk_distortion": float(np.mean([reached for reached, _ in equal])),
+                         "mondrian": by_group, "walk": float(np.mean(by_walk)), "noise": float(np.mean(by_noise)),
+                         "least": min(by_walk), "most": max(by_walk)})  # fmt: skip
     return pa.Table.from_pylist(rows)
+
+
+def equally_distorted(
+    walks: Sequence[tuple[float, NDArray[np.float64]]], wanted: float, *, over: float = 0.05, most: int = 10
+) -> list[tuple[float, NDArray[np.float64]]]:
+    """The walks with the wanted distortion or up to `over` more, the nearest first; else the next one up."""
+    above = sorted((walk for walk in walks if walk[0] >= wanted), key=lambda walk: walk[0])
+    if not above:
+        raise ValueError(f"no walk distorts by {wanted:.3f}: take smaller shares")
+    return [walk for walk in above if walk[0] <= (1 + over) * wanted][:most] or above[:1]
 
 
 def attack_rates(table: Numbers, share: float, *, layout: str, targets: int = 1000) -> pa.Table:
