@@ -6,28 +6,23 @@ Cost       a verification, the adversaries that need no original, and 135 questi
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.audit.certificate import BundleMark, Certificate, GroupSizes, Issuer, Published
+from hedgerow.audit.certificate import Certificate, GroupSizes, Issuer, Published
 from hedgerow.audit.certificate_answers import typical_answers
 from hedgerow.audit.certificate_internal import internal_part
 from hedgerow.audit.certificate_risks import published_risks
-from hedgerow.audit.certificate_words import cited, never_promised, promises_privacy, unseen
+from hedgerow.audit.certificate_whole import Progress, group_sizes, mark_of, whole_certificate
 from hedgerow.audit.verify import verify_opened
 from hedgerow.release import Release
 from hedgerow.release.bundle import read_all
-from hedgerow.release.folder import FileEntry
 from hedgerow.release.manifest import Manifest, decode
 from hedgerow.release.readme import done
 
-__all__ = ["Progress", "certify_table", "mark_of"]
-
-Progress = Callable[[str, float], None]
+__all__ = ["certify_table"]
 
 
 def certify_table(
@@ -50,21 +45,14 @@ def certify_table(
     risks = published_risks(release)
     progress("asking", 0.3)
     answers = typical_answers(release)
-    mark = mark_of(bundle.manifest, manifest.format, manifest.checksum, manifest.files)
-    published = _published(manifest, release)
-    return Certificate(
-        version="internal" if internal else "publishable",
-        issuer=issuer,
-        promise=manifest.guarantee,
-        promises_privacy=promises_privacy(manifest.guarantee.criterion),
-        not_promised=never_promised(manifest.guarantee.not_promised, manifest.guarantee.parameters),
+    return whole_certificate(
+        issuer,
+        manifest.guarantee,
+        mark_of(bundle.manifest, manifest.format, manifest.checksum, manifest.files),
+        _published(manifest, release),
         checks=checks,
-        unseen=unseen(manifest.form, manifest.guarantee.criterion),
-        published=published,
         risks=risks,
         answers=answers,
-        bundle=mark,
-        citation=cited(issuer, published, manifest.guarantee.parameters, mark),
         internal=internal_part(release, original, risks, _later(progress)) if internal else None,
     )
 
@@ -72,11 +60,6 @@ def certify_table(
 def _later(progress: Progress) -> Progress:
     """The last half of the way, by the steps of what is measured."""
     return lambda step, share: progress(f"measuring: {step}", 0.5 + share / 2)
-
-
-def mark_of(text: bytes, format: str, checksum: str, files: dict[str, FileEntry]) -> BundleMark:
-    """Tie a certificate to the bytes of a manifest, which name the bytes of everything else."""
-    return BundleMark(format=format, manifest_sha256=hashlib.sha256(text).hexdigest(), checksum=checksum, files=files)
 
 
 def _published(manifest: Manifest, release: Release) -> Published:
@@ -109,6 +92,4 @@ def _sizes(release: Release) -> tuple[GroupSizes, ...]:
     if not release.groups:
         return ()
     people = next(table for name, table in release.tables.items() if name in ("release", "quasi"))
-    sizes = np.bincount(people.column(release.group_column).to_numpy())
-    spread = {"least": int(sizes.min()), "median": int(np.median(sizes)), "most": int(sizes.max())}
-    return (GroupSizes(of="rows", groups=len(sizes), **spread),)
+    return (group_sizes("rows", np.bincount(people.column(release.group_column).to_numpy())),)

@@ -10,6 +10,7 @@ from hedgerow._version import __version__
 from hedgerow.errors import BundleError
 from hedgerow.graph.grouped import TABLES, GroupedGraph
 from hedgerow.graph.readme import readme
+from hedgerow.release.bundle import refuse_seeded
 from hedgerow.release.folder import FileEntry, write_folder
 from hedgerow.release.guarantee import Guarantee
 from hedgerow.release.holding import Held, hold
@@ -52,11 +53,7 @@ def write(
     release: GroupedGraph, path: str | os.PathLike[str], *, overwrite: bool = False, allow_insecure: bool = False
 ) -> None:
     """Write `release` to the folder `path`."""
-    if release.made.reproducible and not allow_insecure:
-        raise BundleError(
-            "This release was made with a seed, so whoever learns the seed can undo it. Publish without a seed, "
-            "or allow an insecure bundle explicitly for a test."
-        )
+    refuse_seeded(release.made, allow_insecure)
     write_folder(
         path,
         tables=release.tables,

@@ -14,7 +14,6 @@ import numpy as np
 from hedgerow.audit.certificate import (
     Answers,
     Certificate,
-    GroupSizes,
     Internal,
     Issuer,
     Published,
@@ -23,8 +22,7 @@ from hedgerow.audit.certificate import (
 )
 from hedgerow.audit.certificate_answers import summed_up
 from hedgerow.audit.certificate_risks import exact_risk
-from hedgerow.audit.certificate_table import Progress, mark_of
-from hedgerow.audit.certificate_words import cited, never_promised, promises_privacy, unseen
+from hedgerow.audit.certificate_whole import Progress, group_sizes, mark_of, whole_certificate
 from hedgerow.errors import ParameterError, QueryError
 from hedgerow.graph.answer import GraphAnswer
 from hedgerow.graph.attack.link_chances import static_attack
@@ -69,21 +67,14 @@ def certify_graph(
     progress("attacking", 0.3)
     risks = _risks(release)
     progress("asking", 0.6)
-    mark = mark_of(text, manifest.format, manifest.checksum, manifest.files)
-    published = _published(manifest, release)
-    return Certificate(
-        version="internal" if internal else "publishable",
-        issuer=issuer,
-        promise=manifest.guarantee,
-        promises_privacy=promises_privacy(manifest.guarantee.criterion),
-        not_promised=never_promised(manifest.guarantee.not_promised, manifest.guarantee.parameters),
+    return whole_certificate(
+        issuer,
+        manifest.guarantee,
+        mark_of(text, manifest.format, manifest.checksum, manifest.files),
+        _published(manifest, release),
         checks=checks,
-        unseen=unseen(manifest.form, manifest.guarantee.criterion),
-        published=published,
         risks=risks,
         answers=_answers(release),
-        bundle=mark,
-        citation=cited(issuer, published, manifest.guarantee.parameters, mark),
         internal=Internal(held_back={}, note="Graphs are published whole: nothing is held back.") if internal else None,
     )
 
@@ -97,17 +88,12 @@ def _published(manifest: GraphManifest, release: GroupedGraph) -> Published:
         method=manifest.method,
         parameters=manifest.parameters,
         counts={name: getattr(counts, name) for name in counts.__struct_fields__},
-        sizes=(_sizes(release.left), _sizes(release.right)),
+        sizes=tuple(group_sizes(f"{side.name} nodes", side.sizes) for side in (release.left, release.right)),
         columns={side.name: _columns(side) for side in (release.left, release.right)},
         missing={},
         reproducible_insecure=manifest.reproducible_insecure,
         made_with=manifest.hedgerow,
     )
-
-
-def _sizes(side: Side) -> GroupSizes:
-    spread = {"least": int(side.sizes.min()), "median": int(np.median(side.sizes)), "most": int(side.sizes.max())}
-    return GroupSizes(of=f"{side.name} nodes", groups=side.groups, **spread)
 
 
 def _columns(side: Side) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from hedgerow.release.manifest import Manifest, decode, describe, encode
 from hedgerow.release.readme import readme
 from hedgerow.release.release import Made, PublishedColumns, Release, Rows
 
-__all__ = ["HELPERS", "Opened", "checksum", "read", "read_all", "read_held", "write"]
+__all__ = ["HELPERS", "Opened", "checksum", "read", "read_all", "read_held", "refuse_seeded", "write"]
 
 HELPERS = ("help",)
 """Tables that are derived from the published ones, so that plain SQL can answer; not part of the release itself."""
@@ -31,11 +31,7 @@ def write(
     allow_insecure: bool = False,
 ) -> None:
     """Write `release` and its helper tables to the folder `path`."""
-    if release.made.reproducible and not allow_insecure:
-        raise BundleError(
-            "This release was made with a seed, so whoever learns the seed can undo it. Publish without a seed, "
-            "or allow an insecure bundle explicitly for a test."
-        )
+    refuse_seeded(release.made, allow_insecure)
     write_folder(
         path,
         tables={**release.tables, **helpers},
@@ -43,6 +39,15 @@ def write(
         manifest=lambda files: encode(describe(release, files)),
         overwrite=overwrite,
     )
+
+
+def refuse_seeded(made: Made, allow_insecure: bool) -> None:
+    """Raise BundleError for what a seed can undo, unless that is wanted."""
+    if made.reproducible and not allow_insecure:
+        raise BundleError(
+            "This release was made with a seed, so whoever learns the seed can undo it. Publish without a seed, "
+            "or allow an insecure bundle explicitly for a test."
+        )
 
 
 @dataclass(frozen=True)
