@@ -18,6 +18,7 @@ The bracket depends on (c, k) alone: one table per node, filled by min-plus conv
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,10 +63,7 @@ def fake_values(
         )
     # The program is kept out of the compiler where the loop is short: a group of thirty rows has two fakes.
     run = _program.plain if work(counts, tree, most, block) < _PLAIN else _program.compiled
-    chosen, costs = run(
-        layout.inside, layout.tops, layout.starts, layout.splits, layout.cells, layout.split_cells,
-        layout.weights, layout.children, layout.first, layout.fan, ranges, most // block, block,
-    )  # fmt: skip
+    chosen, costs = run(layout.task, ranges, layout.memory())
     return Fakes(chosen[: tree.num_leaves] * block, costs, block)
 
 
@@ -83,20 +81,42 @@ def least_block(counts: NDArray[np.int64], tree: Hierarchy, *, most: int, patien
     return block
 
 
-@dataclass(frozen=True, eq=False)
-class _Layout:
-    """Where each node's tables lie: (tops + 1) x (t + 1) cells, and as many splits for each child but the first."""
+class _Task(NamedTuple):
+    """A tree, the values below each node and the fakes to choose; `best` of node v begins at cell `starts[v]`."""
 
     inside: NDArray[np.int64]
-    tops: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    splits: NDArray[np.int64]
-    cells: int
-    split_cells: int
     weights: NDArray[np.int64]
+    totals: NDArray[np.int64]
     children: NDArray[np.int32]
     first: NDArray[np.int32]
     fan: NDArray[np.int32]
+    tops: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    splits: NDArray[np.int64]
+    most: int
+    block: int
+
+
+class _Memory(NamedTuple):
+    """The least gain by units pushed down and blocks below a node, the units and the shares that reach it."""
+
+    best: NDArray[np.int64]
+    pushed: NDArray[np.int32]
+    split: NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """A task and the memory that it needs: (tops + 1) x (t + 1) cells per node, and as many per child but the first."""
+
+    task: _Task
+    cells: int
+    split_cells: int
+
+    def memory(self) -> _Memory:
+        return _Memory(
+            np.zeros(self.cells, np.int64), np.zeros(self.cells, np.int32), np.zeros(self.split_cells, np.int32)
+        )
 
 
 def _layout(counts: NDArray[np.int64], tree: Hierarchy, most: int, block: int) -> _Layout:
@@ -109,36 +129,70 @@ def _layout(counts: NDArray[np.int64], tree: Hierarchy, most: int, block: int) -
     tops = np.where(totals > 0, (inside + most * block) // np.maximum(totals, 1), 0)
     sizes = np.where(shape.fan > 0, (tops + 1) * (most + 1), 0)
     split_sizes = sizes * np.maximum(shape.fan - 1, 0)
-    return _Layout(
-        inside, tops, np.cumsum(sizes) - sizes, np.cumsum(split_sizes) - split_sizes, int(sizes.sum()),
-        int(split_sizes.sum()), weights, shape.children, shape.first, shape.fan,
+    task = _Task(
+        inside, weights, totals, shape.children, shape.first, shape.fan, tops,
+        np.cumsum(sizes) - sizes, np.cumsum(split_sizes) - split_sizes, most, block,
     )  # fmt: skip
+    return _Layout(task, int(sizes.sum()), int(split_sizes.sum()))
 
 
 @kernel
-def _cost(
-    node: int,
-    fakes: int,
-    kept: int,
-    inside: NDArray[np.int64],
-    tops: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    best: NDArray[np.int64],
-    fan: NDArray[np.int32],
-    weights: NDArray[np.int64],
-    total: NDArray[np.int64],
-    ranges: NDArray[np.int64],
-    most: int,
-    block: int,
-) -> int:
+def _program(task: _Task, ranges: NDArray[np.int64], memory: _Memory) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The blocks of each node in the cheapest choice, and the least cost for each number of blocks."""
+    root = len(task.fan) - 1
+    for node in range(root + 1):
+        if task.fan[node] > 0:
+            _fill(task, ranges, memory, node)
+    costs = np.zeros(task.most + 1, np.int64)
+    cheapest = 0
+    for k in range(task.most + 1):
+        costs[k] = _cost(task, ranges, memory.best, root, k, task.inside[root] + k * task.block)
+        if costs[k] < costs[cheapest]:
+            cheapest = k
+    return _walk_back(task, memory, cheapest), costs
+
+
+@kernel
+def _fill(task: _Task, ranges: NDArray[np.int64], memory: _Memory, node: int) -> None:
+    """Fill a node's table: for each number of units pushed down and of blocks below it the least gain so far."""
+    width = task.most + 1
+    best, pushed = memory.best, memory.pushed
+    row, before, column = np.zeros(width, np.int64), np.zeros(width, np.int64), np.zeros(width, np.int64)
+    for units in range(task.tops[node] + 1):
+        for i in range(task.fan[node]):
+            child = task.children[task.first[node] + i]
+            for k in range(width):
+                column[k] = _cost(task, ranges, best, child, k, units * task.weights[child])
+            if i == 0:
+                row[:] = column
+                continue
+            before[:] = row
+            at = task.splits[node] + ((i - 1) * (task.tops[node] + 1) + units) * width
+            _convolve(column, before, row, memory.split[at : at + width])
+        at = task.starts[node] + units * width
+        for k in range(width):
+            gain = row[k] - units * task.totals[node] * ranges[node] if row[k] < _NEVER else _NEVER
+            best[at + k], pushed[at + k] = gain, units
+            if units > 0 and best[at - width + k] <= gain:
+                best[at + k], pushed[at + k] = best[at - width + k], pushed[at - width + k]
+
+
+@kernel
+def _cost(task: _Task, ranges: NDArray[np.int64], best: NDArray[np.int64], node: int, fakes: int, kept: int) -> int:
     """The least cost of keeping `kept` values below a node that gets `fakes` blocks of fakes."""
-    if kept > inside[node] + fakes * block:
+    if kept > task.inside[node] + fakes * task.block:
         return _NEVER
-    if fan[node] == 0:
+    if task.fan[node] == 0:
         return 0
-    units = 0 if total[node] == 0 else min(kept // total[node], tops[node])
-    cost: int = kept * ranges[node] + best[starts[node] + units * (most + 1) + fakes]
+    cost: int = kept * ranges[node] + best[task.starts[node] + _units(task, node, kept) * (task.most + 1) + fakes]
     return cost
+
+
+@kernel
+def _units(task: _Task, node: int, kept: int) -> int:
+    """How often the ratio of the children can be pushed down from `kept` values."""
+    units: int = 0 if task.totals[node] == 0 else min(kept // task.totals[node], task.tops[node])
+    return units
 
 
 @kernel
@@ -163,120 +217,22 @@ def _convolve(
 
 
 @kernel
-def _fill(
-    node: int,
-    inside: NDArray[np.int64],
-    tops: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    splits: NDArray[np.int64],
-    weights: NDArray[np.int64],
-    children: NDArray[np.int32],
-    first: NDArray[np.int32],
-    fan: NDArray[np.int32],
-    ranges: NDArray[np.int64],
-    total: NDArray[np.int64],
-    best: NDArray[np.int64],
-    pushed: NDArray[np.int32],
-    split: NDArray[np.int32],
-    most: int,
-    block: int,
-) -> None:
-    """Fill a node's table: for each number of units pushed down and of blocks below it the least gain so far."""
-    width = most + 1
-    row, before, column = np.zeros(width, np.int64), np.zeros(width, np.int64), np.zeros(width, np.int64)
-    for units in range(tops[node] + 1):
-        for i in range(fan[node]):
-            child = children[first[node] + i]
-            kept = units * weights[child]
-            for k in range(width):
-                column[k] = _cost(child, k, kept, inside, tops, starts, best, fan, weights, total, ranges, most, block)
-            if i == 0:
-                row[:] = column
-                continue
-            before[:] = row
-            at = splits[node] + ((i - 1) * (tops[node] + 1) + units) * width
-            _convolve(column, before, row, split[at : at + width])
-        at = starts[node] + units * width
-        for k in range(width):
-            gain = row[k] - units * total[node] * ranges[node] if row[k] < _NEVER else _NEVER
-            best[at + k], pushed[at + k] = gain, units
-            if units > 0 and best[at - width + k] <= gain:
-                best[at + k], pushed[at + k] = best[at - width + k], pushed[at - width + k]
-
-
-@kernel
-def _walk_back(
-    cheapest: int,
-    inside: NDArray[np.int64],
-    tops: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    splits: NDArray[np.int64],
-    weights: NDArray[np.int64],
-    children: NDArray[np.int32],
-    first: NDArray[np.int32],
-    fan: NDArray[np.int32],
-    total: NDArray[np.int64],
-    pushed: NDArray[np.int32],
-    split: NDArray[np.int32],
-    width: int,
-    block: int,
-) -> NDArray[np.int64]:
+def _walk_back(task: _Task, memory: _Memory, cheapest: int) -> NDArray[np.int64]:
     """The blocks that each leaf gets when `cheapest` of them are added in all."""
-    root = len(fan) - 1
-    given, kept = np.zeros(len(fan), np.int64), np.zeros(len(fan), np.int64)
-    given[root], kept[root] = cheapest, inside[root] + cheapest * block
+    width, root = task.most + 1, len(task.fan) - 1
+    given, kept = np.zeros(root + 1, np.int64), np.zeros(root + 1, np.int64)
+    given[root], kept[root] = cheapest, task.inside[root] + cheapest * task.block
     for node in range(root, -1, -1):
-        if fan[node] == 0:
+        if task.fan[node] == 0:
             continue
-        units = 0 if total[node] == 0 else min(kept[node] // total[node], tops[node])
-        units = pushed[starts[node] + units * width + given[node]]
+        units = memory.pushed[task.starts[node] + _units(task, node, kept[node]) * width + given[node]]
         left = given[node]
-        for i in range(fan[node] - 1, -1, -1):
-            child = children[first[node] + i]
+        for i in range(task.fan[node] - 1, -1, -1):
+            child = task.children[task.first[node] + i]
             chosen = left
             if i > 0:
-                chosen = split[splits[node] + ((i - 1) * (tops[node] + 1) + units) * width + left]
-            given[child], kept[child] = chosen, units * weights[child]
+                chosen = memory.split[task.splits[node] + ((i - 1) * (task.tops[node] + 1) + units) * width + left]
+            given[child], kept[child] = chosen, units * task.weights[child]
             left -= chosen
         given[node] = 0
     return given
-
-
-@kernel
-def _program(
-    inside: NDArray[np.int64],
-    tops: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    splits: NDArray[np.int64],
-    cells: int,
-    split_cells: int,
-    weights: NDArray[np.int64],
-    children: NDArray[np.int32],
-    first: NDArray[np.int32],
-    fan: NDArray[np.int32],
-    ranges: NDArray[np.int64],
-    most: int,
-    block: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    best, pushed, split = np.zeros(cells, np.int64), np.zeros(cells, np.int32), np.zeros(split_cells, np.int32)
-    total = np.zeros(len(fan), np.int64)
-    for node in range(len(fan)):
-        for i in range(fan[node]):
-            total[node] += weights[children[first[node] + i]]
-        if fan[node] > 0:
-            _fill(
-                node, inside, tops, starts, splits, weights, children, first, fan, ranges, total, best, pushed, split,
-                most, block,
-            )  # fmt: skip
-    root = len(fan) - 1
-    costs = np.zeros(most + 1, np.int64)
-    cheapest = 0
-    for k in range(most + 1):
-        kept = inside[root] + k * block
-        costs[k] = _cost(root, k, kept, inside, tops, starts, best, fan, weights, total, ranges, most, block)
-        if costs[k] < costs[cheapest]:
-            cheapest = k
-    given = _walk_back(
-        cheapest, inside, tops, starts, splits, weights, children, first, fan, total, pushed, split, most + 1, block
-    )
-    return given, costs
