@@ -141,7 +141,7 @@ def test_a_recipe_is_the_same_as_flags(people, tmp_path, run):
     code, _, errors = run("publish", recipe, "--overwrite")
     assert code == 0, errors
     manifest = json.loads((people.parent / "from-recipe" / "manifest.json").read_text())
-    assert manifest["parameters"] == {"k": 4, "e": "1000", "objective": "max"}
+    assert manifest["parameters"] == {"k": 4, "e": "1000", "objective": "max", "refine": "none"}
     assert manifest["columns"]["quasi"] == ["age", "gender", "education"]
 
 

@@ -27,6 +27,7 @@ TIES = pa.table({"q": range(4), "s": [1, 2, 2, 3]})
 EVEN = pa.table({"q": range(4), "s": [1, 1, 2, 2]})
 LINE = pa.table({"q": range(6), "s": [2, 3, 3, 4, 1, 4]})
 PLANE = pa.table({"p": range(6), "q": [0, 1, 1, 1, 2, 2], "s": [3, 2, 0, 2, 0, 3]})
+CORNER = pa.table({"p": [0, 4, 1, 3, 4, 0], "q": [0, 4, 2, 4, 2, 2], "s": [0, 0, 0, 0, 2, 1]})
 SEVEN = pa.table({"q": range(7), "s": [0, 4, 2, 4, 0, 1, 2]})
 FEW = pa.table({"q": [1, 1, 0, 0, 0, 0], "s": [3, 4, 3, 3, 2, 2]})
 HELD = pa.table({"q": [0, 1, 2], "s": [1, 2, 3]})
@@ -57,6 +58,7 @@ LEAKY = {
     "proximity": (hr.Proximity(eps=1, m=2, form="separated"), SEVEN, {"every_release": False}, 1, HALF),
     "anatomy near": (hr.Anatomy(l=2, grouping="near"), LINE, {}, 1, HALF),
     "permutation": (hr.PermutationAnonymization(l=2), LINE, {}, 1, HALF),
+    "ke refined": (hr.KEAnonymity(k=2, e=1, refine="quasi"), CORNER, {}, 1, None),
     "mondrian": (hr.Mondrian(k=2, l=2), PLANE, {}, 1, HALF),
     "full-domain": (hr.FullDomain(k=2, l=2, suppression="0.4"), FEW, {}, Fraction(3, 4), HALF),
     "retention": (hr.Retention(m=2), HELD, {}, Fraction(5, 8), HALF),
@@ -108,14 +110,27 @@ def test_methods_that_test_sensitive_values_break_their_promise(name):
     assert "breaks the promise" in str(audit)
 
 
+def quoted(name):
+    """The sentence about minimality in the guarantee of a leaky method."""
+    method, table, *_ = LEAKY[name]
+    schema = hr.Schema(quasi=table.column_names[:-1], sensitive="s")
+    return next(s for s in method.publish(table, schema).guarantee.not_promised if s.startswith("Minimality"))
+
+
 @pytest.mark.parametrize("name", ["proximity", "anatomy near", "permutation", "mondrian", "full-domain"])
 def test_what_was_measured_is_in_the_guarantee(name):
     """The guarantee quotes the measurement and names what to publish instead."""
-    method, table, *_ = LEAKY[name]
-    schema = hr.Schema(quasi=table.column_names[:-1], sensitive="s")
-    sentence = next(s for s in method.publish(table, schema).guarantee.not_promised if s.startswith("Minimality"))
+    sentence = quoted(name)
     assert "a value promised with at most 1/2" in sentence
     assert "blind" in sentence
+
+
+def test_refined_groups_can_leave_one_value():
+    """Of two values that were to stay possible one is certain that is shown with 1/4; the guarantee says so."""
+    method, table, *_ = LEAKY["ke refined"]
+    row = audit_posterior(method, table).row
+    assert (row.posterior, row.shown) == (1, Fraction(1, 4))
+    assert "shows with 1/4 became certain" in quoted("ke refined")
 
 
 def test_seven_rows_of_the_proximity_paper():

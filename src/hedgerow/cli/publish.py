@@ -23,6 +23,7 @@ LETTERS = {
     "k": "least number of distinct sensitive values (or of rows) in a group",
     "e": "least range of the sensitive values in a group",
     "objective": "which partition is best: sum, max, max_overlap, count or random",
+    "refine": "quasi divides groups further by quasi-identifiers, for tighter answers (ke)",
     "l": "diversity of the sensitive values of a group",
     "diversity": "sense of l: frequency, distinct, entropy or recursive",
     "c": "factor of recursive diversity",

@@ -2,8 +2,8 @@
 
 Source     dissertation on permutation-based microdata protection, chapter 2
 Guarantee  every group has at least k distinct sensitive values over a range of at least e; the grouping looks at the
-           sensitive values and secret coins alone, so knowing the algorithm does not help
-Cost       a counting pass, a partition of the distinct values, two shuffles
+           sensitive values and secret coins alone, so knowing the algorithm does not help, unless it is refined
+Cost       a counting pass, a partition of the distinct values, two shuffles; refined, a Mondrian
 """
 
 from __future__ import annotations
@@ -12,32 +12,31 @@ import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hedgerow.criteria.ke import KE, Number
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.row_groups import BLIND, LOOKING, not_promised, places, quasi_codes, release_of
 from hedgerow.release import Guarantee, Made, Release
-from hedgerow.release.guarantee import NOT_PROMISED
 from hedgerow.release.permuted import free_name, permuted
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from hedgerow.exact import Line
     from hedgerow.partition.pieces import Pieces
+    from hedgerow.table import Encoded
 
-__all__ = ["OBJECTIVES", "KEAnonymity"]
+__all__ = ["OBJECTIVES", "REFINEMENTS", "KEAnonymity"]
 
 OBJECTIVES = ("sum", "max", "max_overlap", "count", "random")
+REFINEMENTS = ("none", "quasi")
 
 _PROMISE = (
     "In each group of published rows the column '{column}' has at least {k} distinct values, and they span a range of "
     "at least {e}. Which row of a group has which of its values was decided by a fair shuffle."
-)
-_ADVERSARY = (
-    "Knows everybody's quasi-identifiers, that they are in the table, and this algorithm; knows nobody's sensitive "
-    "value and no relation between sensitive values and quasi-identifiers."
 )
 _FREQUENCY = (
     "Frequency: the criterion bounds how many values a group has and how far they spread, not how often each occurs; "
@@ -56,19 +55,29 @@ class KEAnonymity(Method):
     - "max_overlap": the same with overlapping groups, exact and slower
     - "count": most groups
     - "random": the baseline, which looks at nothing
+
+    `refine` "quasi" divides the groups further by quasi-identifiers as long as the parts keep the promise. Where there
+    are far more rows than distinct values, questions with conditions get much tighter bounds; but then the grouping
+    looks at quasi-identifiers while it tests sensitive values, and whoever knows the algorithm can learn from where it
+    stopped. The guarantee says so. It is off by default.
     """
 
     k: int
     e: Number = 0
     objective: str = "sum"
+    refine: str = "none"
 
     def __post_init__(self) -> None:
         KE(self.k, self.e)
         if self.objective not in OBJECTIVES:
             raise ParameterError(f"'objective' must be one of {', '.join(OBJECTIVES)}.")
+        if self.refine not in REFINEMENTS:
+            raise ParameterError(f"'refine' must be one of {', '.join(REFINEMENTS)}.")
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         column = _one_sensitive(prepared)
+        if self.refine == "quasi" and not prepared.columns.quasi:
+            raise SchemaError("refine='quasi' divides groups by quasi-identifiers; there is none, so leave it out.")
         progress("counting", 0.1)
         sensitive = prepared.table.encode(column)
         if sensitive.has_missing:
@@ -81,6 +90,9 @@ class KEAnonymity(Method):
         KE(self.k, where.distance(criterion.e)).require(where.positions, unit=where.unit, column=column)
         progress("partitioning", 0.3)
         pieces = self._partition(where, sensitive.counts(), prepared)
+        if self.refine == "quasi":
+            progress("refining", 0.4)
+            return self._refined(prepared, sensitive, where, pieces)
         progress("permuting", 0.5)
         group_column = free_name("group", prepared.columns.all)
         table = permuted(
@@ -94,8 +106,32 @@ class KEAnonymity(Method):
             guarantee=_guarantee(column, criterion),
             rows=prepared.rows,
             groups=pieces.num_groups,
-            made=self._made(prepared, criterion),
+            made=Made("KEAnonymity", self._letters(), prepared.policies, prepared.reproducible),
             kind=prepared.table.kind,
+        )
+
+    def _refined(self, prepared: Prepared, sensitive: Encoded, where: Line, pieces: Pieces) -> Release:
+        """Deal the rows to the groups, divide these by quasi-identifiers, and shuffle inside the parts."""
+        from hedgerow.partition.ke_refine import ke_refine
+        from hedgerow.release.shuffle import deal
+
+        rows, offsets = deal(sensitive.codes, pieces.values, pieces.groups, pieces.counts, keys=prepared.keys)
+        labels = np.empty(len(rows), np.int32)
+        labels[rows] = np.repeat(np.arange(pieces.num_groups), np.diff(offsets))
+        quasi, sizes = quasi_codes(prepared)
+        criterion = KE(self.k, self.e)
+        least = where.distance(criterion.e)
+        finer = ke_refine(
+            labels, quasi, sizes, sensitive.codes, where.positions, k=self.k, e=least, places=places(prepared)
+        )
+        return release_of(
+            prepared,
+            finer,
+            form="permuted",
+            together=True,
+            guarantee=_guarantee(prepared.columns.sensitive[0], criterion, looking="ke-quasi"),
+            method="KEAnonymity",
+            parameters=self._letters(),
         )
 
     def _partition(self, where: Line, counts: NDArray[np.int64], prepared: Prepared) -> Pieces:
@@ -105,9 +141,9 @@ class KEAnonymity(Method):
         pieces: Pieces = partition(where.positions, counts, k=self.k, e=where.distance(KE(self.k, self.e).e), **coins)
         return pieces
 
-    def _made(self, prepared: Prepared, criterion: KE) -> Made:
-        parameters: dict[str, int | str] = {"k": criterion.k, "e": written(criterion.e), "objective": self.objective}
-        return Made("KEAnonymity", parameters, prepared.policies, prepared.reproducible)
+    def _letters(self) -> dict[str, int | str]:
+        e = written(KE(self.k, self.e).e)
+        return {"k": self.k, "e": e, "objective": self.objective, "refine": self.refine}
 
 
 def _one_sensitive(prepared: Prepared) -> str:
@@ -119,13 +155,14 @@ def _one_sensitive(prepared: Prepared) -> str:
     return prepared.columns.sensitive[0]
 
 
-def _guarantee(column: str, criterion: KE) -> Guarantee:
+def _guarantee(column: str, criterion: KE, *, looking: str | None = None) -> Guarantee:
+    """The promise; `looking` names a grouping that tested sensitive values."""
     e = written(criterion.e)
     return Guarantee(
         criterion="ke",
         parameters={"k": criterion.k, "e": e},
         columns=(column,),
         promise=_PROMISE.format(column=column, k=criterion.k, e=e),
-        adversary=_ADVERSARY,
-        not_promised=(_FREQUENCY, *NOT_PROMISED),
+        adversary=BLIND if looking is None else LOOKING,
+        not_promised=(_FREQUENCY, *not_promised("permuted", looking=looking)),
     )

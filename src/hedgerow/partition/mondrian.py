@@ -39,6 +39,7 @@ def mondrian(
     *,
     relaxed: bool = False,
     places: Sequence[NDArray[np.float64]] | None = None,
+    within: Codes | None = None,
     workers: int | None = None,
     keys: Keys = system_keys,
 ) -> NDArray[np.int32]:
@@ -46,7 +47,8 @@ def mondrian(
 
     `quasi` holds one row of codes per quasi-identifier, `sizes` their numbers of codes. There is one criterion per
     sensitive column, or one for all. `places` says where each code of a quasi-identifier lies between 0 and 1,
-    ascending; without it codes lie evenly.
+    ascending; without it codes lie evenly. `within` numbers groups that satisfy the criteria already, from 0 without
+    gaps: they are divided further and never joined.
     """
     columns = [sensitive] if isinstance(sensitive, np.ndarray) else list(sensitive)
     asked = list(criteria) if isinstance(criteria, Sequence) else [criteria] * len(columns)
@@ -56,17 +58,29 @@ def mondrian(
         )
     overall = [np.bincount(codes) for codes in columns]
     require(asked, overall)
-    records = _pack(quasi, columns, relaxed, keys)
+    records = _pack(quasi, columns, _order(len(columns[0]), within, relaxed, keys))
     limits = [criterion.limits(counts) for criterion, counts in zip(asked, overall, strict=True)]
     rules = _rules(_lines(sizes) if places is None else list(places), limits, relaxed)
-    if all(limit.whole for limit in limits):
+    if within is None and all(limit.whole for limit in limits):
         _grow_in_threads(records, rules, _workers(workers))
     else:
-        grow_by_levels(records, rules, _scratch(rules), asked, overall)
+        runs = np.bincount(within) if within is not None else np.array([len(columns[0])])
+        grow_by_levels(records, rules, _scratch(rules), asked, overall, runs)
     return _labels(records)
 
 
-def _pack(quasi: Codes, sensitive: list[Codes], relaxed: bool, keys: Keys) -> Records:
+def _order(rows: int, within: Codes | None, relaxed: bool, keys: Keys) -> NDArray[np.int64] | None:
+    """The order in which rows are packed, group after group where there are groups already; None for that of the table.
+
+    Rows that tie at a median go left in the order in which they lie, so that order has to be secret.
+    """
+    order = np.argsort(keys(rows)) if relaxed else None
+    if within is None:
+        return order
+    return np.argsort(within, kind="stable") if order is None else order[np.argsort(within[order], kind="stable")]
+
+
+def _pack(quasi: Codes, sensitive: list[Codes], order: NDArray[np.int64] | None) -> Records:
     """Put each row's codes side by side in the narrowest integers that hold them."""
     columns = [*quasi, *sensitive]
     rows = len(columns[0])
@@ -75,10 +89,9 @@ def _pack(quasi: Codes, sensitive: list[Codes], relaxed: bool, keys: Keys) -> Re
     per_word = 8 // kind.itemsize
     words = np.zeros((rows, -(-len(columns) // per_word)), np.uint64)
     fields = words.view(kind)
-    # Rows that tie at a median go left in the order in which they lie, so that order has to be secret.
-    numbers = (np.argsort(keys(rows)) if relaxed else np.arange(rows)).astype(np.int32)
     for place, column in enumerate(columns):
-        fields[:, place] = column[numbers] if relaxed else column
+        fields[:, place] = column if order is None else column[order]
+    numbers = (np.arange(rows) if order is None else order).astype(np.int32)
     return Records(words, fields, numbers, np.zeros(rows, np.bool_))
 
 

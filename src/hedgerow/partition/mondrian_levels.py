@@ -27,14 +27,15 @@ def grow_by_levels(
     scratch: Scratch,
     criteria: Sequence[Criterion],
     overall: Sequence[NDArray[np.int64]],
+    runs: NDArray[np.int64],
 ) -> None:
-    """Split nodes until none splits; the limits in `rules` sort out cuts before the criteria are asked."""
+    """Split runs of so many rows each until none splits; the limits in `rules` sort out cuts before criteria do."""
     rows = len(records.numbers)
     compiled = rows > SMALL
     cut_all = propose.compiled if compiled else propose.plain
     apply_all = apply_cuts.compiled if compiled else apply_cuts.plain
-    nodes = np.array([[0, rows]])
-    tried = np.zeros((1, len(rules.firsts)), np.bool_)
+    nodes = np.stack([np.cumsum(runs) - runs, np.cumsum(runs)], axis=1)
+    tried = np.zeros((len(nodes), len(rules.firsts)), np.bool_)
     sides = np.zeros(rows, np.int8)
     while len(nodes):
         cuts = np.empty((len(nodes), 3), np.int64)

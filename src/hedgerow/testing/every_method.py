@@ -21,7 +21,7 @@ _TREE = uniform(Hierarchy.binary(_VALUES))
 _PARAMETERS: dict[str, tuple[dict[str, Any], ...]] = {
     "anatomy": ({"l": 2}, {"l": 2, "form": "permuted"}, {"l": 2, "grouping": "near"}),
     "full-domain": ({"k": 4},),
-    "ke": ({"k": 2}, {"k": 3, "e": 2, "objective": "max"}),
+    "ke": ({"k": 2}, {"k": 3, "e": 2, "objective": "max"}, {"k": 2, "e": 1, "refine": "quasi"}),
     "m-invariant": ({"m": 2},),
     "mondrian": ({"k": 2}, {"k": 2, "form": "permuted"}, {"k": 4, "l": 2, "form": "separated"}),
     "microaggregation": ({"k": 3},),
