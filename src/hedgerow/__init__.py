@@ -2,7 +2,7 @@
 
 The path of data is the tree. A module imports only from lines above it:
 
-    errors, randomness, kernel, exact    what everything leans on
+    errors, randomness, kernel, cores, exact    what everything leans on
     table/       1  rows come in: files and frames, integer codes inside
     schema/      2  columns get meaning: roles, domains, hierarchies
     criteria/    3  what a group must satisfy
