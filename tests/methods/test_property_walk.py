@@ -172,6 +172,7 @@ def test_decimals_and_dates_keep_their_type():
         ({"segment": 2.5}, "'segment' must be"),
         ({"steps": 0}, "'steps' must be"),
         ({"steps": "many"}, "'steps' must be"),
+        ({"steps": 10**7 + 1}, "'steps' must be a whole number from 1 to 10,000,000"),
         ({"layout": "heaps"}, "'layout' must be one of runs, scattered"),
         ({"whole": 1}, "'whole' must be true or false"),
         ({"keep": ["age >"]}, "cannot be read"),
@@ -193,6 +194,8 @@ def test_wrong_parameters_are_refused_at_the_door(parameters, message):
         ({"keep": ["age[30] <= age[60]"], "layout": "scattered"}, hr.ParameterError, "need layout='runs'"),
         ({"columns": ["sex"]}, hr.SchemaError, "only numbers and dates can be walked"),
         ({"columns": ["name"]}, hr.SchemaError, "not a published column"),
+        ({"columns": ["age", "age"]}, hr.ParameterError, "each column once"),
+        ({"steps": 1}, hr.Infeasible, "has not mixed"),
         ({"steps": 500}, hr.Infeasible, "has not mixed"),
         ({"share": 0.6, "columns": "age"}, hr.Infeasible, "cannot move"),
     ],
@@ -211,6 +214,37 @@ def test_a_column_without_room_is_refused():
         PropertyWalk().publish(table, schema)
     wide = hr.Schema(quasi=["a"], sensitive="s", domains={"a": hr.Domain.numeric(0, 100)})
     PropertyWalk().publish(table, wide).verify()
+
+
+@pytest.mark.parametrize("sweeps", [1, 2, 15])
+def test_a_handful_of_steps_never_counts_as_mixed(sweeps):
+    """Fewer states than the draws that are asked for cannot be worth them, a single one included."""
+    table = pa.table({"a": np.round(np.random.default_rng(2).lognormal(3, 1, 100), 2), "s": ["x"] * 100})
+    with pytest.raises(hr.Infeasible, match="has not mixed"):
+        PropertyWalk(steps=37 * sweeps).publish(table, hr.Schema(quasi=["a"], sensitive="s"), seed=1)
+
+
+def test_numbers_that_are_codes_are_left_alone():
+    """A domain of categories says that numbers are codes: they are not walked unasked, and refused when named."""
+    codes = [3, 7, 9, 20, 21, 30] * 5
+    table = pa.table({"code": codes, "pay": np.arange(30) * 1.25, "s": ["x"] * 30})
+    listed = {"code": hr.Domain.ordered([3, 7, 9, 20, 21, 30])}
+    schema = hr.Schema(quasi=["code", "pay"], sensitive="s", domains=listed)
+    release = PropertyWalk().publish(table, schema, seed=1)
+    assert release.guarantee.columns == ("pay",)
+    assert sorted(release.tables["release"]["code"].to_pylist()) == sorted(codes)
+    with pytest.raises(hr.SchemaError, match="'code' has a domain of categories"):
+        PropertyWalk(columns="code").publish(table, schema, seed=1)
+
+
+def test_dates_stay_within_declared_days():
+    """A domain of dates bounds what is published, on both sides."""
+    first = datetime.date(2000, 1, 1)
+    days = [first + datetime.timedelta(17 * n) for n in range(30)]
+    declared = hr.Domain.date(first - datetime.timedelta(99), days[-1] + datetime.timedelta(99))
+    schema = hr.Schema(quasi=["day"], sensitive="s", domains={"day": declared})
+    release = PropertyWalk(columns="day").publish(pa.table({"day": days, "s": ["x"] * 30}), schema, seed=7)
+    assert all(declared.low <= day <= declared.high for day in release.tables["release"]["day"].to_pylist())
 
 
 def test_ratios_need_a_column_above_zero():

@@ -48,7 +48,7 @@ _ADVERSARY = (
     "have the value that they had."
 )
 _KEEP = "'keep' must hold texts or properties; see hedgerow.criteria.properties."
-_MOST_STEPS = 10**9
+_MOST_STEPS = 10**7  # the keys of all steps of a segment are drawn at once
 _NOT_PROMISED = (
     "Privacy in a defined sense: the published numbers tell roughly where the true ones lie, and the listed properties "
     "hold for the true numbers, too.",
@@ -178,7 +178,8 @@ def _replaced_names(prepared: Prepared, wanted: str | Sequence[str] | None) -> t
     """The columns to replace: those that were named, else the numeric quasi-identifiers."""
     schema = prepared.table.arrow.schema
     if wanted is None:
-        names = tuple(name for name in prepared.columns.quasi if _is_number(schema.field(name).type))
+        numeric = (name for name in prepared.columns.quasi if _is_number(schema.field(name).type))
+        names = tuple(name for name in numeric if _is_measured(prepared, name))
         if not names:
             raise SchemaError("No quasi-identifier is a number, so nothing can be replaced; name the columns.")
     else:
@@ -189,9 +190,16 @@ def _replaced_names(prepared: Prepared, wanted: str | Sequence[str] | None) -> t
         kind = schema.field(name).type
         if not (_is_number(kind) or pa.types.is_date32(kind)):
             raise SchemaError(f"'{name}' holds {kind}; only numbers and dates can be walked.")
-        if schema and prepared.table.arrow.column(name).null_count == prepared.rows.published:
+        if not _is_measured(prepared, name):
+            raise SchemaError(f"'{name}' has a domain of categories, and numbers between them are none of these.")
+        if prepared.table.arrow.column(name).null_count == prepared.rows.published:
             raise SchemaError(f"'{name}' has no values, so nothing can be replaced.")
     return names
+
+
+def _is_measured(prepared: Prepared, name: str) -> bool:
+    """Whether a column's numbers are amounts, not codes: a domain of categories says that they are codes."""
+    return prepared.schema.domain(name, prepared.table).kind in ("numeric", "date")
 
 
 def _is_number(kind: pa.DataType) -> bool:
