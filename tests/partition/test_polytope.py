@@ -113,6 +113,33 @@ def test_the_affine_hull_keeps_equations_and_pins_what_cannot_move():
     assert found.pinned.tolist() == [False, False, False, True]
 
 
+@pytest.mark.parametrize("heavy", [1, 10**4, 10**8, 10**11])
+def test_a_heavy_relation_with_room_pins_nothing(heavy):
+    """Only what is tight at the original can be an equation, however large the numbers of other properties are."""
+    relation = TickRelation((1, 11, 20), (3 * heavy, -2 * heavy, 7 * heavy + 1), 10**5 * heavy)
+    *_, (block,) = _column(100 * np.arange(0, 90, 3), segment=30, share=0.1, relations=[relation])
+    assert in_affine_hull(block.polytope).hull is None
+    (start,) = deepest_points([block.polytope])
+    assert block.polytope.system.slacks(start).min() > block.polytope.system.slacks(block.polytope.point).min()
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(*[st.integers(-3, 3)] * 4), min_size=1, max_size=5), st.sampled_from([1, 10**9]))
+def test_the_hull_of_a_cone_is_that_of_its_points(rows, scale):
+    """The directions of the hull span exactly the whole points of a cone, whatever the rows are multiplied by."""
+    rows = np.array([row for row in rows if any(row)] or [(1, 0, 0, 0)])
+    box = np.concatenate([np.eye(4, dtype=np.int64), -np.eye(4, dtype=np.int64)])
+    system = System(np.concatenate([rows * scale, box]), np.append(np.zeros(len(rows), np.int64), [9] * 8), np.empty(0))
+    around = np.array(
+        list(itertools.product(range(-9, 10, 3), repeat=4)) + list(itertools.product((-1, 0, 1), repeat=4))
+    )
+    inside = around[(rows @ around.T <= 0).all(axis=0)]
+    found = in_affine_hull(Polytope(system, np.zeros(4, np.int64)))
+    assert np.linalg.matrix_rank(found.basis) >= np.linalg.matrix_rank(inside)
+    both = np.concatenate([found.basis, inside])
+    assert np.linalg.matrix_rank(both) == np.linalg.matrix_rank(found.basis)
+
+
 def test_a_start_in_the_hull_is_deep_inside():
     """The deepest whole point of the slice is its centre."""
     (start,) = deepest_points([in_affine_hull(_equal_sum())])
