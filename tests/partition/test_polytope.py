@@ -81,6 +81,21 @@ def test_coefficients_that_could_overflow_are_refused():
         _column([0, 10**6], relations=[TickRelation((0, 1), (10**15, 1), 10**18)])
 
 
+def test_equations_whose_whole_solutions_are_too_long_are_refused():
+    """Several equations with long coefficients have whole solutions beyond 64 bits; that is said, not overrun."""
+    rng = np.random.default_rng(1)
+    values = np.arange(30)
+    relations = []
+    for _ in range(5):
+        chosen = tuple(sorted(rng.choice(30, 4, replace=False).tolist()))
+        weights = tuple(rng.integers(-(10**10), 10**10, 4).tolist())
+        total = sum(c * v for c, v in zip(weights, chosen, strict=True))
+        relations += [TickRelation(chosen, weights, total), TickRelation(chosen, tuple(-c for c in weights), -total)]
+    *_, (block,) = _column(values, segment=30, share=0.0, relations=relations)
+    with pytest.raises(ParameterError, match="equations have coefficients too large"):
+        in_affine_hull(block.polytope)
+
+
 @given(st.lists(st.lists(st.integers(-4, 4), min_size=4, max_size=4), min_size=1, max_size=3))
 def test_a_kernel_basis_generates_every_whole_solution(equations):
     """Each small whole solution is a whole combination of the basis."""

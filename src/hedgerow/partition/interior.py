@@ -19,10 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, ParameterError
 from hedgerow.partition.polytope import Polytope, kernel_basis
 
 __all__ = ["deepest_points", "in_affine_hull"]
+
+_WIDEST = 2**62
 
 
 def deepest_points(polytopes: Sequence[Polytope]) -> list[NDArray[np.int64]]:
@@ -54,7 +56,17 @@ def in_affine_hull(polytope: Polytope) -> Polytope:
     if not equations.any():
         return polytope
     basis = kernel_basis(tight[equations])
+    _require_small(basis, polytope.system.coefficients)
     return replace(polytope, hull=np.array(basis, np.int64).reshape(-1, size))
+
+
+def _require_small(basis: list[list[int]], coefficients: NDArray[np.int64]) -> None:
+    """What a step along the basis does to any property must fit 64 bits."""
+    longest = max((abs(entry) for vector in basis for entry in vector), default=0)
+    if longest * int(_heights(coefficients).max()) >= _WIDEST:
+        raise ParameterError(
+            "Given equations have coefficients too large for their column; give fewer or rounder ones."
+        )
 
 
 def _scaled(polytope: Polytope) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
