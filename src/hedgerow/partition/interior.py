@@ -64,9 +64,7 @@ def _require_small(basis: list[list[int]], coefficients: NDArray[np.int64]) -> N
     """What a step along the basis does to any property must fit 64 bits."""
     longest = max((abs(entry) for vector in basis for entry in vector), default=0)
     if longest * int(_heights(coefficients).max()) >= _WIDEST:
-        raise ParameterError(
-            "Given equations have coefficients too large for their column; give fewer or rounder ones."
-        )
+        raise ParameterError("Given equations have coefficients too large for a column; use fewer or rounder ones.")
 
 
 def _scaled(polytope: Polytope) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
