@@ -79,7 +79,8 @@ def _scaled(polytope: Polytope) -> tuple[NDArray[np.float64], NDArray[np.float64
 
 def _heights(rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """The weight of each row, as a column: a property says the same when it is divided by it."""
-    return np.abs(rows).sum(axis=1, keepdims=True).astype(float)
+    weights: NDArray[np.float64] = np.abs(rows).sum(axis=1, keepdims=True).astype(float)
+    return weights
 
 
 def _solve_together(problems: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]) -> list[NDArray[np.float64]]:
