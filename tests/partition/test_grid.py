@@ -26,13 +26,15 @@ OPEN = Domain.numeric()
     [
         ([1, 2, 5], True, Fraction(1), pa.int64()),
         ([1, 2, 5], False, Fraction(1, 10**8), pa.float64()),
+        ([1.0, 2.0, 5.0], True, Fraction(1), pa.float64()),
+        ([1.0, 2.0, 5.0], False, Fraction(1, 10**8), pa.float64()),
         ([0.25, 3.5], True, Fraction(1, 10**8), pa.float64()),
         ([Decimal("1.25"), Decimal("3.50")], True, Fraction(1, 100), pa.decimal128(3, 2)),
         ([DAY, DAY + datetime.timedelta(9)], True, Fraction(1), pa.date32()),
     ],
 )
 def test_each_type_has_its_unit_and_keeps_its_values(values, whole, unit, kind):
-    """Whole numbers, decimals and dates keep unit and type; floats get a billionth of their range."""
+    """Whole numbers, of whatever type, decimals and dates keep unit and type; others get a billionth of their range."""
     domain = pa.array(values)
     grid = grid_of("x", domain, Domain.of(kind), whole=whole)
     assert (grid.unit, grid.type) == (unit, kind)

@@ -3,9 +3,10 @@
 Guarantee  a published value is the exact decimal that it prints, so that a property which holds in ticks holds in print
 Cost       O(u) on u distinct values
 
-Whole numbers, decimals and dates keep their own unit. Floats, and whole numbers that may become decimals, get a unit of
-about a billionth of their range, and at least as fine as the values themselves where 15 digits allow that. Whatever
-lies between the declared bounds may be published, so it has to fit as well.
+Whole numbers, decimals and dates keep their own unit; numbers are whole by their values, because a column with gaps
+often comes as floats. Other floats, and whole numbers that may become decimals, get a unit of about a billionth of
+their range, and at least as fine as the values themselves where 15 digits allow that. Whatever lies between the
+declared bounds may be published, so it has to fit as well.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def grid_of(name: str, domain: pa.Array, declared: Domain, *, whole: bool) -> Gr
     elif pa.types.is_decimal(kind) or (whole and pa.types.is_integer(kind)):
         grid = Grid(Fraction(0), unit, kind)
     else:
-        grid = Grid(Fraction(0), _fine_unit(name, numbers.astype(np.float64), ends), pa.float64())
+        grid = Grid(Fraction(0), _fine_unit(name, numbers.astype(np.float64), ends, whole), pa.float64())
     if max(abs(end - grid.origin) / grid.unit for end in ends) >= _MOST_TICKS:
         raise SchemaError(
             f"'{name}' spans too many units of its grid; give the column in larger units, or a narrower domain."
@@ -110,7 +111,7 @@ def bounds_of(declared: Domain) -> tuple[Fraction | None, Fraction | None]:
     return (None if low is None else as_fraction(low)), (None if high is None else as_fraction(high))
 
 
-def _fine_unit(name: str, values: NDArray[np.float64], ends: list[Fraction]) -> Fraction:
+def _fine_unit(name: str, values: NDArray[np.float64], ends: list[Fraction], whole: bool) -> Fraction:
     """A power of ten: fine enough for the values, coarse enough to print them exactly."""
     width, largest = float(np.ptp(values)), float(np.abs(values).max())
     own = decimal_places(values)
@@ -118,6 +119,8 @@ def _fine_unit(name: str, values: NDArray[np.float64], ends: list[Fraction]) -> 
     alone, possible = (_most_places(size) for size in (largest, max(map(abs, ends))))
     if possible < min(alone, wanted if own is None else own):
         raise SchemaError(f"The domain of '{name}' is too wide to print its values in 15 digits; narrow it.")
+    if whole and own == 0:
+        return Fraction(1)
     places = min(max(wanted, possible if own is None else own), possible, _MOST_PLACES)
     return Fraction(10) ** -places
 
