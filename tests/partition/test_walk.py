@@ -212,6 +212,17 @@ def test_a_value_that_stands_still_away_from_home_has_not_mixed():
     assert not _judged(trip, Walked(trace[-1], trace, effective_sizes(trace)), 1).mixed
 
 
+@pytest.mark.parametrize(("at_home", "stuck"), [(0.8, 0), (0.95, 1)])
+def test_one_value_that_hardly_leaves_home_stops_its_block(at_home, stuck):
+    """However well the others mix, a value that is at its original in more than nine states of ten is counted."""
+    (trip,) = _set_out([_age_blocks()[0]])
+    rng = np.random.default_rng(4)
+    trace = rng.integers(100, 200, (256, len(trip.point)))
+    trace[rng.random(256) < at_home, 7] = trip.course.polytope.point[7]
+    judged = _judged(trip, Walked(trace[-1], trace, effective_sizes(trace)), 1)
+    assert (judged.stuck, judged.mixed) == (stuck, not stuck)
+
+
 def test_given_relations_hold_and_pinned_values_do_not_stop_the_walk():
     """A sum that is kept exactly over two segments holds at the end, and a value that it pins stays."""
     values = np.arange(0, 120, 3)
