@@ -67,6 +67,54 @@ def test_every_release_keeps_every_property_with_ties_everywhere():
             release.verify()
 
 
+@pytest.mark.parametrize("layout", ["runs", "scattered"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_layout_and_whole_decide_what_a_value_becomes(layout, whole):
+    """In runs equal ages become one number, scattered they become many; whole ages stay whole only where asked."""
+    people = _people().append_column("tag", pa.array(range(400)))
+    schema = hr.Schema(quasi=["age"], sensitive="disease", identifier=["name", "sex", "pay"], plain=["tag"])
+    release = PropertyWalk(layout=layout, whole=whole).publish(people, schema, seed=1)
+    table = release.tables["release"].sort_by("tag")
+    assert table.schema.field("age").type == (pa.int64() if whole else pa.float64())
+    assert whole == bool((table["age"].to_numpy() % 1 == 0).all())
+    pairs = set(zip(people["age"].to_pylist(), table["age"].to_pylist(), strict=True))
+    assert (len(pairs) == len(people["age"].unique())) == (layout == "runs")
+    assert ("inside a segment" in release.guarantee.promise) == (layout == "scattered")
+
+
+def test_whole_numbers_that_come_as_floats_stay_whole():
+    """A column of ages with gaps, which data frames hold as floats, is published in whole numbers."""
+    ages = [None if age % 9 == 0 else float(age) for age in _people()["age"].to_pylist()]
+    table = pa.table({"age": ages, "s": ["x"] * 400})
+    published = PropertyWalk().publish(table, hr.Schema(quasi=["age"], sensitive="s"), seed=1).tables["release"]["age"]
+    assert published.null_count == ages.count(None)
+    assert all(age % 1 == 0 for age in published.to_pylist() if age is not None)
+
+
+def test_the_guarantee_counts_what_stayed():
+    """Pinned values and unchanged cells are told as they are."""
+    people = _people().append_column("tag", pa.array(range(400)))
+    schema = hr.Schema(quasi=["age"], sensitive="disease", identifier=["name", "sex", "pay"], plain=["tag"])
+    release = PropertyWalk(share=0.05, keep="age[50] = 50").publish(people, schema, seed=2)
+    assert release.guarantee.parameters["pinned"] == 1
+    after = release.tables["release"].sort_by("tag")["age"].to_numpy()
+    same = float((after == people["age"].to_numpy()).mean())
+    assert f"{same:.1%} of the replaced cells have the value that they had" in release.guarantee.adversary
+
+
+def test_the_rates_are_those_of_the_published_rows():
+    """Whoever looks for the nearest row by hand is right as often as the release says of identity."""
+    people = _people().append_column("tag", pa.array(range(400)))
+    schema = hr.Schema(quasi=["pay"], sensitive="disease", identifier=["name", "sex", "age"], plain=["tag"])
+    release = PropertyWalk().publish(people, schema, seed=3)
+    before, after = (t.sort_by("tag")["pay"].to_numpy() for t in (people, release.tables["release"]))
+    nearest = np.abs(before[:, None] - after[None, :]).argmin(axis=1)
+    hits = int((nearest == np.arange(400)).sum())
+    assert 0 < hits < 400
+    told = float(str(release.guarantee.parameters["identity"]).split("%")[0])
+    assert abs(told - hits / 4) < 1
+
+
 def test_ranges_are_kept_for_every_row():
     """A condition that is asked for selects as many rows before and after, and so does its opposite."""
     people = _people()
