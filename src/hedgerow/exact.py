@@ -67,8 +67,9 @@ def written(number: Fraction) -> str:
         rest, places = rest // (10 if rest % 10 == 0 else 2 if rest % 2 == 0 else 5), places + 1
     if rest != 1:
         return f"{number.numerator}/{number.denominator}"
-    scaled = number * 10**places
-    return str(Decimal(scaled.numerator).scaleb(-places)) if places else str(number.numerator)
+    digits = str(abs((number * 10**places).numerator)).rjust(places + 1, "0")
+    whole, part = digits[: len(digits) - places], digits[len(digits) - places :]
+    return ("-" if number < 0 else "") + (f"{whole}.{part}" if part else whole)
 
 
 def float_below(number: Fraction) -> float:

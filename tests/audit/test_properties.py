@@ -64,6 +64,13 @@ def test_a_list_that_makes_no_sense_is_refused(release, change, message):
         _with_properties(release, **change(release)).verify()
 
 
+def test_a_property_of_another_kind_is_refused(release):
+    """A list in which a bound passes for a given property does not have the numbers that the guarantee says."""
+    kinds = ["given" if kind == "bound" else kind for kind in _listed(release, "kind")]
+    with pytest.raises(hr.BrokenPromise, match="number of listed properties of each kind"):
+        _with_properties(release, kind=kinds).verify()
+
+
 def test_a_shortened_list_is_refused(release):
     """Leaving out the last property is noticed by the count in the guarantee."""
     listed = release.tables["properties"]

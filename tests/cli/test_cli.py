@@ -72,6 +72,37 @@ def test_publish_says_what_it_did(people, tmp_path, run):
         assert word in output
 
 
+WALK = ("--quasi", "age,gender,education", "--sensitive", "income", "--identifier", "id", "--method", "walk")
+
+
+def test_a_walk_is_planned_and_published_by_flags(people, tmp_path, run):
+    """The plan says what would be kept and writes nothing; the same flags publish and keep it."""
+    keep = ("--keep", "age >= 40; age[30] <= age[50]")
+    flags = (*WALK, "--columns", "age", *keep, "--whole", "false", "--layout", "runs")
+    code, output, errors = run("publish", people, *flags, "--plan")
+    assert (code, errors) == (0, "")
+    assert output.startswith("'age': ")
+    assert 'given: "age" >= 40' in output
+    assert list(tmp_path.iterdir()) == []
+    code, _, errors = run("publish", people, *flags, "--out", tmp_path / "o")
+    assert code == 0, errors
+    published = pq.read_table(tmp_path / "o" / "release.parquet")["age"].to_numpy()
+    original = pa.csv.read_csv(people)["age"].to_numpy()
+    assert (published >= 40).sum() == (original >= 40).sum()
+    assert (published % 1 > 0).any()
+    code, _, errors = run("publish", people, *WALK, "--steps", 20, "--out", tmp_path / "p")
+    assert code == 2
+    assert "has not mixed in" in errors
+    assert not (tmp_path / "p").exists()
+
+
+def test_only_a_walk_has_a_plan(people, run):
+    """Other methods say so."""
+    code, _, errors = run("publish", people, *FLAGS, "--k", 4, "--e", 1000, "--plan")
+    assert code == 2
+    assert "--plan is for the method walk" in errors
+
+
 def test_query_prints_bounds(bundle, run):
     """An answer has a lower bound, an expected value and an upper bound."""
     code, output, _ = run("query", bundle, "SELECT avg(income) AS pay FROM release WHERE age BETWEEN 30 AND 50")

@@ -39,6 +39,12 @@ def test_wrong_parameters_are_refused():
     """A bound is needed, numbers are numbers, and terms may not cancel out."""
     with pytest.raises(ParameterError, match="must have a bound"):
         difference("age", 60, 30)
+    with pytest.raises(ParameterError, match="must have a bound; give 'low' or 'high'"):
+        between("age")
+    with pytest.raises(ParameterError, match="must have a bound"):
+        ratio("age", 60, 30)
+    with pytest.raises(ParameterError, match="at least 2 values; got 1"):
+        order("age", 60)
     with pytest.raises(ParameterError, match="'low' of a property must be a finite number; got str"):
         between("age", "young")
     with pytest.raises(ParameterError, match="cancel out"):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.criteria.properties import Relation, Threshold
-from hedgerow.criteria.property_text import parse_property
+from hedgerow.criteria.property_text import parse_properties, parse_property
 from hedgerow.errors import ParameterError
 
 
@@ -78,6 +78,8 @@ def test_an_equation_is_two_relations():
         "x[1] / x[2] / x[3] < 1",
         "x[1] / x[2] <= x[3]",
         "x[1] / (x[2] - x[3]) <= 1",
+        "x[1] / (x[2] - x[2]) >= 1",
+        "x[1] / (0 * x[2]) >= 1",
         "x[1] / x[2] + 1 <= 3",
         "age between 3",
         "age < 1e9999",
@@ -90,6 +92,13 @@ def test_everything_else_is_refused(text):
     """What is not a linear inequality over one column is a wrong parameter, with the reason."""
     with pytest.raises(ParameterError):
         parse_property(text)
+
+
+def test_semicolons_part_statements_but_not_names():
+    """A text may hold several statements, empty ones included; a quoted name keeps its semicolon."""
+    found = parse_properties('"a;b" >= 3; x < 4;; "say ""hi;""" > 1 ;')
+    assert [kept.column for kept in found] == ["a;b", "x", 'say "hi;"']
+    assert parse_properties(" ") == ()
 
 
 @given(st.text(alphabet='ax[]()<>=+-*/.0123456789" e\n', max_size=40))

@@ -67,6 +67,54 @@ def test_every_release_keeps_every_property_with_ties_everywhere():
             release.verify()
 
 
+@pytest.mark.parametrize("layout", ["runs", "scattered"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_layout_and_whole_decide_what_a_value_becomes(layout, whole):
+    """In runs equal ages become one number, scattered they become many; whole ages stay whole only where asked."""
+    people = _people().append_column("tag", pa.array(range(400)))
+    schema = hr.Schema(quasi=["age"], sensitive="disease", identifier=["name", "sex", "pay"], plain=["tag"])
+    release = PropertyWalk(layout=layout, whole=whole).publish(people, schema, seed=1)
+    table = release.tables["release"].sort_by("tag")
+    assert table.schema.field("age").type == (pa.int64() if whole else pa.float64())
+    assert whole == bool((table["age"].to_numpy() % 1 == 0).all())
+    pairs = set(zip(people["age"].to_pylist(), table["age"].to_pylist(), strict=True))
+    assert (len(pairs) == len(people["age"].unique())) == (layout == "runs")
+    assert ("inside a segment" in release.guarantee.promise) == (layout == "scattered")
+
+
+def test_whole_numbers_that_come_as_floats_stay_whole():
+    """A column of ages with gaps, which data frames hold as floats, is published in whole numbers."""
+    ages = [None if age % 9 == 0 else float(age) for age in _people()["age"].to_pylist()]
+    table = pa.table({"age": ages, "s": ["x"] * 400})
+    published = PropertyWalk().publish(table, hr.Schema(quasi=["age"], sensitive="s"), seed=1).tables["release"]["age"]
+    assert published.null_count == ages.count(None)
+    assert all(age % 1 == 0 for age in published.to_pylist() if age is not None)
+
+
+def test_the_guarantee_counts_what_stayed():
+    """Pinned values and unchanged cells are told as they are."""
+    people = _people().append_column("tag", pa.array(range(400)))
+    schema = hr.Schema(quasi=["age"], sensitive="disease", identifier=["name", "sex", "pay"], plain=["tag"])
+    release = PropertyWalk(share=0.05, keep="age[50] = 50").publish(people, schema, seed=2)
+    assert release.guarantee.parameters["pinned"] == 1
+    after = release.tables["release"].sort_by("tag")["age"].to_numpy()
+    same = float((after == people["age"].to_numpy()).mean())
+    assert f"{same:.1%} of the replaced cells have the value that they had" in release.guarantee.adversary
+
+
+def test_the_rates_are_those_of_the_published_rows():
+    """Whoever looks for the nearest row by hand is right as often as the release says of identity."""
+    people = _people().append_column("tag", pa.array(range(400)))
+    schema = hr.Schema(quasi=["pay"], sensitive="disease", identifier=["name", "sex", "age"], plain=["tag"])
+    release = PropertyWalk().publish(people, schema, seed=3)
+    before, after = (t.sort_by("tag")["pay"].to_numpy() for t in (people, release.tables["release"]))
+    nearest = np.abs(before[:, None] - after[None, :]).argmin(axis=1)
+    hits = int((nearest == np.arange(400)).sum())
+    assert 0 < hits < 400
+    told = float(str(release.guarantee.parameters["identity"]).split("%")[0])
+    assert abs(told - hits / 4) < 1
+
+
 def test_ranges_are_kept_for_every_row():
     """A condition that is asked for selects as many rows before and after, and so does its opposite."""
     people = _people()
@@ -172,6 +220,7 @@ def test_decimals_and_dates_keep_their_type():
         ({"segment": 2.5}, "'segment' must be"),
         ({"steps": 0}, "'steps' must be"),
         ({"steps": "many"}, "'steps' must be"),
+        ({"steps": 10**7 + 1}, "'steps' must be a whole number from 1 to 10,000,000"),
         ({"layout": "heaps"}, "'layout' must be one of runs, scattered"),
         ({"whole": 1}, "'whole' must be true or false"),
         ({"keep": ["age >"]}, "cannot be read"),
@@ -193,6 +242,8 @@ def test_wrong_parameters_are_refused_at_the_door(parameters, message):
         ({"keep": ["age[30] <= age[60]"], "layout": "scattered"}, hr.ParameterError, "need layout='runs'"),
         ({"columns": ["sex"]}, hr.SchemaError, "only numbers and dates can be walked"),
         ({"columns": ["name"]}, hr.SchemaError, "not a published column"),
+        ({"columns": ["age", "age"]}, hr.ParameterError, "each column once"),
+        ({"steps": 1}, hr.Infeasible, "has not mixed"),
         ({"steps": 500}, hr.Infeasible, "has not mixed"),
         ({"share": 0.6, "columns": "age"}, hr.Infeasible, "cannot move"),
     ],
@@ -211,6 +262,37 @@ def test_a_column_without_room_is_refused():
         PropertyWalk().publish(table, schema)
     wide = hr.Schema(quasi=["a"], sensitive="s", domains={"a": hr.Domain.numeric(0, 100)})
     PropertyWalk().publish(table, wide).verify()
+
+
+@pytest.mark.parametrize("sweeps", [1, 2, 15])
+def test_a_handful_of_steps_never_counts_as_mixed(sweeps):
+    """Fewer states than the draws that are asked for cannot be worth them, a single one included."""
+    table = pa.table({"a": np.round(np.random.default_rng(2).lognormal(3, 1, 100), 2), "s": ["x"] * 100})
+    with pytest.raises(hr.Infeasible, match="has not mixed"):
+        PropertyWalk(steps=37 * sweeps).publish(table, hr.Schema(quasi=["a"], sensitive="s"), seed=1)
+
+
+def test_numbers_that_are_codes_are_left_alone():
+    """A domain of categories says that numbers are codes: they are not walked unasked, and refused when named."""
+    codes = [3, 7, 9, 20, 21, 30] * 5
+    table = pa.table({"code": codes, "pay": np.arange(30) * 1.25, "s": ["x"] * 30})
+    listed = {"code": hr.Domain.ordered([3, 7, 9, 20, 21, 30])}
+    schema = hr.Schema(quasi=["code", "pay"], sensitive="s", domains=listed)
+    release = PropertyWalk().publish(table, schema, seed=1)
+    assert release.guarantee.columns == ("pay",)
+    assert sorted(release.tables["release"]["code"].to_pylist()) == sorted(codes)
+    with pytest.raises(hr.SchemaError, match="'code' has a domain of categories"):
+        PropertyWalk(columns="code").publish(table, schema, seed=1)
+
+
+def test_dates_stay_within_declared_days():
+    """A domain of dates bounds what is published, on both sides."""
+    first = datetime.date(2000, 1, 1)
+    days = [first + datetime.timedelta(17 * n) for n in range(30)]
+    declared = hr.Domain.date(first - datetime.timedelta(99), days[-1] + datetime.timedelta(99))
+    schema = hr.Schema(quasi=["day"], sensitive="s", domains={"day": declared})
+    release = PropertyWalk(columns="day").publish(pa.table({"day": days, "s": ["x"] * 30}), schema, seed=7)
+    assert all(declared.low <= day <= declared.high for day in release.tables["release"]["day"].to_pylist())
 
 
 def test_ratios_need_a_column_above_zero():

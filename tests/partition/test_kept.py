@@ -8,6 +8,7 @@ import pytest
 
 from hedgerow.criteria.property_text import parse_property
 from hedgerow.errors import Infeasible
+from hedgerow.exact import as_fraction
 from hedgerow.partition.kept import Settings, plan_column
 from hedgerow.randomness import seeded_keys
 from hedgerow.schema import Domain
@@ -48,6 +49,49 @@ def test_thresholds_part_the_grid(text, first):
     cut = _plan([1, 4, 7, 10], text).segments
     assert cut.highs[cut.values < first].max() == first - 1
     assert cut.lows[cut.values >= first].min() == first
+
+
+WILD = [-2e5 / 3, -1e-11, 0.0, 1e-12, 1 / 3, 1e5 + 1 / 3]
+
+
+@pytest.mark.parametrize("text", ["x > 0", "x >= 0", "x < 1e-12", "x <= 0", "x < 100000.33333333333", "x > -1e-11"])
+def test_rounding_carries_no_value_over_a_threshold(text):
+    """Values closer to a threshold than a step of the grid, and all that they may become, stay on their side of it."""
+    (threshold,) = parse_property(text)
+    plan = _plan(WILD, text)
+    before = [as_fraction(value) for value in WILD]
+    cut = plan.segments
+    for ticks in (cut.values, cut.lows, cut.highs):
+        may = [plan.grid.unit * tick for tick in ticks[cut.variables].tolist()]
+        assert [_above(value, threshold) for value in may] == [_above(value, threshold) for value in before]
+
+
+def _above(value, threshold):
+    return value > threshold.at if threshold.after else value >= threshold.at
+
+
+def test_bounds_that_lie_between_two_steps_of_the_grid_take_the_values_in():
+    """A value that equals a declared bound of 17 digits is read as the next number inside."""
+    values = [0.12345678901234561, 0.4, 0.98765432109876549]
+    plan = _plan(values, declared=Domain.numeric(values[0], values[-1]))
+    cut = plan.segments
+    assert plan.grid.unit * int(cut.lows.min()) >= as_fraction(values[0])
+    assert plan.grid.unit * int(cut.highs.max()) <= as_fraction(values[-1])
+    assert ((cut.lows <= cut.values) & (cut.values <= cut.highs)).all()
+
+
+def test_thresholds_closer_than_the_grid_are_refused():
+    """Two of them around a value leave it no number of 15 digits."""
+    with pytest.raises(Infeasible, match="no place on its grid"):
+        _plan(WILD, "x < 1e-12", "x >= 1e-13", "x >= 1e-12", "x > 1e-12")
+
+
+@pytest.mark.parametrize("text", ["x >= 1e300", "x >= -1e300", "x < 1e22"])
+def test_thresholds_far_outside_change_nothing(text):
+    """A condition that no value can reach leaves the bounds as they are."""
+    one, other = _plan([1, 4, 7, 10], text).segments, _plan([1, 4, 7, 10]).segments
+    assert np.array_equal(one.lows, other.lows)
+    assert np.array_equal(one.highs, other.highs)
 
 
 def test_missing_values_have_no_variable():

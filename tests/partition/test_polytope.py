@@ -81,6 +81,21 @@ def test_coefficients_that_could_overflow_are_refused():
         _column([0, 10**6], relations=[TickRelation((0, 1), (10**15, 1), 10**18)])
 
 
+def test_equations_whose_whole_solutions_are_too_long_are_refused():
+    """Several equations with long coefficients have whole solutions beyond 64 bits; that is said, not overrun."""
+    rng = np.random.default_rng(1)
+    values = np.arange(30)
+    relations = []
+    for _ in range(5):
+        chosen = tuple(sorted(rng.choice(30, 4, replace=False).tolist()))
+        weights = tuple(rng.integers(-(10**10), 10**10, 4).tolist())
+        total = sum(c * v for c, v in zip(weights, chosen, strict=True))
+        relations += [TickRelation(chosen, weights, total), TickRelation(chosen, tuple(-c for c in weights), -total)]
+    *_, (block,) = _column(values, segment=30, share=0.0, relations=relations)
+    with pytest.raises(ParameterError, match="equations have coefficients too large"):
+        in_affine_hull(block.polytope)
+
+
 @given(st.lists(st.lists(st.integers(-4, 4), min_size=4, max_size=4), min_size=1, max_size=3))
 def test_a_kernel_basis_generates_every_whole_solution(equations):
     """Each small whole solution is a whole combination of the basis."""
@@ -111,6 +126,33 @@ def test_the_affine_hull_keeps_equations_and_pins_what_cannot_move():
     assert not ways[:, 3].any()
     assert not ways[:, :3].sum(axis=1).any()
     assert found.pinned.tolist() == [False, False, False, True]
+
+
+@pytest.mark.parametrize("heavy", [1, 10**4, 10**8, 10**11])
+def test_a_heavy_relation_with_room_pins_nothing(heavy):
+    """Only what is tight at the original can be an equation, however large the numbers of other properties are."""
+    relation = TickRelation((1, 11, 20), (3 * heavy, -2 * heavy, 7 * heavy + 1), 10**5 * heavy)
+    *_, (block,) = _column(100 * np.arange(0, 90, 3), segment=30, share=0.1, relations=[relation])
+    assert in_affine_hull(block.polytope).hull is None
+    (start,) = deepest_points([block.polytope])
+    assert block.polytope.system.slacks(start).min() > block.polytope.system.slacks(block.polytope.point).min()
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(*[st.integers(-3, 3)] * 4), min_size=1, max_size=5), st.sampled_from([1, 10**9]))
+def test_the_hull_of_a_cone_is_that_of_its_points(rows, scale):
+    """The directions of the hull span exactly the whole points of a cone, whatever the rows are multiplied by."""
+    rows = np.array([row for row in rows if any(row)] or [(1, 0, 0, 0)])
+    box = np.concatenate([np.eye(4, dtype=np.int64), -np.eye(4, dtype=np.int64)])
+    system = System(np.concatenate([rows * scale, box]), np.append(np.zeros(len(rows), np.int64), [9] * 8), np.empty(0))
+    around = np.array(
+        list(itertools.product(range(-9, 10, 3), repeat=4)) + list(itertools.product((-1, 0, 1), repeat=4))
+    )
+    inside = around[(rows @ around.T <= 0).all(axis=0)]
+    found = in_affine_hull(Polytope(system, np.zeros(4, np.int64)))
+    assert np.linalg.matrix_rank(found.basis) >= np.linalg.matrix_rank(inside)
+    both = np.concatenate([found.basis, inside])
+    assert np.linalg.matrix_rank(both) == np.linalg.matrix_rank(found.basis)
 
 
 def test_a_start_in_the_hull_is_deep_inside():

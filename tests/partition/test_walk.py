@@ -15,8 +15,8 @@ from hedgerow.partition.localities import localities, sample
 from hedgerow.partition.mixing import effective_sizes
 from hedgerow.partition.polytope import Polytope, System
 from hedgerow.partition.segments import runs
-from hedgerow.partition.walk import Course, _walk, walk
-from hedgerow.partition.walk_blocks import walk_blocks
+from hedgerow.partition.walk import Course, Walked, _walk, walk
+from hedgerow.partition.walk_blocks import _judged, _set_out, walk_blocks
 from hedgerow.randomness import seeded_keys
 
 ALPHA = 1e-4
@@ -199,6 +199,28 @@ def test_a_walk_that_is_too_short_is_refused():
     found = list(blocks(cut, sample(localities(cut.values, cut.offsets), 0.5, keys=seeded_keys(2))))
     with pytest.raises(Infeasible, match=r"has not mixed in 1,0.. steps"):
         walk_blocks(found, column="age", steps=1000, keys=seeded_keys(6))
+
+
+def test_a_value_that_stands_still_away_from_home_has_not_mixed():
+    """The start of a walk is no draw: a value that never leaves it fails the gate, wherever the start was."""
+    block = _age_blocks()[0]
+    (trip,) = _set_out([block])
+    trace = np.random.default_rng(3).integers(100, 200, (256, len(trip.point)))
+    good = _judged(trip, Walked(trace[-1], trace, effective_sizes(trace)), 1)
+    assert good.mixed
+    trace[:, 4] = 150
+    assert not _judged(trip, Walked(trace[-1], trace, effective_sizes(trace)), 1).mixed
+
+
+@pytest.mark.parametrize(("at_home", "stuck"), [(0.8, 0), (0.95, 1)])
+def test_one_value_that_hardly_leaves_home_stops_its_block(at_home, stuck):
+    """However well the others mix, a value that is at its original in more than nine states of ten is counted."""
+    (trip,) = _set_out([_age_blocks()[0]])
+    rng = np.random.default_rng(4)
+    trace = rng.integers(100, 200, (256, len(trip.point)))
+    trace[rng.random(256) < at_home, 7] = trip.course.polytope.point[7]
+    judged = _judged(trip, Walked(trace[-1], trace, effective_sizes(trace)), 1)
+    assert (judged.stuck, judged.mixed) == (stuck, not stuck)
 
 
 def test_given_relations_hold_and_pinned_values_do_not_stop_the_walk():

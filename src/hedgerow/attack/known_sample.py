@@ -3,7 +3,7 @@
 Knows      for a random sample of people both the true and the published value of one column
 Guesses    a target's true value by interpolating the sample at the target's published value
 Rate       the share of targets whose true value is at most `within` standard deviations away from the guess
-Baseline   the sample's median as the guess for everybody
+Baseline   one guess for everybody, without the release: the value that has most of the sample within reach
 """
 
 from __future__ import annotations
@@ -34,8 +34,14 @@ def known_sample(
     guesses = _interpolated(published[sample], original[sample], published[others])
     tolerance = within * original.std()
     truth = original[others]
-    blind = np.abs(np.median(original[sample]) - truth) <= tolerance
+    blind = np.abs(_likeliest(original[sample], tolerance) - truth) <= tolerance
     return Rate(int((np.abs(guesses - truth) <= tolerance).sum()), len(others), float(blind.mean()))
+
+
+def _likeliest(true: NDArray[np.float64], tolerance: float) -> float:
+    """The known person's value that has the most known people within `tolerance`; a median may lie where nobody is."""
+    near = (np.abs(true[:, None] - true[None, :]) <= tolerance).sum(axis=1)
+    return float(true[near.argmax()])
 
 
 def _interpolated(seen: NDArray[np.float64], true: NDArray[np.float64], at: NDArray[np.float64]) -> NDArray[np.float64]:

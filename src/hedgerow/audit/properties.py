@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import BrokenPromise
 from hedgerow.exact import as_fraction, column_line
 from hedgerow.release import Release
+from hedgerow.release.substituted import PROPERTY_COLUMNS, PROPERTY_KINDS
 
 __all__ = ["check_properties", "substituted_columns"]
 
@@ -26,8 +27,7 @@ _SAFE = 2.0**62
 
 def substituted_columns(release: Release) -> dict[str, list[str]]:
     """The tables of the form and their columns."""
-    properties = ["property", "column", "kind", "row", "coefficient", "at_most"]
-    return {"release": list(release.columns.all), "properties": properties}
+    return {"release": list(release.columns.all), "properties": list(PROPERTY_COLUMNS)}
 
 
 def check_properties(release: Release) -> str:
@@ -53,9 +53,10 @@ def _require_sane(table: pa.Table, listed: pa.Table, release: Release) -> None:
         raise BrokenPromise("A property speaks of a row that is not published.")
     if not set(listed.column("column").unique().to_pylist()) <= set(release.guarantee.columns):
         raise BrokenPromise("A property speaks of a column that the guarantee does not cover.")
-    count = int(numbers[-1]) + 1 if len(numbers) else 0
-    if count != release.guarantee.parameters.get("properties"):
-        raise BrokenPromise("The number of listed properties is not the one that the guarantee says.")
+    kinds = listed.column("kind").take(np.flatnonzero(steps)).to_pylist()
+    found = {"properties": len(kinds), **{kind: kinds.count(kind) for kind in PROPERTY_KINDS}}
+    if any(count != release.guarantee.parameters.get(kind) for kind, count in found.items()):
+        raise BrokenPromise("The number of listed properties of each kind is not the one that the guarantee says.")
 
 
 def _count_broken(column: pa.ChunkedArray, listed: pa.Table) -> int:

@@ -50,6 +50,10 @@ LETTERS = {
     "kind": "shape of the noise: normal, laplace or uniform",
     "share": "share of localities to keep (walk), or of the rows as the window of ranks (rank-swap)",
     "segment": "most values that move together (walk)",
+    "steps": 'steps of a segment, or "auto": until it has mixed (walk)',
+    "keep": "further properties to keep, parted by ';': \"age >= 18; age[60] - age[30] >= 20\" (walk)",
+    "whole": "true or false: whole numbers stay whole (walk)",
+    "layout": "runs of neighbouring values, or rows scattered over segments (walk)",
     "r": "odds of at most 1/r even for someone who knows the odds beforehand (robust)",
     "model": "what such a person reasons about: binary or full (robust)",
     "protect": "the value to protect; every value unless given (robust)",
@@ -85,6 +89,7 @@ def _letters(command: Any) -> Any:
 @click.option("--ledger", type=click.Path(), help="your record of what was published; refuses rows that are in it")
 @click.option("--again", is_flag=True, help="publish although the ledger knows these rows")
 @click.option("--overwrite", is_flag=True, help="replace a bundle that is there already")
+@click.option("--plan", is_flag=True, help="say what would be kept, and publish nothing (walk)")
 @click.option("--seed", type=int, help="reproducible and insecure: for tests only")
 @click.option("--allow-insecure", is_flag=True, help="write a bundle in spite of --seed")
 def publish(
@@ -92,6 +97,7 @@ def publish(
     ledger: str | None,
     again: bool,
     overwrite: bool,
+    plan: bool,
     seed: int | None,
     allow_insecure: bool,
     **flags: str | None,
@@ -103,10 +109,25 @@ def publish(
     hedgerow publish adult.csv --quasi age,sex --sensitive capital-loss --others identifier \\
         --method ke --k 4 --e 100 --out out
     """
-    recipe = read_recipe(source) if source.endswith(".toml") else _recipe(source, flags)
+    recipe = read_recipe(source) if source.endswith(".toml") else _recipe(source, flags, needs_out=not plan)
+    if plan:
+        show_plan(recipe)
+        return
     if ledger is not None:
         recipe = msgspec.structs.replace(recipe, ledger=ledger)
     run(recipe, again=again, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure)
+
+
+def show_plan(recipe: Recipe) -> None:
+    """Print what a release would keep, a line per column."""
+    from hedgerow.methods.property_walk import PropertyWalk
+    from hedgerow.table import read_table
+
+    method, source = recipe.build_method(), read_table(recipe.table)
+    if not isinstance(method, PropertyWalk):
+        raise ParameterError("--plan is for the method walk: others keep what their promise says.")
+    for kept in method.plan(source, recipe.build_schema(source.names)):
+        click.echo(str(kept))
 
 
 def run(
@@ -207,14 +228,14 @@ def _width_facts(release: Release) -> list[tuple[str, str]]:
     return [(f"bounds of {question}", f"±{width:.1%} of the answer") for question, width in widths]
 
 
-def _recipe(source: str, flags: dict[str, str | None]) -> Recipe:
+def _recipe(source: str, flags: dict[str, str | None], *, needs_out: bool) -> Recipe:
     """Write down flags as the recipe that they stand for."""
-    if not flags["method"] or not flags["out"]:
+    if not flags["method"] or (needs_out and not flags["out"]):
         raise ParameterError("A table needs at least --method and --out; or put everything into a recipe (.toml).")
     parameters = {name: value for name in LETTERS if (value := flags[name]) is not None}
     return Recipe(
         table=source,
-        output=flags["out"],
+        output=flags["out"] or "",
         roles=Roles(*(_split(flags[role]) for role in ("quasi", "sensitive", "identifier", "plain"))),
         method={"name": flags["method"], **parameters},
         others=flags["others"],

@@ -46,10 +46,12 @@ def check_flag(name: str, value: object) -> None:
 
 
 def read_names(name: str, value: object) -> tuple[str, ...]:
-    """Read names of columns: a list of texts, or one text with commas."""
+    """Read names of columns: a list of texts, or one text with commas; each once."""
     names = value.split(",") if isinstance(value, str) else value
     if not isinstance(names, list | tuple) or not names or not all(isinstance(entry, str) for entry in names):
         raise ParameterError(f"'{name}' must be a list of column names, or one text with commas; got {came(value)}.")
+    if len(set(names)) < len(names):
+        raise ParameterError(f"'{name}' must name each column once; {len(names) - len(set(names))} are named again.")
     return tuple(names)
 
 

@@ -80,6 +80,7 @@ def relation(
 
 def between(column: str, low: object = None, high: object = None) -> tuple[Property, ...]:
     """Values from `low` to `high` stay there, values outside stay outside on their side."""
+    _require_bound(column, low, high, "'low' or 'high'")
     bounds = (("low", low, False), ("high", high, True))
     return tuple(Threshold(column, _number(name, at), after) for name, at, after in bounds if at is not None)
 
@@ -87,6 +88,8 @@ def between(column: str, low: object = None, high: object = None) -> tuple[Prope
 def order(column: str, *values: object) -> tuple[Property, ...]:
     """What the given values become stays in the given order, lowest first; equal is allowed."""
     steps = [_number("values", value) for value in values]
+    if len(steps) < 2:
+        raise ParameterError(f"An order of '{column}' must have at least 2 values; got {len(steps)}.")
     return tuple(
         relation(column, [(low, Fraction(1)), (high, Fraction(-1))], Fraction(0)) for low, high in pairwise(steps)
     )
@@ -112,6 +115,7 @@ def ratio(
     column: str, over: object, under: object, *, at_least: object = None, at_most: object = None
 ) -> tuple[Property, ...]:
     """What `over` becomes divided by what `under` becomes stays within the bounds."""
+    _require_bound(column, at_least, at_most)
     top, bottom = _number("over", over), _number("under", under)
     bounds = ((1, at_most), (-1, at_least))
     return tuple(
@@ -124,14 +128,18 @@ def ratio(
 def _within(
     column: str, terms: Sequence[tuple[Fraction, Fraction]], at_least: object, at_most: object
 ) -> tuple[Property, ...]:
-    if at_least is None and at_most is None:
-        raise ParameterError(f"A property of '{column}' must have a bound; give 'at_least' or 'at_most'.")
+    _require_bound(column, at_least, at_most)
     kept: list[Property] = []
     if at_most is not None:
         kept.append(relation(column, terms, _number("at_most", at_most)))
     if at_least is not None:
         kept.append(relation(column, [(v, -c) for v, c in terms], -_number("at_least", at_least)))
     return tuple(kept)
+
+
+def _require_bound(column: str, low: object, high: object, names: str = "'at_least' or 'at_most'") -> None:
+    if low is None and high is None:
+        raise ParameterError(f"A property of '{column}' must have a bound; give {names}.")
 
 
 def _quoted(column: str) -> str:

@@ -24,11 +24,12 @@ from fractions import Fraction
 from hedgerow.criteria.properties import Property, Threshold, relation
 from hedgerow.errors import ParameterError
 
-__all__ = ["parse_property"]
+__all__ = ["parse_properties", "parse_property"]
 
 _TOKEN = re.compile(
     r'\s*(?:(\d+\.?\d*(?:[eE][+-]?\d{1,3})?|\.\d+)|("(?:[^"]|"")+"|[^\W\d]\w*)|(<=|>=|[-+*/()<>=\[\]]))'
 )
+_STATEMENT = re.compile(r'(?:[^";]|"[^"]*"?)+')
 _LONGEST = 2000
 _DEEPEST = 50
 _MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "=": "="}
@@ -57,6 +58,12 @@ class _Side:
         for reference, coefficient in other.terms.items():
             terms[reference] = terms.get(reference, Fraction(0)) + coefficient
         return _Side(terms, self.constant + other.constant)
+
+
+def parse_properties(text: str) -> tuple[Property, ...]:
+    """Read statements that are parted by semicolons; one in a quoted name parts nothing."""
+    statements = [statement for statement in _STATEMENT.findall(text) if statement.strip()]
+    return tuple(kept for statement in statements for kept in parse_property(statement))
 
 
 def parse_property(text: str) -> tuple[Property, ...]:
@@ -144,7 +151,7 @@ class _Parser:
             return one.scaled(1 / other.constant)
         if one.under is not None or other.under is not None or other.constant or one.constant:
             raise self.wrong("a ratio must be one reference over another")
-        if any(c < 0 for c in other.terms.values()) or any(value is None for _, value in other.terms):
+        if any(c <= 0 for c in other.terms.values()) or any(value is None for _, value in other.terms):
             raise self.wrong("a ratio must have references in brackets, added up, below its line")
         return _Side(one.terms, under=other)
 

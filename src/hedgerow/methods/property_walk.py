@@ -20,12 +20,13 @@ import pyarrow as pa
 
 from hedgerow.criteria.parameters import read_names
 from hedgerow.criteria.properties import Property, Relation, Threshold
-from hedgerow.criteria.property_text import parse_property
+from hedgerow.criteria.property_text import parse_properties
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction, written
 from hedgerow.methods.method import Method, Prepared, Progress, prepare
 from hedgerow.partition.kept import Kept, Settings, plan_column
 from hedgerow.release import Guarantee, Made, Release
+from hedgerow.release.substituted import PROPERTY_KINDS
 
 if TYPE_CHECKING:
     from hedgerow.attack.rate import Rate
@@ -37,21 +38,23 @@ __all__ = ["LAYOUTS", "PropertyWalk"]
 LAYOUTS = ("runs", "scattered")
 
 _PROMISE = (
-    "The numbers of {columns} are not the true ones. They were drawn at random among all numbers that keep the "
-    "{properties:,} linear properties listed in the table `properties`, and every one of these holds exactly. "
-    "This method is driven by utility: no definition of privacy comes with it."
+    "The numbers of {columns} were replaced. The new ones were drawn at random among all that keep the {properties:,} "
+    "linear properties listed in the table `properties` and leave equal numbers equal{inside}; every property holds "
+    "exactly. This method is driven by utility: no definition of privacy comes with it."
 )
 _ADVERSARY = (
     "Nobody is excluded and nobody is held off for sure; adversaries were measured on this release: {rates}. One who "
-    "knows a person's true numbers (identity) or ranks (rank) looks for the nearest row; one who knows 50 people "
+    "knows a person's true numbers (identity) or ranks (rank) looks for the nearest row; one who knows up to 50 people "
     "(known sample) reads off the others to a twentieth of a standard deviation. {unchanged:.1%} of the replaced cells "
     "have the value that they had."
 )
 _KEEP = "'keep' must hold texts or properties; see hedgerow.criteria.properties."
-_MOST_STEPS = 10**9
+_MOST_STEPS = 10**7  # the keys of all steps of a segment are drawn at once
 _NOT_PROMISED = (
     "Privacy in a defined sense: the published numbers tell roughly where the true ones lie, and the listed properties "
     "hold for the true numbers, too.",
+    "The ends of columns and the middles between neighbours: the listed bounds tell the least and the greatest true "
+    "number of a column without a declared domain, and half-way points between true numbers of different segments.",
     "Columns that were not replaced: they are as they were, sensitive ones included.",
     "Composition: a second, independent release of the same rows can narrow down what this one hides.",
 )
@@ -104,13 +107,13 @@ class PropertyWalk(Method):
 
     def _properties(self) -> tuple[Property, ...]:
         """Read `keep`: texts are parsed, what `order`, `between` and the like return is taken as it is."""
-        texts = self.keep.split(";") if isinstance(self.keep, str) else self.keep
-        if not isinstance(texts, list | tuple):
+        entries = [self.keep] if isinstance(self.keep, str) else self.keep
+        if not isinstance(entries, list | tuple):
             raise ParameterError(_KEEP)
         found: list[Property] = []
-        for entry in texts:
+        for entry in entries:
             if isinstance(entry, str):
-                found.extend(parse_property(entry))
+                found.extend(parse_properties(entry))
             else:
                 found.extend(entry if isinstance(entry, list | tuple) else [entry])
         if not all(isinstance(entry, Relation | Threshold) for entry in found):
@@ -143,7 +146,8 @@ class PropertyWalk(Method):
             [result.terms for result in results],
             keys=prepared.keys,
         )
-        guarantee = _guarantee(tables["properties"], results, measured(results, keys=prepared.keys))
+        rates = measured(results, keys=prepared.keys)
+        guarantee = _guarantee(tables["properties"], results, rates, self.layout)
         return Release(
             form="substituted",
             tables=tables,
@@ -178,7 +182,8 @@ def _replaced_names(prepared: Prepared, wanted: str | Sequence[str] | None) -> t
     """The columns to replace: those that were named, else the numeric quasi-identifiers."""
     schema = prepared.table.arrow.schema
     if wanted is None:
-        names = tuple(name for name in prepared.columns.quasi if _is_number(schema.field(name).type))
+        numeric = (name for name in prepared.columns.quasi if _is_number(schema.field(name).type))
+        names = tuple(name for name in numeric if _is_measured(prepared, name))
         if not names:
             raise SchemaError("No quasi-identifier is a number, so nothing can be replaced; name the columns.")
     else:
@@ -189,22 +194,29 @@ def _replaced_names(prepared: Prepared, wanted: str | Sequence[str] | None) -> t
         kind = schema.field(name).type
         if not (_is_number(kind) or pa.types.is_date32(kind)):
             raise SchemaError(f"'{name}' holds {kind}; only numbers and dates can be walked.")
-        if schema and prepared.table.arrow.column(name).null_count == prepared.rows.published:
+        if not _is_measured(prepared, name):
+            raise SchemaError(f"'{name}' has a domain of categories, and numbers between them are none of these.")
+        if prepared.table.arrow.column(name).null_count == prepared.rows.published:
             raise SchemaError(f"'{name}' has no values, so nothing can be replaced.")
     return names
+
+
+def _is_measured(prepared: Prepared, name: str) -> bool:
+    """Whether a column's numbers are amounts, not codes: a domain of categories says that they are codes."""
+    return prepared.schema.domain(name, prepared.table).kind in ("numeric", "date")
 
 
 def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def _guarantee(properties: pa.Table, results: Sequence[Replaced], rates: Mapping[str, Rate]) -> Guarantee:
+def _guarantee(properties: pa.Table, results: Sequence[Replaced], rates: Mapping[str, Rate], layout: str) -> Guarantee:
     numbers = properties.column("property").to_numpy()
     firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
     kinds = properties.column("kind").take(pa.array(firsts)).to_pylist()
     count = len(firsts)
     parameters: dict[str, int | str] = {"properties": count}
-    parameters |= {kind: kinds.count(kind) for kind in ("locality", "order", "bound", "given")}
+    parameters |= {kind: kinds.count(kind) for kind in PROPERTY_KINDS}
     parameters |= {"pinned": sum(result.pinned for result in results)}
     parameters |= {name: str(rate) for name, rate in rates.items()}
     columns = tuple(result.column for result in results)
@@ -213,7 +225,11 @@ def _guarantee(properties: pa.Table, results: Sequence[Replaced], rates: Mapping
         criterion="properties",
         parameters=parameters,
         columns=columns,
-        promise=_PROMISE.format(columns=", ".join(f"'{name}'" for name in columns), properties=count),
+        promise=_PROMISE.format(
+            columns=", ".join(f"'{name}'" for name in columns),
+            properties=count,
+            inside="" if layout == "runs" else " inside a segment of rows",
+        ),
         adversary=_ADVERSARY.format(
             rates="; ".join(f"{name} {rate}" for name, rate in rates.items()), unchanged=unchanged
         ),

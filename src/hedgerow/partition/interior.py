@@ -19,10 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, ParameterError
 from hedgerow.partition.polytope import Polytope, kernel_basis
 
 __all__ = ["deepest_points", "in_affine_hull"]
+
+_WIDEST = 2**62
 
 
 def deepest_points(polytopes: Sequence[Polytope]) -> list[NDArray[np.int64]]:
@@ -36,34 +38,49 @@ def deepest_points(polytopes: Sequence[Polytope]) -> list[NDArray[np.int64]]:
 def in_affine_hull(polytope: Polytope) -> Polytope:
     """Find the properties that hold with equality everywhere, and the whole vectors that keep them so.
 
-    One program finds them all: the largest sum of t with A y + t <= s z, 0 <= t <= 1, z >= 1 has t = 0 exactly there.
+    Only those that are tight at the known point can: one program over them finds all. The largest sum of t with
+    A y + t <= 0, 0 <= t <= 1 has t = 0 exactly where no y loosens a property, for any y may be made longer.
     """
+    tight = polytope.system.coefficients[polytope.system.slacks(polytope.point) == 0]
+    if not len(tight):
+        return polytope
     linprog, sparse = _solver()
-    coefficients = polytope.system.coefficients.astype(float)
-    slacks = polytope.system.slacks(polytope.point).astype(float)
-    rows, size = coefficients.shape
-    matrix = sparse.hstack([sparse.csr_matrix(coefficients), sparse.eye(rows), -_column(slacks / _top(slacks), sparse)])
-    cost = np.concatenate([np.zeros(size), -np.ones(rows), [0.0]])
-    limits = [(None, None)] * size + [(0, 1)] * rows + [(1, None)]
-    solved = linprog(cost, A_ub=matrix.tocsr(), b_ub=np.zeros(rows), bounds=limits, method="highs")
+    count, size = tight.shape
+    matrix = sparse.hstack([sparse.csr_matrix(tight / _heights(tight)), sparse.eye(count)])
+    cost = np.append(np.zeros(size), -np.ones(count))
+    limits = [(None, None)] * size + [(0, 1)] * count
+    solved = linprog(cost, A_ub=matrix.tocsr(), b_ub=np.zeros(count), bounds=limits, method="highs")
     if solved.x is None:
         return polytope
-    equations = solved.x[size : size + rows] < 0.5
+    equations = solved.x[size:] < 0.5
     if not equations.any():
         return polytope
-    basis = kernel_basis(polytope.system.coefficients[equations])
+    basis = kernel_basis(tight[equations])
+    _require_small(basis, polytope.system.coefficients)
     return replace(polytope, hull=np.array(basis, np.int64).reshape(-1, size))
 
 
+def _require_small(basis: list[list[int]], coefficients: NDArray[np.int64]) -> None:
+    """What a step along the basis does to any property must fit 64 bits."""
+    longest = max((abs(entry) for vector in basis for entry in vector), default=0)
+    if longest * int(_heights(coefficients).max()) >= _WIDEST:
+        raise ParameterError("Given equations have coefficients too large for a column; use fewer or rounder ones.")
+
+
 def _scaled(polytope: Polytope) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """The rows that change inside the hull, in its coordinates, scaled to slacks of at most about one."""
-    weights = np.abs(polytope.system.coefficients).sum(axis=1)
+    """The rows that change inside the hull, in its coordinates, scaled to slacks of at most one."""
     rows = polytope.system.coefficients @ polytope.basis.T
-    slacks = polytope.system.slacks(polytope.point)
     changing = rows.any(axis=1)
+    heights = _heights(polytope.system.coefficients[changing])
+    slacks = polytope.system.slacks(polytope.point)[changing] / heights[:, 0]
     scale = _top(slacks)
-    heights = weights[changing, None].astype(float)
-    return rows[changing] / heights, slacks[changing] / (scale * heights[:, 0]), scale
+    return rows[changing] / heights, slacks / scale, scale
+
+
+def _heights(rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The weight of each row, as a column: a property says the same when it is divided by it."""
+    weights: NDArray[np.float64] = np.abs(rows).sum(axis=1, keepdims=True).astype(float)
+    return weights
 
 
 def _solve_together(problems: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]) -> list[NDArray[np.float64]]:
@@ -90,10 +107,6 @@ def _rounded(polytope: Polytope, found: NDArray[np.float64], scale: float) -> ND
 
 def _top(slacks: NDArray[Any]) -> float:
     return float(max(slacks.max(initial=0), 1))
-
-
-def _column(array: NDArray[np.float64], sparse: Any) -> Any:
-    return sparse.csr_matrix(array[:, None])
 
 
 def _solver() -> tuple[Any, Any]:

@@ -10,18 +10,21 @@ This is where properties in the column's own terms become rows over ticks.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.criteria.properties import Property, Relation, Threshold
 from hedgerow.errors import Infeasible, ParameterError
+from hedgerow.exact import MAX_TICK, as_fraction, column_numbers
 from hedgerow.partition.blocks import TickRelation
-from hedgerow.partition.grid import Grid, grid_of
+from hedgerow.partition.grid import Grid, bounds_of, grid_of
 from hedgerow.partition.localities import Localities, localities, sample
 from hedgerow.partition.segments import Segments, keep_sides, runs, scattered
 from hedgerow.randomness import Keys
@@ -70,37 +73,60 @@ def plan_column(
     name: str, encoded: Encoded, declared: Domain, given: Sequence[Property], settings: Settings, *, keys: Keys
 ) -> Kept:
     """Plan a column of numbers; raises where a given property cannot be kept or the column has no room."""
-    grid = grid_of(name, encoded.domain, whole=settings.whole, step=declared.step, low=declared.low)
+    grid = grid_of(name, encoded.domain, declared, whole=settings.whole)
     rows = np.flatnonzero(encoded.codes < len(encoded.domain))
+    first, last = _bounds(grid, declared)
+    firsts = _firsts(grid, given)
+    ticks = _on_their_sides(
+        name,
+        grid.ticks(encoded.domain),
+        [first, *firsts.tolist(), last + 1],
+        [0, *_counts_below(encoded.domain, given), len(encoded.domain)],
+    )
     # Values that share a tick become one variable.
-    distinct, merged = np.unique(grid.ticks(encoded.domain), return_inverse=True)
+    distinct, merged = np.unique(ticks, return_inverse=True)
     codes = merged.astype(np.int32)[encoded.codes[rows]]
-    low, high = _bounds(grid, declared, distinct)
+    low = int(distinct[0]) if declared.low is None else first
+    high = int(distinct[-1]) if declared.high is None else last
     segments = _cut(distinct, codes, low, high, settings, keys)
     _require_room(name, segments)
-    sided = keep_sides(segments, _firsts(grid, given))
+    sided = keep_sides(segments, firsts)
     found = localities(sided.values, sided.offsets)
     relations = tuple(_in_ticks(p, grid, sided, low, settings.layout) for p in given if isinstance(p, Relation))
     chosen = sample(found, settings.share, keys=keys)
     return Kept(name, grid, sided, chosen, relations, tuple(given), rows, len(found))
 
 
-def _bounds(grid: Grid, declared: Domain, distinct: NDArray[np.int64]) -> tuple[int, int]:
-    """The declared bounds in ticks, else the least and the greatest value."""
-    low, high = (_number(bound) for bound in (declared.low, declared.high))
-    lowest = int(distinct[0]) if low is None else grid.first_at(low)
-    highest = int(distinct[-1]) if high is None else math.floor((high - grid.origin) / grid.unit)
-    return lowest, highest
+def _bounds(grid: Grid, declared: Domain) -> tuple[int, int]:
+    """The declared bounds in ticks, rounded inwards; where there is none, one beyond all ticks."""
+    low, high = bounds_of(declared)
+    first = -MAX_TICK if low is None else grid.first_at(low)
+    last = MAX_TICK if high is None else math.floor((high - grid.origin) / grid.unit)
+    return first, last
 
 
-def _number(bound: object) -> Fraction | None:
-    import datetime
+def _counts_below(domain: pa.Array, given: Sequence[Property]) -> list[int]:
+    """For each threshold how many of the ascending distinct values lie below it, before any rounding."""
 
-    from hedgerow.exact import as_fraction
+    def number(place: int) -> Fraction:
+        numbers, unit = column_numbers(domain.slice(place, 1))
+        return as_fraction(numbers[0].item()) * unit
 
-    if isinstance(bound, datetime.date):
-        return Fraction((bound - datetime.date(1970, 1, 1)).days)
-    return None if bound is None else as_fraction(bound)
+    search = {False: bisect_left, True: bisect_right}
+    return [search[p.after](range(len(domain)), p.at, key=number) for p in given if isinstance(p, Threshold)]
+
+
+def _on_their_sides(
+    name: str, ticks: NDArray[np.int64], firsts: Sequence[int], below: Sequence[int]
+) -> NDArray[np.int64]:
+    """Take back where rounding carried a value over a bound or a threshold; raises where no tick lies between two."""
+    sided, borders = ticks.copy(), list(zip(firsts, below, strict=True))
+    for first, count in borders:
+        np.minimum(sided[:count], first - 1, out=sided[:count])
+        np.maximum(sided[count:], first, out=sided[count:])
+    if any((sided[:count] >= first).any() or (sided[count:] < first).any() for first, count in borders):
+        raise Infeasible(f"The bounds and ranges of '{name}' leave values no place on its grid of 15 digits.")
+    return sided
 
 
 def _cut(
@@ -121,9 +147,10 @@ def _require_room(name: str, segments: Segments) -> None:
 
 
 def _firsts(grid: Grid, given: Sequence[Property]) -> NDArray[np.int64]:
-    """For each threshold the first tick above it."""
+    """For each threshold the first tick above it; one beyond all ticks says as much as one just beyond them."""
     thresholds = [p for p in given if isinstance(p, Threshold)]
-    return np.array([_first_above(grid, threshold) for threshold in thresholds], np.int64)
+    found = [_first_above(grid, threshold) for threshold in thresholds]
+    return np.array([max(-MAX_TICK, min(MAX_TICK, first)) for first in found], np.int64)
 
 
 def _first_above(grid: Grid, threshold: Threshold) -> int:
@@ -151,5 +178,8 @@ def _variable(value: Fraction, relation: Relation, grid: Grid, segments: Segment
     tick = (value - grid.origin) / grid.unit
     place = int(np.searchsorted(segments.values, int(tick)))
     if tick.denominator != 1 or place == len(segments.values) or segments.values[place] != tick:
-        raise ParameterError(f"The property {str(relation)!r} mentions a value that its column does not have.")
+        raise ParameterError(
+            f"The property {str(relation)!r} mentions a value that its column does not have, at least not in the steps "
+            "in which it is published."
+        )
     return place

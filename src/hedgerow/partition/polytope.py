@@ -68,7 +68,7 @@ def directions(polytope: Polytope) -> NDArray[np.int64]:
     plain = np.concatenate([single[:-1], tails])
     if polytope.hull is None:
         return plain
-    normals = np.array(kernel_basis(polytope.hull), np.int64).reshape(-1, size)
+    normals = np.array(kernel_basis(polytope.hull), object).reshape(-1, size)  # these may leave 64 bits
     return np.concatenate([polytope.hull, plain[~(plain @ normals.T).any(axis=1)]])
 
 

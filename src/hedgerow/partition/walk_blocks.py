@@ -85,7 +85,7 @@ def walk_blocks(
     # The solver of linear programs lets other threads run meanwhile.
     with ThreadPoolExecutor(cores()) as pool:
         trips = [trip for batch in pool.map(_set_out, _in_batches(list(blocks), 16)) for trip in batch]
-    if pinned := [replace(trip, stuck=trip.pinned) for trip in trips if not trip.course.sweep]:
+    if pinned := [replace(trip, stuck=trip.pinned, effective=STATES) for trip in trips if not trip.course.sweep]:
         raise _refusal(column, pinned, len(trips))
     sweeps = [_FIRST_SWEEPS if steps == "auto" else -(-int(steps) // trip.course.sweep) for trip in trips]
     waiting = list(range(len(trips)))
@@ -153,13 +153,14 @@ def _walk_on(trips: Sequence[Trip], drawn: Sequence[NDArray[np.uint64]]) -> list
 
 def _judged(trip: Trip, walked: Walked, steps: int) -> Trip:
     free = ~trip.course.polytope.pinned
-    effective = walked.effective[free]
     at_home = (walked.trace == trip.course.polytope.point).mean(axis=0)[free]
+    # A value that is always at home is stuck; one that stands still elsewhere stands where the walk began.
+    effective = walked.effective[free][at_home < 1]
     return replace(
         trip,
         point=walked.point,
         steps=trip.steps + steps,
-        effective=float(effective[effective > 0].min(initial=STATES)),
+        effective=float(effective.min(initial=STATES)),
         stuck=int((at_home > (MOST_AT_HOME if at_home.mean() <= MEAN_AT_HOME else 0.0)).sum()),
     )
 
@@ -170,10 +171,11 @@ def _in_batches(blocks: list[Block], size: int) -> Iterator[list[Block]]:
 
 
 def _refusal(column: str, failed: Sequence[Trip], total: int) -> Infeasible:
-    stuck = sum(trip.stuck for trip in failed)
-    if stuck:
+    # Where the others have not mixed either, a value that is still at home tells of too few steps, not of no room.
+    tight = [trip.stuck for trip in failed if trip.stuck and trip.effective >= ENOUGH]
+    if tight:
         return Infeasible(
-            f"The walk cannot move {stuck:,} values of '{column}' ({len(failed):,} of {total:,} segments): the "
+            f"The walk cannot move {sum(tight):,} values of '{column}' ({len(tight):,} of {total:,} segments): the "
             "properties leave them hardly any room. Keep fewer properties, or publish decimals."
         )
     return Infeasible(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.errors import ParameterError
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["AverageQuery", "average_errors", "random_average_queries"]
@@ -44,6 +45,8 @@ def random_average_queries(
     """Draw queries that select at least one row: thresholds uniform over each domain, a random set of categories."""
     found: list[AverageQuery] = []
     lows, highs = table.min(axis=0), table.max(axis=0)
+    if (np.delete(lows, target) == np.delete(highs, target)).any():
+        raise ParameterError("Random conditions need columns that vary: none lies above the only value of a column.")
     kinds = int(categories.max()) + 1
     while len(found) < count:
         draws = (keys(table.shape[1] + 1 + kinds) >> np.uint64(11)).astype(float) / 2.0**53
@@ -63,10 +66,14 @@ def average_errors(
     published: NDArray[np.float64],
     categories: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """The relative error of each query; one that selects no published row has no answer and counts as an error of 1."""
+    """The relative error of each query; one that selects no published row has no answer and counts as an error of 1.
+
+    An average of zero is measured against the mean size of its column, as a cell is in `distortion`.
+    """
     errors = np.ones(len(queries))
+    sizes = np.abs(original).mean(axis=0)
     for n, query in enumerate(queries):
         truth, answer = query.answer(original, categories), query.answer(published, categories)
         if not np.isnan(answer):
-            errors[n] = abs(answer - truth) / abs(truth)
+            errors[n] = abs(answer - truth) / (abs(truth) or sizes[query.target] or 1.0)
     return errors
