@@ -135,3 +135,11 @@ def test_tiny_numbers_have_a_tiny_unit():
     values = [1.5e-20, 2.25e-20, 7.0e-19]
     grid = grid_of("x", pa.array(values), OPEN, whole=True)
     assert grid.values(grid.ticks(pa.array(values))).to_pylist() == values
+
+
+def test_steps_of_huge_floats_are_counted_from_their_origin():
+    """Floats beyond 15 digits have no decimal grid of their own; a declared one still starts at its low end."""
+    column = pa.array([1e15, 1e15 + 10, 1e15 + 70])
+    grid = grid_of("x", column, Domain.numeric(10**15, step=10), whole=True)
+    assert grid.ticks(column).tolist() == [0, 1, 7]
+    assert grid.values(np.array([0, 1, 7])).to_pylist() == column.to_pylist()

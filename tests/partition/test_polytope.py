@@ -161,6 +161,14 @@ def test_a_start_in_the_hull_is_deep_inside():
     assert start.tolist() == [5, 5, 5, 4]
 
 
+@pytest.mark.parametrize("heavy", [1, 5, 10**6])
+def test_a_start_does_not_depend_on_how_a_property_is_written(heavy):
+    """Between 0 and 10 the deepest point is 5, also where the upper bound is written as a multiple of itself."""
+    system = System(np.array([[heavy], [-1]]), np.array([10 * heavy, 0]), np.full(2, "given"))
+    (start,) = deepest_points([Polytope(system, np.array([0]))])
+    assert start.tolist() == [5]
+
+
 @given(st.lists(st.integers(0, 40), min_size=3, max_size=9, unique=True))
 def test_localities_force_no_equation(values):
     """Localities of whole numbers, ties and all, leave a room of full dimension."""
