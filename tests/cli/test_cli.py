@@ -210,3 +210,78 @@ def test_demo_runs_the_whole_path(tmp_path, run):
         assert word in output
     assert (tmp_path / "demo" / "figures" / "bounds.png").stat().st_size > 5000
     assert pq.read_table(tmp_path / "demo" / "release" / "release.parquet").num_rows == 20_000
+
+
+def test_a_recipe_takes_no_flags_beside_it(people, tmp_path, run):
+    """A flag that would be ignored is refused by name; so are several."""
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(
+        f'table = "{people}"\noutput = "o"\nothers = "identifier"\n'
+        '[roles]\nquasi = ["age"]\nsensitive = ["income"]\n[method]\nname = "ke"\nk = 4\n'
+    )
+    code, _, errors = run("publish", recipe, "--k", 9, "--node-column", "x", "--quasi", "age")
+    assert code == 2
+    assert all(flag in errors for flag in ("--quasi", "--k", "--node-column"))
+    assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize("verb", ["inspect", "publish", "verify", "query", "attack"])
+def test_what_is_not_there_is_said_in_one_sentence(tmp_path, run, verb):
+    """A name that leads nowhere is one line, whatever the verb."""
+    words = ["--method", "ke", "--k", 2, "--out", tmp_path / "o"] if verb == "publish" else []
+    words = ["SELECT count(*) FROM release"] if verb == "query" else words
+    code, output, errors = run(verb, tmp_path / "nowhere", *words)
+    assert code in (1, 2)
+    assert output == ""
+    assert "nowhere" in errors
+    assert "no such file" in errors or "there is no such folder" in errors
+    assert len(errors.strip().splitlines()) == 1
+
+
+def test_a_refused_parameter_is_shown(people, tmp_path, run):
+    """What was typed comes back, so that the typing error is seen."""
+    for value in ("nan", "-1", "12O"):
+        code, _, errors = run("publish", people, *FLAGS, "--k", 4, "--e", value, "--out", tmp_path / "o")
+        assert code == 2
+        assert f"'e' must be a finite number of at least 0; got '{value}'" in errors
+
+
+def test_a_verb_with_a_typing_error_is_guessed(run):
+    """The nearest verb is named."""
+    code, _, errors = run("publsh")
+    assert code == 2
+    assert "Did you mean 'publish'?" in errors
+
+
+def test_roles_and_gaps_name_the_flag_that_helps(people, tmp_path, run):
+    """A person at the shell learns the flag, not the Python."""
+    words = ("--quasi", "age", "--sensitive", "income", "--method", "ke", "--k", 2, "--out", tmp_path / "o")
+    assert "--others" in run("publish", people, *words)[2]
+    (tmp_path / "gaps.csv").write_text("age,income\n1,2\n3,\n")
+    assert "--missing income=suppress" in run("publish", tmp_path / "gaps.csv", *words)[2]
+
+
+def _interrupted(*_, **__):
+    raise KeyboardInterrupt
+
+
+def _cut_off(*_, **__):
+    raise BrokenPipeError
+
+
+@pytest.mark.parametrize(("fault", "code"), [(_interrupted, 130), (_cut_off, 141)])
+def test_ctrl_c_and_a_closed_pipe_are_no_verdict(bundle, run, monkeypatch, fault, code):
+    """Exit code 1 says that a promise is broken; whoever stops the program does not say so."""
+    monkeypatch.setattr("hedgerow.audit.verify_bundle", fault)
+    found, output, errors = run("verify", bundle)
+    assert found == code
+    assert "Traceback" not in output + errors
+
+
+def test_no_color_is_respected(tmp_path, monkeypatch):
+    """With NO_COLOR set a refusal has no colour, even on a terminal."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    result = CliRunner().invoke(main, ["verify", str(tmp_path)], color=True)
+    assert "\x1b" not in result.stderr
+    monkeypatch.delenv("NO_COLOR")
+    assert "\x1b" in CliRunner().invoke(main, ["verify", str(tmp_path)], color=True).stderr

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
+import os
 import sys
+from contextlib import suppress
+from io import UnsupportedOperation
 from typing import Any
 
 import click
@@ -30,6 +34,12 @@ VERBS = {
 }
 """The verbs in the order of the path of data."""
 
+STOPPED = 130
+"""Exit code after Ctrl-C, as shells have it: 1 is kept for promises that are broken, 2 for what is refused."""
+
+CUT_OFF = 141
+"""Exit code where the reader of the output has gone, as in `| head`."""
+
 
 class Verbs(click.Group):
     """A group whose commands are modules of this package."""
@@ -50,13 +60,37 @@ class Verbs(click.Group):
         with formatter.section("Verbs"):
             formatter.write_dl(list(VERBS.items()))
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a verb; where there is none of that name, name the nearest."""
+        if args[0] not in VERBS and not ctx.resilient_parsing:
+            close = difflib.get_close_matches(args[0], VERBS, n=1)
+            hint = f" Did you mean '{close[0]}'?" if close else ""
+            raise click.UsageError(f"There is no verb '{args[0]}'.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a verb; a deliberate refusal is one sentence on the error stream, not a traceback."""
+        if os.environ.get("NO_COLOR"):
+            ctx.color = False
         try:
             return super().invoke(ctx)
         except HedgerowError as error:
             click.secho(f"hedgerow: {error}", err=True, fg="red")
             sys.exit(2)
+        except KeyboardInterrupt:
+            click.echo("hedgerow: stopped.", err=True)
+            sys.exit(STOPPED)
+        except BrokenPipeError:
+            _forget_output()
+            sys.exit(CUT_OFF)
+
+
+def _forget_output() -> None:
+    """Send what is left to nowhere: whoever read the output has gone."""
+    with suppress(UnsupportedOperation):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(cls=Verbs)

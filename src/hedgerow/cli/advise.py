@@ -17,7 +17,7 @@ __all__ = ["advise"]
 
 
 @click.command()
-@click.argument("table", type=click.Path(exists=True))
+@click.argument("table", type=click.Path())
 @click.option("--sensitive", metavar="COLUMN", required=True, help="the column that nobody may learn of a person")
 @click.option("--eps", metavar="VALUE", help="how far a private neighbourhood reaches; gives the largest m")
 @click.option("--m", type=int, help="at most 1/m of a group near any value; gives the bound on eps")

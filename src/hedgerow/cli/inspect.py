@@ -8,7 +8,7 @@ __all__ = ["inspect"]
 
 
 @click.command()
-@click.argument("table", type=click.Path(exists=True))
+@click.argument("table", type=click.Path())
 def inspect(table: str) -> None:
     """Show the columns of TABLE with a suggested role and the reason for it.
 

@@ -71,7 +71,7 @@ def _letters(command: Any) -> Any:
 
 
 @click.command()
-@click.argument("source", type=click.Path(exists=True))
+@click.argument("source", type=click.Path())
 @click.option("--quasi", metavar="A,B,...", default="", help="columns that identify a person when combined")
 @click.option("--sensitive", metavar="A,...", default="", help="columns that nobody may learn of a person")
 @click.option("--identifier", metavar="A,...", default="", help="columns to leave out")
@@ -102,7 +102,7 @@ def publish(
     hedgerow publish adult.csv --quasi age,sex --sensitive capital-loss --others identifier \\
         --method ke --k 4 --e 100 --out out
     """
-    recipe = read_recipe(source) if source.endswith(".toml") else _recipe(source, flags)
+    recipe = _read_alone(source, flags) if source.endswith(".toml") else _recipe(source, flags)
     if ledger is not None:
         recipe = msgspec.structs.replace(recipe, ledger=ledger)
     run(recipe, again=again, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure)
@@ -204,6 +204,15 @@ def _width_facts(release: Release) -> list[tuple[str, str]]:
     except QueryError:
         widths = []
     return [(f"bounds of {question}", f"±{width:.1%} of the answer") for question, width in widths]
+
+
+def _read_alone(source: str, flags: dict[str, str | None]) -> Recipe:
+    """Read a recipe, which says everything itself: a flag beside it would be ignored."""
+    if given := [f"--{name.replace('_', '-')}" for name, value in flags.items() if value]:
+        raise ParameterError(
+            f"A recipe says everything itself; leave out {', '.join(given)}, or write it into the recipe."
+        )
+    return read_recipe(source)
 
 
 def _recipe(source: str, flags: dict[str, str | None]) -> Recipe:

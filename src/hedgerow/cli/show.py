@@ -22,8 +22,12 @@ def console(*, stderr: bool = False) -> Console:
     """Return a console that highlights nothing by itself; in a pipe, where there is no screen, lines may be long."""
     from rich.console import Console
 
-    screen = Console(stderr=stderr, highlight=False)
-    return screen if screen.is_terminal else Console(stderr=stderr, highlight=False, width=_PIPE_WIDTH)
+    class Screen(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # the command line has an exit code for it; 1 would say that a promise is broken
+
+    screen = Screen(stderr=stderr, highlight=False)
+    return screen if screen.is_terminal else Screen(stderr=stderr, highlight=False, width=_PIPE_WIDTH)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[str] = ()) -> Any:

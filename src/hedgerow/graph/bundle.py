@@ -55,7 +55,7 @@ def write(
     if release.made.reproducible and not allow_insecure:
         raise BundleError(
             "This release was made with a seed, so whoever learns the seed can undo it. Publish without a seed, "
-            "or allow an insecure bundle explicitly for a test."
+            "or allow it for a test (--allow-insecure, allow_insecure=True)."
         )
     write_folder(
         path,

@@ -47,7 +47,9 @@ def write_folder(
     """Write `tables` as <name>.parquet, `texts` as they are named, and last the manifest that lists them."""
     target = Path(path).absolute()
     if target.exists() and not overwrite:
-        raise BundleError(f"'{target.name}' exists already; choose another folder or ask to overwrite it.")
+        raise BundleError(
+            f"'{target.name}' exists already; choose another folder, or replace it (--overwrite, overwrite=True)."
+        )
     if target.exists() and not _replaceable(target):
         raise BundleError(f"'{target.name}' is not a hedgerow bundle, so it is not overwritten; choose another folder.")
     with _folder_beside(target) as folder:
