@@ -12,7 +12,7 @@ import hedgerow as hr
 ROOT = Path(hr.__file__).parent
 
 STAGES = [
-    {"errors", "randomness", "kernel", "exact", "_lazy", "_version"},
+    {"errors", "randomness", "cores", "kernel", "exact", "_lazy", "_version"},
     {"table"},
     {"schema"},
     {"criteria"},

@@ -3,6 +3,7 @@
 import json
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -27,8 +28,6 @@ def run():
 @pytest.fixture(scope="module")
 def people(tmp_path_factory):
     """A census as a CSV file."""
-    import pyarrow.csv
-
     file = tmp_path_factory.mktemp("cli") / "people.csv"
     table = census(2000, seed=1).select(["age", "gender", "education", "income"])
     pyarrow.csv.write_csv(table.append_column("id", pa.array([f"p{i:04d}" for i in range(2000)])), file)
@@ -65,7 +64,7 @@ def test_publish_says_what_it_did(people, tmp_path, run):
         "held back",
         "groups",
         "promise",
-        "bounds of",
+        "typical bounds",
         "the operating system",
         "time",
     ):
@@ -285,3 +284,54 @@ def test_no_color_is_respected(tmp_path, monkeypatch):
     assert "\x1b" not in result.stderr
     monkeypatch.delenv("NO_COLOR")
     assert "\x1b" in CliRunner().invoke(main, ["verify", str(tmp_path)], color=True).stderr
+
+
+@pytest.fixture
+def trees(tmp_path, people):
+    """Hierarchies of age and gender in ARX's format."""
+    ages = sorted(set(pyarrow.csv.read_csv(people)["age"].to_pylist()))
+    (tmp_path / "age.csv").write_text("".join(f"{age};{age // 10 * 10}s;*\n" for age in ages))
+    (tmp_path / "gender.csv").write_text("".join(f"{gender};*\n" for gender in (0, 1, 2, "female", "male", "F", "M")))
+    return tmp_path
+
+
+def test_hierarchies_come_from_files_in_a_recipe_and_from_flags(people, trees, run):
+    """ARX's files serve as they are: published ages are their labels, and both ways publish the same parameters."""
+    flags = ("--quasi", "age,gender", "--sensitive", "income", "--others", "identifier", "--method", "full-domain")
+    hierarchy = ("--hierarchy", f"age={trees / 'age.csv'}")
+    code, _, errors = run("publish", people, *flags, "--k", 50, *hierarchy, "--out", trees / "flags")
+    assert code == 0, errors
+    labels = set(pq.read_table(trees / "flags" / "release.parquet")["age"].to_pylist())
+    assert labels & {f"{decade}s" for decade in range(10, 100, 10)} or labels == {"*"}
+    (trees / "r.toml").write_text(
+        f'table = "{people}"\noutput = "recipe"\nothers = "identifier"\n[roles]\nquasi = ["age", "gender"]\n'
+        'sensitive = ["income"]\n[hierarchies]\nage = "age.csv"\n[method]\nname = "full-domain"\nk = 50\n'
+    )
+    code, _, errors = run("publish", trees / "r.toml")
+    assert code == 0, errors
+    written = [json.loads((trees / name / "manifest.json").read_text()) for name in ("flags", "recipe")]
+    assert written[0]["parameters"] == written[1]["parameters"]
+
+
+@pytest.mark.parametrize(("flag", "message"), [
+    ("age=nowhere.csv", "hierarchy of 'age'"),
+    ("agee=age.csv", "did you mean 'age'?"),
+    ("age.csv", "'age.csv' must be a column, '='"),
+])  # fmt: skip
+def test_a_hierarchy_that_cannot_be_used_is_named(people, trees, run, flag, message, monkeypatch):
+    """The column whose hierarchy is wrong is in the sentence."""
+    monkeypatch.chdir(trees)
+    words = ("--quasi", "age", "--sensitive", "income", "--others", "identifier", "--method", "mondrian", "--k", 9)
+    code, _, errors = run("publish", people, *words, "--hierarchy", flag, "--out", "o")
+    assert code == 2
+    assert message in errors
+
+
+def test_every_parameter_that_can_be_typed_has_a_flag():
+    """What a recipe can say a flag can say, but for knowledge, which is no text."""
+    from hedgerow.cli.publish import LETTERS
+    from hedgerow.methods.registry import METHODS, parameter_names
+
+    known = {parameter for name in METHODS for parameter in parameter_names(name)}
+    assert known - set(LETTERS) == {"knowledge"}
+    assert set(LETTERS) <= known

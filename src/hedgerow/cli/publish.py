@@ -49,16 +49,22 @@ LETTERS = {
     "kind": "shape of the noise: normal, laplace or uniform",
     "share": "share of localities to keep (walk), or of the rows as the window of ranks (rank-swap)",
     "segment": "most values that move together (walk)",
+    "steps": "steps of the walk for each segment, or auto (walk)",
+    "keep": "further properties, parted by ';': 'age >= 18; age[60] - age[30] >= 20' (walk)",
+    "whole": "true or false: whole numbers stay whole (walk)",
+    "layout": "what moves together: runs of neighbouring values, or rows scattered at random (walk)",
     "r": "odds of at most 1/r even for someone who knows the odds beforehand (robust)",
     "model": "what such a person reasons about: binary or full (robust)",
     "protect": "the value to protect; every value unless given (robust)",
     "max_suppressed": "greatest share of rows to hold back (robust)",
     "target": "distribution to show instead: uniform, normal, zipf or source (target, personal)",
+    "parts": "column whose values part the table, each with groups of its own (target)",
     "fakes": "greatest share of fake values to add (target, m-invariant)",
     "shift": "how far shares may stray from the target, 0 to 1 (target)",
     "quantize": "largest whole number in the ratios of the target (target)",
     "node_column": "column with each person's wish (personal)",
-    "consent": "true or false: whoever wishes nothing hidden is published exactly (personal)",
+    "partition": "how groups are sought: cheapest, one, quasi, top_down or bottom_up (personal)",
+    "consent": "true, or the column that says who agrees to be published exactly (personal)",
     "columns": "columns to replace, parted by commas",
 }
 """The parameters of all methods, by name; a method refuses those that it does not have."""
@@ -78,6 +84,12 @@ def _letters(command: Any) -> Any:
 @click.option("--plain", metavar="A,...", default="", help="columns to publish as they are")
 @click.option("--others", type=click.Choice(["identifier", "quasi", "plain"]), help="role of all columns not named")
 @click.option("--missing", metavar="A=suppress,...", default="", help="policy for missing values of a column")
+@click.option(
+    "--hierarchy",
+    metavar="A=FILE",
+    multiple=True,
+    help="hierarchy of a column, in ARX's format; may be given for several columns",
+)
 @click.option("--method", metavar="NAME", help=", ".join(METHODS))
 @_letters
 @click.option("--out", type=click.Path(), help="folder for the release")
@@ -93,7 +105,7 @@ def publish(
     overwrite: bool,
     seed: int | None,
     allow_insecure: bool,
-    **flags: str | None,
+    **flags: Any,
 ) -> None:
     """Publish SOURCE: a recipe (.toml), or a table together with flags.
 
@@ -191,6 +203,8 @@ def _group_facts(release: Release) -> list[tuple[str, str]]:
         return []
     of_people = next(table for name, table in release.tables.items() if name in ("release", "quasi"))
     sizes = np.bincount(of_people.column(release.group_column).to_numpy())
+    if sizes.min() == sizes.max():
+        return [("groups", f"{release.groups:,}, of {sizes.min():,} rows")]
     spread = f"of {sizes.min():,} to {sizes.max():,} rows, median {int(np.median(sizes)):,}"
     return [("groups", f"{release.groups:,}, {spread}")]
 
@@ -203,10 +217,10 @@ def _width_facts(release: Release) -> list[tuple[str, str]]:
         widths = typical_widths(release) if release.groups else []
     except QueryError:
         widths = []
-    return [(f"bounds of {question}", f"±{width:.1%} of the answer") for question, width in widths]
+    return [("typical bounds", f"±{width:.1%} of the answer for {question}") for question, width in widths]
 
 
-def _read_alone(source: str, flags: dict[str, str | None]) -> Recipe:
+def _read_alone(source: str, flags: dict[str, Any]) -> Recipe:
     """Read a recipe, which says everything itself: a flag beside it would be ignored."""
     if given := [f"--{name.replace('_', '-')}" for name, value in flags.items() if value]:
         raise ParameterError(
@@ -215,7 +229,7 @@ def _read_alone(source: str, flags: dict[str, str | None]) -> Recipe:
     return read_recipe(source)
 
 
-def _recipe(source: str, flags: dict[str, str | None]) -> Recipe:
+def _recipe(source: str, flags: dict[str, Any]) -> Recipe:
     """Write down flags as the recipe that they stand for."""
     if not flags["method"] or not flags["out"]:
         raise ParameterError("A table needs at least --method and --out; or put everything into a recipe (.toml).")
@@ -226,7 +240,8 @@ def _recipe(source: str, flags: dict[str, str | None]) -> Recipe:
         roles=Roles(*(_split(flags[role]) for role in ("quasi", "sensitive", "identifier", "plain"))),
         method={"name": flags["method"], **parameters},
         others=flags["others"],
-        missing=dict(_pair(text) for text in _split(flags["missing"])),
+        missing=dict(_pair(text, "--missing income=suppress") for text in _split(flags["missing"])),
+        hierarchies=dict(_pair(text, "--hierarchy age=age.csv") for text in flags["hierarchy"]),
     )
 
 
@@ -234,8 +249,8 @@ def _split(text: str | None) -> list[str]:
     return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
-def _pair(text: str) -> tuple[str, str]:
-    column, equals, policy = text.rpartition("=")
+def _pair(text: str, example: str) -> tuple[str, str]:
+    column, equals, rest = text.rpartition("=")
     if not equals:
-        raise ParameterError("--missing takes column=policy pairs, for example --missing income=suppress.")
-    return column, policy
+        raise ParameterError(f"'{text}' must be a column, '=' and what it gets, for example {example}.")
+    return column, rest
