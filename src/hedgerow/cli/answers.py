@@ -29,7 +29,7 @@ def answers(result: pa.Table, *, width: int = 120, strokes: Strokes = BLOCKS) ->
     lines = [[*(number(row[key]) for key in keys), name, *_cells(row, name)] for row in rows for name in aggregates]
     columns = [*keys, "answer", "lower", "expected", "upper", "std"]
     room = min(width - _natural(columns, lines) - GAP, _WIDEST_BAR)
-    if room >= _NARROWEST_BAR and any(_is_open(row, name) for row in rows for name in aggregates):
+    if room >= _NARROWEST_BAR and any(_is_wide(row, name) for row in rows for name in aggregates):
         drawn = {name: bars([_span(row, name) for row in rows], width=room, strokes=strokes) for name in aggregates}
         ordered = (drawn[name][place] for place in range(len(rows)) for name in aggregates)
         lines = [[*line, bar] for line, bar in zip(lines, ordered, strict=True)]
@@ -47,8 +47,14 @@ def _is_open(row: dict[str, Any], name: str) -> bool:
     return bool(row[f"{name}_lower"] != row[f"{name}_upper"])
 
 
+def _is_wide(row: dict[str, Any], name: str) -> bool:
+    """Tell whether the digits differ; that bounds were rounded outwards is nothing to draw."""
+    return number(row[f"{name}_lower"]) != number(row[f"{name}_upper"])
+
+
 def _span(row: dict[str, Any], name: str) -> Span:
     lower, expected, upper = (row[column] for column in (f"{name}_lower", name, f"{name}_upper"))
+    lower, upper = (lower, upper) if _is_wide(row, name) else (expected, expected)
     return Span(*(None if end is None else float(end) for end in (lower, expected, upper)))
 
 
