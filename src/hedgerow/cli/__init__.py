@@ -23,7 +23,7 @@ VERBS = {
     "publish": "Publish a table under a promise, from a recipe or from flags.",
     "query": "Ask a release an SQL question; every answer has guaranteed bounds.",
     "compare": "Ask several releases the same random questions, side by side.",
-    "export": "Load a release into PostgreSQL, where plain SQL answers with bounds.",
+    "export": "Load a release into PostgreSQL, which answers with bounds, or write CSV.",
     "verify": "Re-derive a release's promise from its bytes.",
     "attack": "Let adversaries try a release: how often is each right?",
     "ledger": "Show what was published before, and whether a table is among it.",

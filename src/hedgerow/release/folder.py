@@ -22,7 +22,7 @@ from hedgerow.errors import BundleError
 from hedgerow.randomness import token
 from hedgerow.release.swap import put_in_place, sync_folder
 
-__all__ = ["MANIFEST", "FileEntry", "write_folder"]
+__all__ = ["MANIFEST", "FileEntry", "folder_beside", "write_folder"]
 
 MANIFEST = "manifest.json"
 _MARK = ".hedgerow-writing-"
@@ -52,7 +52,7 @@ def write_folder(
         )
     if target.exists() and not _replaceable(target):
         raise BundleError(f"'{target.name}' is not a hedgerow bundle, so it is not overwritten; choose another folder.")
-    with _folder_beside(target) as folder:
+    with folder_beside(target) as folder:
         files = {f"{name}.parquet": _write_table(table, folder / f"{name}.parquet") for name, table in tables.items()}
         files |= {name: _write_bytes(text.encode(), folder / name) for name, text in texts.items()}
         _write_bytes(manifest(files), folder / MANIFEST)
@@ -88,7 +88,7 @@ def _replaceable(target: Path) -> bool:
 
 
 @contextmanager
-def _folder_beside(target: Path) -> Iterator[Path]:
+def folder_beside(target: Path) -> Iterator[Path]:
     """Make a hidden folder beside `target` that is gone afterwards, whatever happens, unless it was renamed."""
     folder = target.with_name(f".{target.name}{_MARK}{os.getpid()}-{token(4)}")
     try:
