@@ -335,3 +335,39 @@ def test_every_parameter_that_can_be_typed_has_a_flag():
     known = {parameter for name in METHODS for parameter in parameter_names(name)}
     assert known - set(LETTERS) == {"knowledge"}
     assert set(LETTERS) <= known
+
+
+@pytest.mark.parametrize("words", [
+    ("attack", "--targets", 5, "--json", "a/file/rates.json"),
+    ("attack", "--targets", 5, "--figure", "a/file/rates.png"),
+    ("compare", "--workload", "w.toml", "--out", "a/file/figures"),
+])  # fmt: skip
+def test_a_place_that_cannot_be_written_is_named(bundle, tmp_path, run, words, monkeypatch):
+    """What the system refuses is one sentence with the name of the file, not a traceback."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "file").write_text("")
+    (tmp_path / "w.toml").write_text("count = 1\nselectivity = [0.1]\n")
+    code, _, errors = run(words[0], bundle, *words[1:])
+    assert code == 2
+    assert "a/file" in errors
+    assert errors.strip().splitlines()[-1].startswith("hedgerow: ")
+    assert "Traceback" not in errors
+
+
+def test_a_fault_of_the_program_shows_no_cell(bundle, run, monkeypatch):
+    """Other libraries put cells into their messages: the kind and the place are shown, the words are not."""
+
+    def fail(*_):
+        raise ValueError("could not convert 'Diabetes'")
+
+    monkeypatch.setattr("hedgerow.audit.verify_bundle", fail)
+    monkeypatch.delenv("HEDGEROW_DEBUG", raising=False)
+    code, output, errors = run("verify", bundle)
+    assert code == 3
+    assert "Diabetes" not in output + errors
+    assert "ValueError" in errors
+    assert "HEDGEROW_DEBUG" in errors
+    monkeypatch.setenv("HEDGEROW_DEBUG", "1")
+    with pytest.raises(ValueError, match="Diabetes"):
+        run("verify", bundle)

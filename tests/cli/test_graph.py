@@ -137,3 +137,17 @@ def test_a_second_release_must_name_the_other_side(files: list[str], tmp_path: P
 def test_summaries_of_the_verbs_are_whole() -> None:
     """No summary is cut short."""
     assert "..." not in _run("--help")[1].split("Commands:")[1]
+
+
+def test_learned_links_that_are_none_are_refused_without_a_cell(files: list[str], tmp_path: Path) -> None:
+    """Keys of another type, and a table of one column, are told by their names alone."""
+    out, links = str(tmp_path / "out"), tmp_path / "links.parquet"
+    _run("publish", *files, "-k", "2", "-l", "2", "--out", out)
+    pq.write_table(pa.table({"author": [7], "paper": ["p2"]}), links)
+    code, text = _run("attack", out, "--links", str(links))
+    assert code == 2
+    assert "The left ends of the links are no keys of the release: these are string" in text
+    pq.write_table(pa.table({"author": ["a1"]}), links)
+    code, text = _run("attack", out, "--links", str(links))
+    assert code == 2
+    assert "two columns" in text

@@ -6,8 +6,10 @@ import difflib
 import importlib
 import os
 import sys
+import traceback
 from contextlib import suppress
 from io import UnsupportedOperation
+from pathlib import Path
 from typing import Any
 
 import click
@@ -36,6 +38,9 @@ VERBS = {
 
 STOPPED = 130
 """Exit code after Ctrl-C, as shells have it: 1 is kept for promises that are broken, 2 for what is refused."""
+
+FAULT = 3
+"""Exit code of a fault in the program itself."""
 
 CUT_OFF = 141
 """Exit code where the reader of the output has gone, as in `| head`."""
@@ -85,6 +90,31 @@ class Verbs(click.Group):
         except BrokenPipeError:
             _forget_output()
             sys.exit(CUT_OFF)
+        except OSError as error:
+            click.secho(f"hedgerow: {_system(error)}", err=True, fg="red")
+            sys.exit(2)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            if os.environ.get("HEDGEROW_DEBUG"):
+                raise
+            click.secho(f"hedgerow: {_fault(error)}", err=True, fg="red")
+            sys.exit(FAULT)
+
+
+def _system(error: OSError) -> str:
+    reason = (error.strerror or "input/output error").lower()
+    return f"'{error.filename}' cannot be used: {reason}." if error.filename else f"The system refuses: {reason}."
+
+
+def _fault(error: Exception) -> str:
+    """Name the kind and the place of a fault; the words of other libraries may hold a cell of the table."""
+    places = [frame for frame in traceback.extract_tb(error.__traceback__) if "hedgerow" in frame.filename]
+    where = f" ({Path(places[-1].filename).name}, line {places[-1].lineno})" if places else ""
+    return (
+        f"This is a fault of hedgerow: an unexpected {type(error).__name__}{where}. Please report it. "
+        "HEDGEROW_DEBUG=1 shows the rest, which may hold cells of the table."
+    )
 
 
 def _forget_output() -> None:

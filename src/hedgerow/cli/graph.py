@@ -183,6 +183,8 @@ def _show_learned(release: GroupedGraph, links: str) -> None:
     from hedgerow.table import read_table
 
     columns = [column.to_pylist() for column in read_table(links).arrow.columns[:2]]
+    if len(columns) < 2:
+        raise ParameterError("--links takes a table of two columns: the left key and the right key of each link.")
     found = learned_links(release, list(zip(*columns, strict=True)))
     click.echo(
         f"learned     {found.learned:,} links find {found.found_left:,} left and {found.found_right:,} right entities "
