@@ -371,3 +371,19 @@ def test_a_fault_of_the_program_shows_no_cell(bundle, run, monkeypatch):
     monkeypatch.setenv("HEDGEROW_DEBUG", "1")
     with pytest.raises(ValueError, match="Diabetes"):
         run("verify", bundle)
+
+
+def test_inspect_ends_with_a_table_of_toml(people, run):
+    """What is printed last can be pasted into a recipe as it stands."""
+    import tomllib
+
+    output = run("inspect", people)[1]
+    roles = tomllib.loads(output[output.index("[roles]") :])["roles"]
+    assert roles["sensitive"] == ["income"]
+    assert set(roles) == {"identifier", "quasi", "sensitive", "plain"}
+
+
+def test_one_row_is_no_rows(tmp_path, run):
+    """A table of one row is counted in the singular."""
+    (tmp_path / "one.csv").write_text("age,income\n1,2\n")
+    assert "1 row, 2 columns" in run("inspect", tmp_path / "one.csv")[1]
