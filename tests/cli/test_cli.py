@@ -299,8 +299,10 @@ def test_hierarchies_come_from_files_in_a_recipe_and_from_flags(people, trees, r
     """ARX's files serve as they are: published ages are their labels, and both ways publish the same parameters."""
     flags = ("--quasi", "age,gender", "--sensitive", "income", "--others", "identifier", "--method", "full-domain")
     hierarchy = ("--hierarchy", f"age={trees / 'age.csv'}")
-    code, _, errors = run("publish", people, *flags, "--k", 50, *hierarchy, "--out", trees / "flags")
+    code, output, errors = run("publish", people, *flags, "--k", 50, *hierarchy, "--out", trees / "flags")
     assert code == 0, errors
+    assert "levels" in output
+    assert "age " in output
     labels = set(pq.read_table(trees / "flags" / "release.parquet")["age"].to_pylist())
     assert labels & {f"{decade}s" for decade in range(10, 100, 10)} or labels == {"*"}
     (trees / "r.toml").write_text(

@@ -177,6 +177,7 @@ def summary(release: Release, output: str, seconds: float) -> Any:
             ("rows", f"{release.rows.published:,} of {release.rows.input:,}"),
             ("held back", f"{release.rows.suppressed:,}"),
             *_group_facts(release),
+            *_level_facts(release),
             ("promise", release.guarantee.promise),
             ("against", release.guarantee.adversary),
             *_width_facts(release),
@@ -207,6 +208,14 @@ def _group_facts(release: Release) -> list[tuple[str, str]]:
         return [("groups", f"{release.groups:,}, of {sizes.min():,} rows")]
     spread = f"of {sizes.min():,} to {sizes.max():,} rows, median {int(np.median(sizes)):,}"
     return [("groups", f"{release.groups:,}, {spread}")]
+
+
+def _level_facts(release: Release) -> list[tuple[str, str]]:
+    """Which level of each hierarchy was chosen, where one was; 0 is the value itself."""
+    prefix = "level of "
+    chosen = {name: level for name, level in release.made.parameters.items() if name.startswith(prefix)}
+    levels = ", ".join(f"{name.removeprefix(prefix)} {level}" for name, level in chosen.items())
+    return [("levels", f"{levels} (0 is the value itself)")] if levels else []
 
 
 def _width_facts(release: Release) -> list[tuple[str, str]]:
