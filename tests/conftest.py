@@ -5,6 +5,9 @@ import os
 import pytest
 from hypothesis import settings
 
+# A fault in the program is shown whole in tests; a user sees its kind and place alone.
+os.environ["HEDGEROW_DEBUG"] = "1"
+
 # On a build server the same examples each time, so that a red build is about the change; everywhere else new ones.
 settings.register_profile("hedgerow", deadline=None, print_blob=True, derandomize="CI" in os.environ)
 settings.load_profile("hedgerow")

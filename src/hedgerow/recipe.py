@@ -12,6 +12,9 @@ sensitive = ["capital-loss"]
 [missing]
 "capital-loss" = "suppress"
 
+[hierarchies]
+age = "age.csv"                    # in ARX's format: no header, ';', one line per value, most specific first
+
 [method]
 name = "ke"
 k = 4
@@ -26,12 +29,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hedgerow.errors import InputError, ParameterError
+from hedgerow.errors import HedgerowError, InputError, ParameterError
 from hedgerow.methods.registry import method as build_method
 
 if TYPE_CHECKING:
     from hedgerow.methods.method import Method
-    from hedgerow.schema import Schema
+    from hedgerow.schema import Hierarchy, Schema
 
 __all__ = ["Recipe", "Roles", "read_recipe"]
 
@@ -56,6 +59,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     method: dict[str, Value]
     others: str | None = None
     missing: dict[str, str] = {}
+    hierarchies: dict[str, str] = {}
     ledger: str | None = None
 
     def build_method(self) -> Method:
@@ -82,11 +86,22 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             identifier=roles["identifier"],
             plain=roles["plain"],
             missing=self.missing,
+            hierarchies={column: _read_hierarchy(column, file) for column, file in self.hierarchies.items()},
         )
 
 
+def _read_hierarchy(column: str, file: str) -> Hierarchy:
+    from hedgerow.schema import Hierarchy
+    from hedgerow.table.paths import existing_file
+
+    try:
+        return Hierarchy.from_arx(existing_file(file))
+    except HedgerowError as error:
+        raise type(error)(f"The hierarchy of '{column}': {error}") from None
+
+
 def read_recipe(path: str | os.PathLike[str]) -> Recipe:
-    """Read a recipe; table, output and ledger are relative to its folder."""
+    """Read a recipe; table, output, ledger and hierarchies are relative to its folder."""
     file = Path(path)
     try:
         recipe = msgspec.toml.decode(file.read_bytes(), type=Recipe)
@@ -103,4 +118,5 @@ def read_recipe(path: str | os.PathLike[str]) -> Recipe:
         table=str(folder / recipe.table),
         output=str(folder / recipe.output),
         ledger=None if recipe.ledger is None else str(folder / recipe.ledger),
+        hierarchies={column: str(folder / tree) for column, tree in recipe.hierarchies.items()},
     )

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from hedgerow.attack.rate import Rate, alike_trials, wilson
+from hedgerow.attack.rate import Rate, alike_trials, percent, wilson
 
 
 @given(st.integers(1, 500), st.data())
@@ -34,3 +34,10 @@ def test_groups_that_hit_together_count_once():
     assert alike_trials(np.arange(100) % 5 == 0, groups) == 1
     assert alike_trials(np.ones(100, bool), groups) == 5
     assert wilson(50, 100, alike=5) == pytest.approx(wilson(10, 20))
+
+
+def test_nearly_all_is_not_all():
+    """A share below one is never printed as 100 %: one person who is not guessed is the whole difference."""
+    assert percent(0.99996) == ">99.9%"
+    assert percent(1.0) == "100.0%"
+    assert percent(0.9994) == "99.9%"

@@ -68,3 +68,9 @@ def test_square_brackets_are_text():
     lines = printed(result(town=["[bold]A", "[/x]"]))
     assert any("[bold]A" in line for line in lines)
     assert any("[/x]" in line for line in lines)
+
+
+def test_bounds_that_differ_by_rounding_alone_draw_no_bar():
+    """Digits that read the same leave nothing to draw: a full bar beside them would say the opposite."""
+    close = pa.table({"v": [1184.12], "v_lower": [1184.1199999999999], "v_upper": [1184.1200000000001], "v_std": [0.0]})
+    assert not any("-" in line or "#" in line for line in printed(close, strokes=ASCII)[3:])

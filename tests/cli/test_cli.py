@@ -3,6 +3,7 @@
 import json
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -27,8 +28,6 @@ def run():
 @pytest.fixture(scope="module")
 def people(tmp_path_factory):
     """A census as a CSV file."""
-    import pyarrow.csv
-
     file = tmp_path_factory.mktemp("cli") / "people.csv"
     table = census(2000, seed=1).select(["age", "gender", "education", "income"])
     pyarrow.csv.write_csv(table.append_column("id", pa.array([f"p{i:04d}" for i in range(2000)])), file)
@@ -65,7 +64,7 @@ def test_publish_says_what_it_did(people, tmp_path, run):
         "held back",
         "groups",
         "promise",
-        "bounds of",
+        "typical bounds",
         "the operating system",
         "time",
     ):
@@ -241,3 +240,183 @@ def test_demo_runs_the_whole_path(tmp_path, run):
         assert word in output
     assert (tmp_path / "demo" / "figures" / "bounds.png").stat().st_size > 5000
     assert pq.read_table(tmp_path / "demo" / "release" / "release.parquet").num_rows == 20_000
+
+
+def test_a_recipe_takes_no_flags_beside_it(people, tmp_path, run):
+    """A flag that would be ignored is refused by name; so are several."""
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(
+        f'table = "{people}"\noutput = "o"\nothers = "identifier"\n'
+        '[roles]\nquasi = ["age"]\nsensitive = ["income"]\n[method]\nname = "ke"\nk = 4\n'
+    )
+    code, _, errors = run("publish", recipe, "--k", 9, "--node-column", "x", "--quasi", "age")
+    assert code == 2
+    assert all(flag in errors for flag in ("--quasi", "--k", "--node-column"))
+    assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize("verb", ["inspect", "publish", "verify", "query", "attack"])
+def test_what_is_not_there_is_said_in_one_sentence(tmp_path, run, verb):
+    """A name that leads nowhere is one line, whatever the verb."""
+    words = ["--method", "ke", "--k", 2, "--out", tmp_path / "o"] if verb == "publish" else []
+    words = ["SELECT count(*) FROM release"] if verb == "query" else words
+    code, output, errors = run(verb, tmp_path / "nowhere", *words)
+    assert code in (1, 2)
+    assert output == ""
+    assert "nowhere" in errors
+    assert "no such file" in errors or "there is no such folder" in errors
+    assert len(errors.strip().splitlines()) == 1
+
+
+def test_a_refused_parameter_is_shown(people, tmp_path, run):
+    """What was typed comes back, so that the typing error is seen."""
+    for value in ("nan", "-1", "12O"):
+        code, _, errors = run("publish", people, *FLAGS, "--k", 4, "--e", value, "--out", tmp_path / "o")
+        assert code == 2
+        assert f"'e' must be a finite number of at least 0; got '{value}'" in errors
+
+
+def test_a_verb_with_a_typing_error_is_guessed(run):
+    """The nearest verb is named."""
+    code, _, errors = run("publsh")
+    assert code == 2
+    assert "Did you mean 'publish'?" in errors
+
+
+def test_roles_and_gaps_name_the_flag_that_helps(people, tmp_path, run):
+    """A person at the shell learns the flag, not the Python."""
+    words = ("--quasi", "age", "--sensitive", "income", "--method", "ke", "--k", 2, "--out", tmp_path / "o")
+    assert "--others" in run("publish", people, *words)[2]
+    (tmp_path / "gaps.csv").write_text("age,income\n1,2\n3,\n")
+    assert "--missing income=suppress" in run("publish", tmp_path / "gaps.csv", *words)[2]
+
+
+def _interrupted(*_, **__):
+    raise KeyboardInterrupt
+
+
+def _cut_off(*_, **__):
+    raise BrokenPipeError
+
+
+@pytest.mark.parametrize(("fault", "code"), [(_interrupted, 130), (_cut_off, 141)])
+def test_ctrl_c_and_a_closed_pipe_are_no_verdict(bundle, run, monkeypatch, fault, code):
+    """Exit code 1 says that a promise is broken; whoever stops the program does not say so."""
+    monkeypatch.setattr("hedgerow.audit.verify_bundle", fault)
+    found, output, errors = run("verify", bundle)
+    assert found == code
+    assert "Traceback" not in output + errors
+
+
+def test_no_color_is_respected(tmp_path, monkeypatch):
+    """With NO_COLOR set a refusal has no colour, even on a terminal."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    result = CliRunner().invoke(main, ["verify", str(tmp_path)], color=True)
+    assert "\x1b" not in result.stderr
+    monkeypatch.delenv("NO_COLOR")
+    assert "\x1b" in CliRunner().invoke(main, ["verify", str(tmp_path)], color=True).stderr
+
+
+@pytest.fixture
+def trees(tmp_path, people):
+    """Hierarchies of age and gender in ARX's format."""
+    ages = sorted(set(pyarrow.csv.read_csv(people)["age"].to_pylist()))
+    (tmp_path / "age.csv").write_text("".join(f"{age};{age // 10 * 10}s;*\n" for age in ages))
+    (tmp_path / "gender.csv").write_text("".join(f"{gender};*\n" for gender in (0, 1, 2, "female", "male", "F", "M")))
+    return tmp_path
+
+
+def test_hierarchies_come_from_files_in_a_recipe_and_from_flags(people, trees, run):
+    """ARX's files serve as they are: published ages are their labels, and both ways publish the same parameters."""
+    flags = ("--quasi", "age,gender", "--sensitive", "income", "--others", "identifier", "--method", "full-domain")
+    hierarchy = ("--hierarchy", f"age={trees / 'age.csv'}")
+    code, output, errors = run("publish", people, *flags, "--k", 50, *hierarchy, "--out", trees / "flags")
+    assert code == 0, errors
+    assert "levels" in output
+    assert "age " in output
+    labels = set(pq.read_table(trees / "flags" / "release.parquet")["age"].to_pylist())
+    assert labels & {f"{decade}s" for decade in range(10, 100, 10)} or labels == {"*"}
+    (trees / "r.toml").write_text(
+        f'table = "{people}"\noutput = "recipe"\nothers = "identifier"\n[roles]\nquasi = ["age", "gender"]\n'
+        'sensitive = ["income"]\n[hierarchies]\nage = "age.csv"\n[method]\nname = "full-domain"\nk = 50\n'
+    )
+    code, _, errors = run("publish", trees / "r.toml")
+    assert code == 0, errors
+    written = [json.loads((trees / name / "manifest.json").read_text()) for name in ("flags", "recipe")]
+    assert written[0]["parameters"] == written[1]["parameters"]
+
+
+@pytest.mark.parametrize(("flag", "message"), [
+    ("age=nowhere.csv", "hierarchy of 'age'"),
+    ("agee=age.csv", "did you mean 'age'?"),
+    ("age.csv", "'age.csv' must be a column, '='"),
+])  # fmt: skip
+def test_a_hierarchy_that_cannot_be_used_is_named(people, trees, run, flag, message, monkeypatch):
+    """The column whose hierarchy is wrong is in the sentence."""
+    monkeypatch.chdir(trees)
+    words = ("--quasi", "age", "--sensitive", "income", "--others", "identifier", "--method", "mondrian", "--k", 9)
+    code, _, errors = run("publish", people, *words, "--hierarchy", flag, "--out", "o")
+    assert code == 2
+    assert message in errors
+
+
+def test_every_parameter_that_can_be_typed_has_a_flag():
+    """What a recipe can say a flag can say, but for knowledge, which is no text."""
+    from hedgerow.cli.publish import LETTERS
+    from hedgerow.methods.registry import METHODS, parameter_names
+
+    known = {parameter for name in METHODS for parameter in parameter_names(name)}
+    assert known - set(LETTERS) == {"knowledge"}
+    assert set(LETTERS) <= known
+
+
+@pytest.mark.parametrize("words", [
+    ("attack", "--targets", 5, "--json", "a/file/rates.json"),
+    ("attack", "--targets", 5, "--figure", "a/file/rates.png"),
+    ("compare", "--workload", "w.toml", "--out", "a/file/figures"),
+])  # fmt: skip
+def test_a_place_that_cannot_be_written_is_named(bundle, tmp_path, run, words, monkeypatch):
+    """What the system refuses is one sentence with the name of the file, not a traceback."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "file").write_text("")
+    (tmp_path / "w.toml").write_text("count = 1\nselectivity = [0.1]\n")
+    code, _, errors = run(words[0], bundle, *words[1:])
+    assert code == 2
+    assert "a/file" in errors
+    assert errors.strip().splitlines()[-1].startswith("hedgerow: ")
+    assert "Traceback" not in errors
+
+
+def test_a_fault_of_the_program_shows_no_cell(bundle, run, monkeypatch):
+    """Other libraries put cells into their messages: the kind and the place are shown, the words are not."""
+
+    def fail(*_):
+        raise ValueError("could not convert 'Diabetes'")
+
+    monkeypatch.setattr("hedgerow.audit.verify_bundle", fail)
+    monkeypatch.delenv("HEDGEROW_DEBUG", raising=False)
+    code, output, errors = run("verify", bundle)
+    assert code == 3
+    assert "Diabetes" not in output + errors
+    assert "ValueError" in errors
+    assert "HEDGEROW_DEBUG" in errors
+    monkeypatch.setenv("HEDGEROW_DEBUG", "1")
+    with pytest.raises(ValueError, match="Diabetes"):
+        run("verify", bundle)
+
+
+def test_inspect_ends_with_a_table_of_toml(people, run):
+    """What is printed last can be pasted into a recipe as it stands."""
+    import tomllib
+
+    output = run("inspect", people)[1]
+    roles = tomllib.loads(output[output.index("[roles]") :])["roles"]
+    assert roles["sensitive"] == ["income"]
+    assert set(roles) == {"identifier", "quasi", "sensitive", "plain"}
+
+
+def test_one_row_is_no_rows(tmp_path, run):
+    """A table of one row is counted in the singular."""
+    (tmp_path / "one.csv").write_text("age,income\n1,2\n")
+    assert "1 row, 2 columns" in run("inspect", tmp_path / "one.csv")[1]

@@ -71,3 +71,15 @@ def test_mistakes_are_one_sentence(folder, tmp_path):
     assert (code, errors.count("\n")) == (2, 1)
     assert "dimensions" in errors
     assert run("compare", tmp_path)[0] == 2
+
+
+def test_a_release_without_bounds_is_named_in_the_figure(folder, tmp_path):
+    """Its errors are drawn, so the legend says whose they are."""
+    import hedgerow as hr
+
+    schema = hr.Schema(quasi=["age", "gender", "education"], sensitive="income")
+    hr.Noise(scale=0.1).publish(folder / "table.parquet", schema).save(tmp_path / "noisy")
+    words = ("compare", folder / "small", tmp_path / "noisy", "--workload", folder / "w.toml")
+    code, _, errors = run(*words, "--original", folder / "table.parquet", "--out", tmp_path)
+    assert code == 0, errors
+    assert "noisy" in (tmp_path / "compare.svg").read_text()

@@ -34,7 +34,7 @@ def test_a_graph_is_published_verified_asked_and_attacked(files: list[str], tmp_
     out = str(tmp_path / "out")
     code, text = _run("publish", *files, "-k", "2", "-l", "3", "--out", out)
     assert code == 0
-    assert "6 entities in 2 groups of 3 to 3" in text
+    assert "6 entities in 2 groups of 3" in text
     assert "one of 3" in text
     code, text = _run("verify", out)
     assert code == 0
@@ -101,3 +101,53 @@ def test_the_verbs_for_tables_know_a_graph(files: list[str], tmp_path: Path) -> 
         assert "hedgerow graph query" in refused.output or "needs a question" in refused.output
     (Path(out) / "edges.parquet").write_bytes(b"")
     assert CliRunner().invoke(main, ["verify", out]).exit_code == 1
+
+
+def test_a_table_is_no_graph(files: list[str], tmp_path: Path) -> None:
+    """The verbs for graphs say what the bundle holds, not that it is damaged."""
+    import hedgerow as hr
+
+    schema = hr.Schema(quasi="a", sensitive="b")
+    hr.Anatomy(2).publish({"a": [1, 2, 3, 4], "b": [1, 2, 1, 2]}, schema).save(tmp_path / "table")
+    for verb, *rest in (("verify",), ("query", "SELECT count(*) FROM edges"), ("attack",)):
+        code, text = _run(verb, str(tmp_path / "table"), *rest)
+        assert code in (1, 2)
+        assert "holds a table, not a graph" in text
+
+
+def test_answers_of_graphs_read_like_those_of_tables(files: list[str], tmp_path: Path) -> None:
+    """Lower, expected, upper, and `exact` in place of a deviation."""
+    out = str(tmp_path / "out")
+    _run("publish", *files, "-k", "2", "-l", "3", "--out", out)
+    text = _run("query", out, "SELECT count(*) FROM edges")[1]
+    assert text.split()[:5] == ["question", "lower", "expected", "upper", "std"]
+    assert text.split()[-4:] == ["11", "11", "11", "exact"]
+
+
+def test_a_second_release_must_name_the_other_side(files: list[str], tmp_path: Path) -> None:
+    """Releases that cannot be joined are refused by the name of the option."""
+    first, second = str(tmp_path / "first"), str(tmp_path / "second")
+    for out in (first, second):
+        _run("publish", *files, "-k", "2", "-l", "2", "--out", out)
+    code, text = _run("attack", first, "--other", second)
+    assert code == 2
+    assert "--other" in text
+
+
+def test_summaries_of_the_verbs_are_whole() -> None:
+    """No summary is cut short."""
+    assert "..." not in _run("--help")[1].split("Commands:")[1]
+
+
+def test_learned_links_that_are_none_are_refused_without_a_cell(files: list[str], tmp_path: Path) -> None:
+    """Keys of another type, and a table of one column, are told by their names alone."""
+    out, links = str(tmp_path / "out"), tmp_path / "links.parquet"
+    _run("publish", *files, "-k", "2", "-l", "2", "--out", out)
+    pq.write_table(pa.table({"author": [7], "paper": ["p2"]}), links)
+    code, text = _run("attack", out, "--links", str(links))
+    assert code == 2
+    assert "The left ends of the links are no keys of the release: these are string" in text
+    pq.write_table(pa.table({"author": ["a1"]}), links)
+    code, text = _run("attack", out, "--links", str(links))
+    assert code == 2
+    assert "two columns" in text

@@ -207,3 +207,36 @@ def _until(descriptor, wanted, *, after="", seconds=30):
         if select.select([descriptor], [], [], 0.2)[0]:
             seen += os.read(descriptor, 4096).decode()
     return seen
+
+
+def test_columns_published_as_ranges_keep_their_type(tmp_path):
+    """Conditions on a blurred age are conditions on numbers, so that is what the list says."""
+    import hedgerow as hr
+    from hedgerow.datasets import census
+
+    schema = hr.Schema(quasi=["age", "gender"], sensitive="income")
+    hr.Mondrian(k=5).publish(census(300, seed=3).select(["age", "gender", "income"]), schema).save(tmp_path / "out")
+    output = CliRunner().invoke(main, ["query", str(tmp_path / "out")], input=".columns\n").stdout
+    assert next(line.split()[:3] for line in output.splitlines() if line.split()[:1] == ["age"]) == [
+        "age", "int64", "ranges",
+    ]  # fmt: skip
+
+
+def test_changed_values_are_not_called_hidden(tmp_path):
+    """A release of noisy numbers has no groups to hide in: the list says that answers are estimates."""
+    import hedgerow as hr
+    from hedgerow.datasets import census
+
+    schema = hr.Schema(quasi=["age", "gender"], sensitive="income")
+    table = census(300, seed=3).select(["age", "gender", "income"])
+    for name, method in (
+        ("noise", hr.Noise(scale=0.1)),
+        ("swap", hr.RankSwap(share=0.1)),
+        ("kept", hr.Retention(p=0.5)),
+    ):
+        method.publish(table, schema).save(tmp_path / name)
+        output = CliRunner().invoke(main, ["query", str(tmp_path / name)], input=".columns\n").stdout
+        fates = {line.split()[0]: line for line in output.splitlines() if line.split()[2:]}
+        assert "changed" in fates["income"]
+        assert "as they are" in fates["age"]
+        assert "hidden" not in output

@@ -88,7 +88,7 @@ def test_the_guarantee_says_what_it_assumes():
     assert "tested sensitive values" in diverse.adversary
     assert any("Minimality" in sentence for sentence in diverse.not_promised)
     assert any("the same one" in sentence for sentence in bare.not_promised)
-    assert "No value fills more than 1/2 of a group" in diverse.promise
+    assert "no value fills more than 1/2 of a group" in diverse.promise
 
 
 def test_answers_enclose_the_truth():

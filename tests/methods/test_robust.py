@@ -132,3 +132,21 @@ def test_columns_are_checked() -> None:
     other = Knowledge.given("else", {"a": {1: {"x": 0.5}}})
     with pytest.raises(hr.SchemaError, match="else"):
         Robust(2, other).publish(table_of(), SCHEMA)
+
+
+def test_an_r_beyond_the_frequencies_is_refused_before_any_search_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Posteriors of a group add up to the rows that have the value: one in every fourth row allows r = 4 at most."""
+    import hedgerow.partition.art as module
+
+    tried = []
+    whole = module.art
+
+    def watched(crowd, *, r, **rest):
+        tried.append(r)
+        return whole(crowd, r=r, **rest)
+
+    monkeypatch.setattr(module, "art", watched)
+    table = pa.table({"age": [row % 5 for row in range(80)], "ill": ["abcd"[row // 20] for row in range(80)]})
+    with pytest.raises(hr.Infeasible, match=r"fills 20 of 80 rows.*r is at most 4\b"):
+        Robust(40, Estimate(support=5), max_suppressed=0).publish(table, hr.Schema(quasi="age", sensitive="ill"))
+    assert max(tried) <= 4

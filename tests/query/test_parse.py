@@ -150,7 +150,7 @@ def test_conditions_select_the_rows_that_sql_selects(release, condition, rows):
         ("SELECT age FROM release", "at least one"),
         ("SELECT age, count(*) FROM release", "GROUP BY"),
         ("SELECT count(*) FROM release GROUP BY ALL", "GROUP BY takes"),
-        ("SELECT count(*) FROM release GROUP BY ROLLUP (age)", "Rollup"),
+        ("SELECT count(*) FROM release GROUP BY ROLLUP (age)", "ROLLUP"),
         ("SELECT count(*) FROM release GROUP BY 1", "GROUP BY takes"),
         ("SELECT count(*) FROM release WHERE", "not SQL"),
         ("SELECT count(*) FROM release WHERE age > 'x'", "numbers"),
@@ -236,3 +236,15 @@ def test_a_refused_command_is_not_logged(release, caplog):
     with pytest.raises(QueryError):
         ask(release, "GRANT canary")
     assert not caplog.records
+
+
+@pytest.mark.parametrize(("question", "message"), [
+    ("SELECT * FROM release", r"^\* cannot be answered"),
+    ("DROP TABLE release", "^DROP cannot be answered"),
+    ("SELECT corr(a, b) FROM release", "^CORR cannot be answered"),
+    ("SELECT a, count(*) FROM release GROUP BY ALL", "^GROUP BY ALL cannot be answered"),
+])  # fmt: skip
+def test_a_refusal_names_what_was_written(question, message):
+    """The words are those of SQL, not those of the parser's tree."""
+    with pytest.raises(QueryError, match=message):
+        parse(question)

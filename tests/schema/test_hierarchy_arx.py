@@ -67,7 +67,7 @@ def test_a_delimiter_is_one_character(tmp_path: Path, delimiter: object) -> None
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     """A path that leads nowhere is an input error, not a traceback."""
-    with pytest.raises(InputError, match="FileNotFoundError"):
+    with pytest.raises(InputError, match="no such file or directory"):
         Hierarchy.from_arx(tmp_path / "none.csv")
 
 
@@ -83,3 +83,13 @@ def test_the_adult_hierarchies_fit_adult() -> None:
         codes = tree.leaf_codes(column, pa.array(distinct.to_pylist(), distinct.type))
         assert len(set(codes.tolist())) == len(distinct)
         assert {tree.labels[node] for node in tree.recode(tree.height)} == {"*"}
+
+
+def test_a_file_whose_quotes_are_broken_says_so(tmp_path):
+    """The reason is in words; the name of an exception is none."""
+    (tmp_path / "h.csv").write_text('"a" b;*\n"c;*\n')
+    with pytest.raises(InputError, match="its quotes or line ends are broken"):
+        Hierarchy.from_arx(tmp_path / "h.csv")
+    (tmp_path / "l.csv").write_bytes("gr\xfcn;*\n".encode("latin-1"))
+    with pytest.raises(InputError, match="it is not UTF-8"):
+        Hierarchy.from_arx(tmp_path / "l.csv")

@@ -77,3 +77,14 @@ def test_adult_roles() -> None:
     roles = _roles(adult().drop_columns(["part"]))
     assert {name for name, role in roles.items() if role == "sensitive"} == {"capital-gain", "capital-loss", "income"}
     assert "plain" not in roles.values()
+
+
+def test_decimal_commas_are_pointed_out() -> None:
+    """Texts like 3,75 are left as texts, for lists of codes look the same, but the person is told what to do."""
+    (told,) = suggest(Table(pa.table({"pay": ["1,5", "2,25", "3", None]})))
+    assert (told.role, told.type) == ("sensitive", "string")
+    assert told.reason.endswith("numbers with a decimal comma are read as texts: write them with a point")
+    (silent,) = suggest(Table(pa.table({"pay": ["1,5", "2,25", "a"]})))
+    assert "comma" not in silent.reason
+    (whole,) = suggest(Table(pa.table({"pay": ["a", "b", "a"]})))
+    assert "comma" not in whole.reason

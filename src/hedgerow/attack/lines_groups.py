@@ -120,7 +120,7 @@ def _hundredth(case: Case) -> Neighbourhood:
 
 def _words(near: Neighbourhood) -> str:
     if near.share:
-        return f"within {written(near.share * 100)} % of"
+        return f"within {written(near.share * 100)}% of"
     if near.below == near.above:
         return f"within {_short(near.below)} of"
     return f"from {_short(near.below)} below to {_short(near.above)} above"

@@ -64,5 +64,7 @@ def alike_trials(is_hit: NDArray[np.bool_], groups: NDArray[np.int64]) -> float:
 
 
 def percent(share: float) -> str:
-    """Write a small share with as many places as it needs."""
+    """Write a small share with as many places as it needs, and one just below the whole not as the whole."""
+    if 0.9995 <= share < 1:
+        return ">99.9%"
     return f"{share:.1%}" if share >= 0.001 or share == 0 else f"{100 * share:.1g}%"

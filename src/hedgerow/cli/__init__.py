@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
+import os
 import sys
+import traceback
+from contextlib import suppress
+from io import UnsupportedOperation
+from pathlib import Path
 from typing import Any
 
 import click
@@ -19,7 +25,7 @@ VERBS = {
     "publish": "Publish a table under a promise, from a recipe or from flags.",
     "query": "Ask a release an SQL question; every answer has guaranteed bounds.",
     "compare": "Ask several releases the same random questions, side by side.",
-    "export": "Load a release into PostgreSQL, where plain SQL answers with bounds.",
+    "export": "Load a release into PostgreSQL, which answers with bounds, or write CSV.",
     "verify": "Re-derive a release's promise from its bytes.",
     "attack": "Let adversaries try a release: how often is each right?",
     "ledger": "Show what was published before, and whether a table is among it.",
@@ -29,6 +35,15 @@ VERBS = {
     "demo": "Run the whole path once on generated data.",
 }
 """The verbs in the order of the path of data."""
+
+STOPPED = 130
+"""Exit code after Ctrl-C, as shells have it: 1 is kept for promises that are broken, 2 for what is refused."""
+
+FAULT = 3
+"""Exit code of a fault in the program itself."""
+
+CUT_OFF = 141
+"""Exit code where the reader of the output has gone, as in `| head`."""
 
 
 class Verbs(click.Group):
@@ -50,13 +65,62 @@ class Verbs(click.Group):
         with formatter.section("Verbs"):
             formatter.write_dl(list(VERBS.items()))
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a verb; where there is none of that name, name the nearest."""
+        if args[0] not in VERBS and not ctx.resilient_parsing:
+            close = difflib.get_close_matches(args[0], VERBS, n=1)
+            hint = f" Did you mean '{close[0]}'?" if close else ""
+            raise click.UsageError(f"There is no verb '{args[0]}'.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a verb; a deliberate refusal is one sentence on the error stream, not a traceback."""
+        if os.environ.get("NO_COLOR"):
+            ctx.color = False
         try:
             return super().invoke(ctx)
         except HedgerowError as error:
             click.secho(f"hedgerow: {error}", err=True, fg="red")
             sys.exit(2)
+        except KeyboardInterrupt:
+            click.echo("hedgerow: stopped.", err=True)
+            sys.exit(STOPPED)
+        except BrokenPipeError:
+            _forget_output()
+            sys.exit(CUT_OFF)
+        except OSError as error:
+            click.secho(f"hedgerow: {_system(error)}", err=True, fg="red")
+            sys.exit(2)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            if os.environ.get("HEDGEROW_DEBUG"):
+                raise
+            click.secho(f"hedgerow: {_fault(error)}", err=True, fg="red")
+            sys.exit(FAULT)
+
+
+def _system(error: OSError) -> str:
+    reason = (error.strerror or "input/output error").lower()
+    return f"'{error.filename}' cannot be used: {reason}." if error.filename else f"The system refuses: {reason}."
+
+
+def _fault(error: Exception) -> str:
+    """Name the kind and the place of a fault; the words of other libraries may hold a cell of the table."""
+    places = [frame for frame in traceback.extract_tb(error.__traceback__) if "hedgerow" in frame.filename]
+    where = f" ({Path(places[-1].filename).name}, line {places[-1].lineno})" if places else ""
+    return (
+        f"This is a fault of hedgerow: an unexpected {type(error).__name__}{where}. Please report it. "
+        "HEDGEROW_DEBUG=1 shows the rest, which may hold cells of the table."
+    )
+
+
+def _forget_output() -> None:
+    """Send what is left to nowhere: whoever read the output has gone."""
+    with suppress(UnsupportedOperation):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(cls=Verbs)

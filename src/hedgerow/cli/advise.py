@@ -17,7 +17,7 @@ __all__ = ["advise"]
 
 
 @click.command()
-@click.argument("table", type=click.Path(exists=True))
+@click.argument("table", type=click.Path())
 @click.option("--sensitive", metavar="COLUMN", required=True, help="the column that nobody may learn of a person")
 @click.option("--eps", metavar="VALUE", help="how far a private neighbourhood reaches; gives the largest m")
 @click.option("--m", type=int, help="at most 1/m of a group near any value; gives the bound on eps")
@@ -57,7 +57,9 @@ def _line(encoded: Encoded, name: str) -> Line | None:
 
 
 def _frequency(counts: Any) -> list[tuple[str, str]]:
-    most = int(counts.sum() // counts.max()) if len(counts) else 0
+    if not len(counts):
+        return [("frequency l-diversity", "none: there are no values at all")]
+    most = int(counts.sum() // counts.max())
     if most < 2:
         return [("frequency l-diversity", "none: one value fills more than half of the rows")]
     return [("frequency l-diversity", f"l up to {most:,} (anatomy, permutation)")]
@@ -104,8 +106,10 @@ def _eps(where: Line, counts: Any, m: int, relative: bool) -> str:
 
 
 def _words(number: Fraction) -> str:
-    """Write a number exactly where it is short, else to six digits."""
+    """Write a number exactly where it is short, else to six digits; thousands apart."""
     from hedgerow.exact import written
 
     text = written(number)
-    return text if len(text) <= 18 and "/" not in text else f"about {float(number):.6g}"
+    if number.denominator == 1 and len(text) <= 18:
+        return f"{int(number):,}"
+    return text if len(text) <= 18 and "/" not in text else f"about {float(number):,.6g}"

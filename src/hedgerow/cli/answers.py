@@ -8,15 +8,12 @@ from typing import Any
 import pyarrow as pa
 
 from hedgerow.cli.bars import BLOCKS, Span, Strokes, bars
-from hedgerow.cli.show import number, table
+from hedgerow.cli.show import EDGES, GAP, number, table
 
 __all__ = ["answers"]
 
 _WIDEST_BAR = 24
 _NARROWEST_BAR = 6
-_GAP = 3
-"""Blanks between two columns of a table."""
-_EDGES = 2
 
 
 def answers(result: pa.Table, *, width: int = 120, strokes: Strokes = BLOCKS) -> Any:
@@ -31,13 +28,13 @@ def answers(result: pa.Table, *, width: int = 120, strokes: Strokes = BLOCKS) ->
     rows = result.to_pylist()
     lines = [[*(number(row[key]) for key in keys), name, *_cells(row, name)] for row in rows for name in aggregates]
     columns = [*keys, "answer", "lower", "expected", "upper", "std"]
-    room = min(width - _natural(columns, lines) - _GAP, _WIDEST_BAR)
-    if room >= _NARROWEST_BAR and any(_is_open(row, name) for row in rows for name in aggregates):
+    room = min(width - _natural(columns, lines) - GAP, _WIDEST_BAR)
+    if room >= _NARROWEST_BAR and any(_is_wide(row, name) for row in rows for name in aggregates):
         drawn = {name: bars([_span(row, name) for row in rows], width=room, strokes=strokes) for name in aggregates}
         ordered = (drawn[name][place] for place in range(len(rows)) for name in aggregates)
         lines = [[*line, bar] for line, bar in zip(lines, ordered, strict=True)]
         columns.append("")
-    return table("", columns, lines, right=("lower", "expected", "upper", "std"))
+    return table("", columns, lines, right=("lower", "expected", "upper", "std"), width=width)
 
 
 def _cells(row: dict[str, Any], name: str) -> list[str]:
@@ -50,12 +47,18 @@ def _is_open(row: dict[str, Any], name: str) -> bool:
     return bool(row[f"{name}_lower"] != row[f"{name}_upper"])
 
 
+def _is_wide(row: dict[str, Any], name: str) -> bool:
+    """Tell whether the digits differ; that bounds were rounded outwards is nothing to draw."""
+    return number(row[f"{name}_lower"]) != number(row[f"{name}_upper"])
+
+
 def _span(row: dict[str, Any], name: str) -> Span:
     lower, expected, upper = (row[column] for column in (f"{name}_lower", name, f"{name}_upper"))
+    lower, upper = (lower, upper) if _is_wide(row, name) else (expected, expected)
     return Span(*(None if end is None else float(end) for end in (lower, expected, upper)))
 
 
 def _natural(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> int:
     """The width of a table whose cells are all on one line."""
     widths = [max(len(cell) for cell in column) for column in zip(columns, *lines, strict=True)]
-    return sum(widths) + _GAP * (len(widths) - 1) + _EDGES
+    return sum(widths) + GAP * (len(widths) - 1) + EDGES

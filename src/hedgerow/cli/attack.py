@@ -74,7 +74,7 @@ def _table(path: str | None) -> pa.Table | None:
 def _rates(bench: Bench) -> Any:
     from hedgerow.cli.show import table
 
-    numbers = ("right", "95 % interval", "guessing", "control", "worst off", "promised")
+    numbers = ("right", "95% interval", "guessing", "control", "worst off", "promised")
     title = f"{bench.method}, {bench.form}: {bench.rows:,} rows against {len(bench.findings)} adversaries"
     lines = [
         (

@@ -52,13 +52,13 @@ def _reach(width: float) -> str:
 
 
 def _around(width: float) -> str:
-    return f"±{50 * width:.2g} %"
+    return f"±{50 * width:.2g}%"
 
 
 def _print_causes(release: Release, found: Causes) -> None:
     click.echo(f"Of {release.groups:,} groups the question hits {found.hit:,}; {found.open:,} of them leave it open.")
     rows = [
-        (cause.group, f"{number(round(cause.hits, 1))} of {cause.rows:,}", f"{100 * cause.share:.1f} %")
+        (cause.group, f"{number(round(cause.hits, 1))} of {cause.rows:,}", f"{100 * cause.share:.1f}%")
         for cause in found.worst
     ]
     if rows:
@@ -78,5 +78,5 @@ def _sentence(verb: str, move: Move) -> str:
     asked = f"{verb} your range of {move.column} to {move.low}..{move.high} and"
     if move.after < _NOTHING:
         return f"{asked} the answer is exact."
-    saved = "by half" if 0.45 <= move.saved <= 0.55 else f"by {100 * move.saved:.0f} %"
+    saved = "by half" if 0.45 <= move.saved <= 0.55 else f"by {100 * move.saved:.0f}%"
     return f"{asked} the bounds shrink {saved}: {_around(move.after)} of the answer instead of {_around(move.before)}."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hedgerow.errors import BrokenPromise, BundleError
+from hedgerow.errors import BrokenPromise, BundleError, ParameterError
 
 if TYPE_CHECKING:
     from hedgerow.graph import GroupedGraph
@@ -25,7 +25,7 @@ def graph() -> None:
     """
 
 
-@graph.command()
+@graph.command(short_help="Publish a graph: two tables of entities and one of edges.")
 @click.argument("left", type=click.Path())
 @click.argument("right", type=click.Path())
 @click.argument("edges", type=click.Path())
@@ -83,14 +83,15 @@ def publish(
 
 def _show_release(release: GroupedGraph, out: str) -> None:
     for side in (release.left, release.right):
-        sizes = f"{side.sizes.min()} to {side.sizes.max()}"
+        least, most = int(side.sizes.min()), int(side.sizes.max())
+        sizes = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         click.echo(f"{side.name:5}  {len(side.node_groups):,} entities in {side.groups:,} groups of {sizes}")
     click.echo(f"edges  {release.edges:,}, published exactly between masked nodes")
     click.echo(release.guarantee.promise)
     click.echo(f"written to {out}")
 
 
-@graph.command()
+@graph.command(short_help="Ask a published graph questions.")
 @click.argument("bundle", type=click.Path())
 @click.argument("questions", nargs=-1, required=True)
 def query(bundle: str, questions: tuple[str, ...]) -> None:
@@ -114,13 +115,13 @@ def show_answers(bundle: str, questions: tuple[str, ...]) -> None:
         answer = release.ask(question)
         expected = "no closed form" if answer.expected is None and answer.lower is not None else number(answer.expected)
         std = "no closed form" if answer.std is None and answer.lower is not None else number(answer.std)
-        exact = "yes" if answer.exact else "no"
-        rows.append((question, number(answer.lower), number(answer.upper), expected, std, exact))
-    names = ("question", "lower", "upper", "expected", "std", "exact")
-    console().print(table("", names, rows, right=names[1:5]))
+        spread = "exact" if answer.exact and answer.lower is not None else std
+        rows.append((question, number(answer.lower), expected, number(answer.upper), spread))
+    names = ("question", "lower", "expected", "upper", "std")
+    console().print(table("", names, rows, right=names[1:]))
 
 
-@graph.command()
+@graph.command(short_help="Check a published graph: checksums, sizes and safety.")
 @click.argument("bundle", type=click.Path())
 def verify(bundle: str) -> None:
     """Check BUNDLE: every checksum, then sizes and safety re-derived from the published tables."""
@@ -134,10 +135,14 @@ def verify(bundle: str) -> None:
     click.echo(str(verification))
 
 
-@graph.command()
+@graph.command(short_help="Let adversaries try a published graph.")
 @click.argument("bundle", type=click.Path())
 @click.option("--links", type=click.Path(), help="Table of links that the adversary has learned: left key, right key.")
-@click.option("--other", type=click.Path(), help="A second release of the same graph, to join by signatures.")
+@click.option(
+    "--other",
+    type=click.Path(),
+    help="A second release of the same graph, to join by signatures: one with k = 1, one with l = 1.",
+)
 @click.option("--rounds", default=4, show_default=True, help="Rounds of colour refinement.")
 def attack(bundle: str, links: str | None, other: str | None, rounds: int) -> None:
     """Attack BUNDLE: with nothing but the release, with learned links, with a second release."""
@@ -178,10 +183,12 @@ def _show_learned(release: GroupedGraph, links: str) -> None:
     from hedgerow.table import read_table
 
     columns = [column.to_pylist() for column in read_table(links).arrow.columns[:2]]
+    if len(columns) < 2:
+        raise ParameterError("--links takes a table of two columns: the left key and the right key of each link.")
     found = learned_links(release, list(zip(*columns, strict=True)))
     click.echo(
-        f"learned     {found.learned} links find {found.found_left} left and {found.found_right} right entities and "
-        f"make {found.inferred} more links certain; links of others have a chance of at most {found.surest} "
+        f"learned     {found.learned:,} links find {found.found_left:,} left and {found.found_right:,} right entities "
+        f"and make {found.inferred:,} more links certain; links of others have a chance of at most {found.surest} "
         f"(promised {found.promised})"
     )
 
@@ -190,6 +197,8 @@ def _show_join(release: GroupedGraph, other: GroupedGraph, rounds: int) -> None:
     from hedgerow.graph.attack import join_releases
 
     first, second = (release, other) if release.k == 1 else (other, release)
+    if first.k != 1 or second.l != 1:
+        raise ParameterError("--other joins a release that names left entities (k = 1) with one that names right ones.")
     found = join_releases(first, second, rounds=rounds)
     click.echo(
         f"joined      with the other release {found.certain:,} of {found.links:,} links ({found.rate:.1%}) are certain"

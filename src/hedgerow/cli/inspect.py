@@ -8,7 +8,7 @@ __all__ = ["inspect"]
 
 
 @click.command()
-@click.argument("table", type=click.Path(exists=True))
+@click.argument("table", type=click.Path())
 def inspect(table: str) -> None:
     """Show the columns of TABLE with a suggested role and the reason for it.
 
@@ -24,16 +24,20 @@ def inspect(table: str) -> None:
     screen = console()
     screen.print(
         shown(
-            f"{rows.num_rows:,} rows, {len(rows.names)} columns",
+            f"{_counted(rows.num_rows, 'row')}, {_counted(len(rows.names), 'column')}",
             ("column", "type", "distinct", "missing", "suggested role", "because"),
             [(s.column, s.type, f"{s.distinct:,}", f"{s.missing_share:.1%}", s.role, s.reason) for s in suggestions],
             right=("distinct", "missing"),
         )
     )
-    screen.print("Roles as a start for a recipe:\n")
+    screen.print("Roles as a start for a recipe:\n\n[roles]", markup=False)
     for role in ("identifier", "quasi", "sensitive", "plain"):
         names = [s.column for s in suggestions if s.role == role]
-        screen.print(f"  {role:<10} = {_toml(names)}", markup=False, soft_wrap=True)
+        screen.print(f"{role:<10} = {_toml(names)}", markup=False, soft_wrap=True)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def _toml(names: list[str]) -> str:

@@ -59,11 +59,13 @@ LETTERS = {
     "protect": "the value to protect; every value unless given (robust)",
     "max_suppressed": "greatest share of rows to hold back (robust)",
     "target": "distribution to show instead: uniform, normal, zipf or source (target, personal)",
+    "parts": "column whose values part the table, each with groups of its own (target)",
     "fakes": "greatest share of fake values to add (target, m-invariant)",
     "shift": "how far shares may stray from the target, 0 to 1 (target)",
     "quantize": "largest whole number in the ratios of the target (target)",
     "node_column": "column with each person's wish (personal)",
-    "consent": "true or false: whoever wishes nothing hidden is published exactly (personal)",
+    "partition": "how groups are sought: cheapest, one, quasi, top_down or bottom_up (personal)",
+    "consent": "true, or the column that says who agrees to be published exactly (personal)",
     "columns": "columns to replace, parted by commas",
 }
 """The parameters of all methods, by name; a method refuses those that it does not have."""
@@ -76,13 +78,19 @@ def _letters(command: Any) -> Any:
 
 
 @click.command()
-@click.argument("source", type=click.Path(exists=True))
+@click.argument("source", type=click.Path())
 @click.option("--quasi", metavar="A,B,...", default="", help="columns that identify a person when combined")
 @click.option("--sensitive", metavar="A,...", default="", help="columns that nobody may learn of a person")
 @click.option("--identifier", metavar="A,...", default="", help="columns to leave out")
 @click.option("--plain", metavar="A,...", default="", help="columns to publish as they are")
 @click.option("--others", type=click.Choice(["identifier", "quasi", "plain"]), help="role of all columns not named")
 @click.option("--missing", metavar="A=suppress,...", default="", help="policy for missing values of a column")
+@click.option(
+    "--hierarchy",
+    metavar="A=FILE",
+    multiple=True,
+    help="hierarchy of a column, in ARX's format; may be given for several columns",
+)
 @click.option("--method", metavar="NAME", help=", ".join(METHODS))
 @_letters
 @click.option("--out", type=click.Path(), help="folder for the release")
@@ -100,7 +108,7 @@ def publish(
     plan: bool,
     seed: int | None,
     allow_insecure: bool,
-    **flags: str | None,
+    **flags: Any,
 ) -> None:
     """Publish SOURCE: a recipe (.toml), or a table together with flags.
 
@@ -109,7 +117,7 @@ def publish(
     hedgerow publish adult.csv --quasi age,sex --sensitive capital-loss --others identifier \\
         --method ke --k 4 --e 100 --out out
     """
-    recipe = read_recipe(source) if source.endswith(".toml") else _recipe(source, flags, needs_out=not plan)
+    recipe = _read_alone(source, flags) if source.endswith(".toml") else _recipe(source, flags, needs_out=not plan)
     if plan:
         show_plan(recipe)
         return
@@ -187,6 +195,7 @@ def summary(release: Release, output: str, seconds: float) -> Any:
             ("rows", f"{release.rows.published:,} of {release.rows.input:,}"),
             ("held back", f"{release.rows.suppressed:,}"),
             *_group_facts(release),
+            *_level_facts(release),
             ("promise", release.guarantee.promise),
             ("against", release.guarantee.adversary),
             *_width_facts(release),
@@ -213,8 +222,18 @@ def _group_facts(release: Release) -> list[tuple[str, str]]:
         return []
     of_people = next(table for name, table in release.tables.items() if name in ("release", "quasi"))
     sizes = np.bincount(of_people.column(release.group_column).to_numpy())
+    if sizes.min() == sizes.max():
+        return [("groups", f"{release.groups:,}, of {sizes.min():,} rows")]
     spread = f"of {sizes.min():,} to {sizes.max():,} rows, median {int(np.median(sizes)):,}"
     return [("groups", f"{release.groups:,}, {spread}")]
+
+
+def _level_facts(release: Release) -> list[tuple[str, str]]:
+    """Which level of each hierarchy was chosen, where one was; 0 is the value itself."""
+    prefix = "level of "
+    chosen = {name: level for name, level in release.made.parameters.items() if name.startswith(prefix)}
+    levels = ", ".join(f"{name.removeprefix(prefix)} {level}" for name, level in chosen.items())
+    return [("levels", f"{levels} (0 is the value itself)")] if levels else []
 
 
 def _width_facts(release: Release) -> list[tuple[str, str]]:
@@ -225,10 +244,19 @@ def _width_facts(release: Release) -> list[tuple[str, str]]:
         widths = typical_widths(release) if release.groups else []
     except QueryError:
         widths = []
-    return [(f"bounds of {question}", f"±{width:.1%} of the answer") for question, width in widths]
+    return [("typical bounds", f"±{width:.1%} of the answer for {question}") for question, width in widths]
 
 
-def _recipe(source: str, flags: dict[str, str | None], *, needs_out: bool) -> Recipe:
+def _read_alone(source: str, flags: dict[str, Any]) -> Recipe:
+    """Read a recipe, which says everything itself: a flag beside it would be ignored."""
+    if given := [f"--{name.replace('_', '-')}" for name, value in flags.items() if value]:
+        raise ParameterError(
+            f"A recipe says everything itself; leave out {', '.join(given)}, or write it into the recipe."
+        )
+    return read_recipe(source)
+
+
+def _recipe(source: str, flags: dict[str, Any], *, needs_out: bool) -> Recipe:
     """Write down flags as the recipe that they stand for."""
     if not flags["method"] or (needs_out and not flags["out"]):
         raise ParameterError("A table needs at least --method and --out; or put everything into a recipe (.toml).")
@@ -239,7 +267,8 @@ def _recipe(source: str, flags: dict[str, str | None], *, needs_out: bool) -> Re
         roles=Roles(*(_split(flags[role]) for role in ("quasi", "sensitive", "identifier", "plain"))),
         method={"name": flags["method"], **parameters},
         others=flags["others"],
-        missing=dict(_pair(text) for text in _split(flags["missing"])),
+        missing=dict(_pair(text, "--missing income=suppress") for text in _split(flags["missing"])),
+        hierarchies=dict(_pair(text, "--hierarchy age=age.csv") for text in flags["hierarchy"]),
     )
 
 
@@ -247,8 +276,8 @@ def _split(text: str | None) -> list[str]:
     return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
-def _pair(text: str) -> tuple[str, str]:
-    column, equals, policy = text.rpartition("=")
+def _pair(text: str, example: str) -> tuple[str, str]:
+    column, equals, rest = text.rpartition("=")
     if not equals:
-        raise ParameterError("--missing takes column=policy pairs, for example --missing income=suppress.")
-    return column, policy
+        raise ParameterError(f"'{text}' must be a column, '=' and what it gets, for example {example}.")
+    return column, rest

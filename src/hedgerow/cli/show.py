@@ -13,41 +13,92 @@ if TYPE_CHECKING:
 
     from hedgerow.methods.method import Progress
 
-__all__ = ["console", "facts", "number", "progress_bar", "table"]
+__all__ = ["EDGES", "GAP", "console", "facts", "number", "progress_bar", "table"]
 
 _PIPE_WIDTH = 120
+GAP = 3
+"""Blanks between two columns of a table."""
+EDGES = 2
+"""Blanks at the two ends of a line of a table."""
 
 
 def console(*, stderr: bool = False) -> Console:
     """Return a console that highlights nothing by itself; in a pipe, where there is no screen, lines may be long."""
     from rich.console import Console
 
-    screen = Console(stderr=stderr, highlight=False)
-    return screen if screen.is_terminal else Console(stderr=stderr, highlight=False, width=_PIPE_WIDTH)
+    class Screen(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # the command line has an exit code for it; 1 would say that a promise is broken
+
+    screen = Screen(stderr=stderr, highlight=False)
+    return screen if screen.is_terminal else Screen(stderr=stderr, highlight=False, width=_PIPE_WIDTH)
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[str] = ()) -> Any:
-    """Build a table; the columns named in `right` are numbers. Square brackets in names and cells are text."""
+def table(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    right: Sequence[str] = (),
+    width: int | None = None,
+) -> Any:
+    """Build a table; the columns named in `right` are numbers. Square brackets in names and cells are text.
+
+    It is `width` wide at most (by default as wide as the screen) and breaks no word: where the words do not fit beside
+    each other, each cell gets a line of its own, with the column's name before it.
+    """
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = _widths(columns, cells, console().width if width is None else width)
+    if widths is None:
+        return facts(title, _one_below_the_other(columns, cells))
+    return _grid(title, columns, cells, widths, right)
+
+
+def _grid(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int], right: Any) -> Any:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     built = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    for name in columns:
-        built.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
+    for name, width in zip(columns, widths, strict=True):
+        built.add_column(Text(name), justify="right" if name in right else "left", overflow="fold", width=width)
     for row in rows:
-        built.add_row(*(Text(str(cell)) for cell in row))
+        built.add_row(*map(Text, row))
     return built
 
 
+def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> list[int] | None:
+    """Each column's width: its longest word at least, and as much of its longest line as there is room for."""
+    from rich.cells import cell_len
+
+    texts = list(zip(columns, *rows, strict=True))
+    widths = [max(cell_len(word) for text in column for word in (text.split() or [""])) for column in texts]
+    wanted = [max(map(cell_len, column)) for column in texts]
+    left = room - sum(widths) - GAP * (len(widths) - 1) - EDGES
+    if left < 0:
+        return None
+    for place in sorted(range(len(widths)), key=lambda place: wanted[place] - widths[place]):
+        more = min(wanted[place] - widths[place], left)
+        widths[place] += more
+        left -= more
+    return widths
+
+
+def _one_below_the_other(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
+    for place, row in enumerate(rows):
+        yield from [("", "")] if place else []
+        yield from zip(columns, row, strict=True)
+
+
 def facts(title: str, pairs: Iterable[tuple[str, object]]) -> Any:
-    """Build a table of two columns: what, and its value."""
+    """Build a table of two columns: what, and its value. Square brackets are text."""
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     built = Table(title=title or None, box=box.SIMPLE, title_justify="left", show_header=False, pad_edge=False)
     for what, value in pairs:
-        built.add_row(what, str(value))
+        built.add_row(Text(what), Text(str(value)))
     return built
 
 

@@ -14,20 +14,19 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import Infeasible, ParameterError
+from hedgerow.criteria.parameters import Number, read_number, read_whole
+from hedgerow.errors import Infeasible
 from hedgerow.exact import as_fraction, float_above, float_below
 
 __all__ = ["KE", "Number", "Positions", "largest_e", "largest_k", "latest_start"]
 
 Positions = NDArray[np.int64] | NDArray[np.float64]
-Number = int | float | str | Decimal | Fraction
 
 _LONGEST = 10**300  # longer whole numbers are written like floats; nobody reads so many digits
 
@@ -44,7 +43,7 @@ class KE:
 
     def __init__(self, k: int, e: Number) -> None:
         object.__setattr__(self, "k", _read_k(k))
-        object.__setattr__(self, "e", _read_e(e))
+        object.__setattr__(self, "e", read_number("e", e, least=0))
 
     def holds(self, distinct: NDArray[Any], lowest: Positions, highest: Positions) -> NDArray[np.bool_]:
         """Tell for each group whether it satisfies the criterion, from its distinct values, least and greatest."""
@@ -137,27 +136,7 @@ def _difference(lowest: NDArray[Any], highest: NDArray[Any]) -> tuple[NDArray[np
 
 
 def _read_k(k: object) -> int:
-    if isinstance(k, bool) or not isinstance(k, int | np.integer):
-        raise ParameterError(f"'k' must be an integer of at least 2; got {_came(k)}.")
-    if k < 2:
-        raise ParameterError(f"'k' must be an integer of at least 2; got {int(k)}. A group of one hides nobody.")
-    return int(k)
-
-
-def _read_e(e: object) -> Fraction:
-    try:
-        exact = as_fraction(e)
-    except ValueError:
-        raise ParameterError(f"'e' must be a finite number of at least 0; got {_came(e)}.") from None
-    if exact < 0:
-        raise ParameterError(f"'e' must be a finite number of at least 0; got {_came(e)}. 0 asks for no spread.")
-    return exact
-
-
-def _came(value: object) -> str:
-    """Show a refused parameter; a table that came by mistake shows its type, not its cells."""
-    plain = isinstance(value, bool | int | float | np.number | Decimal | Fraction) or value is None
-    return str(value) if plain else f"a value of type {type(value).__name__}"
+    return read_whole("k", k, least=2, why="A group of one hides nobody.")
 
 
 def _what_works(positions: Positions, unit: Fraction) -> str:

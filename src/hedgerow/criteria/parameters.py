@@ -14,6 +14,9 @@ __all__ = ["Number", "came", "check_flag", "read_names", "read_number", "read_wh
 
 Number = int | float | str | Decimal | Fraction
 
+_LONGEST = 40
+"""Characters of a text that is shown when it is refused."""
+
 
 def read_whole(name: str, value: object, *, least: int, why: str = "") -> int:
     """Read a whole number of at least `least`; `why` is said to whoever asks for less."""
@@ -57,6 +60,8 @@ def read_names(name: str, value: object) -> tuple[str, ...]:
 
 def came(value: object) -> str:
     """Show a refused parameter; a table that came by mistake shows its type, not its cells."""
+    if isinstance(value, str):
+        return f"'{value}'" if len(value) <= _LONGEST else f"a text of {len(value):,} characters"
     plain = isinstance(value, bool | int | float | np.number | Decimal | Fraction) or value is None
     return str(value) if plain else f"a value of type {type(value).__name__}"
 

@@ -108,7 +108,7 @@ class _Parser:
             left, right = _Side(left.terms, left.constant), under.scaled(right.constant)
         whole = left.plus(right.scaled(Fraction(-1)))
         if len({column for column, _ in whole.terms}) != 1:
-            raise self.wrong("it must speak of exactly one column")
+            raise self.wrong("it must speak of exactly one column; a name that is no plain word goes in double quotes")
         if any(value is None for _, value in whole.terms):
             return self.thresholds(whole, sign)
         return _relations(whole, sign, positive=under is not None)

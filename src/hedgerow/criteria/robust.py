@@ -166,6 +166,5 @@ def _read_r(r: object) -> Fraction:
     except (ValueError, ZeroDivisionError):
         exact = Fraction(0)
     if exact <= 1:
-        shown = r if isinstance(r, int | float | Fraction) else f"a value of type {type(r).__name__}"
-        raise ParameterError(f"'r' must be a number above 1; got {shown}. A probability of at most 1/1 says nothing.")
+        raise ParameterError(f"'r' must be a number above 1; got {came(r)}. A probability of at most 1/1 says nothing.")
     return exact

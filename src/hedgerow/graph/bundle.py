@@ -15,7 +15,7 @@ from hedgerow.release.folder import FileEntry, write_folder
 from hedgerow.release.guarantee import Guarantee
 from hedgerow.release.holding import Held, hold
 from hedgerow.release.release import Made
-from hedgerow.release.seal import seal, unseal
+from hedgerow.release.seal import format_of, seal, unseal
 
 __all__ = ["FORMAT", "GraphManifest", "read", "read_held", "write"]
 
@@ -71,6 +71,8 @@ def read(path: str | os.PathLike[str]) -> GroupedGraph:
 
 def read_held(bundle: Held) -> GroupedGraph:
     """Read the grouped graph of a bundle that is held open."""
+    if format_of(bundle.manifest).startswith("hedgerow/"):
+        raise BundleError("The bundle holds a table, not a graph; `hedgerow query`, `verify` and `attack` take it.")
     manifest = unseal(bundle.manifest, GraphManifest, FORMAT)
     if missing := [name for name in TABLES if f"{name}.parquet" not in manifest.files]:
         raise BundleError(f"The bundle has no {missing[0]}.parquet.")

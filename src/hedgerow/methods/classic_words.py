@@ -27,7 +27,7 @@ def promise_words(letters: Mapping[str, int | str], columns: Iterable[str], form
     """Say what each group satisfies."""
     alike = ", which their published quasi-identifiers do not tell apart" if form == "generalized" else ""
     rows = f"Each group has at least {letters['k']} rows{alike}."
-    sentences = [sentence[:1].upper() + sentence[1:] for sentence in _on_values(letters)]
+    sentences = list(_on_values(letters))
     if not sentences:
         return rows
     names = ", ".join(f"'{name}'" for name in columns)

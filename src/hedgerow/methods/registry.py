@@ -69,9 +69,10 @@ def _read(field: Field[Any], value: object) -> object:
     """Turn text into what the parameter's annotation names; numbers stay text, which methods read exactly."""
     if not isinstance(value, str):
         return value
-    wanted = str(field.type).split("|")[0].strip()
-    if wanted == "bool":
-        return {"true": True, "false": False}.get(value.lower(), value)
+    alternatives = [part.strip() for part in str(field.type).split("|")]
+    if "bool" in alternatives and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    wanted = alternatives[0]
     try:
         return int(value) if wanted == "int" else value
     except ValueError:

@@ -107,19 +107,34 @@ class Robust(Method):
                 f"{criterion.r}-robustness needs as many rows in a group; there are {crowd.size:,} in all."
             )
         allowed = int(_share(self.max_suppressed) * crowd.size)
+        self._require_frequencies(crowd, criterion.r, allowed, prepared)
         found = art(crowd, r=criterion.r, model=self.model, allowed=allowed, keys=prepared.keys)
         if found.left_out > allowed:
             raise Infeasible(
                 f"{criterion.r}-robustness would hold back {found.left_out:,} of {crowd.size:,} rows, which is more "
-                f"than the {allowed:,} allowed. " + self._reachable(crowd, criterion.r, allowed, prepared)
+                f"than the {allowed:,} allowed. " + self._reachable(crowd, int(criterion.r * 10), allowed, prepared)
             )
         return found.groups
 
-    def _reachable(self, crowd: Crowd, r: Fraction, allowed: int, prepared: Prepared) -> str:
-        """Say which r could be kept, to a tenth, by halving between 1 and what failed."""
+    def _require_frequencies(self, crowd: Crowd, r: Fraction, allowed: int, prepared: Prepared) -> None:
+        """Refuse at once what no search can find.
+
+        Given how many rows of a group have a value, its probabilities over these rows add up to that number; if none
+        exceeds 1/r, the value fills at most 1/r of the group, and so of all groups.
+        """
+        most = int(np.bincount(crowd.secret, minlength=crowd.secrets)[: crowd.secrets].max(initial=0))
+        if most <= allowed or r <= (limit := Fraction(crowd.size - allowed, most - allowed)):
+            return
+        raise Infeasible(
+            f"{r}-robustness is out of reach: a protected value fills {most:,} of {crowd.size:,} rows, so that r is at "
+            f"most {float(limit):.4g}. " + self._reachable(crowd, int(limit * 10) + 1, allowed, prepared)
+        )
+
+    def _reachable(self, crowd: Crowd, high: int, allowed: int, prepared: Prepared) -> str:
+        """Say which r could be kept, to a tenth, by halving between 1 and `high` tenths, which are too much."""
         from hedgerow.partition.art import art
 
-        low, high = 10, int(r * 10)
+        low = 10
         while high - low > 1:
             middle = (low + high) // 2
             tried = art(

@@ -247,6 +247,13 @@ def _text(node: Any) -> str:
 
 def refusal(node: Any, advice: str) -> QueryError:
     """Say that something is not understood, and what is."""
-    what = type(node).__name__ if isinstance(node, exp.Expression) else "this"
-    names = {"Subquery": "a sub-query", "Select": "a sub-query", "Union": "UNION", "Anonymous": "an unknown function"}
-    return QueryError(f"{names.get(what, what)} cannot be answered with a bound here; {advice}")
+    return QueryError(f"{_named(node)} cannot be answered with a bound here; {advice}")
+
+
+def _named(node: Any) -> str:
+    """What was written, in the words of SQL; names and constants are left out."""
+    if not isinstance(node, exp.Expression):
+        return "this"
+    names = {"subquery": "a sub-query", "select": "a sub-query", "anonymous": "an unknown function", "star": "*"}
+    names |= {"group": "GROUP BY ALL" if node.args.get("all") else "this GROUP BY"}
+    return names.get(node.key, node.sql_name() if isinstance(node, exp.Func) else node.key.upper())

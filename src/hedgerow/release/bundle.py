@@ -46,7 +46,7 @@ def refuse_seeded(made: Made, allow_insecure: bool) -> None:
     if made.reproducible and not allow_insecure:
         raise BundleError(
             "This release was made with a seed, so whoever learns the seed can undo it. Publish without a seed, "
-            "or allow an insecure bundle explicitly for a test."
+            "or allow it for a test (--allow-insecure, allow_insecure=True)."
         )
 
 

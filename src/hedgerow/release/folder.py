@@ -22,7 +22,7 @@ from hedgerow.errors import BundleError
 from hedgerow.randomness import token
 from hedgerow.release.swap import put_in_place, sync_folder
 
-__all__ = ["MANIFEST", "FileEntry", "write_folder"]
+__all__ = ["MANIFEST", "FileEntry", "folder_beside", "write_folder"]
 
 MANIFEST = "manifest.json"
 _MARK = ".hedgerow-writing-"
@@ -47,10 +47,12 @@ def write_folder(
     """Write `tables` as <name>.parquet, `texts` as they are named, and last the manifest that lists them."""
     target = Path(path).absolute()
     if target.exists() and not overwrite:
-        raise BundleError(f"'{target.name}' exists already; choose another folder or ask to overwrite it.")
+        raise BundleError(
+            f"'{target.name}' exists already; choose another folder, or replace it (--overwrite, overwrite=True)."
+        )
     if target.exists() and not _replaceable(target):
         raise BundleError(f"'{target.name}' is not a hedgerow bundle, so it is not overwritten; choose another folder.")
-    with _folder_beside(target) as folder:
+    with folder_beside(target) as folder:
         files = {f"{name}.parquet": _write_table(table, folder / f"{name}.parquet") for name, table in tables.items()}
         files |= {name: _write_bytes(text.encode(), folder / name) for name, text in texts.items()}
         _write_bytes(manifest(files), folder / MANIFEST)
@@ -86,7 +88,7 @@ def _replaceable(target: Path) -> bool:
 
 
 @contextmanager
-def _folder_beside(target: Path) -> Iterator[Path]:
+def folder_beside(target: Path) -> Iterator[Path]:
     """Make a hidden folder beside `target` that is gone afterwards, whatever happens, unless it was renamed."""
     folder = target.with_name(f".{target.name}{_MARK}{os.getpid()}-{token(4)}")
     try:

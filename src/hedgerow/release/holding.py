@@ -81,7 +81,8 @@ def hold(path: str | os.PathLike[str]) -> Iterator[Held]:
         try:
             bundle = _held(target, stack)
         except (FileNotFoundError, NotADirectoryError):
-            raise BundleError(f"'{target.name}' is not a hedgerow bundle: it has no {MANIFEST}.") from None
+            reason = f"it has no {MANIFEST}" if target.exists() else "there is no such folder"
+            raise BundleError(f"'{target.name}' is not a hedgerow bundle: {reason}.") from None
         except OSError as error:
             raise BundleError(f"'{target.name}' cannot be read: {error.strerror}.") from None
         yield bundle

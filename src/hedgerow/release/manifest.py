@@ -78,5 +78,7 @@ def encode(manifest: Manifest) -> bytes:
 def decode(text: bytes) -> Manifest:
     """Read a manifest; raise BundleError for anything but a whole, unedited one of this format."""
     if format_of(text).startswith("hedgerow-graph/"):
-        raise BundleError("The bundle holds a grouped graph, not a table; `hedgerow graph` queries and verifies it.")
+        raise BundleError(
+            "The bundle holds a grouped graph, not a table; `hedgerow graph` queries, verifies and attacks it."
+        )
     return unseal(text, Manifest, FORMAT)

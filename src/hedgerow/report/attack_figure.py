@@ -51,7 +51,7 @@ def _legend(figure: Any, axes: Any, findings: list[Finding]) -> None:
         return Line2D([], [], linestyle="none", label=label, **style)
 
     shown = [
-        mark("measured, with its 95 % interval", marker="o", color=_RIGHT, markersize=6),
+        mark("measured, with its 95% interval", marker="o", color=_RIGHT, markersize=6),
         mark("by guessing", marker="|", color="#555555", markersize=11, markeredgewidth=1.6),
     ]
     if any(finding.control is not None for finding in findings):

@@ -38,8 +38,8 @@ def _draw(panel: Any, name: str, outcomes: Sequence[Outcome], axis: str, place: 
     scores = [score([outcome for outcome in outcomes if getattr(outcome.question, axis) == x]) for x in places]
     shown = [100 * x if axis == "selectivity" else x for x in places]
     style: Any = {"color": COLOURS[place % len(COLOURS)], "marker": "osD^v<>"[place % 7], "markersize": 4.5}
-    if any(s.width is not None for s in scores):
-        panel.plot(shown, [_percent(s.width) for s in scores], label=name, **style)
+    # Without bounds there is nothing on this line, but the legend has its name from it.
+    panel.plot(shown, [_percent(s.width) for s in scores], label=name, **style)
     if any(s.error is not None for s in scores):
         panel.plot(shown, [_percent(s.error) for s in scores], linestyle="--", linewidth=1.1, **style)
 

@@ -47,10 +47,14 @@ def _read_lines(path: str | PathLike[str], delimiter: str) -> list[list[str]]:
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             lines = [line for line in csv.reader(file, delimiter=delimiter, strict=True) if line]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except OSError as error:
         raise InputError(
-            f"the hierarchy file cannot be read as UTF-8 text in columns: {type(error).__name__}."
-        ) from error
+            f"the hierarchy file cannot be read: {(error.strerror or 'input/output error').lower()}."
+        ) from None
+    except UnicodeDecodeError:
+        raise InputError("the hierarchy file cannot be read: it is not UTF-8.") from None
+    except csv.Error:
+        raise InputError("the hierarchy file cannot be read: its quotes or line ends are broken.") from None
     if not lines:
         raise InputError("the hierarchy file holds no lines; it needs one per value.")
     return lines

@@ -78,7 +78,7 @@ class Schema:
         """The policy for a column's missing values: the declared one, else the default of its role."""
         roles = self.roles
         if column not in roles:
-            raise SchemaError(f"'{column}' is not a column of this schema{_hint(column, roles)}.")
+            raise SchemaError(f"'{column}' is not a column of this schema{_hint(column, roles)}")
         declared: Any = self.missing.get(column, _DEFAULT_POLICY[roles[column]])
         policy: MissingPolicy = declared
         return policy
@@ -106,12 +106,12 @@ class Schema:
         present = set(names)
         unknown = [name for name in roles if name not in present]
         if unknown:
-            raise SchemaError(f"the table has no column {_quoted(unknown)}{_hint(unknown[0], names)}.")
+            raise SchemaError(f"the table has no column {_quoted(unknown)}{_hint(unknown[0], names)}")
         without = [name for name in names if name not in roles]
         if without:
             raise SchemaError(
                 f"every column must have a role; {_quoted(without)} {'has' if len(without) == 1 else 'have'} none. "
-                "Make each one quasi, sensitive, identifier or plain."
+                "Make each one quasi, sensitive, identifier or plain; --others (in a recipe: others) covers the rest."
             )
         if not self.sensitive:
             raise SchemaError("a schema must name at least one sensitive column: what the release is to protect.")
@@ -120,8 +120,8 @@ class Schema:
         empty = table.arrow.column(column).null_count
         if empty and self.missing_policy(column) == "refuse":
             raise SchemaError(
-                f"'{column}' has {empty} missing values and its policy is 'refuse'; "
-                f"declare missing={{'{column}': 'suppress'}} or 'value', or fill them in."
+                f"'{column}' has {empty:,} missing values and its policy is 'refuse'; fill them in, or declare "
+                f"'suppress' or 'value' instead: missing={{'{column}': 'suppress'}}, --missing {column}=suppress."
             )
 
 
@@ -148,7 +148,7 @@ def _mapping(argument: str, given: object, columns: Mapping[str, Role], kind: ty
         raise SchemaError(f"'{argument}' must map column names to values; got {type(given).__name__}.")
     for name, value in given.items():
         if name not in columns:
-            raise SchemaError(f"'{argument}' names '{name}', which has no role{_hint(name, columns)}.")
+            raise SchemaError(f"'{argument}' names '{name}', which has no role{_hint(name, columns)}")
         if not isinstance(value, kind):
             raise SchemaError(f"'{argument}' of '{name}' must be a {kind.__name__}; got {type(value).__name__}.")
     return dict(given)
@@ -166,4 +166,4 @@ def _quoted(names: Sequence[str]) -> str:
 
 def _hint(name: object, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(str(name), list(known), n=1)
-    return f"; did you mean '{close[0]}'?" if close else ""
+    return f"; did you mean '{close[0]}'?" if close else "."

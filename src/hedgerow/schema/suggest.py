@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.schema.role import Role
@@ -103,6 +104,8 @@ def _suggest_one(table: Table, name: str) -> Suggestion:
     counts = encoded.counts()[: len(encoded.domain)]
     column = _Column(_words(name), encoded.domain.type, encoded.domain, counts)
     role, reason = _judge(column)
+    if _has_decimal_commas(column):
+        reason += "; numbers with a decimal comma are read as texts: write them with a point"
     missing = 1 - column.rows / table.num_rows if table.num_rows else 0.0
     return Suggestion(name, role, reason, str(column.type), column.distinct, missing)
 
@@ -150,3 +153,11 @@ def _is_skewed(column: _Column) -> bool:
     middle = np.searchsorted(np.cumsum(column.counts), column.rows / 2)
     median = float(values[middle])
     return float(np.average(values, weights=column.counts)) > _SKEW * median >= 0
+
+
+def _has_decimal_commas(column: _Column) -> bool:
+    """Tell whether all texts are numbers if a comma is a point, and some have one; lists of codes may look the same."""
+    if not column.is_text or not column.distinct:
+        return False
+    numbers = pc.match_substring_regex(column.values, r"\A[+-]?\d+(,\d+)?\z")
+    return bool(pc.all(numbers).as_py() and pc.any(pc.match_substring(column.values, ",")).as_py())

@@ -15,7 +15,7 @@ def existing_file(path: str | PathLike[str]) -> Path:
     file = Path(path)
     reason = _trouble(file)
     if reason:
-        raise InputError(f"'{file.name}' cannot be read: {reason}.")
+        raise InputError(f"'{file.name or path}' cannot be read: {reason}.")
     return file
 
 

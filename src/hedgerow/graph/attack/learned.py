@@ -75,11 +75,18 @@ def _places(release: GroupedGraph, links: list[tuple[Any, Any]]) -> list[tuple[i
     ends = []
     for number, side in enumerate((release.left, release.right)):
         column = side.entities.column(side.key).combine_chunks()
-        rows = pc.index_in(pa.array([link[number] for link in links], column.type), value_set=column)
+        rows = pc.index_in(_keys([link[number] for link in links], column.type, side.name), value_set=column)
         if rows.null_count:
             raise InputError(f"{rows.null_count} of the links name an entity that the release does not have.")
         ends.append(rows.to_pylist())
     return list(zip(*ends, strict=True))
+
+
+def _keys(ends: list[Any], kind: pa.DataType, side: str) -> pa.Array:
+    try:
+        return pa.array(ends, kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        raise InputError(f"The {side} ends of the links are no keys of the release: these are {kind}.") from None
 
 
 class _Candidates:

@@ -1,0 +1,43 @@
+"""What the pages print can be typed."""
+
+import re
+from pathlib import Path
+
+import click
+import msgspec
+import pytest
+
+from hedgerow.cli import main
+from hedgerow.recipe import Recipe
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def _command(words):
+    """The command that words lead to."""
+    command, context = main, click.Context(main)
+    while words and isinstance(command, click.Group) and words[0].isalpha():
+        command = command.get_command(context, words.pop(0))
+    return command
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_of_a_page_has_its_options(page):
+    """A verb or an option that was renamed is renamed in the pages, too."""
+    text = page.read_text().replace("\\\n", " ")
+    for line in re.findall(r"^ +(hedgerow .*)$|`(hedgerow [^`]*)`", text, re.MULTILINE):
+        words = "".join(line).split("#")[0].split()[1:]
+        if not words or not words[0].isalpha():
+            continue
+        command = _command(words)
+        assert command is not None, line
+        known = {option for parameter in command.params for option in parameter.opts}
+        assert {word.rstrip("`,.)").split("=")[0] for word in words if word.startswith("--")} <= known, line
+
+
+def test_the_printed_recipe_is_one():
+    """The recipe in the page about publishing is read as it stands."""
+    (text,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "publishing.md").read_text(), re.DOTALL)
+    recipe = msgspec.toml.decode(text, type=Recipe)
+    assert recipe.build_method().k == 5
