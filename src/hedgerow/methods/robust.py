@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from hedgerow.criteria.estimate import Estimate
 from hedgerow.criteria.knowledge import Knowledge
 from hedgerow.criteria.robust import Grouped, Model, Robustness, members
+from hedgerow.criteria.robust_bounds import least_held_back
 from hedgerow.errors import Infeasible, ParameterError, SchemaError
 from hedgerow.exact import as_fraction
 from hedgerow.methods.method import Method, Prepared, Progress
@@ -100,32 +101,38 @@ class Robust(Method):
         return self.knowledge
 
     def _labels(self, crowd: Crowd, criterion: Robustness, prepared: Prepared) -> NDArray[np.int32]:
-        from hedgerow.partition.art import art
-
         if criterion.r > crowd.size:
             raise Infeasible(
                 f"{criterion.r}-robustness needs as many rows in a group; there are {crowd.size:,} in all."
             )
         allowed = int(_share(self.max_suppressed) * crowd.size)
-        found = art(crowd, r=criterion.r, model=self.model, allowed=allowed, keys=prepared.keys)
-        if found.left_out > allowed:
+        groups, held = self._tried(crowd, criterion.r, allowed, prepared, restarts=2)
+        if groups is None:
             raise Infeasible(
-                f"{criterion.r}-robustness would hold back {found.left_out:,} of {crowd.size:,} rows, which is more "
+                f"{criterion.r}-robustness would hold back {held} of {crowd.size:,} rows, which is more "
                 f"than the {allowed:,} allowed. " + self._reachable(crowd, criterion.r, allowed, prepared)
             )
-        return found.groups
+        return groups
+
+    def _tried(
+        self, crowd: Crowd, r: Fraction, allowed: int, prepared: Prepared, *, restarts: int
+    ) -> tuple[NDArray[np.int32] | None, str]:
+        """The groups, None where too many rows would be held back, and how many would; counts are asked first."""
+        from hedgerow.partition.art import art
+
+        counts = np.bincount(crowd.secret, minlength=crowd.secrets + 1)[: crowd.secrets]
+        if (held := least_held_back(counts, crowd.size, r, most=allowed)) > allowed:
+            return None, f"at least {held:,}"
+        found = art(crowd, r=r, model=self.model, allowed=allowed, restarts=restarts, keys=prepared.keys)
+        return (found.groups if found.left_out <= allowed else None), f"{found.left_out:,}"
 
     def _reachable(self, crowd: Crowd, r: Fraction, allowed: int, prepared: Prepared) -> str:
         """Say which r could be kept, to a tenth, by halving between 1 and what failed."""
-        from hedgerow.partition.art import art
-
         low, high = 10, int(r * 10)
         while high - low > 1:
             middle = (low + high) // 2
-            tried = art(
-                crowd, r=Fraction(middle, 10), model=self.model, allowed=allowed, restarts=0, keys=prepared.keys
-            )
-            low, high = (middle, high) if tried.left_out <= allowed else (low, middle)
+            groups, _ = self._tried(crowd, Fraction(middle, 10), allowed, prepared, restarts=0)
+            low, high = (low, middle) if groups is None else (middle, high)
         if low == 10:
             return "No r above 1 was reached; protect fewer values, or hold back more."
         return f"r = {low / 10:g} was reached; or hold back more, or assume an adversary who knows less."
