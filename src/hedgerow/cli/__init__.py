@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 from typing import Any
 
@@ -63,3 +64,7 @@ class Verbs(click.Group):
 @click.version_option(__version__, prog_name="hedgerow")
 def main() -> None:
     """Publish personal data by breaking links, and answer SQL over it with guaranteed bounds."""
+    for stream in (sys.stdout, sys.stderr):
+        # A redirected Windows console, or LC_ALL=C, cannot write every character: a question mark is no reason to stop.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
