@@ -220,3 +220,18 @@ def test_ties_are_broken_by_secret_coins() -> None:
         chosen += groups == groups[0]
     assert chosen[0] == 400
     assert ((chosen[1:] - 50) ** 2 / 50).sum() < 26  # chi-square, 7 degrees, p = .0005
+
+
+def test_rescue_exchanges_rows_of_one_value() -> None:
+    """Who stands out takes the place of somebody with the same value whom another group hides, and nobody is left."""
+    f = ["0.2", "0.6", "0.6", "0.6", "0.2", "0.2", "0.2", "0.6"]
+    knowledge = Knowledge.given("ill", {"who": {i: {"x": p, "y": 1 - Fraction(p)} for i, p in enumerate(f)}})
+    values = np.array([0, 1, 1, 1, 1, 1, 1, 0])
+    crowd = Crowd(
+        knowledge, knowledge.signatures(pa.table({"who": np.arange(8)})), values, members(knowledge.values, ["x"])
+    )
+    check = Check(crowd, Fraction(5, 2), "binary")
+    groups = [np.array([0, 1, 2, 3], np.int32), np.array([4, 5, 6], np.int32)]
+    placed, stuck = rescue(check, groups, np.array([7], np.int32), seeded_keys(1))
+    assert len(stuck) == 0
+    assert sorted(sorted(rows.tolist()) for rows in placed) == [[0, 4, 5, 6], [1, 2, 3, 7]]
