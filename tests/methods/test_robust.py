@@ -72,7 +72,7 @@ def test_forty_columns_and_two_hundred_values_end() -> None:
     began = time.process_time()
     release = Robust(3, Estimate(support=60)).publish(table, hr.Schema(quasi=names, sensitive="ill"))
     assert release.rows.published >= 1980
-    assert time.process_time() - began < 20  # 4 s, and compiling once; it was 30 s and more
+    assert time.process_time() - began < 20  # about 4 s, and compiling once
 
 
 def test_an_r_that_counts_rule_out_is_refused_without_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
