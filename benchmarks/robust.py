@@ -41,7 +41,7 @@ def art_seconds(table: pa.Table, quasi: list[str], sensitive: str, protect: list
     signatures = knowledge.signatures(source.arrow.select(quasi))
     codes = knowledge.value_codes(source.arrow.column(sensitive))
     crowd = Crowd(knowledge, signatures, codes, members(knowledge.values, protect))
-    _ = crowd.trees
+    _ = crowd.forest
     estimated = time.process_time()
     found = art(crowd, r=Fraction(r), allowed=crowd.size, restarts=0, keys=seeded_keys(3))
     done = time.process_time()

@@ -3,10 +3,12 @@
 import dataclasses
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import hedgerow as hr
+from hedgerow.audit.baselines import joint
 from hedgerow.methods.microaggregation import Microaggregation
 from hedgerow.methods.noise import Noise
 from hedgerow.methods.rank_swap import RankSwap
@@ -75,3 +77,10 @@ def test_extra_tables_are_refused():
     release = Noise().publish(TABLE, SCHEMA)
     with pytest.raises(hr.BrokenPromise, match="not those of the release's form"):
         dataclasses.replace(release, tables={**release.tables, "domain": TABLE}).verify()
+
+
+def test_pairs_of_means_are_told_apart():
+    """Combinations are numbered so that two of them never share a number, whatever the numbers of their parts."""
+    one, other = np.divmod(np.arange(12), 4)
+    assert len(np.unique(joint(one, other))) == 12
+    assert len(np.unique(joint(np.repeat(one, 2), np.repeat(other, 2)))) == 12

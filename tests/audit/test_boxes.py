@@ -103,3 +103,15 @@ def test_a_flag_that_is_missing_at_the_head_of_a_group():
     edited = table.set_column(table.column_names.index("age_missing"), "age_missing", flags)
     with pytest.raises(BrokenPromise, match="nothing missing"):
         check_boxes(dataclasses.replace(release, tables={**release.tables, "release": edited}))
+
+
+def test_one_set_without_a_name_is_enough():
+    """The last group's set is not named, all others are."""
+    with pytest.raises(BrokenPromise, match="not named"):
+        check_boxes(_edited("release", "town_set", lambda values: [*values[:2], None, None]))
+
+
+def test_a_release_of_one_row_has_nothing_to_tell_apart():
+    """There is no row before the only one."""
+    release = generalized_release(TABLE.slice(0, 1), (0,), quasi=("age", "town", "member"), sensitive=("pay",))
+    assert "3 quasi-identifiers" in check_boxes(release)

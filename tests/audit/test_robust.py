@@ -98,3 +98,18 @@ def test_the_threshold_is_exact(model: str) -> None:
             assert _decide(weights, values, 1 / top, model)
             assert not _decide(weights, values, 1 / top + Fraction(1, 10**14), model)
             assert not _decide(weights, values, 1 / top * Fraction(101, 100), model)
+
+
+@pytest.mark.parametrize("model", ["binary", "full"])
+def test_each_group_is_decided_by_its_own_rows(model: str) -> None:
+    """Three groups at the threshold: one that is a bit beyond it is found wherever it stands."""
+    shares = {0: {"x": "1/3", "y": "2/3"}, 1: {"x": "1/2", "y": "1/2"}}
+    knowledge = Knowledge.given("ill", {"who": shares})
+    good, bad = [0, 0, 0], [1, 0, 0]  # p is 1/3 in a good group; the one with better odds has it with 1/2
+    for place in range(3):
+        people = [bad if group == place else good for group in range(3)]
+        grouped = Grouped([np.array(people, np.int32).ravel()], np.array([0, 1, 1] * 3), np.array([0, 3, 6, 9]))
+        member = members(knowledge.values, ["x"])
+        check_grouped(knowledge, grouped, member, Robustness(2, model))
+        with pytest.raises(hr.BrokenPromise, match=r"In 1 group"):
+            check_grouped(knowledge, grouped, member, Robustness(Fraction(2) + Fraction(1, 10**15), model))

@@ -167,3 +167,12 @@ def test_trees_are_listed_with_their_labels():
     table = target_table([TREE], pa.int64()).to_pandas()
     assert table.label.tolist() == ["30", "40", "50", "60", "[30, 40]", "[50, 60]", "*"]
     assert table.high.tolist() == [30, 40, 50, 60, 40, 60, 60]
+
+
+@pytest.mark.parametrize("first", [-1, 1])
+def test_groups_that_do_not_begin_with_zero_are_refused(first):
+    """Negative numbers and a first group of another number end in a sentence, not in an error of arithmetic."""
+    release = release_of()
+    groups = release.tables["release"].column(release.group_column).to_pylist()
+    with pytest.raises(hr.BrokenPromise, match="numbered from 0"):
+        with_column(release, "release", release.group_column, [first, *groups[1:]]).verify()

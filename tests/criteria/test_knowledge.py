@@ -149,3 +149,12 @@ def test_too_many_sets_are_refused() -> None:
     table = pa.table({f"q{n}": np.zeros(200, np.int64) for n in range(40)} | {"s": np.arange(200) % 4})
     with pytest.raises(ParameterError, match="40 quasi-identifiers"):
         Estimate().of(table, quasi=[f"q{n}" for n in range(40)], sensitive="s")
+
+
+def test_whole_numbers_of_62_bits_are_the_border() -> None:
+    """A probability of 1 in 2^62 is taken as it is, one bit more is refused."""
+    known = Knowledge.given("ill", {"a": {"s": {"x": f"1/{2**62}"}}}).distributions[0]
+    assert known.weights[0].tolist() == [1]
+    assert known.totals[0] == 2**62
+    with pytest.raises(ParameterError, match="18 digits"):
+        Knowledge.given("ill", {"a": {"s": {"x": f"1/{2**62 + 1}"}}})

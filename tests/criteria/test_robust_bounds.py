@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.criteria.robust_binary import binary_posteriors
-from hedgerow.criteria.robust_bounds import delta_max, pair_bound, printed_bound_holds, rate_bound
+from hedgerow.criteria.robust_bounds import delta_max, least_held_back, pair_bound, printed_bound_holds, rate_bound
 from hedgerow.testing import worlds
 
 
@@ -76,3 +76,16 @@ def test_sound_bounds_hold_on_thousands_of_groups() -> None:
 def test_impossible_values_promise_nothing() -> None:
     """A probability of zero leaves no bound below 1."""
     assert (pair_bound(np.array([[0.0, 1.0], [0.5, 0.5]]), np.array([1, 1])) == 1).all()
+
+
+def test_least_held_back_is_what_trying_every_number_finds() -> None:
+    """The least number of rows to hold back so that no value fills more than 1/r of the rest, by trying them all."""
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        counts = rng.integers(0, 9, int(rng.integers(1, 6)))
+        rows, r = int(counts.sum() + rng.integers(0, 6)), Fraction(int(rng.integers(11, 60)), 10)
+        possible = [
+            held for held in range(rows + 1) if sum(max(0, int(c) - (rows - held) // r) for c in counts) <= held
+        ]
+        assert least_held_back(counts, rows, r, most=rows) == possible[0]
+        assert least_held_back(counts, rows, r, most=0) == 0 or possible[0] > 0

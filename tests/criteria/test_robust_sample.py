@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hedgerow.criteria.robust_full import full_posteriors
-from hedgerow.criteria.robust_sample import draw_worlds, sample_posteriors
+from hedgerow.criteria.robust_sample import _estimate, draw_worlds, sample_posteriors
 from hedgerow.randomness import seeded_keys
 
 
@@ -40,3 +40,12 @@ def test_few_effective_draws_open_the_interval() -> None:
     found = sample_posteriors(f, np.ones(30, np.int64), samples=40, keys=seeded_keys(3))
     assert found.low.max() == 0.0
     assert found.high.max() == pytest.approx(1.0, abs=1e-6)
+
+
+def test_a_share_of_nothing_is_as_certain_as_its_draws() -> None:
+    """A value that no draw gave is at most four half draws likely: no wider, or bounds would say nothing."""
+    f = np.array([[1.0, 1e-9], [1e-9, 1.0]])
+    found = _estimate(np.ones(200), np.tile(np.array([0, 1], np.int32), (200, 1)), np.ones((2, 2)))
+    assert found.high[0, 1] == pytest.approx(4 * 0.5 / 200)
+    assert found.low[0, 0] == pytest.approx(1 - 4 * 0.5 / 200)
+    assert sample_posteriors(f, np.ones(2, np.int64), samples=400, keys=seeded_keys(1)).high[0, 1] < 0.01

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.audit.personal import check_nodes
+from hedgerow.methods import personal
 from hedgerow.methods.personal import cheapest
-from hedgerow.partition.personal import Wishes, total_cost
+from hedgerow.partition.personal import Wishes, one_group, total_cost
 from hedgerow.release.disguised import Groups
 from hedgerow.schema.target import uniform
 
@@ -151,3 +152,19 @@ def test_refusals(parameters):
     """Parameters are checked at the door."""
     with pytest.raises(hr.ParameterError):
         hr.Personal("node", **parameters)
+
+
+def test_cells_with_the_same_wishes_are_generalized_once(monkeypatch):
+    """Two thousand people whom no quasi-identifier joins have a handful of wishes: as much work, the same groups."""
+    asked = []
+    monkeypatch.setattr(personal, "one_group", lambda wishes: asked.append(wishes) or one_group(wishes))
+    rng = np.random.default_rng(3)
+    values = rng.integers(0, 8, 2000)
+    table = pa.table({"who": np.arange(2000), "s": values, "level": rng.integers(1, 4, 2000)})
+    schema = hr.Schema(
+        quasi=["who"], sensitive="s", identifier=["level"], hierarchies={"s": hr.Hierarchy.binary(list(range(8)))}
+    )
+    release = hr.Personal("level", partition="quasi").publish(table, schema)
+    assert len(asked) <= 24
+    assert release.groups == 2000
+    release.verify()

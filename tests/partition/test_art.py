@@ -48,11 +48,11 @@ def test_the_tree_finds_what_exhaustive_search_finds(values: int) -> None:
     protect = ["x", "y", "z"][:values]
     crowd = crowd_of(1, 500, protect=protect, values=values, share=0.3)
     pool, rng = crowd.pool(seeded_keys(4)), np.random.default_rng(2)
+    group = new_group(crowd)
     for _ in range(40):
-        group = new_group(crowd, 40)
-        free = np.flatnonzero(pool.is_free)
-        size = form.plain(pool, group, int(rng.choice(free)), float(rng.integers(2, 6)), 2, 40, False)
-        for x in range(values):
+        seeds = np.flatnonzero(pool.is_free & (crowd.secret < values))
+        size = form.plain(pool, group, int(rng.choice(seeds)), float(rng.integers(2, 6)), 2, 40, False)
+        for x in np.flatnonzero(group.counts):
             assert closest.plain(pool, group, x) == closest_exhaustive.plain(pool, group, x)
         if size > 0 and rng.random() < 0.5:
             give_back.plain(pool, group.rows[:size])
@@ -62,7 +62,7 @@ def test_rows_that_are_given_back_are_as_free_as_before() -> None:
     """A group that is dissolved leaves no trace in the stacks, the cells and the nodes of the trees."""
     crowd = crowd_of(2, 400)
     pool, fresh = crowd.pool(seeded_keys(4)), crowd.pool(seeded_keys(4))
-    group = new_group(crowd, 60)
+    group = new_group(crowd)
     size = form.plain(pool, group, int(np.flatnonzero(crowd.secret == 0)[0]), 3.0, 3, 60, False)
     assert size > 2
     assert (pool.node_rank != fresh.node_rank).any()
@@ -139,11 +139,20 @@ def test_check_refuses_no_rare_value_without_asking() -> None:
     rng, r, close = np.random.default_rng(2), Fraction(3, 2), 0
     for _ in range(60):
         chances = [Fraction(int(share), 1000) for share in rng.integers(1, 60, 5)]
-        odds = np.array([[[float(chance / (1 - chance))] for chance in chances]])
-        crowd = SimpleNamespace(secret=np.array([0, 0, 1, 1, 1]), secrets=1, odds=odds, cell=np.arange(5))
+        odds = np.array([[float(chance / (1 - chance)) for chance in chances]])
+        rows = np.arange(5)
+        crowd = SimpleNamespace(
+            secret=np.array([0, 0, 1, 1, 1]),
+            secrets=1,
+            odds=odds,
+            entry=rows[:, None],
+            cell=rows,
+            size=5,
+            signatures=[rows],
+        )
         known = [{1: chance, 0: 1 - chance} for chance in chances]
         worst = max(row[1] for row in worlds.posteriors(known, [1, 1, 0, 0, 0]))
-        assert Check(crowd, r, "binary").holds(np.arange(5)) is (worst * r <= 1)
+        assert Check(crowd, r, "binary").holds(rows) is (worst * r <= 1)
         close += Fraction(1, 2) < worst * r <= 1
     assert close > 10
 
@@ -211,3 +220,18 @@ def test_ties_are_broken_by_secret_coins() -> None:
         chosen += groups == groups[0]
     assert chosen[0] == 400
     assert ((chosen[1:] - 50) ** 2 / 50).sum() < 26  # chi-square, 7 degrees, p = .0005
+
+
+def test_rescue_exchanges_rows_of_one_value() -> None:
+    """Who stands out takes the place of somebody with the same value whom another group hides, and nobody is left."""
+    f = ["0.2", "0.6", "0.6", "0.6", "0.2", "0.2", "0.2", "0.6"]
+    knowledge = Knowledge.given("ill", {"who": {i: {"x": p, "y": 1 - Fraction(p)} for i, p in enumerate(f)}})
+    values = np.array([0, 1, 1, 1, 1, 1, 1, 0])
+    crowd = Crowd(
+        knowledge, knowledge.signatures(pa.table({"who": np.arange(8)})), values, members(knowledge.values, ["x"])
+    )
+    check = Check(crowd, Fraction(5, 2), "binary")
+    groups = [np.array([0, 1, 2, 3], np.int32), np.array([4, 5, 6], np.int32)]
+    placed, stuck = rescue(check, groups, np.array([7], np.int32), seeded_keys(1))
+    assert len(stuck) == 0
+    assert sorted(sorted(rows.tolist()) for rows in placed) == [[0, 4, 5, 6], [1, 2, 3, 7]]

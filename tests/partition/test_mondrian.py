@@ -261,3 +261,10 @@ def test_inputs_stay_as_they_were():
         array.flags.writeable = False
     for criterion in (KAnonymity(2), EntropyDiversity(2)):
         assert mondrian(quasi, [12, 12], sensitive, criterion).max() == 1
+
+
+def test_two_distinct_values_are_asked_of_every_group():
+    """The weakest diversity is no formality: where halves have one value each nothing is cut."""
+    quasi, sensitive = np.arange(8, dtype=np.int32)[None], np.repeat([0, 1], 4).astype(np.int32)
+    labels = mondrian(quasi, [8], [sensitive], [DistinctDiversity(2)])
+    assert labels.tolist() == [0] * 8

@@ -71,3 +71,15 @@ def test_a_part_that_was_not_divided_is_tried_in_other_orders():
             records = by_penalty.Records(quasi.T.astype(np.int16), sensitive.copy(), np.arange(60, dtype=np.int32))
             parts[tries] += int(by_penalty._divided(records, 2, tries, seeded_keys(seed)).sum())
     assert parts[10] > 1.2 * parts[1]
+
+
+def test_the_second_try_is_made():
+    """Two tries divide more than one: the last one counts."""
+    rng, parts = np.random.default_rng(4), {1: 0, 2: 0}
+    for seed in range(60):
+        quasi = rng.integers(0, 30, (2, 40)).astype(np.int32)
+        sensitive = np.minimum(rng.integers(0, 9, 40), 5).astype(np.int32)
+        for tries in parts:
+            records = by_penalty.Records(quasi.T.astype(np.int16), sensitive.copy(), np.arange(40, dtype=np.int32))
+            parts[tries] += int(by_penalty._divided(records, 2, tries, seeded_keys(seed)).sum())
+    assert parts[2] > 1.05 * parts[1]

@@ -147,3 +147,14 @@ def test_large_parts_that_nothing_divides_stay_whole_runs(monkeypatch):
     expected = proximity_split(quasi, [1, 1], codes, reach, m=3, keys=seeded_keys(3))
     monkeypatch.setattr(by_median, "_SUBTREE", 8)
     assert proximity_split(quasi, [1, 1], codes, reach, m=3, keys=seeded_keys(3)).tolist() == expected.tolist()
+
+
+def test_columns_of_far_more_values_than_rows_have_room():
+    """Working memory follows the rows of a part, however many values a column has, in plain loops and compiled ones."""
+    rng = np.random.default_rng(5)
+    quasi = rng.integers(0, 5000, (2, 120)).astype(np.int32)
+    codes, where = np.arange(120, dtype=np.int32), line(np.arange(120))
+    reach = absolute(1).reach(where)
+    labels = proximity_split(quasi, [5000, 5000], codes, reach, m=4)
+    assert Proximity(reach, 4).holds(groups_of(labels, codes, np.ones(120, np.int64))).all()
+    assert np.bincount(labels).min() >= 4

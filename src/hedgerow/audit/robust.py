@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from hedgerow.audit.ke import group_starts
 from hedgerow.criteria.knowledge import Distribution, Knowledge
-from hedgerow.criteria.robust import Grouped, Model, Robustness, binary
+from hedgerow.criteria.robust import Grouped, Held, Model, Robustness, binary, held_by
 from hedgerow.criteria.robust_binary import at_most, relative_error
 from hedgerow.criteria.robust_full import full_by_group
 from hedgerow.errors import BrokenPromise
@@ -61,10 +61,9 @@ def check_odds(release: Release, knowledge: Knowledge) -> str:
 
 def check_grouped(knowledge: Knowledge, grouped: Grouped, member: NDArray[np.bool_], criterion: Robustness) -> str:
     """The same for rows that are sorted by group."""
-    for known, signatures in zip(knowledge.distributions, grouped.signatures, strict=True):
-        check = _check_binary if criterion.model == "binary" else _check_full
-        if broken := check(known, signatures, grouped, member, criterion.r):
-            raise BrokenPromise(f"In {broken} group(s) somebody has a protected value with more than 1/{criterion.r}.")
+    check = _check_binary if criterion.model == "binary" else _check_full
+    if broken := int(check(knowledge, grouped, member, criterion.r).sum()):
+        raise BrokenPromise(f"In {broken} group(s) somebody has a protected value with more than 1/{criterion.r}.")
     return (
         f"nobody in {len(grouped.offsets) - 1:,} groups has a protected value with a probability above 1/{criterion.r} "
         f"({criterion.model} model, {len(knowledge.distributions)} attribute sets)"
@@ -101,42 +100,45 @@ def _values(release: Release) -> tuple[pa.DictionaryArray, NDArray[np.int64]]:
     return column.combine_chunks().dictionary_encode(), np.append(starts, table.num_rows)
 
 
-def _check_binary(
-    known: Distribution, signatures: NDArray[np.int32], grouped: Grouped, member: NDArray[np.bool_], r: Fraction
-) -> int:
-    """Count the groups in which somebody stands out, x against not x."""
-    p = np.maximum.reduceat(binary(known, signatures, grouped, member), grouped.offsets[:-1], axis=0)
-    broken, doubtful = _judge(p, grouped.offsets, r)
-    for g, i in doubtful:
-        rows = slice(grouped.offsets[g], grouped.offsets[g + 1])
-        yes, no = known.of(np.flatnonzero(member[i]))
-        count = int(member[i, grouped.values[rows]].sum())
-        broken[g] |= not at_most(yes[signatures[rows]].tolist(), no[signatures[rows]].tolist(), count, r)
-    return int(broken.sum())
+def _check_binary(knowledge: Knowledge, grouped: Grouped, member: NDArray[np.bool_], r: Fraction) -> NDArray[np.bool_]:
+    """Tell in which groups somebody stands out, x against not x: one protected set after the other where it occurs."""
+    broken, calls = np.zeros(len(grouped.offsets) - 1, bool), len(knowledge.distributions) * len(member)
+    for inside in member:
+        held = held_by(grouped, inside)
+        doubt = _doubt(held.offsets)
+        for known, signatures in zip(knowledge.distributions, grouped.signatures, strict=True):
+            if len(held.groups):
+                p = np.maximum.reduceat(binary(known, signatures, held, calls=calls), held.offsets[:-1])
+                broken[held.groups] |= p * float(r) > 1.0 + doubt
+                for g in np.flatnonzero(np.abs(p * float(r) - 1.0) <= doubt):
+                    broken[held.groups[g]] |= not _odds_hold(known, signatures, held, g, r)
+    return broken
 
 
-def _check_full(
-    known: Distribution, signatures: NDArray[np.int32], grouped: Grouped, member: NDArray[np.bool_], r: Fraction
-) -> int:
-    """Count the groups in which somebody stands out, all values known."""
-    values = grouped.values.astype(np.int32)
-    rows_p, too_large = full_by_group(known.f, signatures, values, grouped.offsets, member)
-    broken, doubtful = _judge(np.maximum.reduceat(rows_p, grouped.offsets[:-1], axis=0), grouped.offsets, r)
-    broken |= too_large
-    for g in {g for g, _ in doubtful}:
-        rows = slice(grouped.offsets[g], grouped.offsets[g + 1])
-        broken[g] |= not _fractions_hold(known, signatures[rows].tolist(), values[rows].tolist(), member, r)
-    return int(broken.sum())
+def _odds_hold(known: Distribution, signatures: NDArray[np.int32], held: Held, g: np.int64, r: Fraction) -> bool:
+    """Decide one group exactly, x against not x."""
+    here = signatures[held.rows[held.offsets[g] : held.offsets[g + 1]]]
+    yes, no = known.of(np.flatnonzero(held.inside))
+    return at_most(yes[here].tolist(), no[here].tolist(), int(held.counts[g]), r)
 
 
-def _judge(
-    p: NDArray[np.float64], offsets: NDArray[np.int64], r: Fraction
-) -> tuple[NDArray[np.bool_], list[tuple[int, int]]]:
-    """Tell which groups break the promise for sure, and which pairs of group and protected set floats cannot decide."""
-    doubt = np.array([relative_error(4 * int(size)) for size in np.diff(offsets)])[:, None] + 1e-14
-    ratio = p * float(r)
-    doubtful = np.argwhere(np.abs(ratio - 1.0) <= doubt)
-    return np.any(ratio > 1.0 + doubt, axis=1), [(int(g), int(i)) for g, i in doubtful]
+def _check_full(knowledge: Knowledge, grouped: Grouped, member: NDArray[np.bool_], r: Fraction) -> NDArray[np.bool_]:
+    """Tell in which groups somebody stands out, all values known."""
+    values, broken = grouped.values.astype(np.int32), np.zeros(len(grouped.offsets) - 1, bool)
+    doubt = _doubt(grouped.offsets)[:, None]
+    for known, signatures in zip(knowledge.distributions, grouped.signatures, strict=True):
+        of_rows, too_large = full_by_group(known.f, signatures, values, grouped.offsets, member)
+        ratio = np.maximum.reduceat(of_rows, grouped.offsets[:-1], axis=0) * float(r)
+        broken |= too_large | (ratio > 1.0 + doubt).any(axis=1)
+        for g in np.flatnonzero((np.abs(ratio - 1.0) <= doubt).any(axis=1)):
+            rows = slice(grouped.offsets[g], grouped.offsets[g + 1])
+            broken[g] |= not _fractions_hold(known, signatures[rows].tolist(), values[rows].tolist(), member, r)
+    return broken
+
+
+def _doubt(offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """How near to 1 the ratio of p to 1/r must be in each group for floats not to decide."""
+    return np.array([relative_error(4 * int(size)) + 1e-14 for size in np.diff(offsets)])
 
 
 def _fractions_hold(

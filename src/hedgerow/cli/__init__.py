@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import io
 import os
 import sys
 import traceback
 from contextlib import suppress
-from io import UnsupportedOperation
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +119,7 @@ def _fault(error: Exception) -> str:
 
 def _forget_output() -> None:
     """Send what is left to nowhere: whoever read the output has gone."""
-    with suppress(UnsupportedOperation):
+    with suppress(io.UnsupportedOperation):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -127,3 +127,7 @@ def _forget_output() -> None:
 @click.version_option(__version__, prog_name="hedgerow")
 def main() -> None:
     """Publish personal data by breaking links, and answer SQL over it with guaranteed bounds."""
+    for stream in (sys.stdout, sys.stderr):
+        # A redirected Windows console, or LC_ALL=C, cannot write every character: a question mark is no reason to stop.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ __all__ = ["export"]
 @click.argument("bundle", type=click.Path())
 @click.option("--to", "url", metavar="URL", help="postgresql://user@host/database")
 @click.option("--schema", default="hedgerow", show_default=True, help="schema that will hold the tables")
-@click.option("--overwrite", is_flag=True, help="replace the schema if it is there")
+@click.option("--overwrite", is_flag=True, help="replace the schema if an export made it")
 @click.option("--csv", "folder", type=click.Path(path_type=Path), help="a new folder: one CSV file a published table")
 def export(bundle: str, url: str | None, schema: str, overwrite: bool, folder: Path | None) -> None:
     """Load BUNDLE into a PostgreSQL database, which then answers with bounds, or write its tables as CSV files.
@@ -41,6 +42,7 @@ def export(bundle: str, url: str | None, schema: str, overwrite: bool, folder: P
 
 def _load(release: Release, bundle: str, url: str, schema: str, overwrite: bool) -> None:
     """Load the tables, the help table and the indexes that questions need."""
+    from hedgerow.query.postgres_engine import SCHEMA
     from hedgerow.query.postgres_engine import export as load
     from hedgerow.query.rewriter import PLAIN
 
@@ -51,7 +53,8 @@ def _load(release: Release, bundle: str, url: str, schema: str, overwrite: bool)
     if release.form in PLAIN:
         click.echo(f"For the SQL of a question: hedgerow query {bundle} --explain --dialect postgres 'SELECT ...'")
     else:
-        click.echo(f"To ask there: hedgerow query {bundle} --engine postgresql://... 'SELECT ...'")
+        place = "" if schema == SCHEMA else f" --schema {shlex.quote(schema)}"
+        click.echo(f"To ask there: hedgerow query {bundle} --engine postgresql://...{place} 'SELECT ...'")
 
 
 def _write_files(release: Release, folder: Path) -> None:

@@ -13,8 +13,11 @@ __all__ = ["query"]
 @click.option("--explain", is_flag=True, help="Show the same question as plain SQL over the bundle's files.")
 @click.option("--dialect", default="duckdb", show_default=True, help="Whose SQL --explain writes: duckdb or postgres.")
 @click.option("--engine", default="arrays", show_default=True, help="Who answers: arrays, duckdb, postgresql://...")
+@click.option("--schema", help="Where the PostgreSQL server holds the release, if not in 'hedgerow'.")
 @click.option("--no-history", is_flag=True, help="Keep no file of the questions asked at the prompt.")
-def query(bundle: str, question: str | None, explain: bool, dialect: str, engine: str, no_history: bool) -> None:
+def query(
+    bundle: str, question: str | None, explain: bool, dialect: str, engine: str, schema: str | None, no_history: bool
+) -> None:
     """Ask BUNDLE a QUESTION in SQL over the table `release`; without one, ask at a prompt or from a pipe.
 
     \b
@@ -31,16 +34,17 @@ def query(bundle: str, question: str | None, explain: bool, dialect: str, engine
     if explain and question is None:
         raise ParameterError("--explain needs a question; at the prompt write .explain SELECT ...")
     if holds_graph(bundle):
-        _ask_graph(bundle, question, plain=engine == "arrays" and not explain)
+        _ask_graph(bundle, question, plain=engine == "arrays" and schema is None and not explain)
         return
     release = read(bundle)
-    if question is None:
-        refused = Prompt(release, questions.connect(release, engine)).run(keep_history=not no_history)
-        raise SystemExit(2 if refused else 0)
-    if explain:
+    if explain and question is not None:
         click.echo(questions.rewrite(release, question, dialect=dialect))
         return
-    show(questions.connect(release, engine).sql(question))
+    with questions.connect(release, engine, schema=schema) as session:
+        if question is not None:
+            show(session.sql(question))
+        elif Prompt(release, session).run(keep_history=not no_history):
+            raise SystemExit(2)
 
 
 def _ask_graph(bundle: str, question: str | None, *, plain: bool) -> None:

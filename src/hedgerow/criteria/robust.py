@@ -2,7 +2,8 @@
 
 Source     worst-case background knowledge paper, definition 1, by the possible worlds of its section 3
 Guarantee  p(t:x) <= 1/r for every row t, every protected set of values x and every attribute set that is known
-Cost       one pass of `robust_binary` or `robust_full` per attribute set and protected set
+Cost       one pass of `robust_binary` per attribute set and protected set over the groups that hold it, or one of
+           `robust_full` per attribute set
 Deviates   the model is stated: "binary" reads the odds of x against not x, as the paper's theorem does; "full" reads
            the odds of all values, as its definition of a possible world does. Neither implies the other.
 """
@@ -27,7 +28,7 @@ from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["Grouped", "Model", "Posteriors", "Robustness", "members", "posteriors"]
+__all__ = ["Grouped", "Held", "Model", "Posteriors", "Robustness", "binary", "held_by", "members", "posteriors"]
 
 Model = Literal["binary", "full"]
 
@@ -58,6 +59,20 @@ class Grouped:
 
     signatures: list[NDArray[np.int32]]
     values: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """The groups that hold a protected set of values: their numbers, how often each does, and their rows.
+
+    Group after group; `offsets` are the borders in `rows`. Nobody in any other group has such a value.
+    """
+
+    inside: NDArray[np.bool_]
+    groups: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    rows: NDArray[np.int64]
     offsets: NDArray[np.int64]
 
 
@@ -111,31 +126,44 @@ def posteriors(
     keys: Keys = system_keys,
 ) -> Posteriors:
     """What the adversary infers about each row: the greatest p over all attribute sets, for each protected set."""
+    if model == "binary":
+        return _binary(knowledge, grouped, member)
     low = np.zeros((len(grouped.values), len(member)))
     high, sampled = low.copy(), 0
     for distribution, signatures in zip(knowledge.distributions, grouped.signatures, strict=True):
-        if model == "binary":
-            p = binary(distribution, signatures, grouped, member)
-            bounds: tuple[NDArray[np.float64], NDArray[np.float64], int] = (p, p, 0)
-        else:
-            bounds = _full(distribution, signatures, grouped, member, most_states, samples, keys)
+        bounds = _full(distribution, signatures, grouped, member, most_states, samples, keys)
         low, high = np.maximum(low, bounds[0]), np.maximum(high, bounds[1])
         sampled += bounds[2]
     return Posteriors(low, high, sampled)
 
 
+def held_by(grouped: Grouped, inside: NDArray[np.bool_]) -> Held:
+    """Where a protected set of values, given as a row of `members`, occurs."""
+    counts = np.add.reduceat(inside[grouped.values].astype(np.int64), grouped.offsets[:-1])
+    groups = np.flatnonzero(counts)
+    sizes = np.diff(grouped.offsets)[groups]
+    offsets = np.append(0, np.cumsum(sizes))
+    rows = np.repeat(grouped.offsets[groups] - offsets[:-1], sizes) + np.arange(offsets[-1])
+    return Held(inside, groups, counts[groups], rows, offsets)
+
+
 def binary(
-    distribution: Distribution, signatures: NDArray[np.int32], grouped: Grouped, member: NDArray[np.bool_]
+    distribution: Distribution, signatures: NDArray[np.int32], held: Held, *, calls: int = 1
 ) -> NDArray[np.float64]:
-    """p of each row for each protected set by one attribute set, x against not x."""
-    p = np.empty((len(signatures), len(member)))
-    for i, row in enumerate(member):
-        yes, no = distribution.of(np.flatnonzero(row))
-        with np.errstate(divide="ignore"):
-            odds = np.where(no > 0, yes / np.maximum(no, 1), np.inf)
-        counts = np.add.reduceat(row[grouped.values].astype(np.int64), grouped.offsets[:-1])
-        p[:, i] = binary_posteriors(odds[signatures], grouped.offsets, counts)
-    return p
+    """p of each of the rows `held.rows` by one attribute set, x against not x; `calls` as in `binary_posteriors`."""
+    yes, no = distribution.of(np.flatnonzero(held.inside))
+    with np.errstate(divide="ignore"):
+        odds = np.where(no > 0, yes / np.maximum(no, 1), np.inf)
+    return binary_posteriors(odds[signatures[held.rows]], held.offsets, held.counts, calls=calls)
+
+
+def _binary(knowledge: Knowledge, grouped: Grouped, member: NDArray[np.bool_]) -> Posteriors:
+    p, calls = np.zeros((len(grouped.values), len(member))), len(knowledge.distributions) * len(member)
+    for i, inside in enumerate(member):
+        held = held_by(grouped, inside)
+        for distribution, signatures in zip(knowledge.distributions, grouped.signatures, strict=True):
+            p[held.rows, i] = np.maximum(p[held.rows, i], binary(distribution, signatures, held, calls=calls))
+    return Posteriors(p, p)
 
 
 def _full(

@@ -52,15 +52,16 @@ def _elementary(pairs: Sequence[tuple[int, int]], c: int) -> list[int]:
 
 
 def binary_posteriors(
-    odds: NDArray[np.float64], offsets: NDArray[np.int64], counts: NDArray[np.int64]
+    odds: NDArray[np.float64], offsets: NDArray[np.int64], counts: NDArray[np.int64], *, calls: int = 1
 ) -> NDArray[np.float64]:
     """p of every row, group after group; `counts[g]` rows of group g have x. Infinite odds stand for certainty.
 
     Where the knowledge contradicts the group (more certain rows than occurrences, or fewer possible ones) p is 1.
+    `calls` says how many such calls are to come: a great many small ones are worth the compiled loop.
     """
     # Per row the program takes as many steps as there are occurrences, and some twenty to find the tilt.
     steps = int((np.diff(offsets) * np.where(counts > 1, counts + 20, counts)).sum())
-    return (by_group.plain if steps <= SMALL else by_group.compiled)(odds, offsets, counts)
+    return (by_group.plain if steps * calls <= SMALL else by_group.compiled)(odds, offsets, counts)
 
 
 @kernel

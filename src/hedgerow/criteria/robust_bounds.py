@@ -21,7 +21,22 @@ from numpy.typing import NDArray
 
 from hedgerow.kernel import SMALL, kernel
 
-__all__ = ["delta_max", "pair_bound", "printed_bound_holds", "rate_bound"]
+__all__ = ["delta_max", "least_held_back", "pair_bound", "printed_bound_holds", "rate_bound"]
+
+
+def least_held_back(counts: NDArray[np.int64], rows: int, r: Fraction, *, most: int) -> int:
+    """How many of `rows` rows no r-robust partition can publish, whatever is known, once above `most` not further.
+
+    The p of a group add up to the occurrences of a value: it fills at most 1/r of the group, and of all groups.
+    """
+    held = 0
+    while held <= most:
+        cap = (rows - held) // r
+        needed = int(np.maximum(counts - cap, 0).sum())
+        if needed <= held:
+            return held
+        held = needed
+    return held
 
 
 def delta_max(rows: int, r: Fraction | int, f_max: Fraction | float) -> Fraction | float:

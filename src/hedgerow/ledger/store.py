@@ -1,7 +1,8 @@
 """The file of a ledger: a secret key and entries, replaced whole, by one writer at a time.
 
 Guarantee  a reader sees the whole old or the whole new ledger; what was kept before a crash is kept after it
-           two writers wait for each other; only the owner of the files may read them
+           two writers wait for each other; only the owner of the files may read them (on Windows: whoever may read
+           the folder that they lie in)
 
 Beside `ledger.json` stands the folder `ledger.json.rows` with the hashes, and an empty lock file, which the operating
 system frees when its holder dies.
@@ -9,11 +10,12 @@ system frees when its holder dies.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -119,15 +121,23 @@ def read_hashes(path: Path, mark: Mark) -> NDArray[np.uint64]:
 
 
 def sweep(path: Path, contents: Contents) -> None:
-    """Remove what killed writers left behind and hashes that no entry names; hold the lock."""
+    """Remove what killed writers left behind and hashes that no entry names; hold the lock.
+
+    A file that somebody reads, which Windows does not remove, stays until the next time.
+    """
     tables = (entry for entry in contents.entries if isinstance(entry, TableEntry))
     named = {mark.file for entry in tables for mark in entry.marks}
     for file in folder_of(path).glob("*"):
         if file.name not in named and not file.name.startswith(MEMORY):
-            file.unlink(missing_ok=True)
+            _remove(file)
     for file in path.parent.glob(f".{path.name}.*"):
         if file.name != _lock_name(path):
-            file.unlink(missing_ok=True)
+            _remove(file)
+
+
+def _remove(file: Path) -> None:
+    with suppress(OSError):
+        file.unlink(missing_ok=True)
 
 
 def _make_folder(folder: Path) -> None:
@@ -144,16 +154,39 @@ def _lock_name(path: Path) -> str:
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold the ledger against other writers."""
+    handle = -1
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(path.with_name(_lock_name(path)), os.O_RDWR | os.O_CREAT, 0o600)
+        _wait_for(handle)
     except OSError as error:
+        if handle >= 0:
+            os.close(handle)
         raise BundleError(f"The ledger '{path.name}' could not be locked: {error.strerror}.") from None
     try:
-        if sys.platform == "win32":
-            msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
-        else:
-            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
+        _free(handle)
         os.close(handle)
+
+
+if sys.platform == "win32":
+
+    def _wait_for(handle: int) -> None:
+        while True:
+            try:
+                return msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
+            except OSError as error:  # it waits for ten seconds and gives up
+                if error.errno != errno.EDEADLOCK:
+                    raise
+
+    def _free(handle: int) -> None:
+        msvcrt.locking(handle, msvcrt.LK_UNLCK, 1)
+
+else:
+
+    def _wait_for(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+
+    def _free(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_UN)

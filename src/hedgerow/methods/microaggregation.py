@@ -25,6 +25,7 @@ from hedgerow.methods.row_release import (
     quoted,
     release_of_rows,
     require_complete,
+    unchanged,
 )
 from hedgerow.partition.microaggregate import microaggregate
 from hedgerow.release import Guarantee, Release
@@ -70,17 +71,18 @@ class Microaggregation(Method):
         points = np.stack([_numbers(prepared, name) for name in names], axis=1)
         labels = microaggregate(points, k=self.k, keys=prepared.keys)
         means = {name: _means(points[:, n], labels) for n, name in enumerate(names)}
+        same = [name for n, name in enumerate(names) if (means[name].to_numpy() == points[:, n]).all()]
         table = perturbed(prepared.table.arrow, prepared.columns, means, keys=prepared.keys)
         return release_of_rows(
             prepared,
             {"release": table},
             form="perturbed",
-            guarantee=self._guarantee(names, prepared),
+            guarantee=self._guarantee(names, prepared, same),
             method="Microaggregation",
             parameters={"k": int(self.k), "columns": ",".join(names)},
         )
 
-    def _guarantee(self, names: tuple[str, ...], prepared: Prepared) -> Guarantee:
+    def _guarantee(self, names: tuple[str, ...], prepared: Prepared, same: Sequence[str]) -> Guarantee:
         rest = [name for name in prepared.columns.quasi if name not in names]
         others = f", and in particular not {quoted(rest)}" if rest else ""
         return Guarantee(
@@ -89,7 +91,7 @@ class Microaggregation(Method):
             columns=names,
             promise=_PROMISE.format(columns=quoted(names), k=self.k),
             adversary=_ADVERSARY.format(others=others, fewer=self.k - 1),
-            not_promised=_NOT_PROMISED,
+            not_promised=(*unchanged(same, "it is the same in all rows of each group"), *_NOT_PROMISED),
         )
 
 

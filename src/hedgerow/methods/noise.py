@@ -21,10 +21,12 @@ from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_release import (
     ESTIMATES,
     asked_columns,
+    constant,
     is_number,
     quoted,
     release_of_rows,
     require_complete,
+    unchanged,
 )
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.perturbed import NOISES, noise, perturbed
@@ -80,17 +82,33 @@ class Noise(Method):
             prepared,
             {"release": table},
             form="perturbed",
-            guarantee=Guarantee("noise", parameters, names, promise, _ADVERSARY, _NOT_PROMISED),
+            guarantee=Guarantee("noise", parameters, names, promise, _ADVERSARY, self._not_promised(prepared, names)),
             method="Noise",
             parameters=parameters,
         )
+
+    def _not_promised(self, prepared: Prepared, names: Sequence[str]) -> tuple[str, ...]:
+        same = constant(prepared, names)
+        lost = [name for name in names if name not in same and self._is_rounded_away(prepared, name)]
+        return (
+            *unchanged(same, "it is one and the same in all rows, so the noise has no width"),
+            *unchanged(lost, "the noise is so narrow that rounding takes it back in nearly every row"),
+            *_NOT_PROMISED,
+        )
+
+    def _is_rounded_away(self, prepared: Prepared, name: str) -> bool:
+        """Tell whether three standard deviations of the noise are less than half a step between values."""
+        where = column_line(prepared.table.arrow.column(name), name)
+        return where.positions.dtype.kind == "i" and 6.0 * self._width(where) < 1.0
+
+    def _width(self, where: Line) -> float:
+        return float(read_number("scale", self.scale)) * float(where.positions.astype(np.float64).std())
 
     def _noisy(self, prepared: Prepared, name: str) -> pa.Array:
         column = prepared.table.arrow.column(name)
         where = column_line(column, name)
         at = where.positions.astype(np.float64)
-        width = float(read_number("scale", self.scale)) * float(at.std())
-        moved = at + width * noise(len(at), kind=self.kind, keys=prepared.keys)
+        moved = at + self._width(where) * noise(len(at), kind=self.kind, keys=prepared.keys)
         if float(np.abs(moved).max(initial=0.0)) >= MAX_TICK and where.positions.dtype.kind == "i":
             raise SchemaError(f"'{name}' plus noise leaves 64-bit whole numbers; give the column in larger units.")
         return _of_type(moved, where, column.type)

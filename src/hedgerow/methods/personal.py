@@ -9,8 +9,9 @@ Deviates   groups are sought by four partitions and merged where that costs less
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -164,10 +165,13 @@ def _kinds(leaves: NDArray[np.int32], nodes: NDArray[np.int32], tree: Hierarchy)
 def _by_quasi(prepared: Prepared, kinds: Wishes, places: NDArray[np.int64]) -> list[Bundle]:
     parts = parts_of(prepared.table, None, ())
     cells = grouped(equal_quasi(prepared.table, prepared.columns.quasi, parts), parts)
+    # Cells with the same wishes are generalized alike: where every row is a cell there are few kinds of them.
+    alike = Counter(np.sort(places[rows]).tobytes() for rows in np.split(cells.rows, cells.offsets[1:-1]))
     bundles: list[Bundle] = []
-    for rows in np.split(cells.rows, cells.offsets[1:-1]):
-        inside = np.bincount(places[rows], minlength=len(kinds.counts))
-        bundles += one_group(Wishes(kinds.tree, kinds.leaves, kinds.nodes, inside))
+    for cell, times in alike.items():
+        inside = np.bincount(np.frombuffer(cell, places.dtype), minlength=len(kinds.counts))
+        together = one_group(Wishes(kinds.tree, kinds.leaves, kinds.nodes, inside))
+        bundles += [replace(bundle, times=times) for bundle in together]
     return bundles
 
 

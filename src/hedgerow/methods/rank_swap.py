@@ -17,7 +17,7 @@ from hedgerow.criteria.parameters import Number, read_number
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_release import ESTIMATES, quoted, release_of_rows, require_complete
+from hedgerow.methods.row_release import ESTIMATES, constant, quoted, release_of_rows, require_complete, unchanged
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.perturbed import perturbed
 from hedgerow.release.swapped import swapped_rows, window_for
@@ -69,12 +69,13 @@ class RankSwap(Method):
         replaced = {name: _swapped(prepared, name, windows[name]) for name in names}
         table = perturbed(prepared.table.arrow, prepared.columns, replaced, keys=prepared.keys)
         told: dict[str, int | str] = {f"window of '{name}'": window for name, window in windows.items()}
+        same = unchanged(constant(prepared, names), "it is one and the same in all rows, so a swap changes nothing")
         promise = _PROMISE.format(columns=quoted(names), windows=" and ".join(f"{w:,}" for w in windows.values()))
         return release_of_rows(
             prepared,
             {"release": table},
             form="swapped",
-            guarantee=Guarantee("rank-swap", told, names, promise, _ADVERSARY, _NOT_PROMISED),
+            guarantee=Guarantee("rank-swap", told, names, promise, _ADVERSARY, (*same, *_NOT_PROMISED)),
             method="RankSwap",
             parameters=self._parameters() | told,
         )

@@ -21,7 +21,7 @@ from hedgerow.criteria.retention import largest_retention
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_release import ESTIMATES, release_of_rows, require_complete
+from hedgerow.methods.row_release import ESTIMATES, release_of_rows, require_complete, unchanged
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.perturbed import perturbed, retained
 
@@ -115,7 +115,9 @@ class Retention(Method):
         if self.m is not None:
             near = "at most {} {}".format(self.eps, "times its size away" if self.relative else "away")
             promise += _RISK.format(m=self.m, near=near)
-        return Guarantee("retention", self._parameters(p), (column,), promise, _ADVERSARY, _NOT_PROMISED)
+        same = [column] if p == 1 or values == 1 else []
+        told = unchanged(same, "none was replaced" if p == 1 else "the domain has no other to replace it by")
+        return Guarantee("retention", self._parameters(p), (column,), promise, _ADVERSARY, (*told, *_NOT_PROMISED))
 
 
 def _one_sensitive(prepared: Prepared) -> str:

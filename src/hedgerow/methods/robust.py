@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from hedgerow.criteria.estimate import Estimate
 from hedgerow.criteria.knowledge import Knowledge
 from hedgerow.criteria.robust import Grouped, Model, Robustness, members
+from hedgerow.criteria.robust_bounds import least_held_back
 from hedgerow.errors import Infeasible, ParameterError, SchemaError
 from hedgerow.exact import as_fraction
 from hedgerow.methods.method import Method, Prepared, Progress
@@ -100,47 +101,38 @@ class Robust(Method):
         return self.knowledge
 
     def _labels(self, crowd: Crowd, criterion: Robustness, prepared: Prepared) -> NDArray[np.int32]:
-        from hedgerow.partition.art import art
-
         if criterion.r > crowd.size:
             raise Infeasible(
                 f"{criterion.r}-robustness needs as many rows in a group; there are {crowd.size:,} in all."
             )
         allowed = int(_share(self.max_suppressed) * crowd.size)
-        self._require_frequencies(crowd, criterion.r, allowed, prepared)
-        found = art(crowd, r=criterion.r, model=self.model, allowed=allowed, keys=prepared.keys)
-        if found.left_out > allowed:
+        groups, held = self._tried(crowd, criterion.r, allowed, prepared, restarts=2)
+        if groups is None:
             raise Infeasible(
-                f"{criterion.r}-robustness would hold back {found.left_out:,} of {crowd.size:,} rows, which is more "
-                f"than the {allowed:,} allowed. " + self._reachable(crowd, int(criterion.r * 10), allowed, prepared)
+                f"{criterion.r}-robustness would hold back {held} of {crowd.size:,} rows, which is more "
+                f"than the {allowed:,} allowed. " + self._reachable(crowd, criterion.r, allowed, prepared)
             )
-        return found.groups
+        return groups
 
-    def _require_frequencies(self, crowd: Crowd, r: Fraction, allowed: int, prepared: Prepared) -> None:
-        """Refuse at once what no search can find.
-
-        Given how many rows of a group have a value, its probabilities over these rows add up to that number; if none
-        exceeds 1/r, the value fills at most 1/r of the group, and so of all groups.
-        """
-        most = int(np.bincount(crowd.secret, minlength=crowd.secrets)[: crowd.secrets].max(initial=0))
-        if most <= allowed or r <= (limit := Fraction(crowd.size - allowed, most - allowed)):
-            return
-        raise Infeasible(
-            f"{r}-robustness is out of reach: a protected value fills {most:,} of {crowd.size:,} rows, so that r is at "
-            f"most {float(limit):.4g}. " + self._reachable(crowd, int(limit * 10) + 1, allowed, prepared)
-        )
-
-    def _reachable(self, crowd: Crowd, high: int, allowed: int, prepared: Prepared) -> str:
-        """Say which r could be kept, to a tenth, by halving between 1 and `high` tenths, which are too much."""
+    def _tried(
+        self, crowd: Crowd, r: Fraction, allowed: int, prepared: Prepared, *, restarts: int
+    ) -> tuple[NDArray[np.int32] | None, str]:
+        """The groups, None where too many rows would be held back, and how many would; counts are asked first."""
         from hedgerow.partition.art import art
 
-        low = 10
+        counts = np.bincount(crowd.secret, minlength=crowd.secrets + 1)[: crowd.secrets]
+        if (held := least_held_back(counts, crowd.size, r, most=allowed)) > allowed:
+            return None, f"at least {held:,}"
+        found = art(crowd, r=r, model=self.model, allowed=allowed, restarts=restarts, keys=prepared.keys)
+        return (found.groups if found.left_out <= allowed else None), f"{found.left_out:,}"
+
+    def _reachable(self, crowd: Crowd, r: Fraction, allowed: int, prepared: Prepared) -> str:
+        """Say which r could be kept, to a tenth, by halving between 1 and what failed."""
+        low, high = 10, int(r * 10)
         while high - low > 1:
             middle = (low + high) // 2
-            tried = art(
-                crowd, r=Fraction(middle, 10), model=self.model, allowed=allowed, restarts=0, keys=prepared.keys
-            )
-            low, high = (middle, high) if tried.left_out <= allowed else (low, middle)
+            groups, _ = self._tried(crowd, Fraction(middle, 10), allowed, prepared, restarts=0)
+            low, high = (low, middle) if groups is None else (middle, high)
         if low == 10:
             return "No r above 1 was reached; protect fewer values, or hold back more."
         return f"r = {low / 10:g} was reached; or hold back more, or assume an adversary who knows less."

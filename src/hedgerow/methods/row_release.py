@@ -14,7 +14,16 @@ from hedgerow.release import Guarantee, Made, Release
 if TYPE_CHECKING:
     from hedgerow.methods.method import Prepared
 
-__all__ = ["ESTIMATES", "asked_columns", "is_number", "quoted", "release_of_rows", "require_complete"]
+__all__ = [
+    "ESTIMATES",
+    "asked_columns",
+    "constant",
+    "is_number",
+    "quoted",
+    "release_of_rows",
+    "require_complete",
+    "unchanged",
+]
 
 ESTIMATES = "Bounds: no bound comes with an answer over this release; estimates only."
 
@@ -69,6 +78,19 @@ def require_complete(prepared: Prepared, names: Sequence[str]) -> None:
                 f"'{name}' has missing values, which cannot be replaced; "
                 f'missing={{"{name}": "suppress"}} holds these rows back and counts them.'
             )
+
+
+def constant(prepared: Prepared, names: Sequence[str]) -> list[str]:
+    """The columns that have one value in all rows."""
+    return [name for name in names if prepared.table.encode(name).size == 1]
+
+
+def unchanged(names: Sequence[str], why: str) -> tuple[str, ...]:
+    """Say which columns came out as they were, if any did.
+
+    It must follow from the column and the parameters: to tell that chance left every value in its place would undo it.
+    """
+    return (f"Unchanged columns: every published value of {quoted(names)} is the true one; {why}.",) if names else ()
 
 
 def is_number(kind: pa.DataType) -> bool:

@@ -63,7 +63,7 @@ def art(
     check = Check(crowd, r, model)
     best = None
     for _ in range(1 + restarts):
-        groups, stuck = _gather(_Search(crowd, check, crowd.pool(keys), exhaustive), keys, progress)
+        groups, stuck = _gather(_Search(crowd, check, crowd.pool(keys), new_group(crowd), exhaustive), keys, progress)
         groups, stuck = rescue(check, groups, stuck, keys)
         if best is None or len(stuck) < len(best[1]):
             best = groups, stuck
@@ -78,6 +78,7 @@ class _Search:
     crowd: Crowd
     check: Check
     pool: Pool
+    group: Group
     exhaustive: bool
 
     @property
@@ -92,15 +93,14 @@ class _Search:
 
     def attempt(self, row: int, most: int) -> tuple[Rows | None, float]:
         """Grow a group from a row; else tell how many rows it would need, infinitely many where none is left for it."""
-        group = new_group(self.crowd, most)
-        r, at_least = float_above(self.check.r), self.at_least
+        group, r, at_least = self.group, float_above(self.check.r), self.at_least
         run = form.plain if self.is_small else form.compiled
         size = run(self.pool, group, row, r, at_least, most, self.exhaustive)
         while size > 0 and self.check.model == "full" and not self.check.holds_full(group.rows[:size]):
             size = self._one_more(group, size, most)
         if size > 0:
             return group.rows[:size].copy(), 0.0
-        rows = max(needed.plain(group, -size, r), -size + 1.0)
+        rows = max((needed.plain if self.is_small else needed.compiled)(group, -size, r), -size + 1.0)
         return None, rows if rows > most else math.inf
 
     def _one_more(self, group: Group, size: int, most: int) -> int:

@@ -43,7 +43,7 @@ class Check:
         if int(counts.max()) * self.r > len(rows):
             return False
         present = np.flatnonzero(counts)
-        odds = self.crowd.odds[present[:, None], self.crowd.cell[rows]]
+        odds = self.crowd.odds[present[:, None, None], self.crowd.entry[self.crowd.cell[rows]]]
         high, count = odds.max(axis=1), counts[present, None]
         margin = 1.0 + relative_error(len(rows))
         # p of the row that stands out most is at most c o / sum of o, and equal to it for one occurrence.
@@ -60,7 +60,8 @@ class Check:
         return all(self._exactly(odds[i, :, k], int(count[i, 0])) for i, k in worst_first)
 
     def _exactly(self, odds: NDArray[np.float64], count: int) -> bool:
-        p = binary_posteriors(np.ascontiguousarray(odds), np.array([0, len(odds)]), np.array([count]))
+        ends, calls = np.array([0, len(odds)]), self.crowd.size * len(self.crowd.signatures)
+        p = binary_posteriors(np.ascontiguousarray(odds), ends, np.array([count]), calls=calls)
         return bool(p.max() * float_above(self.r) * (1.0 + relative_error(len(odds))) <= 1.0)
 
     def holds_full(self, rows: NDArray[np.int32]) -> bool:

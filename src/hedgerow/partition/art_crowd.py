@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hedgerow.criteria.knowledge import Distribution, Knowledge
 from hedgerow.errors import ParameterError
 from hedgerow.partition.art_grow import NOBODY, Group, Pool
-from hedgerow.partition.art_tree import Tree, build_tree
+from hedgerow.partition.art_tree import Forest, plant
 from hedgerow.randomness import Keys
 
 __all__ = ["Crowd", "new_group"]
@@ -24,8 +24,8 @@ _LANES = 8
 """Attribute sets are padded to a multiple of this, so that sums are added in full registers."""
 
 
-_MOST_ODDS = 2.0**27
-"""A gigabyte of odds."""
+_MOST_TICKS = 2**27
+"""Half a gigabyte of ticks, and as much again for the trees over them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,39 +72,48 @@ class Crowd:
         return np.unique(self.cell, return_index=True)[1]
 
     @cached_property
+    def entry(self) -> NDArray[np.int32]:
+        """Where the odds of each cell are listed, by attribute set."""
+        first = np.cumsum([0, *(len(known.totals) for known in self.distributions)])
+        places = [signatures[self.example] + start for signatures, start in zip(self.signatures, first, strict=False)]
+        return np.stack(places, axis=1).astype(np.int32)
+
+    @cached_property
     def odds(self) -> NDArray[np.float64]:
-        """The odds by protected set, cell and attribute set."""
-        shape = (self.secrets, len(self.example), len(self.signatures))
-        if np.prod(np.array(shape, float)) > _MOST_ODDS:
-            raise ParameterError(
-                f"{self.secrets:,} protected values times {shape[1]:,} kinds of people times {shape[2]:,} sets of "
-                "quasi-identifiers are too many odds to hold; protect fewer values, or take smaller sets ('size')."
-            )
-        odds = np.empty(shape)
+        """The odds by protected set and signature, those of one attribute set after those of another."""
+        odds = np.empty((self.secrets, sum(len(known.totals) for known in self.distributions)))
         for i, row in enumerate(self.member):
-            for k, (known, signatures) in enumerate(zip(self.distributions, self.signatures, strict=True)):
-                yes, no = known.of(np.flatnonzero(row))
-                with np.errstate(divide="ignore"):
-                    odds[i, :, k] = np.where(no > 0, yes / np.maximum(no, 1), np.inf)[signatures[self.example]]
+            pairs = [known.of(np.flatnonzero(row)) for known in self.distributions]
+            yes, no = (np.concatenate(part) for part in zip(*pairs, strict=True))
+            with np.errstate(divide="ignore"):
+                odds[i] = np.where(no > 0, yes / np.maximum(no, 1), np.inf)
         return odds
 
     @cached_property
     def ticks(self) -> NDArray[np.int32]:
         """The probabilities f in ticks by protected set, cell and attribute set, padded with zeros."""
-        secrets, cells, sets = self.odds.shape
+        cells, sets = self.entry.shape
+        if self.secrets * cells * sets > _MOST_TICKS:
+            raise ParameterError(
+                f"{self.secrets:,} protected values times {cells:,} kinds of people times {sets:,} sets of "
+                "quasi-identifiers are too many odds to hold; protect fewer values, or take smaller sets ('size')."
+            )
         width = -(-sets // _LANES) * _LANES
-        ticks = np.zeros((secrets, cells, width), np.int32)
+        ticks = np.zeros((self.secrets, cells, width), np.int32)
         f = np.where(np.isinf(self.odds), 1.0, self.odds / (1.0 + np.minimum(self.odds, 1e300)))
-        ticks[:, :, :sets] = np.rint(f * ((2**31 - 1) // (2 * width)))
+        of_signature = np.rint(f * ((2**31 - 1) // (2 * width))).astype(np.int32)
+        for i in range(self.secrets):
+            ticks[i, :, :sets] = of_signature[i, self.entry]
         return ticks
 
     @cached_property
-    def trees(self) -> tuple[Tree, ...]:
+    def forest(self) -> Forest:
         """A tree over the cells for each protected set."""
-        return tuple(build_tree(ticks) for ticks in self.ticks)
+        return plant(self.ticks, len({name for known in self.distributions for name in known.attributes}))
 
     def pool(self, keys: Keys) -> Pool:
         """All rows free, with secret ranks drawn from `keys`."""
+        forest = self.forest
         rank = np.argsort(np.argsort(keys(self.size))).astype(np.int64)
         stacked = np.lexsort((rank, self.secret, self.cell)).astype(np.int32)
         is_new = np.diff(self.cell[stacked], prepend=-1) != 0
@@ -119,6 +128,7 @@ class Crowd:
         return Pool(
             ticks=self.ticks,
             odds=self.odds,
+            entry=self.entry,
             cell=self.cell,
             value=self.secret,
             rank=rank,
@@ -132,35 +142,36 @@ class Crowd:
             cell_stacks=cell_stacks.astype(np.int64),
             cell_rank=cell_rank,
             cell_mask=cell_mask,
-            order=np.stack([tree.order for tree in self.trees]),
-            borders=self.trees[0].borders,
-            leaf=np.stack([tree.leaf_of() for tree in self.trees]),
-            low=np.stack([tree.low for tree in self.trees]),
-            high=np.stack([tree.high for tree in self.trees]),
-            node_rank=np.stack([_upwards(tree, cell_rank, np.minimum) for tree in self.trees]),
-            node_mask=np.stack([_upwards(tree, cell_mask, np.bitwise_or) for tree in self.trees]),
+            order=forest.order,
+            borders=forest.borders,
+            leaf=forest.leaf,
+            low=forest.low,
+            high=forest.high,
+            node_rank=np.stack([_upwards(order, forest.borders, cell_rank, np.minimum) for order in forest.order]),
+            node_mask=np.stack([_upwards(order, forest.borders, cell_mask, np.bitwise_or) for order in forest.order]),
         )
 
 
-def new_group(crowd: Crowd, most: int) -> Group:
-    """An empty group with room for `most` rows."""
-    secrets, _, sets = crowd.odds.shape
-    width = crowd.ticks.shape[2]
+def new_group(crowd: Crowd) -> Group:
+    """An empty group with room for everybody; it serves one attempt after the other."""
+    (_, sets), width = crowd.entry.shape, crowd.ticks.shape[2]
     return Group(
-        rows=np.empty(most, np.int32),
-        counts=np.zeros(secrets, np.int64),
-        low=np.full((secrets, width), np.iinfo(np.int32).max, np.int32),
-        high=np.full((secrets, width), -1, np.int32),
-        odds_low=np.full((secrets, sets), np.inf),
-        odds_high=np.full((secrets, sets), -np.inf),
-        odds_sum=np.zeros((secrets, sets)),
+        rows=np.empty(crowd.size, np.int32),
+        counts=np.zeros(crowd.secrets, np.int64),
+        low=np.empty((crowd.secrets, width), np.int32),
+        high=np.empty((crowd.secrets, width), np.int32),
+        odds_low=np.empty((crowd.secrets, sets)),
+        odds_high=np.empty((crowd.secrets, sets)),
+        odds_sum=np.empty((crowd.secrets, sets)),
     )
 
 
-def _upwards(tree: Tree, of_cell: NDArray[np.int64], join: np.ufunc) -> NDArray[np.int64]:
-    """Join what the cells below each node have, from the leaves to the root."""
-    nodes = np.full(2 * tree.leaves - 1, NOBODY, np.int64)
-    level = join.reduceat(of_cell[tree.order], tree.borders[:-1])
+def _upwards(
+    order: NDArray[np.int32], borders: NDArray[np.int64], of_cell: NDArray[np.int64], join: np.ufunc
+) -> NDArray[np.int64]:
+    """Join what the cells below each node of a tree have, from the leaves to the root."""
+    nodes = np.full(2 * len(borders) - 3, NOBODY, np.int64)
+    level = join.reduceat(of_cell[order], borders[:-1])
     while True:
         nodes[len(level) - 1 : 2 * len(level) - 1] = level
         if len(level) == 1:

@@ -7,6 +7,10 @@ tree and for exhaustive search.
 Distances are sums of whole numbers: `ticks` are the probabilities f as multiples of a step so small that a sum over all
 attribute sets fits 32 bits. Such sums need no order, so the machine adds eight at a time.
 
+A row's odds of a protected value in an attribute set are those of its signature: `odds` lists them once per signature,
+`entry` tells where a cell's are. A group looks at the values that it holds and at no others, so it costs nothing that
+the table has hundreds more.
+
 `Pool` arrays: `stack_head` to `stack_end` are the positions in `stacked` of a stack's rows, `place` and `stack` tell
 where a row is; `cell_stacks` where a cell's stacks begin; `node_rank` is the least rank and `node_mask` the values
 that are left below a node of each tree.
@@ -32,6 +36,7 @@ class Pool(NamedTuple):
 
     ticks: NDArray[np.int32]
     odds: NDArray[np.float64]
+    entry: NDArray[np.int32]
     cell: NDArray[np.int32]
     value: NDArray[np.int32]
     rank: NDArray[np.int64]
@@ -55,7 +60,10 @@ class Pool(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A group that grows: for each protected value and attribute set the range of f (in ticks) and of the odds."""
+    """A group that grows: for each protected value and attribute set the range of f (in ticks) and of the odds.
+
+    Only values that the group holds have a range; what stands in the places of the others means nothing.
+    """
 
     rows: NDArray[np.int32]
     counts: NDArray[np.int64]
@@ -78,6 +86,8 @@ def _refresh(pool: Pool, cell: int) -> None:
             mask |= np.int64(1) << np.int64(pool.stack_value[s] % 62)
     pool.cell_rank[cell], pool.cell_mask[cell] = least, mask
     first_leaf = len(pool.borders) - 2
+    if first_leaf == 0:
+        return  # a single leaf is looked through in any case
     for t in range(len(pool.order)):
         node = pool.leaf[t, cell]
         least, mask = NOBODY, np.int64(0)
@@ -178,21 +188,32 @@ def closest_exhaustive(pool: Pool, group: Group, x: int) -> int:
 
 
 @kernel
+def _widen(pool: Pool, group: Group, v: int, cell: int, is_first: bool) -> None:
+    """Count a row of a cell in the ranges of one value; the first row is the range."""
+    for k in range(group.low.shape[1]):
+        tick = pool.ticks[v, cell, k]
+        group.low[v, k] = tick if is_first else min(group.low[v, k], tick)
+        group.high[v, k] = tick if is_first else max(group.high[v, k], tick)
+    for k in range(group.odds_sum.shape[1]):
+        odds = pool.odds[v, pool.entry[cell, k]]
+        group.odds_low[v, k] = odds if is_first else min(group.odds_low[v, k], odds)
+        group.odds_high[v, k] = odds if is_first else max(group.odds_high[v, k], odds)
+        group.odds_sum[v, k] = odds if is_first else group.odds_sum[v, k] + odds
+
+
+@kernel
 def _add(pool: Pool, group: Group, size: int, row: int) -> None:
     """Put a free row into the group."""
-    cell = pool.cell[row]
+    cell, value = pool.cell[row], pool.value[row]
     group.rows[size] = row
-    if pool.value[row] < len(group.counts):
-        group.counts[pool.value[row]] += 1
     for v in range(len(group.counts)):
-        for k in range(group.low.shape[1]):
-            group.low[v, k] = min(group.low[v, k], pool.ticks[v, cell, k])
-            group.high[v, k] = max(group.high[v, k], pool.ticks[v, cell, k])
-        for k in range(group.odds_sum.shape[1]):
-            odds = pool.odds[v, cell, k]
-            group.odds_low[v, k] = min(group.odds_low[v, k], odds)
-            group.odds_high[v, k] = max(group.odds_high[v, k], odds)
-            group.odds_sum[v, k] += odds
+        if group.counts[v] > 0:
+            _widen(pool, group, v, cell, False)
+    if value < len(group.counts):
+        if group.counts[value] == 0:
+            for place in range(size + 1):
+                _widen(pool, group, value, pool.cell[group.rows[place]], place == 0)
+        group.counts[value] += 1
     pool.is_free[row] = False
     _refresh(pool, cell)
 
@@ -245,6 +266,7 @@ def give_back(pool: Pool, rows: NDArray[np.int32]) -> None:
 @kernel
 def form(pool: Pool, group: Group, row: int, r: float, at_least: int, most: int, is_exhaustive: bool) -> int:
     """Grow a group from one row; where that fails its rows are free again and the size is negative."""
+    group.counts[:] = 0
     _add(pool, group, 0, row)
     size = grow(pool, group, 1, r, at_least, most, -1, is_exhaustive)
     if size < 0:

@@ -66,12 +66,32 @@ class Session:
 
         return finished(bound, self.engine.run(bound))
 
+    def close(self) -> None:
+        """Leave the server, if there is one."""
+        close = getattr(self.engine, "close", None)
+        if close is not None:
+            close()
 
-def connect(release: Release, engine: str = "arrays") -> Session:
+    def __enter__(self) -> Session:
+        """Return the session; it is closed at the end of the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+
+def connect(release: Release, engine: str = "arrays", *, schema: str | None = None) -> Session:
     """Open a session on "arrays", on "duckdb" (the release and its help table in memory), or on a PostgreSQL address.
 
-    For the latter the release must have been loaded by `hedgerow export`.
+    For the latter the release must have been loaded by `hedgerow export`; `schema` says where to, if not to "hedgerow".
     """
+    if engine.startswith(("postgresql://", "postgres://")):
+        from hedgerow.query.postgres_engine import SCHEMA, PostgresEngine
+
+        return Session(release, PostgresEngine(release, engine, schema=SCHEMA if schema is None else schema))
+    if schema is not None:
+        raise ParameterError("'schema' is where a PostgreSQL server holds a release; other engines have none.")
     if engine == "arrays":
         from hedgerow.query.arrays import ArrayEngine
         from hedgerow.query.sources import source_of
@@ -81,10 +101,6 @@ def connect(release: Release, engine: str = "arrays") -> Session:
         from hedgerow.query.duckdb_engine import DuckDBEngine
 
         return Session(release, DuckDBEngine(release))
-    if engine.startswith(("postgresql://", "postgres://")):
-        from hedgerow.query.postgres_engine import PostgresEngine
-
-        return Session(release, PostgresEngine(release, engine))
     raise ParameterError("'engine' must be 'arrays', 'duckdb' or an address that begins with postgresql://")
 
 

@@ -9,17 +9,20 @@ as in the other engines. PostgreSQL has no product over a window and no next flo
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hedgerow.errors import InputError, QueryError
+from hedgerow.criteria.parameters import came
+from hedgerow.errors import InputError, ParameterError, QueryError
 from hedgerow.query.digest import digested, published_tables
 from hedgerow.query.help import help_of
 from hedgerow.query.parts import result_of
 from hedgerow.query.result import Result
 from hedgerow.query.rewriter import PLAIN, is_plain, parts_sql
-from hedgerow.query.sqltext import quoted
+from hedgerow.query.sqltext import literal, quoted
 from hedgerow.query.statement import Bound
 from hedgerow.query.view import view_of
 
@@ -28,7 +31,16 @@ if TYPE_CHECKING:
 
     from hedgerow.release import Release
 
-__all__ = ["PostgresEngine", "export", "to_postgres"]
+__all__ = ["SCHEMA", "PostgresEngine", "export", "to_postgres"]
+
+SCHEMA = "hedgerow"
+"""Where a release goes unless another schema is named."""
+
+_LONGEST = 63
+"""PostgreSQL cuts longer names in silence, and then they may be those of others."""
+
+_MARK = "a release that hedgerow exported"
+"""The comment on a schema that may be replaced."""
 
 _PRODUCT = "CREATE AGGREGATE product(double precision) (SFUNC = float8mul, STYPE = double precision, INITCOND = '1')"
 # At least one float further, at most a few: enough to round outwards, in a function that any reader understands.
@@ -41,7 +53,8 @@ AS 'SELECT x + sign(toward) * (abs(x) * 2.3e-16 + 1e-300)'
 class PostgresEngine:
     """Answers questions about one release that `export` has loaded."""
 
-    def __init__(self, release: Release, url: str, *, schema: str = "hedgerow") -> None:
+    def __init__(self, release: Release, url: str, *, schema: str = SCHEMA) -> None:
+        _require_name(schema)
         self._release, self._view = release, view_of(release)
         self.connection = _connect(url)
         # One question, one transaction: a session that stays open must not hold up the next export.
@@ -80,16 +93,18 @@ class PostgresEngine:
         self.connection.close()
 
 
-def export(release: Release, url: str, *, schema: str = "hedgerow", overwrite: bool = False) -> None:
-    """Load a release and its help table into a schema of a PostgreSQL database, whole or not at all."""
+def export(release: Release, url: str, *, schema: str = SCHEMA, overwrite: bool = False) -> None:
+    """Load a release and its help table into a schema of a PostgreSQL database, whole or not at all.
+
+    A schema that is there is replaced if asked, but only if an export made it.
+    """
+    _require_name(schema)
     tables = published_tables(release) | ({"help": help_of(view_of(release))} if release.form in PLAIN else {})
-    with _connect(url) as connection:
+    with _connect(url) as connection, _refusals():
         connection.execute("SET LOCAL lock_timeout = '30s'")
-        if overwrite:
-            connection.execute(f"DROP SCHEMA IF EXISTS {quoted(schema)} CASCADE")
-        elif connection.execute("SELECT to_regnamespace(%s)", (quoted(schema),)).fetchone() != (None,):
-            raise InputError(f"The database has a schema '{schema}' already; choose another or ask to overwrite it.")
+        _make_room(connection, schema, overwrite=overwrite)
         connection.execute(f"CREATE SCHEMA {quoted(schema)}")
+        connection.execute(f"COMMENT ON SCHEMA {quoted(schema)} IS {literal(_MARK)}")
         connection.execute(f"SET search_path TO {quoted(schema)}")
         connection.execute(_PRODUCT)
         connection.execute(_NEXTAFTER)
@@ -98,9 +113,46 @@ def export(release: Release, url: str, *, schema: str = "hedgerow", overwrite: b
         if release.form in PLAIN:
             connection.execute('CREATE UNIQUE INDEX ON help ("group", hits)')
             connection.execute(f"CREATE INDEX ON release ({quoted(release.group_column)})")
-    with _connect(url) as connection:
+    with _connect(url) as connection, _refusals():
         connection.autocommit = True
         connection.execute(f"VACUUM ANALYZE {', '.join(f'{quoted(schema)}.{quoted(name)}' for name in tables)}")
+
+
+def _require_name(schema: object) -> None:
+    """Refuse what is no name of a schema to the server, or the name of one of its own."""
+    fits = isinstance(schema, str) and schema.isprintable() and 0 < len(schema.encode()) <= _LONGEST
+    if not fits or str(schema).lower().startswith(("pg_", "information_schema")):
+        raise ParameterError(
+            f"'schema' must be a name of at most {_LONGEST} bytes that is not one of the server's own (pg_...); "
+            f"got {came(schema)}. Without it the schema is '{SCHEMA}'."
+        )
+
+
+def _make_room(connection: Connection[Any], schema: str, *, overwrite: bool) -> None:
+    found = connection.execute(
+        "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = %s", (schema,)
+    ).fetchone()
+    if found is None:
+        return
+    if not overwrite:
+        raise InputError(f"The database has a schema '{schema}' already; choose another or ask to overwrite it.")
+    if found != (_MARK,):
+        raise InputError(f"The schema '{schema}' was not made by an export, so it is not replaced; choose another.")
+    connection.execute(f"DROP SCHEMA {quoted(schema)} CASCADE")
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn what the server refuses into one sentence; its own may quote values."""
+    import psycopg
+
+    try:
+        yield
+    except psycopg.Error:
+        raise InputError(
+            "The database did not take the release: the account needs the right to create schemas and tables there, "
+            "and nobody may hold the schema."
+        ) from None
 
 
 def to_postgres(sql: str, *, pretty: bool = False) -> str:

@@ -10,8 +10,9 @@ import hashlib
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -20,12 +21,15 @@ import pyarrow.parquet as pq
 
 from hedgerow.errors import BundleError
 from hedgerow.randomness import token
-from hedgerow.release.swap import put_in_place, sync_folder
+from hedgerow.release.swap import put_in_place, settled, sync_folder
 
 __all__ = ["MANIFEST", "FileEntry", "folder_beside", "write_folder"]
 
 MANIFEST = "manifest.json"
 _MARK = ".hedgerow-writing-"
+
+_A_DAY = 86_400.0
+"""No bundle takes longer to write."""
 
 
 class FileEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,7 +50,7 @@ def write_folder(
 ) -> None:
     """Write `tables` as <name>.parquet, `texts` as they are named, and last the manifest that lists them."""
     target = Path(path).absolute()
-    if target.exists() and not overwrite:
+    if settled(target).exists() and not overwrite:
         raise BundleError(
             f"'{target.name}' exists already; choose another folder, or replace it (--overwrite, overwrite=True)."
         )
@@ -103,20 +107,23 @@ def folder_beside(target: Path) -> Iterator[Path]:
 
 
 def _sweep(target: Path) -> None:
-    """Remove what writers that were killed left behind: folders whose process no longer runs."""
+    """Remove what writers that were killed left behind."""
     for stale in target.parent.glob(f".{target.name}{_MARK}*"):
         writer = stale.name.rpartition(_MARK)[2].partition("-")[0]
-        if writer.isdigit() and not _runs(int(writer)):
+        if writer.isdigit() and _is_abandoned(stale, int(writer)):
             shutil.rmtree(stale, ignore_errors=True)
 
 
-def _runs(process: int) -> bool:
+def _is_abandoned(folder: Path, writer: int) -> bool:
+    """Tell whether the process that made the folder no longer runs."""
     if sys.platform == "win32":  # there os.kill ends the process instead of asking after it
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
+        with suppress(FileNotFoundError):
+            return time.time() - folder.stat().st_mtime > _A_DAY
         return False
-    except OSError:
+    try:
+        os.kill(writer, 0)
+    except ProcessLookupError:
         return True
-    return True
+    except OSError:
+        return False
+    return False

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ import pyarrow.parquet as pq
 
 from hedgerow.errors import BundleError
 from hedgerow.release.folder import MANIFEST, FileEntry
-from hedgerow.release.swap import settled
+from hedgerow.release.swap import can_open_folders, settled
 
 __all__ = ["Held", "hold", "read_manifest"]
 
@@ -114,7 +113,7 @@ def _held(target: Path, stack: ExitStack) -> Held:
 
 
 def _open_folder(folder: Path, stack: ExitStack) -> Place:
-    if sys.platform == "win32":
+    if not can_open_folders():
         return folder
     place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     stack.callback(os.close, place)

@@ -89,11 +89,11 @@ class Release:
 
         return query.sql(self, sql)
 
-    def connect(self, engine: str = "arrays") -> Session:
-        """Open a session for many questions: on "arrays", or on "duckdb" over the release and its help table."""
+    def connect(self, engine: str = "arrays", *, schema: str | None = None) -> Session:
+        """Open a session for many questions: on "arrays", on "duckdb", or on a PostgreSQL address and its schema."""
         from hedgerow import query
 
-        return query.connect(self, engine)
+        return query.connect(self, engine, schema=schema)
 
     def verify(self) -> Verification:
         """Re-derive the guarantee from what is published; return what was checked, or raise BrokenPromise."""

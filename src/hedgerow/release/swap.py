@@ -7,12 +7,13 @@ looks for, so that a crash between the two renames loses nothing.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import shutil
 import sys
 from pathlib import Path
 
-__all__ = ["put_in_place", "settled"]
+__all__ = ["can_open_folders", "put_in_place", "settled", "sync_folder"]
 
 _AT_FDCWD = {"linux": -100, "darwin": -2}
 _EXCHANGE = 2
@@ -25,12 +26,20 @@ def put_in_place(finished: Path, target: Path, *, replace: bool) -> None:
     elif _exchange(finished, target):
         shutil.rmtree(finished)
     else:
-        aside = _aside(target)
-        shutil.rmtree(aside, ignore_errors=True)
-        os.rename(target, aside)
-        os.rename(finished, target)
-        shutil.rmtree(aside)
+        _step_aside(finished, target)
+    shutil.rmtree(_aside(target), ignore_errors=True)  # the old one, or one that a crash left there
     sync_folder(target.parent)
+
+
+def _step_aside(finished: Path, target: Path) -> None:
+    """Rename the old folder, then the new one; the old one comes back where the new one cannot take its place."""
+    shutil.rmtree(_aside(target), ignore_errors=True)
+    os.rename(target, _aside(target))
+    try:
+        os.rename(finished, target)
+    except OSError:
+        os.rename(_aside(target), target)
+        raise
 
 
 def settled(target: Path) -> Path:
@@ -39,13 +48,21 @@ def settled(target: Path) -> Path:
     return aside if not target.exists() and aside.exists() else target
 
 
+def can_open_folders() -> bool:
+    """Tell whether a folder can be opened as a file is; Windows cannot."""
+    return hasattr(os, "O_DIRECTORY")
+
+
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable, where the system can."""
-    if sys.platform == "win32":
+    """Make the names in a folder durable, where the system and the file system can."""
+    if not can_open_folders():
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # what network shares say that know no such thing
+            raise
     finally:
         os.close(handle)
 
