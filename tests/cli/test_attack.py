@@ -6,9 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
-
-from hedgerow.cli import main
 
 CANARY = "canary-51c"
 
@@ -30,15 +27,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-def run(*words):
-    """Run a command line and return (exit code, output, errors)."""
-    result = CliRunner().invoke(main, [str(word) for word in words])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
-
-
-def test_everything_that_applies_is_tried(folder, tmp_path):
+def test_everything_that_applies_is_tried(run, folder, tmp_path):
     """A line per adversary, the promise kept, words with a next step, a figure and a file of data."""
     words = ("attack", folder / "one", "--original", folder / "table.parquet", "--also", folder / "two")
     more = ("--holdout", folder / "others.parquet", "--targets", 200)
@@ -58,7 +47,7 @@ def test_everything_that_applies_is_tried(folder, tmp_path):
     assert CANARY not in (tmp_path / "rates.svg").read_text()
 
 
-def test_without_the_original_groups_are_attacked(folder):
+def test_without_the_original_groups_are_attacked(run, folder):
     """Two exact lines, and the others say what they need."""
     code, output, _ = run("attack", folder / "one")
     assert code == 0
@@ -67,7 +56,7 @@ def test_without_the_original_groups_are_attacked(folder):
     assert "drawn at random" not in output
 
 
-def test_a_table_that_was_not_published_is_refused(folder):
+def test_a_table_that_was_not_published_is_refused(run, folder):
     """One sentence on the error stream, exit code 2, and no cell in it."""
     code, _, errors = run("attack", folder / "one", "--original", folder / "others.parquet")
     assert code == 2
@@ -75,7 +64,7 @@ def test_a_table_that_was_not_published_is_refused(folder):
     assert CANARY not in errors
 
 
-def test_a_broken_promise_is_exit_code_one(folder, monkeypatch):
+def test_a_broken_promise_is_exit_code_one(run, folder, monkeypatch):
     """Whoever runs it at night is told by the exit code."""
     import msgspec
 

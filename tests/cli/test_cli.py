@@ -12,19 +12,6 @@ from hedgerow.cli import main
 from hedgerow.datasets import census
 
 
-@pytest.fixture
-def run():
-    """Run a command line and return (exit code, output, errors)."""
-
-    def call(*words):
-        result = CliRunner().invoke(main, [str(word) for word in words])
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return result.exit_code, result.stdout, result.stderr
-
-    return call
-
-
 @pytest.fixture(scope="module")
 def people(tmp_path_factory):
     """A census as a CSV file."""

@@ -2,9 +2,6 @@
 
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
-
-from hedgerow.cli import main
 
 
 @pytest.fixture(scope="module")
@@ -23,15 +20,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-def run(*words):
-    """Run a command line and return (exit code, output, errors)."""
-    result = CliRunner().invoke(main, [str(word) for word in words])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
-
-
-def test_two_releases_side_by_side(folder, tmp_path):
+def test_two_releases_side_by_side(run, folder, tmp_path):
     """A line per aggregate and release, the truth inside everywhere, and a figure."""
     words = ("compare", folder / "small", folder / "large", "--workload", folder / "w.toml")
     code, output, errors = run(*words, "--original", folder / "table.parquet", "--out", tmp_path)
@@ -45,7 +34,7 @@ def test_two_releases_side_by_side(folder, tmp_path):
     assert "width of the bounds" in (tmp_path / "compare.svg").read_text()
 
 
-def test_without_the_original_the_default_workload_is_asked(folder, tmp_path):
+def test_without_the_original_the_default_workload_is_asked(run, folder, tmp_path):
     """There are widths, and no errors."""
     code, output, _ = run("compare", folder / "small", "--out", tmp_path)
     assert code == 0
@@ -53,7 +42,7 @@ def test_without_the_original_the_default_workload_is_asked(folder, tmp_path):
     assert "truth inside" not in output
 
 
-def test_a_table_that_was_not_published_is_an_error(folder, tmp_path):
+def test_a_table_that_was_not_published_is_an_error(run, folder, tmp_path):
     """Exit code 1, and a question back."""
     table = pq.read_table(folder / "table.parquet")
     income = [value * 3 for value in table.column("income").to_pylist()]
@@ -64,7 +53,7 @@ def test_a_table_that_was_not_published_is_an_error(folder, tmp_path):
     assert "outside the bounds of small" in errors
 
 
-def test_mistakes_are_one_sentence(folder, tmp_path):
+def test_mistakes_are_one_sentence(run, folder, tmp_path):
     """A wrong workload and a folder that is no bundle."""
     (tmp_path / "bad.toml").write_text("dimensions = [9]")
     code, _, errors = run("compare", folder / "small", "--workload", tmp_path / "bad.toml")
@@ -73,7 +62,7 @@ def test_mistakes_are_one_sentence(folder, tmp_path):
     assert run("compare", tmp_path)[0] == 2
 
 
-def test_a_release_without_bounds_is_named_in_the_figure(folder, tmp_path):
+def test_a_release_without_bounds_is_named_in_the_figure(run, folder, tmp_path):
     """Its errors are drawn, so the legend says whose they are."""
     import hedgerow as hr
 

@@ -1,10 +1,8 @@
 """Releases as files for other programs."""
 
 import pytest
-from click.testing import CliRunner
 
 import hedgerow as hr
-from hedgerow.cli import main
 from hedgerow.datasets import census
 from hedgerow.table import read_csv
 
@@ -17,16 +15,9 @@ def bundle(tmp_path):
     return tmp_path / "out"
 
 
-def run(*words):
-    """Run a command line and return (exit code, output, errors)."""
-    result = CliRunner().invoke(main, ["export", *map(str, words)])
-    assert result.exception is None or isinstance(result.exception, SystemExit)
-    return result.exit_code, result.stdout, result.stderr
-
-
-def test_published_tables_become_csv_files(bundle, tmp_path):
+def test_published_tables_become_csv_files(run, bundle, tmp_path):
     """One file a published table, with the same cells in the same order, and nothing else."""
-    code, output, errors = run(bundle, "--csv", tmp_path / "csv")
+    code, output, errors = run("export", bundle, "--csv", tmp_path / "csv")
     assert code == 0, errors
     assert "quasi.csv" in output
     assert "sensitive.csv" in output
@@ -35,26 +26,26 @@ def test_published_tables_become_csv_files(bundle, tmp_path):
         assert read_csv(tmp_path / "csv" / f"{name}.csv").arrow.to_pylist() == table.to_pylist()
 
 
-def test_a_folder_that_is_there_stays_as_it_is(bundle, tmp_path):
+def test_a_folder_that_is_there_stays_as_it_is(run, bundle, tmp_path):
     """Nothing is written over, and nothing is half-written."""
     (tmp_path / "csv").mkdir()
     (tmp_path / "csv" / "mine.txt").write_text("mine")
-    code, _, errors = run(bundle, "--csv", tmp_path / "csv")
+    code, _, errors = run("export", bundle, "--csv", tmp_path / "csv")
     assert code == 2
     assert "'csv' exists already" in errors
     assert [file.name for file in (tmp_path / "csv").iterdir()] == ["mine.txt"]
 
 
 @pytest.mark.parametrize("words", [(), ("--to", "postgresql://x/y", "--csv", "c")])
-def test_an_export_goes_to_one_place(bundle, words):
+def test_an_export_goes_to_one_place(run, bundle, words):
     """Neither and both are refused in a sentence."""
-    code, _, errors = run(bundle, *words)
+    code, _, errors = run("export", bundle, *words)
     assert code == 2
     assert "either --to URL or --csv FOLDER" in errors
 
 
-def test_an_address_that_is_none_is_told_apart_from_a_server_that_is_down(bundle):
+def test_an_address_that_is_none_is_told_apart_from_a_server_that_is_down(run, bundle):
     """What an address looks like is said before anything is tried."""
-    code, _, errors = run(bundle, "--to", "server/database")
+    code, _, errors = run("export", bundle, "--to", "server/database")
     assert code == 2
     assert "postgresql://user@host/database" in errors
