@@ -112,7 +112,7 @@ def salaries(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("flags", "said"), [
-    ([], ["l up to 8", "k up to 8, e up to 49000", "with m = 2 eps below", "with m = 3 eps below 20, at most 19"]),
+    ([], ["l up to 8", "k up to 8, e up to 49,000", "with m = 2 eps below", "with m = 3 eps below 20, at most 19"]),
     (["--eps", "20"], ["m up to 2, a risk of at most 50.00%"]),
     (["--m", "3"], ["eps below 20, at most 19"]),
     (["--eps", "19", "--m", "3"], ["can be kept"]),
