@@ -36,7 +36,7 @@ def clustering_figure(tables: Mapping[str, pa.Table], out: Path) -> Path:
             axes.axhline(np.mean(mine["again"]), color=colour, linestyle=":", label=f"k-means alone, k = {k}")
         axes.set(xlabel="share of localities kept", ylabel="share of rows misplaced", title=name)
         axes.set_ylim(bottom=0)
-    np.atleast_1d(panels)[-1].legend(fontsize=8)
+    np.atleast_1d(panels)[-1].legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     return save_figure(figure, out, "clustering")
 
 
