@@ -62,7 +62,7 @@ class Kept:
     def __str__(self) -> str:
         segments = len(self.segments.offsets) - 1
         text = (
-            f"'{self.column}': {len(self.segments.values):,} values in {segments:,} segments, published in steps of "
+            f"'{self.column}': {len(self.segments.values):,} values in {segments:,} segment{'s' * (segments != 1)}, published in steps of "
             f"{float(self.grid.unit):g}; {len(self.chosen):,} of {self.found:,} localities, the order of the values "
             "that they involve, and the bounds of each segment"
         )
