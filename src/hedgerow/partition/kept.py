@@ -60,9 +60,10 @@ class Kept:
     found: int
 
     def __str__(self) -> str:
-        segments = len(self.segments.offsets) - 1
+        count = len(self.segments.offsets) - 1
+        segments = "1 segment" if count == 1 else f"{count:,} segments"
         text = (
-            f"'{self.column}': {len(self.segments.values):,} values in {segments:,} segment{'s' * (segments != 1)}, published in steps of "
+            f"'{self.column}': {len(self.segments.values):,} values in {segments}, published in steps of "
             f"{float(self.grid.unit):g}; {len(self.chosen):,} of {self.found:,} localities, the order of the values "
             "that they involve, and the bounds of each segment"
         )
