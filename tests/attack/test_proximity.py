@@ -76,3 +76,12 @@ def test_it_stays_within_the_promise_of_proximity(eps, m, is_relative):
     found = proximity(beliefs(release, "salary"), near)
     assert found.worst <= 1 / m + 1e-9
     assert found.anywhere <= 2 / m + 1e-9
+
+
+def test_a_chance_is_never_above_one(salaries_release):
+    """Groups that lie wholly in one neighbourhood, of sizes whose shares no float holds: certain, and no more."""
+    sizes = [3, 7, 11, 6, 13, 3, 7, 9, 11, 13]
+    groups = np.repeat(np.arange(len(sizes)), sizes).tolist()
+    found = proximity(_seen(salaries_release, groups, [value for size in sizes for value in range(size)]), absolute(20))
+    assert found.worst == found.anywhere == found.baseline == 1
+    assert found.rate <= 1

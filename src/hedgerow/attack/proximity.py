@@ -70,9 +70,14 @@ def _covered(seen: Beliefs, reach: Reach) -> Floats:
     upto = np.append(0.0, np.cumsum(seen.shares))
     first = np.searchsorted(keys, bases + reach.first[seen.values])
     behind = np.searchsorted(keys, bases + reach.last[seen.values], side="right")
-    return np.asarray(upto[behind] - upto[first])
+    return _chance(upto[behind] - upto[first])
 
 
 def _fullest(overall: Floats, reach: Reach) -> float:
     upto = np.append(0.0, np.cumsum(overall))
-    return float((upto[reach.last + 1] - upto[reach.first]).max())
+    return float(_chance(upto[reach.last + 1] - upto[reach.first]).max())
+
+
+def _chance(differences: Floats) -> Floats:
+    """Running sums round: a group that lies wholly in one neighbourhood would be hit with slightly more than 1."""
+    return np.clip(differences, 0.0, 1.0)
