@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.parameters import read_whole
+from hedgerow.parameters import read_whole
 
 __all__ = ["MInvariance", "count_broken_signatures"]
 

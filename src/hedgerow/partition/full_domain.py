@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.criteria.groupwise import Criterion, Groups, Limits, require, weighted_groups
-from hedgerow.criteria.parameters import Number, read_number
 from hedgerow.errors import Infeasible, ParameterError
+from hedgerow.parameters import Number, read_number
 from hedgerow.partition.lattice import Ladder, Lattice, Node
 
 __all__ = ["Generalization", "full_domain"]

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from hedgerow.cores import cores
 from hedgerow.criteria.groupwise import require
 from hedgerow.criteria.l_diversity import FrequencyDiversity
-from hedgerow.criteria.parameters import read_whole
 from hedgerow.kernel import SMALL, kernel
+from hedgerow.parameters import read_whole
 from hedgerow.partition.secret import by_code, by_value, permutation
 from hedgerow.randomness import Keys, system_keys
 
