@@ -23,7 +23,6 @@ STAGES = [
     {"methods", "datasets"},
     {"recipe", "graph", "report", "testing"},
     {"opening"},
-    {"studies"},
     {"cli", "__init__", "__main__"},
 ]
 BLIND = {"query", "audit", "attack"}
