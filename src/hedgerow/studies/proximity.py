@@ -24,7 +24,7 @@ from hedgerow.datasets import acs, census, data_folder
 from hedgerow.errors import Infeasible
 from hedgerow.partition.proximity_split import proximity_split
 from hedgerow.randomness import seeded_keys
-from hedgerow.release.perturbed import retained
+from hedgerow.release.forms.perturbed import retained
 from hedgerow.studies.counting import (
     Coded,
     Panel,
