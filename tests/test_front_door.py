@@ -12,7 +12,7 @@ import hedgerow as hr
 ROOT = Path(hr.__file__).parent
 
 STAGES = [
-    {"errors", "randomness", "kernel", "cores", "exact", "_lazy", "_version"},
+    {"errors", "randomness", "kernel", "cores", "exact", "parameters", "arrays", "_lazy", "_version"},
     {"table"},
     {"schema"},
     {"criteria"},

@@ -24,7 +24,7 @@ from hedgerow.attack.lines_people import (
     inference_line,
 )
 from hedgerow.attack.lines_rows import linkability_line, membership_line, presence_line, singling_out_line
-from hedgerow.criteria.parameters import read_whole
+from hedgerow.parameters import read_whole
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release import Release
 

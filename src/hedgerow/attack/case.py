@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.attack.beliefs import Beliefs, beliefs, codes_in
 from hedgerow.attack.inference import reach_of
 from hedgerow.attack.nearest import pick_rows
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from hedgerow.attack.register import Register
 
 __all__ = ["Case", "check_tables"]
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,14 +18,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.attack.worlds import LARGEST_EXACT, marginals, swap, tally
 from hedgerow.kernel import SMALL
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["Learner", "Rows", "binned", "learn", "learn_from"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 ROUNDS = 30
 SWEEPS = 3

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.attack.seen import SET, People, Seen, numbered
 from hedgerow.kernel import kernel
 
@@ -24,8 +25,6 @@ __all__ = ["Fit", "fit"]
 
 MOST_TIES = 20_000
 _WORTH_COMPILING = 20_000
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

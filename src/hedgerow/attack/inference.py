@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.attack.beliefs import Beliefs
 from hedgerow.attack.placing import Placed
 from hedgerow.criteria.neighbourhood import Reach, relative, same_value
@@ -23,7 +24,6 @@ from hedgerow.exact import column_line
 
 __all__ = ["guesses", "is_right", "reach_of"]
 
-Ints = NDArray[np.int64]
 
 NEAR = "0.05"
 """A number is guessed if it is off by at most this share of the guess."""

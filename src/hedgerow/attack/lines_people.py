@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.attack.beliefs import beliefs, codes_in
 from hedgerow.attack.case import Case
 from hedgerow.attack.composition import composition
@@ -18,7 +18,6 @@ from hedgerow.attack.seen import people_of, seen_rows
 
 __all__ = ["background_line", "composition_line", "definetti_line", "inference_line"]
 
-Ints = NDArray[np.int64]
 
 _ROBUST = "No promise covers this adversary: drop telling quasi-identifiers, or use the method Robust."
 

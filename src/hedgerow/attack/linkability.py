@@ -13,13 +13,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.attack.fit import Fit, fit
 from hedgerow.attack.seen import People, Seen
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["linked"]
 
-Ints = NDArray[np.int64]
 
 NEIGHBOURS = 10
 

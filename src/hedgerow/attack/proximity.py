@@ -16,16 +16,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats
 from hedgerow.attack.beliefs import Beliefs
 from hedgerow.criteria.neighbourhood import Neighbourhood, Reach, general
 from hedgerow.errors import ParameterError
 from hedgerow.exact import column_line
 
 __all__ = ["Proximity", "proximity"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

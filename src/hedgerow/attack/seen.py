@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats
 from hedgerow.attack.beliefs import codes_in
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
@@ -34,7 +35,6 @@ __all__ = [
     "seen_rows",
 ]
 
-Floats = NDArray[np.float64]
 ORDERED, SAME, SET = 0, 1, 2
 WIDEST = 2**62
 """Numbers of combinations below it are exact in 64 bits."""

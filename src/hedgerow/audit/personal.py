@@ -14,7 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.audit.subdomains import Counts, Ints, Trees, check_subdomains, counts_of, trees_of
+from hedgerow.arrays import Ints
+from hedgerow.audit.subdomains import Counts, Trees, check_subdomains, counts_of, trees_of
 from hedgerow.audit.target import check_ratios
 from hedgerow.errors import BrokenPromise
 from hedgerow.release import Release

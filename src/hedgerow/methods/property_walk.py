@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.criteria.parameters import read_names
 from hedgerow.criteria.properties import Property, Relation, Threshold
 from hedgerow.criteria.property_text import parse_properties
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction, written
 from hedgerow.methods.method import Method, Prepared, Progress, prepare
+from hedgerow.parameters import read_names
 from hedgerow.partition.kept import Kept, Settings, plan_column
 from hedgerow.release import Guarantee, Made, Release
 from hedgerow.release.substituted import PROPERTY_KINDS

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Codes
 from hedgerow.exact import Line, column_line
 from hedgerow.randomness import seeded_keys
 from hedgerow.report.figure import new_figure, save_figure
@@ -38,7 +39,6 @@ _MOST_DRAWS = 20
 _MARKS = "osD^v*"  # lines differ without colour, too
 _MOST_TICKS = 10
 
-Codes = NDArray[np.int32]
 Estimate = Callable[[Sequence[CountQuery]], NDArray[np.float64]]
 
 

@@ -6,13 +6,12 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats
 from hedgerow.studies.study import Claim
 
 __all__ = ["accuracy_claims", "algorithm_claims", "parameter_claims", "speed_claims"]
 
-Floats = NDArray[np.float64]
 Curves = Mapping[str, Sequence[float]]
 ROWS_FIRST, ROWS_LAST = 100, 1400
 OPTIMAL = ("min max", "min sum", "most groups")

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Codes
 from hedgerow.criteria.groupwise import Criterion, groups_of
 from hedgerow.randomness import generator
 
@@ -21,8 +22,6 @@ __all__ = ["check_criterion", "check_unions", "grouped_codes", "histograms"]
 
 Definition = Callable[[Counter[int], Counter[int]], bool]
 """Tell from a group's counts and the column's whether the group is good."""
-
-Codes = NDArray[np.int32]
 
 
 @st.composite

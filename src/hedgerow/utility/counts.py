@@ -17,6 +17,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Codes, Floats
 from hedgerow.errors import ParameterError
 from hedgerow.randomness import Keys, system_keys
 
@@ -31,8 +32,6 @@ __all__ = [
     "true_counts",
 ]
 
-Codes = NDArray[np.int32]
-Floats = NDArray[np.float64]
 Run = tuple[int, int]
 
 
