@@ -6,16 +6,20 @@ OUT    ?= demo
 
 SECONDS ?= 60
 SAMPLE ?= 180
-
+RUNS   ?= 50
 NAME   ?= ke
 
-.PHONY: demo test lint bench study judges fuzz mutants clean
+.PHONY: demo test flaky lint bench study judges fuzz mutants clean
 
 demo: $(VENV)/.demo
 	$(BIN)/hedgerow demo $(OUT)
 
 test: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist worksteal
+
+# Results are kept in .flaky, so that a run that was stopped goes on: make flaky RUNS=50
+flaky: $(VENV)/.dev
+	$(BIN)/python tools/flaky.py --runs $(RUNS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -63,4 +67,4 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) .judges .fuzz .mutants $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .judges .flaky .fuzz .mutants $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis

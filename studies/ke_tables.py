@@ -20,8 +20,8 @@ from hedgerow.criteria.l_diversity import DistinctDiversity
 from hedgerow.partition.full_domain import full_domain
 from hedgerow.partition.lattice import Ladder, ladder_of
 from hedgerow.randomness import Keys, generator
+from hedgerow.release.forms.swapped import swapped_rows, window_for
 from hedgerow.release.shuffle import deal
-from hedgerow.release.swapped import swapped_rows, window_for
 from hedgerow.schema import Hierarchy
 from hedgerow.table import read_table
 

@@ -24,7 +24,7 @@ from hedgerow.datasets import census
 from hedgerow.errors import Infeasible
 from hedgerow.partition.proximity_split import proximity_split
 from hedgerow.randomness import seeded_keys
-from hedgerow.release.perturbed import retained
+from hedgerow.release.forms.perturbed import retained
 from hedgerow.utility.counts import expected_generalized, expected_retained, expected_separated
 from studies.counting import (
     Coded,

@@ -1,6 +1,6 @@
 """Attack x method: publish a real table by every method, let every adversary try, write the table of docs/security.md.
 
-    python tools/attack_table.py [METHOD ...]
+    python -m tools.attack_table [METHOD ...]
 
 Without names every method is tried, and the tables go between the two marks in docs/security.md; with names the tables
 of those methods are printed.

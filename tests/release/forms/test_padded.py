@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.randomness import seeded_keys
-from hedgerow.release.padded import padded
+from hedgerow.release.forms.padded import padded
 from hedgerow.release.release import PublishedColumns
 
 KEPT = pa.table({"age": [10, 20, 30, 40], "pay": [1, 2, 1, 3]})

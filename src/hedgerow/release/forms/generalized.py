@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.boxes import Box, interval_box, is_ordered, node_box, set_box
+from hedgerow.release.forms.permuted import free_name
+from hedgerow.release.forms.separated import sensitive_columns
 from hedgerow.release.grouped import group_numbers, grouped_rows, taken
-from hedgerow.release.permuted import free_name
 from hedgerow.release.release import PublishedColumns
-from hedgerow.release.separated import sensitive_columns
 
 if TYPE_CHECKING:
     from hedgerow.schema import Hierarchy

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.datasets import printed
-from hedgerow.release.generalized import box_columns
+from hedgerow.release.forms.generalized import box_columns
 from hedgerow.release.release import PublishedColumns
 from hedgerow.testing.boxes import generalized_release
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.randomness import seeded_keys
-from hedgerow.release.swapped import _paired, swapped_rows, window_for
+from hedgerow.release.forms.swapped import _paired, swapped_rows, window_for
 
 
 @settings(max_examples=100, deadline=None)

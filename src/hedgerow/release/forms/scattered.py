@@ -17,9 +17,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.randomness import Keys, system_keys
+from hedgerow.release.forms.separated import sensitive_columns
 from hedgerow.release.grouped import group_numbers, grouped_rows, reshuffled, taken
 from hedgerow.release.release import PublishedColumns
-from hedgerow.release.separated import sensitive_columns
 
 __all__ = ["scattered"]
 

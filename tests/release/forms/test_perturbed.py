@@ -8,7 +8,7 @@ import pytest
 
 from hedgerow.errors import QueryError
 from hedgerow.randomness import seeded_keys
-from hedgerow.release.perturbed import NOISES, inverted_count, noise, perturbed, retained
+from hedgerow.release.forms.perturbed import NOISES, inverted_count, noise, perturbed, retained
 from hedgerow.release.release import PublishedColumns
 
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import ParameterError
 from hedgerow.partition.forest import node_extremes
 from hedgerow.randomness import Keys, system_keys
-from hedgerow.release.permuted import free_name
+from hedgerow.release.forms.permuted import free_name
 from hedgerow.release.release import PublishedColumns
 from hedgerow.release.shuffle import permutation, shuffle_within
 from hedgerow.schema.hierarchy import Hierarchy

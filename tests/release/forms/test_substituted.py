@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from hedgerow.randomness import seeded_keys
 from hedgerow.release import PublishedColumns
-from hedgerow.release.substituted import PROPERTY_COLUMNS, PropertyTerms, substituted
+from hedgerow.release.forms.substituted import PROPERTY_COLUMNS, PropertyTerms, substituted
 
 KEPT = pa.table({"name": ["p", "q", "r"], "a": [1, 2, 3], "b": [4, 5, 6], "s": ["x", "y", "z"]})
 

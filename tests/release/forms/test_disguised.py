@@ -8,7 +8,7 @@ import hedgerow as hr
 from hedgerow.errors import ParameterError
 from hedgerow.randomness import seeded_keys
 from hedgerow.release import PublishedColumns
-from hedgerow.release.disguised import Groups, disguised, implied_table, subdomain_columns, target_table
+from hedgerow.release.forms.disguised import Groups, disguised, implied_table, subdomain_columns, target_table
 from hedgerow.schema.target import uniform
 
 TREE = uniform(hr.Hierarchy.binary([30, 40, 50, 60]))
