@@ -22,7 +22,7 @@ STAGES = [
     {"query", "audit", "attack", "utility"},
     {"methods", "datasets"},
     {"recipe", "graph", "report", "testing"},
-    {"opening"},
+    {"front"},
     {"studies"},
     {"cli", "__init__", "__main__"},
 ]

@@ -15,7 +15,7 @@ The path of data is the tree. A module imports only from lines above it:
     utility/     6d measures of loss
     methods/     7  the names people know: criterion + partition + form, audited
     graph/          the same path for bipartite graphs, in small
-    opening         any bundle, of a table or of a graph
+    front           any bundle, of a table or of a graph
     studies/        one paper's experiment a file
     cli/            one verb a file
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from hedgerow.methods.rank_swap import RankSwap
     from hedgerow.methods.retention import Retention
     from hedgerow.methods.target_distribution import TargetDistribution
-    from hedgerow.opening import open_bundle as open
+    from hedgerow.front import open_bundle as open
     from hedgerow.query import Answer
     from hedgerow.release import Release
     from hedgerow.schema import Domain, Hierarchy, Schema, suggest
@@ -112,7 +112,7 @@ _HOMES = {
     "Robust": "methods.Robust",
     "Schema": "schema.Schema",
     "TargetDistribution": "methods.target_distribution.TargetDistribution",
-    "open": "opening.open_bundle",
+    "open": "front.open_bundle",
     "read_table": "table.read_table",
     "suggest": "schema.suggest",
     "Microaggregation": "methods.microaggregation.Microaggregation",

@@ -7,7 +7,7 @@ import pytest
 import hedgerow as hr
 import hedgerow.graph as hg
 from hedgerow.datasets.printed import authors_and_papers
-from hedgerow.opening import holds_graph
+from hedgerow.front import holds_graph
 from hedgerow.release.bundle import read
 
 
