@@ -1,5 +1,8 @@
 """Stage 6c, adversaries, one file each: what it knows, what it guesses, how often it is right, against a baseline."""
 
+import sys
+
+from hedgerow._lazy import CallablePackage
 from hedgerow.attack.background import Background, background
 from hedgerow.attack.bench import run
 from hedgerow.attack.finding import Bench, Finding, Skipped
@@ -24,3 +27,5 @@ __all__ = [
     "run",
     "wilson",
 ]
+
+sys.modules[__name__].__class__ = CallablePackage
