@@ -22,6 +22,7 @@ STAGES = [
     {"query", "audit", "attack", "utility"},
     {"methods", "datasets"},
     {"recipe", "graph", "report", "testing"},
+    {"certificate"},
     {"opening"},
     {"studies"},
     {"cli", "__init__", "__main__"},
