@@ -24,7 +24,6 @@ STAGES = [
     {"recipe", "graph", "report", "testing"},
     {"certificate"},
     {"opening"},
-    {"studies"},
     {"cli", "__init__", "__main__"},
 ]
 BLIND = {"query", "audit", "attack"}

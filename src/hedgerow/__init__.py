@@ -16,7 +16,6 @@ The path of data is the tree. A module imports only from lines above it:
     methods/     7  the names people know: criterion + partition + form, audited
     graph/          the same path for bipartite graphs, in small
     opening         any bundle, of a table or of a graph
-    studies/        one paper's experiment a file
     cli/            one verb a file
 
 `query`, `audit` and `attack` never import `table`: what the adversary may import is what the adversary may see.

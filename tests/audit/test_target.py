@@ -16,7 +16,7 @@ from hedgerow.audit.subdomains import Counts, Trees
 from hedgerow.audit.target import check_ratios, still_tells
 from hedgerow.criteria.target import Target
 from hedgerow.query import help_table
-from hedgerow.release.disguised import target_table
+from hedgerow.release.forms.disguised import target_table
 from hedgerow.schema.target import uniform
 from hedgerow.testing.trees import weighted_trees
 

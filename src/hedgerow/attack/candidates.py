@@ -19,7 +19,7 @@ from hedgerow.arrays import Floats
 from hedgerow.attack.beliefs import codes_in
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
-from hedgerow.release.generalized import SETS, BoxColumns, box_columns
+from hedgerow.release.forms.generalized import SETS, BoxColumns, box_columns
 
 __all__ = [
     "ORDERED",

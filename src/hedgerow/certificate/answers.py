@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 from hedgerow.certificate.model import Answers, Width, rounded
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
-from hedgerow.release.disguised import subdomain_columns
-from hedgerow.release.generalized import SETS, box_columns
+from hedgerow.release.forms.disguised import subdomain_columns
+from hedgerow.release.forms.generalized import SETS, box_columns
 from hedgerow.utility.compare import Outcome, outcomes_of
 from hedgerow.utility.random_questions import RandomQuestion, Workload, draw_questions
 

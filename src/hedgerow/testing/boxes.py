@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release import Guarantee, Made, PublishedColumns, Release, Rows
-from hedgerow.release.generalized import generalized
-from hedgerow.release.permuted import free_name
+from hedgerow.release.forms.generalized import generalized
+from hedgerow.release.forms.permuted import free_name
 from hedgerow.table import read_table
 
 if TYPE_CHECKING:
