@@ -29,8 +29,8 @@ STAGES = [
     {"query", "audit", "attack", "utility"},
     {"methods", "datasets"},
     {"recipe", "graph", "report", "testing"},
+    {"certificate"},
     {"front"},
-    {"studies"},
     {"cli", "__init__", "__main__"},
 ]
 BLIND = {"query", "audit", "attack"}

@@ -15,8 +15,7 @@ The path of data is the tree. A module imports only from lines above it:
     utility/     6d measures of loss
     methods/     7  the names people know: criterion + partition + form, audited
     graph/          the same path for bipartite graphs, in small
-    front           any bundle, of a table or of a graph
-    studies/        one paper's experiment a file
+    front           the functions of the front door: open, attack, certify, compare
     cli/            one verb a file
 
 `query`, `audit` and `attack` never import `table`: what the adversary may import is what the adversary may see.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hedgerow.attack import Bench
-    from hedgerow.audit.certificate import Certificate
+    from hedgerow.certificate.model import Certificate
     from hedgerow.graph import GroupedGraph
     from hedgerow.release import Release
     from hedgerow.utility.compare import Score
@@ -119,8 +119,8 @@ def certify(
     >>> certificate.version, certificate.issuer.title
     ('publishable', 'Pay 2026')
     """
-    from hedgerow.audit.certificate import Issuer
-    from hedgerow.report import certificate as certificates
+    from hedgerow.certificate import issue as certificates
+    from hedgerow.certificate.model import Issuer
 
     if not isinstance(bundle, str | os.PathLike):
         raise ParameterError("A certificate is about published bytes: save the release and name its folder.")

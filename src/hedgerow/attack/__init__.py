@@ -3,14 +3,14 @@
 import sys
 
 from hedgerow._lazy import CallablePackage
-from hedgerow.attack.background import Background, background
-from hedgerow.attack.bench import run
+from hedgerow.attack.adversaries.background import Background, background
+from hedgerow.attack.adversaries.linking import Linking, linking
 from hedgerow.attack.finding import Bench, Finding, Skipped
 from hedgerow.attack.identity import identity
 from hedgerow.attack.known_sample import known_sample
-from hedgerow.attack.linking import Linking, linking
 from hedgerow.attack.rank import rank
 from hedgerow.attack.rate import Rate, wilson
+from hedgerow.attack.report import run
 
 __all__ = [
     "Background",
