@@ -19,14 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
-from hedgerow.release.disguised import subdomain_columns
+from hedgerow.release.forms.disguised import subdomain_columns
 
 __all__ = ["Beliefs", "beliefs", "codes_in", "target_peak"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

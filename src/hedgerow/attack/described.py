@@ -13,11 +13,11 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.attack.seen import SET, People, SeenColumn
+from hedgerow.arrays import Ints
+from hedgerow.attack.candidates import SET, People, SeenColumn
 
 __all__ = ["Crowd"]
 
-Ints = NDArray[np.int64]
 Spans = list[tuple[int, int]]
 """Ranges of places in the order of a column."""
 

@@ -19,12 +19,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from hedgerow.arrays import Floats
 
 __all__ = ["Told", "told", "whole_chances"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 LONG = 200
 """Longer lists of chances are joined by Fourier transforms."""

@@ -13,13 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.attack.fit import Fit, fit
-from hedgerow.attack.seen import People, Seen
+from hedgerow.arrays import Floats, Ints
+from hedgerow.attack.candidates import People, Seen
+from hedgerow.attack.matching import Fit, fit
 
 __all__ = ["Placed", "Scatter", "placed", "scatter_of"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

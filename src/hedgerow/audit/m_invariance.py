@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.audit.frequency import value_codes
 from hedgerow.audit.ke import group_starts
 from hedgerow.criteria.m_invariance import MInvariance, count_broken_signatures
@@ -22,8 +23,6 @@ from hedgerow.errors import BrokenPromise
 from hedgerow.release import Release
 
 __all__ = ["check_m_invariance", "check_signatures"]
-
-Ints = NDArray[np.int64]
 
 
 def check_m_invariance(release: Release) -> str:

@@ -14,11 +14,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.audit.subdomains import Counts, Ints, Trees, check_subdomains, counts_of, trees_of
+from hedgerow.arrays import Ints
+from hedgerow.audit.subdomains import Counts, Trees, check_subdomains, counts_of, trees_of
 from hedgerow.audit.target import check_ratios
 from hedgerow.errors import BrokenPromise
 from hedgerow.release import Release
-from hedgerow.release.disguised import Groups
+from hedgerow.release.forms.disguised import Groups
 
 __all__ = ["check_nodes", "check_personal", "covering_nodes"]
 

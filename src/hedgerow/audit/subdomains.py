@@ -10,15 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.errors import BrokenPromise
 from hedgerow.release import Release
-from hedgerow.release.disguised import subdomain_columns
+from hedgerow.release.forms.disguised import subdomain_columns
 
 __all__ = ["Counts", "Trees", "check_subdomains", "climb", "counts_of", "trees_of"]
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

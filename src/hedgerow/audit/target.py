@@ -15,7 +15,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.audit.subdomains import Counts, Ints, Trees, check_subdomains, climb, counts_of, trees_of
+from hedgerow.arrays import Ints
+from hedgerow.audit.subdomains import Counts, Trees, check_subdomains, climb, counts_of, trees_of
 from hedgerow.errors import BrokenPromise
 from hedgerow.release import Release
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hedgerow.criteria.caps import cap_arrays
 from hedgerow.criteria.groupwise import Limited, Limits
-from hedgerow.criteria.parameters import read_number, read_whole
+from hedgerow.parameters import read_number, read_whole
 
 __all__ = ["AlphaK"]
 

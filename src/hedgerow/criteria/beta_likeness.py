@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hedgerow.criteria.caps import cap_arrays, enclose, floor_irrational
 from hedgerow.criteria.groupwise import Limited, Limits
-from hedgerow.criteria.parameters import read_number
+from hedgerow.parameters import read_number
 
 __all__ = ["BetaLikeness"]
 

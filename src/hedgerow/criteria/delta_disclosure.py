@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hedgerow.criteria.caps import cap_arrays, enclose, floor_irrational
 from hedgerow.criteria.groupwise import Groups, Limits, group_sums
-from hedgerow.criteria.parameters import read_number
+from hedgerow.parameters import read_number
 
 __all__ = ["DeltaDisclosure"]
 

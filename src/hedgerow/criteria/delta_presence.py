@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from hedgerow.criteria.caps import floor_fraction
 from hedgerow.criteria.groupwise import Limited, Limits
-from hedgerow.criteria.parameters import read_number
 from hedgerow.errors import ParameterError
+from hedgerow.parameters import read_number
 
 __all__ = ["DeltaPresence"]
 

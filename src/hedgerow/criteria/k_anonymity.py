@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.criteria.groupwise import Limited, Limits
-from hedgerow.criteria.parameters import read_whole
+from hedgerow.parameters import read_whole
 
 __all__ = ["KAnonymity"]
 

@@ -20,9 +20,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.parameters import Number, read_number, read_whole
 from hedgerow.errors import Infeasible
 from hedgerow.exact import as_fraction, float_above, float_below
+from hedgerow.parameters import Number, read_number, read_whole
 
 __all__ = ["KE", "Number", "Positions", "largest_e", "largest_k", "latest_start"]
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from hedgerow.criteria.caps import cap_arrays, floor_fraction
 from hedgerow.criteria.entropy import has_entropy
 from hedgerow.criteria.groupwise import Groups, Limited, Limits, group_sums
-from hedgerow.criteria.parameters import read_number, read_whole
+from hedgerow.parameters import read_number, read_whole
 
 __all__ = ["DistinctDiversity", "EntropyDiversity", "FrequencyDiversity", "RecursiveDiversity"]
 

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.parameters import read_whole
+from hedgerow.arrays import Ints
+from hedgerow.parameters import read_whole
 
 __all__ = ["MInvariance", "count_broken_signatures"]
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.parameters import Number, read_number
 from hedgerow.errors import ParameterError
 from hedgerow.exact import Line
+from hedgerow.parameters import Number, read_number
 
 __all__ = ["Neighbourhood", "Reach", "absolute", "general", "one_sided", "relative", "same_value"]
 

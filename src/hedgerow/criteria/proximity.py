@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from hedgerow.criteria.groupwise import Groups, group_sums
 from hedgerow.criteria.neighbourhood import Neighbourhood, Reach
-from hedgerow.criteria.parameters import read_whole
 from hedgerow.errors import Infeasible
 from hedgerow.exact import Line
+from hedgerow.parameters import read_whole
 
 __all__ = ["Proximity", "largest_cover", "largest_m", "require_proximity"]
 

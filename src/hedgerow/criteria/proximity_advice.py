@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.criteria.neighbourhood import Neighbourhood, absolute, relative
-from hedgerow.criteria.parameters import Number, read_whole
 from hedgerow.criteria.proximity import largest_m
 from hedgerow.errors import Infeasible
 from hedgerow.exact import Line
+from hedgerow.parameters import Number, read_whole
 
 __all__ = ["EpsBound", "achievable", "eps_below", "m_for"]
 

@@ -20,12 +20,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.criteria.knowledge import Distribution, Knowledge
-from hedgerow.criteria.parameters import came
 from hedgerow.criteria.robust_binary import binary_posteriors
 from hedgerow.criteria.robust_full import MOST_STATES, full_by_group
 from hedgerow.criteria.robust_sample import sample_posteriors
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction
+from hedgerow.parameters import came
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["Grouped", "Held", "Model", "Posteriors", "Robustness", "binary", "held_by", "members", "posteriors"]

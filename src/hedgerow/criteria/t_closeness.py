@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.criteria.groupwise import Groups, Limits, group_sums, merge_values
-from hedgerow.criteria.parameters import read_number
 from hedgerow.errors import ParameterError
+from hedgerow.parameters import read_number
 from hedgerow.schema.hierarchy import Hierarchy
 
 __all__ = ["DISTANCES", "TCloseness", "levels_of"]

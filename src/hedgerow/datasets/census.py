@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats
 from hedgerow.datasets import census_tables as tables
 from hedgerow.errors import ParameterError
 from hedgerow.randomness import Keys, seeded_keys
@@ -40,7 +41,6 @@ _LOG_GENDER_GAP = 0.18
 _LOG_MARRIED = 0.08
 _NORMAL_STEPS = 8192
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.graph.crowded import crowded
 from hedgerow.graph.links import Links, most_links, side_by_side, smallest_sums
 from hedgerow.graph.select import Selected
@@ -23,7 +24,6 @@ from hedgerow.kernel import kernel
 
 __all__ = ["count_joined"]
 
-Ints = NDArray[np.int64]
 
 _WHOLE = 1 << 40
 """Shares of a node are fractions of this, rounded down: their sums are exact and never too large."""

@@ -22,6 +22,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.graph.crowded import crowded
 from hedgerow.graph.select import Selected
 from hedgerow.graph.spread import pair_scatter, side_scatter
@@ -29,7 +30,6 @@ from hedgerow.kernel import kernel
 
 __all__ = ["Links", "count_links", "most_links", "side_by_side", "smallest_sums"]
 
-Ints = NDArray[np.int64]
 A = TypeVar("A")
 B = TypeVar("B")
 

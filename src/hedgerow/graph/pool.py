@@ -20,9 +20,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Extent", "Pool", "average", "largest", "total"]
+from hedgerow.arrays import Ints
 
-Ints = NDArray[np.int64]
+__all__ = ["Extent", "Pool", "average", "largest", "total"]
 
 
 @dataclass(frozen=True)

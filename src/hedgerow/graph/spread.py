@@ -16,13 +16,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats
 from hedgerow.graph.crowded import crowded
 from hedgerow.graph.select import Selected
 from hedgerow.kernel import kernel
 
 __all__ = ["pair_scatter", "side_scatter"]
-
-Floats = NDArray[np.float64]
 
 
 def side_scatter(near: Selected, far: Selected, *, with_edges: bool) -> float:

@@ -13,13 +13,13 @@ from hedgerow.criteria.delta_presence import DeltaPresence
 from hedgerow.criteria.groupwise import All, Criterion
 from hedgerow.criteria.k_anonymity import KAnonymity
 from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
-from hedgerow.criteria.parameters import Number, read_number, read_whole
 from hedgerow.criteria.t_closeness import DISTANCES, TCloseness, levels_of
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import written
 from hedgerow.methods.classic_words import promise_words
 from hedgerow.methods.method import Method
 from hedgerow.methods.row_groups import BLIND, LOOKING, not_promised
+from hedgerow.parameters import Number, read_number, read_whole
 from hedgerow.release import Guarantee
 
 if TYPE_CHECKING:

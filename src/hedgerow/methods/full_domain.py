@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hedgerow.criteria.parameters import Number, read_number
 from hedgerow.exact import written
 from hedgerow.methods.classic import Classic
 from hedgerow.methods.row_groups import quasi_codes, release_of, sensitive_codes
+from hedgerow.parameters import Number, read_number
 from hedgerow.release import Rows
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.criteria.parameters import read_whole
 from hedgerow.errors import Infeasible
 from hedgerow.exact import column_line
 from hedgerow.methods.method import Method, Prepared, Progress
@@ -27,9 +26,10 @@ from hedgerow.methods.row_release import (
     require_complete,
     unchanged,
 )
+from hedgerow.parameters import read_whole
 from hedgerow.partition.microaggregate import microaggregate
 from hedgerow.release import Guarantee, Release
-from hedgerow.release.perturbed import perturbed
+from hedgerow.release.forms.perturbed import perturbed
 
 __all__ = ["Microaggregation"]
 

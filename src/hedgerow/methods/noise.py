@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.criteria.parameters import Number, read_number
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import MAX_TICK, Line, column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
@@ -28,8 +27,9 @@ from hedgerow.methods.row_release import (
     require_complete,
     unchanged,
 )
+from hedgerow.parameters import Number, read_number
 from hedgerow.release import Guarantee, Release
-from hedgerow.release.perturbed import NOISES, noise, perturbed
+from hedgerow.release.forms.perturbed import NOISES, noise, perturbed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.criteria.neighbourhood import Neighbourhood, one_sided, relative
-from hedgerow.criteria.parameters import Number, read_number, read_whole
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import BLIND, LOOKING, check_form, not_promised, places, quasi_codes, release_of
+from hedgerow.parameters import Number, read_number, read_whole
 from hedgerow.release import Guarantee
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from hedgerow.criteria.ke import KE
-from hedgerow.criteria.parameters import Number, read_number
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_release import ESTIMATES, constant, quoted, release_of_rows, require_complete, unchanged
+from hedgerow.parameters import Number, read_number
 from hedgerow.release import Guarantee, Release
-from hedgerow.release.perturbed import perturbed
-from hedgerow.release.swapped import swapped_rows, window_for
+from hedgerow.release.forms.perturbed import perturbed
+from hedgerow.release.forms.swapped import swapped_rows, window_for
 
 __all__ = ["RankSwap"]
 

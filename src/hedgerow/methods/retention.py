@@ -16,14 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.criteria.neighbourhood import Reach, absolute, relative, same_value
-from hedgerow.criteria.parameters import Number, read_number, read_whole
 from hedgerow.criteria.retention import largest_retention
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_release import ESTIMATES, release_of_rows, require_complete, unchanged
+from hedgerow.parameters import Number, read_number, read_whole
 from hedgerow.release import Guarantee, Release
-from hedgerow.release.perturbed import perturbed, retained
+from hedgerow.release.forms.perturbed import perturbed, retained
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

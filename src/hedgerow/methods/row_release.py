@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hedgerow.criteria.parameters import read_names
 from hedgerow.errors import SchemaError
+from hedgerow.parameters import read_names
 from hedgerow.release import Guarantee, Made, Release
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.criteria.groupwise import require
 from hedgerow.criteria.l_diversity import FrequencyDiversity
 from hedgerow.kernel import kernel
@@ -24,8 +25,6 @@ from hedgerow.partition.secret import by_value
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["anatomize"]
-
-Ints = NDArray[np.int64]
 
 
 def anatomize(sensitive: NDArray[np.int32], *, l: int, keys: Keys = system_keys) -> NDArray[np.int32]:  # noqa: E741

@@ -19,14 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Codes
 from hedgerow.criteria.groupwise import Criterion, Groups, Limits, require, weighted_groups
-from hedgerow.criteria.parameters import Number, read_number
 from hedgerow.errors import Infeasible, ParameterError
+from hedgerow.parameters import Number, read_number
 from hedgerow.partition.lattice import Ladder, Lattice, Node
 
 __all__ = ["Generalization", "full_domain"]
-
-Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)

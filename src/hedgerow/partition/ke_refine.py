@@ -17,13 +17,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Codes
 from hedgerow.criteria.ke import KE, Positions
 from hedgerow.criteria.ke_groupwise import GroupwiseKE
 from hedgerow.partition.mondrian import mondrian
 
 __all__ = ["ke_refine"]
-
-Codes = NDArray[np.int32]
 
 
 def ke_refine(

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Codes
 from hedgerow.criteria.m_invariance import MInvariance
 from hedgerow.errors import Infeasible
 from hedgerow.partition.newcomers import Signatures, assigned, balancing
@@ -28,8 +29,6 @@ from hedgerow.partition.secret import by_code, shuffle_within
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["Invariant", "Signatures", "m_invariant"]
-
-Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)

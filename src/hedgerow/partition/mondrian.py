@@ -16,6 +16,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Codes
 from hedgerow.cores import cores
 from hedgerow.criteria.groupwise import Criterion, Limits, require
 from hedgerow.errors import ParameterError
@@ -27,8 +28,6 @@ from hedgerow.randomness import Keys, system_keys
 __all__ = ["mondrian"]
 
 _SUBTREE = 1 << 16  # rows below which a subtree is one thread's work
-
-Codes = NDArray[np.int32]
 
 
 def mondrian(

@@ -22,19 +22,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Codes, Ints
 from hedgerow.cores import cores
 from hedgerow.criteria.groupwise import require
 from hedgerow.criteria.l_diversity import FrequencyDiversity
-from hedgerow.criteria.parameters import read_whole
 from hedgerow.kernel import SMALL, kernel
+from hedgerow.parameters import read_whole
 from hedgerow.partition.secret import by_code, by_value, permutation
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["deal_parts", "ncp_split"]
 
-Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
-Bools = NDArray[np.bool_]
 
 _STEPS = np.iinfo(np.int16).max  # a difference of two places still fits
 _LANES = 8  # columns are filled up to a multiple of these with zeros, which cost nothing and let one instruction do 8

@@ -13,15 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Codes, Ints
 from hedgerow.criteria.m_invariance import MInvariance
 from hedgerow.errors import Infeasible
 from hedgerow.partition.secret import by_value, permutation
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["Signatures", "assigned", "balancing"]
-
-Codes = NDArray[np.int32]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

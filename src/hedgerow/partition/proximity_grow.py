@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.kernel import kernel
 
 __all__ = ["Rules", "Scratch", "Sorted", "grow", "is_crowded", "largest_cover", "scratch_for", "split"]
@@ -22,8 +23,6 @@ _MASKED = 32  # columns whose two sides fit one mask of 64 bits
 _BINS = 4  # bins of a column per row of the part
 _FEWEST = 16  # rows below which a part has bins as if it had so many
 _STACK = 64  # the larger part waits, so 64 entries serve 2^64 rows
-
-Ints = NDArray[np.int64]
 
 
 class Sorted(NamedTuple):

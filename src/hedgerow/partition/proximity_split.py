@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from hedgerow.cores import cores
 from hedgerow.criteria.neighbourhood import Reach
-from hedgerow.criteria.parameters import read_whole
 from hedgerow.criteria.proximity import require_proximity
 from hedgerow.kernel import SMALL
+from hedgerow.parameters import read_whole
 from hedgerow.partition.proximity_grow import Rules, Sorted, grow, scratch_for, split
 from hedgerow.partition.secret import by_value
 from hedgerow.randomness import Keys, system_keys

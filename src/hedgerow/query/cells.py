@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
+
 __all__ = ["Celled", "best", "deviation", "means", "runs_of", "totals", "unrolled"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 _HALF = np.int64(2**32 - 1)
 
 

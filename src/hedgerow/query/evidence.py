@@ -14,12 +14,10 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import QueryError
 
 __all__ = ["Floats", "Hits", "Ints", "Moments", "Values", "joined", "matches", "rank"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hedgerow.criteria.parameters import came
 from hedgerow.errors import InputError, ParameterError, QueryError
+from hedgerow.parameters import came
 from hedgerow.query.digest import digested, published_tables
 from hedgerow.query.help import help_of
 from hedgerow.query.parts import result_of

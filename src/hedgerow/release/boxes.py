@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Codes
 from hedgerow.randomness import Keys, system_keys
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Box", "interval_box", "is_ordered", "node_box", "set_box"]
 
-Codes = NDArray[np.int32]
 Offsets = NDArray[np.int64]
 _MOST_LISTED = 6
 

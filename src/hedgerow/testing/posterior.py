@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hedgerow.criteria.parameters import read_whole
 from hedgerow.errors import ParameterError
+from hedgerow.parameters import read_whole
 from hedgerow.randomness import seeded_keys
 from hedgerow.schema import Schema
 from hedgerow.table import read_table

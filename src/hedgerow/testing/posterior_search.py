@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.criteria.parameters import read_whole
 from hedgerow.errors import Infeasible
+from hedgerow.parameters import read_whole
 from hedgerow.randomness import generator
 from hedgerow.testing.posterior import PosteriorAudit, audit_posterior
 

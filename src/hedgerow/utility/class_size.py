@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.parameters import read_whole
+from hedgerow.parameters import read_whole
 
 __all__ = ["average_class_size"]
 

@@ -17,6 +17,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Codes, Floats
 from hedgerow.errors import ParameterError
 from hedgerow.randomness import Keys, system_keys
 
@@ -31,8 +32,6 @@ __all__ = [
     "true_counts",
 ]
 
-Codes = NDArray[np.int32]
-Floats = NDArray[np.float64]
 Run = tuple[int, int]
 
 
@@ -130,7 +129,7 @@ def expected_retained(
     queries: Sequence[CountQuery], quasi: Codes, published: Codes, *, p: Fraction, size: int
 ) -> Floats:
     """Estimate from values under retention, drawn from `size` values, by inverting the perturbation."""
-    from hedgerow.release.perturbed import inverted_count
+    from hedgerow.release.forms.perturbed import inverted_count
 
     def answer(query: CountQuery) -> float:
         rows = _rows(query, quasi)

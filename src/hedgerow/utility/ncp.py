@@ -19,16 +19,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats
 from hedgerow.errors import ParameterError
 from hedgerow.exact import column_line
-from hedgerow.release.generalized import SETS, BoxColumns, box_columns
+from hedgerow.release.forms.generalized import SETS, BoxColumns, box_columns
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
 __all__ = ["ncp", "partition_ncp"]
-
-Floats = NDArray[np.float64]
 
 
 def ncp(release: Release, *, widths: Mapping[str, float] | None = None) -> float:

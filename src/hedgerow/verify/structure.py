@@ -167,9 +167,9 @@ def expected_columns(release: Release) -> Expected:
 
 
 def _generalized(release: Release, others: dict[str, pa.DataType | None]) -> Expected:
-    """Intervals or sets, whichever are published; the names of their columns are derived, as the writer derives them."""
+    """Intervals or sets, whichever are published; the names of their columns are derived."""
     table = release.tables.get("release")
-    present = set(table.column_names) if table is not None else set()
+    present = set(table.column_names) if table is not None else set[str]()
     used = [*release.columns.all, release.group_column]
     quasi: dict[str, pa.DataType | None] = {}
     has_sets = False
