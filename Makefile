@@ -6,14 +6,20 @@ OUT    ?= demo
 
 SECONDS ?= 60
 SAMPLE ?= 180
+RUNS   ?= 50
+NAME   ?= ke
 
-.PHONY: demo test lint bench judges fuzz mutants clean
+.PHONY: demo test flaky lint bench study judges fuzz mutants clean
 
 demo: $(VENV)/.demo
 	$(BIN)/hedgerow demo $(OUT)
 
 test: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist worksteal
+
+# Results are kept in .flaky, so that a run that was stopped goes on: make flaky RUNS=50
+flaky: $(VENV)/.dev
+	$(BIN)/python tools/flaky.py --runs $(RUNS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -22,6 +28,10 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
+
+# A paper's experiment, re-run: make study NAME=ke (ke, proximity, permutation, targets, robust, walk, graph)
+study: $(VENV)/.dev
+	$(BIN)/python -m studies $(NAME)
 
 # Outside judges pin old versions, so each lives in an environment of its own.
 judges: $(VENV)/.dev .judges/pycanon/.installed .judges/anonymeter/.installed
@@ -57,4 +67,4 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) .judges .fuzz .mutants $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .judges .flaky .fuzz .mutants $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis

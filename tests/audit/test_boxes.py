@@ -7,23 +7,27 @@ import pytest
 
 from hedgerow.audit.boxes import check_boxes, generalized_columns
 from hedgerow.errors import BrokenPromise
-from hedgerow.testing.boxes import generalized_release
+from hedgerow.randomness import seeded_keys, system_keys
+from tests.support.boxes import generalized_release
 
 TABLE = pa.table(
     {"age": [1, 3, 5, None], "town": ["Ash", "Elm", "Oak", None], "member": [True, False, True, True], "pay": range(4)}
 )
 
 
-def _release():
-    return generalized_release(TABLE, (0, 0, 1, 1), quasi=("age", "town", "member"), sensitive=("pay",))
+def _release(keys=system_keys):
+    return generalized_release(TABLE, (0, 0, 1, 1), quasi=("age", "town", "member"), sensitive=("pay",), keys=keys)
 
 
 def _edited(name, column, change):
     """The release with one cell of a table replaced."""
     release = _release()
+    return _replaced(release, name, column, change(release.tables[name].column(column).to_pylist()))
+
+
+def _replaced(release, name, column, values):
     table = release.tables[name]
-    values = table.column(column).to_pylist()
-    changed = pa.array(change(values), table.schema.field(column).type)
+    changed = pa.array(values, table.schema.field(column).type)
     edited = table.set_column(table.column_names.index(column), column, changed)
     return dataclasses.replace(release, tables={**release.tables, name: edited})
 
@@ -105,10 +109,18 @@ def test_a_flag_that_is_missing_at_the_head_of_a_group():
         check_boxes(dataclasses.replace(release, tables={**release.tables, "release": edited}))
 
 
-def test_one_set_without_a_name_is_enough():
-    """The last group's set is not named, all others are."""
-    with pytest.raises(BrokenPromise, match="not named"):
-        check_boxes(_edited("release", "town_set", lambda values: [*values[:2], None, None]))
+@pytest.mark.parametrize("group", [0, 1])
+@pytest.mark.parametrize("seed", range(8))
+def test_one_set_without_a_name_is_enough(group, seed):
+    """One group's set is not named, be it the first or the last: refused exactly if no value is missing there."""
+    release = _release(keys=seeded_keys(seed))
+    table = release.tables["release"]
+    rows = zip(*(table.column(name).to_pylist() for name in ("group", "town_missing", "town_set")), strict=True)
+    named, missing = zip(*((None if at == group else name, gap) for at, gap, name in rows), strict=True)
+    edited = _replaced(release, "release", "town_set", named)
+    complete = not missing[table.column("group").to_pylist().index(group)]
+    with pytest.raises(BrokenPromise, match="not named" if complete else "not those that are listed"):
+        check_boxes(edited)
 
 
 def test_a_release_of_one_row_has_nothing_to_tell_apart():

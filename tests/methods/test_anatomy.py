@@ -9,8 +9,8 @@ import pytest
 import hedgerow as hr
 from hedgerow.datasets.printed import PATIENT_GROUPS, patients
 from hedgerow.release import PublishedColumns
-from hedgerow.release.scattered import scattered
-from hedgerow.release.separated import separated
+from hedgerow.release.forms.scattered import scattered
+from hedgerow.release.forms.separated import separated
 from hedgerow.testing import check_method
 from hedgerow.utility.counts import (
     CountQuery,

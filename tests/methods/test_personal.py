@@ -13,7 +13,7 @@ from hedgerow.audit.personal import check_nodes
 from hedgerow.methods import personal
 from hedgerow.methods.personal import cheapest
 from hedgerow.partition.personal import Wishes, one_group, total_cost
-from hedgerow.release.disguised import Groups
+from hedgerow.release.forms.disguised import Groups
 from hedgerow.schema.target import uniform
 
 TREE = uniform(hr.Hierarchy.binary(range(1, 9)))

@@ -11,7 +11,7 @@ import hedgerow as hr
 from hedgerow.methods.method import prepare
 from hedgerow.partition.secret import permutation
 from hedgerow.randomness import seeded_keys
-from hedgerow.release.perturbed import retained
+from hedgerow.release.forms.perturbed import retained
 from hedgerow.testing.posterior_coins import Uncountable, outcomes, summed
 from hedgerow.testing.posterior_view import view_of
 

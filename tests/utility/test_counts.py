@@ -8,7 +8,7 @@ import pytest
 from hedgerow.datasets import printed
 from hedgerow.errors import ParameterError
 from hedgerow.randomness import seeded_keys
-from hedgerow.release.perturbed import retained
+from hedgerow.release.forms.perturbed import retained
 from hedgerow.table import read_table
 from hedgerow.utility.counts import (
     CountQuery,

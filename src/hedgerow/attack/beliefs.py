@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
-from hedgerow.release.disguised import subdomain_columns
+from hedgerow.release.forms.disguised import subdomain_columns
 
 __all__ = ["Beliefs", "beliefs", "codes_in", "target_peak"]
 

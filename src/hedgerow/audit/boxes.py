@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hedgerow.audit.ke import group_starts
 from hedgerow.errors import BrokenPromise
 from hedgerow.release import Release
-from hedgerow.release.generalized import SETS, BoxColumns, box_columns
+from hedgerow.release.forms.generalized import SETS, BoxColumns, box_columns
 
 __all__ = ["check_boxes", "generalized_columns"]
 

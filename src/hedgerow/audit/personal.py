@@ -19,7 +19,7 @@ from hedgerow.audit.subdomains import Counts, Trees, check_subdomains, counts_of
 from hedgerow.audit.target import check_ratios
 from hedgerow.errors import BrokenPromise
 from hedgerow.release import Release
-from hedgerow.release.disguised import Groups
+from hedgerow.release.forms.disguised import Groups
 
 __all__ = ["check_nodes", "check_personal", "covering_nodes"]
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import BrokenPromise
 from hedgerow.exact import as_fraction, column_line
 from hedgerow.release import Release
-from hedgerow.release.substituted import PROPERTY_COLUMNS, PROPERTY_KINDS
+from hedgerow.release.forms.substituted import PROPERTY_COLUMNS, PROPERTY_KINDS
 
 __all__ = ["check_properties", "substituted_columns"]
 

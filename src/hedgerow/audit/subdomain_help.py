@@ -12,7 +12,7 @@ from hedgerow.audit.help_bounds import agree, counts_fit, running_sums
 from hedgerow.errors import BrokenPromise
 from hedgerow.exact import Line, column_line
 from hedgerow.release import Release
-from hedgerow.release.disguised import subdomain_columns
+from hedgerow.release.forms.disguised import subdomain_columns
 
 __all__ = ["check_subdomain_help"]
 

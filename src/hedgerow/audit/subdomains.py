@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from hedgerow.arrays import Ints
 from hedgerow.errors import BrokenPromise
 from hedgerow.release import Release
-from hedgerow.release.disguised import subdomain_columns
+from hedgerow.release.forms.disguised import subdomain_columns
 
 __all__ = ["Counts", "Trees", "check_subdomains", "climb", "counts_of", "disguised_columns", "trees_of"]
 

@@ -123,8 +123,8 @@ def _described(release: Release, name: str) -> tuple[str, str]:
 
 def _low(release: Release, name: str) -> str:
     """The column that holds the lower ends, where a column is published as a label and two ends."""
-    from hedgerow.release.disguised import subdomain_columns
-    from hedgerow.release.generalized import box_columns
+    from hedgerow.release.forms.disguised import subdomain_columns
+    from hedgerow.release.forms.generalized import box_columns
 
     if release.form == "disguised" and name in release.columns.sensitive:
         return subdomain_columns(release.columns, release.group_column)[0]

@@ -20,7 +20,7 @@ from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import BLIND, LOOKING, not_promised, places, quasi_codes, release_of
 from hedgerow.release import Guarantee, Made, Release
-from hedgerow.release.permuted import free_name, permuted
+from hedgerow.release.forms.permuted import free_name, permuted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -24,8 +24,8 @@ from hedgerow.methods.row_groups import BLIND, LOOKING, places, quasi_codes
 from hedgerow.parameters import read_number
 from hedgerow.partition.m_invariant import Invariant, Signatures, m_invariant
 from hedgerow.release import Guarantee, Made, Release
+from hedgerow.release.forms.permuted import free_name
 from hedgerow.release.guarantee import NOT_PROMISED
-from hedgerow.release.permuted import free_name
 
 __all__ = ["GROUPINGS", "MInvariant"]
 
@@ -99,7 +99,7 @@ class MInvariant(Method):
             )
 
     def _published(self, prepared: Prepared, column: str, series: _Series, found: Invariant) -> Release:
-        from hedgerow.release.padded import padded
+        from hedgerow.release.forms.padded import padded
 
         group_column = free_name("group", prepared.columns.all)
         tables = padded(

@@ -29,7 +29,7 @@ from hedgerow.methods.row_release import (
 from hedgerow.parameters import read_whole
 from hedgerow.partition.microaggregate import microaggregate
 from hedgerow.release import Guarantee, Release
-from hedgerow.release.perturbed import perturbed
+from hedgerow.release.forms.perturbed import perturbed
 
 __all__ = ["Microaggregation"]
 

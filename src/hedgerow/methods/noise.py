@@ -29,7 +29,7 @@ from hedgerow.methods.row_release import (
 )
 from hedgerow.parameters import Number, read_number
 from hedgerow.release import Guarantee, Release
-from hedgerow.release.perturbed import NOISES, noise, perturbed
+from hedgerow.release.forms.perturbed import NOISES, noise, perturbed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

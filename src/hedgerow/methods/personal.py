@@ -30,9 +30,9 @@ from hedgerow.partition.personal_bottom_up import personal_bottom_up
 from hedgerow.partition.personal_merge import merge_groups
 from hedgerow.partition.personal_top_down import personal_top_down
 from hedgerow.release import Guarantee, Made, Release
-from hedgerow.release.disguised import Groups, disguised
+from hedgerow.release.forms.disguised import Groups, disguised
+from hedgerow.release.forms.permuted import free_name
 from hedgerow.release.guarantee import NOT_PROMISED
-from hedgerow.release.permuted import free_name
 from hedgerow.release.shuffle import deal
 from hedgerow.schema.hierarchy import Hierarchy
 

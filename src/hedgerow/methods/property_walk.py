@@ -26,7 +26,7 @@ from hedgerow.methods.method import Method, Prepared, Progress, prepare
 from hedgerow.parameters import read_names
 from hedgerow.partition.kept import Kept, Settings, plan_column
 from hedgerow.release import Guarantee, Made, Release
-from hedgerow.release.substituted import PROPERTY_KINDS
+from hedgerow.release.forms.substituted import PROPERTY_KINDS
 
 if TYPE_CHECKING:
     from hedgerow.attack.rate import Rate
@@ -122,7 +122,7 @@ class PropertyWalk(Method):
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         from hedgerow.methods.walk_result import measured, walked
-        from hedgerow.release.substituted import substituted
+        from hedgerow.release.forms.substituted import substituted
 
         progress("finding properties", 0.1)
         plans = self._plan(prepared)

@@ -19,8 +19,8 @@ from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_release import ESTIMATES, constant, quoted, release_of_rows, require_complete, unchanged
 from hedgerow.parameters import Number, read_number
 from hedgerow.release import Guarantee, Release
-from hedgerow.release.perturbed import perturbed
-from hedgerow.release.swapped import swapped_rows, window_for
+from hedgerow.release.forms.perturbed import perturbed
+from hedgerow.release.forms.swapped import swapped_rows, window_for
 
 __all__ = ["RankSwap"]
 

@@ -12,8 +12,8 @@ from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.methods.method import Prepared
 from hedgerow.methods.minimality import minimality
 from hedgerow.release import Guarantee, Made, Release
+from hedgerow.release.forms.permuted import free_name
 from hedgerow.release.guarantee import NOT_PROMISED
-from hedgerow.release.permuted import free_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,9 +112,9 @@ def _tables(
     hierarchies: Mapping[str, Hierarchy] | None,
     levels: Mapping[str, int] | None,
 ) -> dict[str, pa.Table]:
-    from hedgerow.release.generalized import generalized
-    from hedgerow.release.scattered import scattered
-    from hedgerow.release.separated import joined, separated
+    from hedgerow.release.forms.generalized import generalized
+    from hedgerow.release.forms.scattered import scattered
+    from hedgerow.release.forms.separated import joined, separated
 
     if form == "generalized":
         return generalized(

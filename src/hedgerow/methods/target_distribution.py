@@ -26,9 +26,9 @@ from hedgerow.methods.target_parts import Grouped, equal_quasi, grouped, parts_o
 from hedgerow.partition.disguise import disguise
 from hedgerow.partition.least_range import Published
 from hedgerow.release import Guarantee, Made, Release
-from hedgerow.release.disguised import Groups, disguised
+from hedgerow.release.forms.disguised import Groups, disguised
+from hedgerow.release.forms.permuted import free_name
 from hedgerow.release.guarantee import NOT_PROMISED
-from hedgerow.release.permuted import free_name
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.table import Encoded
 

@@ -20,7 +20,7 @@ from hedgerow.partition.kept import Kept
 from hedgerow.partition.polytope import sparse_rows
 from hedgerow.partition.walk_blocks import Trip, walk_blocks
 from hedgerow.randomness import Keys
-from hedgerow.release.substituted import PropertyTerms
+from hedgerow.release.forms.substituted import PropertyTerms
 
 __all__ = ["Replaced", "measured", "walked"]
 

@@ -28,7 +28,7 @@ from hedgerow.query.row_plan import Plan
 from hedgerow.query.rows import hits_of, select
 from hedgerow.query.statement import Aggregate, Bound
 from hedgerow.query.view import View, view_of
-from hedgerow.release.perturbed import inverted_count
+from hedgerow.release.forms.perturbed import inverted_count
 
 if TYPE_CHECKING:
     from hedgerow.release import Release

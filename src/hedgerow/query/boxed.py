@@ -27,7 +27,7 @@ from hedgerow.query.question import And, Kind, Not, Or, Predicate, columns_of
 from hedgerow.query.row_source import RowSource
 from hedgerow.query.rows import Chosen
 from hedgerow.query.view import view_of
-from hedgerow.release.generalized import SETS, box_columns
+from hedgerow.release.forms.generalized import SETS, box_columns
 
 if TYPE_CHECKING:
     from hedgerow.release import Release

@@ -28,8 +28,8 @@ from hedgerow.query.sources import source_of
 from hedgerow.query.sqltext import literal, predicate_sql, quoted, value_sql
 from hedgerow.query.stand_ins import StandIns, stand_ins
 from hedgerow.query.statement import Bound
-from hedgerow.release.disguised import subdomain_columns
-from hedgerow.release.generalized import SETS, box_columns
+from hedgerow.release.forms.disguised import subdomain_columns
+from hedgerow.release.forms.generalized import SETS, box_columns
 from hedgerow.release.release import PublishedColumns
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
-from hedgerow.release.generalized import SETS, box_columns
-from hedgerow.release.separated import joined
+from hedgerow.release.forms.generalized import SETS, box_columns
+from hedgerow.release.forms.separated import joined
 
 if TYPE_CHECKING:
     from hedgerow.release import Release

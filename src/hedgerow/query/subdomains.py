@@ -21,7 +21,7 @@ from hedgerow.query.predicate import evaluate
 from hedgerow.query.question import Column, Kind, Predicate
 from hedgerow.query.view import Codes
 from hedgerow.release import Release
-from hedgerow.release.disguised import subdomain_columns
+from hedgerow.release.forms.disguised import subdomain_columns
 
 __all__ = ["Subdomains"]
 

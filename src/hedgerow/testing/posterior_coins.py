@@ -32,11 +32,11 @@ _SHUFFLES = "hedgerow.partition.secret"
 _ORDER_ALONE = {
     ("hedgerow.release.grouped", "grouped_rows"),
     ("hedgerow.release.grouped", "reshuffled"),
-    ("hedgerow.release.permuted", "_relabelled"),
-    ("hedgerow.release.permuted", "permuted"),
-    ("hedgerow.release.disguised", "disguised"),
+    ("hedgerow.release.forms.permuted", "_relabelled"),
+    ("hedgerow.release.forms.permuted", "permuted"),
+    ("hedgerow.release.forms.disguised", "disguised"),
     ("hedgerow.release.boxes", "set_box"),
-    ("hedgerow.release.perturbed", "perturbed"),
+    ("hedgerow.release.forms.perturbed", "perturbed"),
 }
 """Who draws coins for the order of rows and the names of groups and sets, and for nothing else."""
 

@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 from hedgerow.release import Release
-from hedgerow.release.disguised import subdomain_columns
-from hedgerow.release.generalized import SETS, box_columns
+from hedgerow.release.forms.disguised import subdomain_columns
+from hedgerow.release.forms.generalized import SETS, box_columns
 
 __all__ = ["Row", "Shown", "View", "may_show", "view_of"]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.query import connect
-from hedgerow.release.generalized import box_columns
+from hedgerow.release.forms.generalized import box_columns
 from hedgerow.release.release import PublishedColumns
 from hedgerow.utility.rephrase import Range
 

@@ -129,7 +129,7 @@ def expected_retained(
     queries: Sequence[CountQuery], quasi: Codes, published: Codes, *, p: Fraction, size: int
 ) -> Floats:
     """Estimate from values under retention, drawn from `size` values, by inverting the perturbation."""
-    from hedgerow.release.perturbed import inverted_count
+    from hedgerow.release.forms.perturbed import inverted_count
 
     def answer(query: CountQuery) -> float:
         rows = _rows(query, quasi)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Floats
 from hedgerow.errors import ParameterError
 from hedgerow.exact import column_line
-from hedgerow.release.generalized import SETS, BoxColumns, box_columns
+from hedgerow.release.forms.generalized import SETS, BoxColumns, box_columns
 
 if TYPE_CHECKING:
     from hedgerow.release import Release

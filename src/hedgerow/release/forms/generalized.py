@@ -1,0 +1,129 @@
+"""Quasi-identifiers blurred until the rows of a group look alike, sensitive values as they are.
+
+Source     k-anonymity by local recoding (Mondrian) and by hierarchies (full-domain generalization)
+Guarantee  the rows of a group cannot be told apart by their quasi-identifiers, and every true value lies in its box;
+           the order of the rows, the group numbers and the order inside a group are independent of the input's order
+Cost       O(n) per column of numbers or with a hierarchy; a sort of (group, value) per column of text without one
+
+A quasi-identifier `x` is published as a readable label `x` and in a form that SQL can use: numbers, dates and truth
+values as the ends `x_low` and `x_high` of an interval, texts as `x_set`, the number of a set that the table `sets`
+lists. `x_missing` is there where the column has gaps, and tells whether some of the group's values are missing.
+
+Inside a group the sensitive values are shuffled against the plain columns, as in the form separated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.randomness import Keys, system_keys
+from hedgerow.release.boxes import Box, interval_box, is_ordered, node_box, set_box
+from hedgerow.release.forms.permuted import free_name
+from hedgerow.release.forms.separated import sensitive_columns
+from hedgerow.release.grouped import group_numbers, grouped_rows, taken
+from hedgerow.release.release import PublishedColumns
+
+if TYPE_CHECKING:
+    from hedgerow.schema import Hierarchy
+    from hedgerow.table import Table
+
+__all__ = ["SETS", "BoxColumns", "box_columns", "generalized"]
+
+SETS = "sets"
+"""The table of the sets' values: `column`, `set`, `value`."""
+
+
+@dataclass(frozen=True)
+class BoxColumns:
+    """The names under which a quasi-identifier is published; which of them there are depends on its type."""
+
+    label: str
+    low: str
+    high: str
+    set: str
+    missing: str
+
+    @property
+    def all(self) -> tuple[str, str, str, str, str]:
+        """Every name."""
+        return self.label, self.low, self.high, self.set, self.missing
+
+
+def box_columns(columns: PublishedColumns, group_column: str) -> dict[str, BoxColumns]:
+    """Name the columns of each quasi-identifier, clear of all other names; a reader derives the same names."""
+    used = [*columns.all, group_column]
+    names: dict[str, BoxColumns] = {}
+    for column in columns.quasi:
+        derived: list[str] = []
+        for suffix in ("low", "high", "set", "missing"):
+            derived.append(free_name(f"{column}_{suffix}", tuple(used)))
+            used.append(derived[-1])
+        names[column] = BoxColumns(column, *derived)
+    return names
+
+
+def generalized(
+    table: Table,
+    columns: PublishedColumns,
+    labels: NDArray[np.int32],
+    *,
+    group_column: str,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    levels: Mapping[str, int] | None = None,
+    together: bool = True,
+    keys: Keys = system_keys,
+) -> dict[str, pa.Table]:
+    """Publish the box of each row's group beside the sensitive values.
+
+    `labels` number the group of each row, -1 for rows that are held back. A column in `hierarchies` is published as the
+    lowest node that covers its group, not below the column's level in `levels`.
+    """
+    rows, offsets = grouped_rows(labels, keys=keys)
+    trees, floors = hierarchies or {}, levels or {}
+    boxes = {
+        name: _box(table, name, rows, offsets, trees.get(name), floors.get(name, 0), keys) for name in columns.quasi
+    }
+    names = box_columns(columns, group_column)
+    numbers = group_numbers(offsets)
+    published: dict[str, pa.Array | pa.ChunkedArray] = {}
+    for name, box in boxes.items():
+        published |= {column: part.take(numbers) for column, part in _parts(box, names[name]).items()}
+    published |= taken(table.arrow, columns.plain, rows)
+    published |= sensitive_columns(table.arrow, columns, rows, offsets, together=together, keys=keys)
+    tables = {"release": pa.table(published | {group_column: numbers})}
+    sets = [_set_table(name, *box.members) for name, box in boxes.items() if box.members is not None]
+    return tables | ({SETS: pa.concat_tables(sets).combine_chunks()} if sets else {})
+
+
+def _box(
+    table: Table,
+    name: str,
+    rows: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    hierarchy: Hierarchy | None,
+    level: int,
+    keys: Keys,
+) -> Box:
+    encoded = table.encode(name)
+    codes = encoded.codes[rows]
+    if hierarchy is not None:
+        return node_box(codes, offsets, encoded, hierarchy, level=level, name=name)
+    if is_ordered(encoded.domain.type):
+        return interval_box(codes, offsets, encoded)
+    return set_box(codes, offsets, encoded, keys=keys)
+
+
+def _parts(box: Box, names: BoxColumns) -> dict[str, pa.Array]:
+    parts = zip(names.all, (box.label, box.low, box.high, box.number, box.missing), strict=True)
+    return {name: part for name, part in parts if part is not None}
+
+
+def _set_table(name: str, numbers: NDArray[np.int32], values: pa.Array) -> pa.Table:
+    column = pa.array([name], pa.string()).take(pa.array(np.zeros(len(numbers), np.int32)))
+    return pa.table({"column": column, "set": numbers, "value": values.cast(pa.string())})

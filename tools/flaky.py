@@ -1,0 +1,182 @@
+"""Run every test that draws random numbers many times, and list those that ever fail.
+
+python tools/flaky.py tests/audit tests/graph --runs 50 --seconds 600
+
+A first run of each file notes which tests ask the operating system for randomness (hedgerow.randomness, an unseeded
+generator of NumPy or Python, Hypothesis). Those are run again until each has its runs, several to a process, so that
+hash seeds differ too. Results are kept in .flaky, so that a run that ends by `--seconds` is continued by the next one;
+`--again` forgets them. The exit status is 1 if a test ever failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ROUNDS = 10
+"""Rounds of a file in one process."""
+
+
+@dataclass
+class Record:
+    """What is known about one test."""
+
+    runs: int = 0
+    failures: int = 0
+    draws: bool = False
+
+
+def main() -> int:
+    """Find the tests that draw, repeat them, and print those that failed."""
+    options = _options()
+    if options.again:
+        shutil.rmtree(options.work, ignore_errors=True)
+    options.work.mkdir(exist_ok=True)
+    results, end = options.work / "runs.jsonl", time.monotonic() + options.seconds
+    for file in _files(options.paths):
+        while time.monotonic() < end and (todo := _todo(file, _read(results), options.runs)) is not None:
+            _run(todo or [file], options.runs if todo else 1, results)
+    return _report(_read(results), options.runs)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="run tests that draw random numbers many times")
+    parser.add_argument("paths", nargs="*", default=["tests"], help="test files or folders; all by default")
+    parser.add_argument("--runs", type=int, default=50, help="runs of each test that draws")
+    parser.add_argument("--seconds", type=float, default=1e9, help="start no process after this time")
+    parser.add_argument("--again", action="store_true", help="forget earlier results")
+    parser.add_argument("--work", type=Path, default=ROOT / ".flaky", help="folder for results")
+    return parser.parse_args()
+
+
+def _files(paths: list[str]) -> list[str]:
+    files = (
+        path for name in paths for path in ([Path(name)] if Path(name).is_file() else Path(name).rglob("test_*.py"))
+    )
+    return sorted({str(file.resolve().relative_to(ROOT)) for file in files})
+
+
+def _todo(file: str, known: dict[str, Record], runs: int) -> list[str] | None:
+    """The tests of a file that need more runs; an empty list if it never ran, None if it is done."""
+    tests = {name: record for name, record in known.items() if name.split("::")[0] == file}
+    if not tests:
+        return []
+    return [name for name, record in tests.items() if record.draws and record.runs < runs] or None
+
+
+def _run(tests: list[str], runs: int, results: Path) -> None:
+    """Run tests in a process of their own, a few rounds of all of them."""
+    folders = [str(ROOT / "tools"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(folders),
+        "FLAKY_RESULTS": str(results),
+        "FLAKY_ROUNDS": str(min(ROUNDS, runs)),
+    }
+    before = sum(record.runs for record in _read(results).values())
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "flaky",
+        "-p",
+        "no:cacheprovider",
+        "--no-header",
+        "--tb=short",
+    ]
+    done = subprocess.run([*command, *tests], cwd=ROOT, env=environment, capture_output=True, text=True)
+    if done.returncode == 1:
+        (results.parent / f"{Path(tests[0].split('::')[0]).stem}-{time.time_ns()}.txt").write_text(done.stdout)
+    if sum(record.runs for record in _read(results).values()) == before:
+        # Nothing was collected, or the process died: noted, so that the next call goes on with the next file.
+        name = tests[0].split("::")[0]
+        with results.open("a") as file:
+            file.write(json.dumps({"test": name, "passed": done.returncode == 5, "draws": False}) + "\n")
+
+
+def _read(results: Path) -> dict[str, Record]:
+    known: dict[str, Record] = defaultdict(Record)
+    for line in results.read_text().splitlines() if results.exists() else []:
+        run = json.loads(line)
+        record = known[run["test"]]
+        record.runs += 1
+        record.failures += not run["passed"]
+        record.draws |= run["draws"]
+    return known
+
+
+def _report(known: dict[str, Record], runs: int) -> int:
+    drawing = {name: record for name, record in known.items() if record.draws}
+    failed = {name: record for name, record in known.items() if record.failures}
+    complete = sum(record.runs >= runs for record in drawing.values())
+    print(
+        f"{len(drawing)} of {len(known)} tests draw random numbers; {complete} of them have run {runs} times or more."
+    )
+    for name, record in sorted(failed.items()):
+        print(f"failed {record.failures} of {record.runs} runs: {name}")
+    print(f"{len(failed)} tests failed at least once." if failed else "No test ever failed.")
+    return int(bool(failed))
+
+
+class Recorder:
+    """A pytest plugin: repeats tests, and notes for each run whether it drew random numbers and whether it passed."""
+
+    def __init__(self, results: Path, rounds: int) -> None:
+        self.results, self.rounds, self.draws = results, rounds, 0
+
+    def watch(self) -> None:
+        """Count calls of the operating system's source of randomness from now on."""
+        system = os.urandom
+
+        def counting(size: int) -> bytes:
+            self.draws += 1
+            return system(size)
+
+        os.urandom = counting
+        random._urandom = counting  # type: ignore[attr-defined]
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Run all tests round by round."""
+        # Two runs of one test in a row would share its fixtures; a file of one test gets its rounds from new processes.
+        items[:] = items * (self.rounds if len(items) > 1 else 1)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Note what one run did."""
+        before, self.passed = self.draws, True
+        done = yield
+        draws = self.draws > before or bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
+        with self.results.open("a") as file:
+            file.write(json.dumps({"test": item.nodeid, "passed": self.passed, "draws": draws}) + "\n")
+        return done
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A failure of the test, or of what prepares or clears up after it."""
+        self.passed &= not report.failed
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the recorder where the command asks for it."""
+    if "FLAKY_RESULTS" in os.environ:
+        recorder = Recorder(Path(os.environ["FLAKY_RESULTS"]), int(os.environ["FLAKY_ROUNDS"]))
+        recorder.watch()
+        config.pluginmanager.register(recorder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
