@@ -13,8 +13,8 @@ from hedgerow.errors import QueryError
 from hedgerow.query import connect
 from hedgerow.query.parse import question_of
 from hedgerow.query.strict import NODES, is_set
-from hedgerow.testing.assignments import release_of
-from hedgerow.testing.truth import contradiction, true_answers
+from tests.support.assignments import release_of
+from tests.support.truth import contradiction, true_answers
 
 QUESTIONS = [
     "SELECT r.town AS k, count(*) AS n, sum(s) AS t FROM release AS r WHERE age > 30 GROUP BY r.town "
