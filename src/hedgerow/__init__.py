@@ -3,7 +3,7 @@
 The path of data is the tree. A module imports only from lines above it:
 
     errors, randomness, kernel, cores, exact    what everything leans on
-    verify/         what a third party relies on: strict decoder of bundles, structure
+    verify/         strict decoder of bundles, and the promise re-derived from the published bytes
     table/       1  rows come in: files and frames, integer codes inside
     schema/      2  columns get meaning: roles, domains, hierarchies
     criteria/    3  what a group must satisfy
@@ -11,15 +11,14 @@ The path of data is the tree. A module imports only from lines above it:
     release/     5  what leaves: one form a file; guarantee, manifest, bundle
     ledger/         what the owner keeps: which rows were published, so that they are not published twice
     query/       6a answers from a release alone, with guaranteed bounds
-    audit/       6b the promise re-derived from the published bytes
-    attack/      6c adversaries, one file each
-    utility/     6d measures of loss
+    attack/      6b adversaries, one file each
+    utility/     6c measures of loss
     methods/     7  the names people know: criterion + partition + form, audited
     graph/          the same path for bipartite graphs, in small
     front           the functions of the front door: open, attack, certify, compare
     cli/            one verb a file
 
-`query`, `audit` and `attack` never import `table`: what the adversary may import is what the adversary may see.
+`verify`, `query` and `attack` never import `table`: what the adversary may import is what the adversary may see.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.attack.finding import Bench
-from hedgerow.audit import verify_bundle
 from hedgerow.certificate import risks as certificate_risks
 from hedgerow.certificate import table as certificate_table
 from hedgerow.certificate.answers import half_width, summed_up, typical_answers, typical_questions
@@ -24,6 +23,7 @@ from hedgerow.release import read
 from hedgerow.release.manifest import decode as read_manifest
 from hedgerow.release.manifest import encode as seal_manifest
 from hedgerow.release.readme import _DONE
+from hedgerow.verify import verify_bundle
 
 ISSUER = Issuer(title="Census", publisher="Town of Elm", issued="2026-11-16")
 SCHEMA = hr.Schema(quasi=["age", "gender", "education"], sensitive="income", identifier=["country"])

@@ -6,10 +6,10 @@ import shutil
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit import verify_bundle
 from hedgerow.query.duckdb_engine import DuckDBEngine
 from hedgerow.release import holding
 from hedgerow.release.bundle import read_all
+from hedgerow.verify import verify_bundle
 from tests.support.every_method import PEOPLE, SCHEMA
 
 

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from hedgerow.attack.finding import Bench, Finding
 from hedgerow.attack.report import run
-from hedgerow.audit.baselines import joint
-from hedgerow.audit.frequency import value_codes
 from hedgerow.certificate.model import Risk, rounded
 from hedgerow.randomness import seeded_keys
 from hedgerow.release import Release
+from hedgerow.verify.baselines import joint
+from hedgerow.verify.frequency import value_codes
 
 __all__ = ["bench_of", "exact_risk", "published_risks", "risk_of"]
 

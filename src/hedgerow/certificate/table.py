@@ -11,7 +11,6 @@ import os
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.audit.verify import verify_opened
 from hedgerow.certificate.answers import typical_answers
 from hedgerow.certificate.assemble import Progress, group_sizes, mark_of, whole_certificate
 from hedgerow.certificate.internal import internal_part
@@ -21,6 +20,7 @@ from hedgerow.release import Release
 from hedgerow.release.bundle import read_all
 from hedgerow.release.manifest import Manifest, decode
 from hedgerow.release.readme import done
+from hedgerow.verify.promise import verify_opened
 
 __all__ = ["certify_table"]
 

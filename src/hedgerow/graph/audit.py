@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.audit import Verification
 from hedgerow.errors import BrokenPromise
 from hedgerow.graph.grouped import SIDES, TABLES, GroupedGraph
+from hedgerow.verify import Verification
 
 __all__ = ["verify", "verify_bundle", "verify_opened"]
 

@@ -23,8 +23,8 @@ from hedgerow.release.guarantee import Guarantee
 from hedgerow.release.release import Made
 
 if TYPE_CHECKING:
-    from hedgerow.audit import Verification
     from hedgerow.graph.answer import GraphAnswer
+    from hedgerow.verify import Verification
 
 __all__ = ["SIDES", "TABLES", "GroupedGraph", "Side"]
 

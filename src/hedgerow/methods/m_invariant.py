@@ -168,7 +168,7 @@ class _Series:
 
     def check(self, found: Invariant) -> None:
         """The owner's check: everybody kept the signature; nobody else can check it."""
-        from hedgerow.audit.m_invariance import check_signatures
+        from hedgerow.verify.m_invariance import check_signatures
 
         groups = np.concatenate((found.labels, found.fake_groups)).astype(np.int64)
         codes = np.concatenate((self.codes, found.fake_codes)).astype(np.int64)

@@ -67,7 +67,7 @@ class Method(ABC):
         Randomness is the operating system's. A `seed` makes the release reproducible, which undoes its protection for
         whoever learns the seed; such a release is stamped and not written without an explicit flag.
         """
-        from hedgerow.audit import verified
+        from hedgerow.verify import verified
 
         report = progress or _silent
         report("reading", 0.0)

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.audit.personal import check_nodes
 from hedgerow.criteria.personal import is_exact, possible_node
 from hedgerow.errors import ParameterError
 from hedgerow.methods.method import Method, Prepared, Progress
@@ -35,6 +34,7 @@ from hedgerow.release.forms.permuted import free_name
 from hedgerow.release.guarantee import NOT_PROMISED
 from hedgerow.release.shuffle import deal
 from hedgerow.schema.hierarchy import Hierarchy
+from hedgerow.verify.personal import check_nodes
 
 __all__ = ["PARTITIONS", "Personal"]
 

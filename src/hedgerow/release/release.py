@@ -19,9 +19,9 @@ import pyarrow as pa
 from hedgerow.release.guarantee import Guarantee
 
 if TYPE_CHECKING:
-    from hedgerow.audit import Verification
     from hedgerow.ledger import Receipt
     from hedgerow.query import Answer, Session
+    from hedgerow.verify import Verification
 
 __all__ = ["Made", "PublishedColumns", "Release", "Rows"]
 
@@ -97,18 +97,18 @@ class Release:
 
     def verify(self) -> Verification:
         """Re-derive the guarantee from what is published; return what was checked, or raise BrokenPromise."""
-        from hedgerow import audit
+        from hedgerow import verify
 
-        return audit.verify(self)
+        return verify.verify(self)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, allow_insecure: bool = False) -> None:
         """Verify, then write a bundle: a folder of Parquet files with a manifest, whole or not at all.
 
         A release that was recorded in a ledger is confirmed there.
         """
-        from hedgerow.audit import verified
         from hedgerow.query import help_table
         from hedgerow.release.bundle import checksum, write
+        from hedgerow.verify import verified
 
         verified(self)
         helpers = {"help": help_table(self)} if self.groups else {}
