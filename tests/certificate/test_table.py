@@ -20,8 +20,8 @@ from hedgerow.certificate.words import never_promised, promises_privacy, unseen
 from hedgerow.datasets import census
 from hedgerow.query import Answer
 from hedgerow.release import read
-from hedgerow.release.manifest import decode as read_manifest
-from hedgerow.release.manifest import encode as seal_manifest
+from hedgerow.verify.manifest import decode as read_manifest
+from hedgerow.verify.manifest import encode as seal_manifest
 from hedgerow.release.readme import _DONE
 from hedgerow.verify import verify_bundle
 

@@ -30,7 +30,7 @@ from hedgerow.graph.attack.signature import class_sizes, signatures
 from hedgerow.graph.audit import verify_opened
 from hedgerow.graph.bundle import FORMAT, GraphManifest, read_held
 from hedgerow.graph.grouped import GroupedGraph, Side
-from hedgerow.release.holding import hold
+from hedgerow.verify.holding import hold
 from hedgerow.release.seal import unseal
 from hedgerow.utility.random_questions import Workload, draw_questions
 

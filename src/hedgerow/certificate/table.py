@@ -18,7 +18,7 @@ from hedgerow.certificate.model import Certificate, GroupSizes, Issuer, Publishe
 from hedgerow.certificate.risks import published_risks
 from hedgerow.release import Release
 from hedgerow.release.bundle import read_all
-from hedgerow.release.manifest import Manifest, decode
+from hedgerow.verify.manifest import Manifest, decode
 from hedgerow.release.readme import done
 from hedgerow.verify.promise import verify_opened
 

@@ -13,7 +13,7 @@ from hedgerow.graph.readme import readme
 from hedgerow.release.bundle import refuse_seeded
 from hedgerow.release.folder import FileEntry, write_folder
 from hedgerow.release.guarantee import Guarantee
-from hedgerow.release.holding import Held, hold
+from hedgerow.verify.holding import Held, hold
 from hedgerow.release.release import Made
 from hedgerow.release.seal import format_of, seal, unseal
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from hedgerow.errors import BrokenPromise, BundleError
 from hedgerow.release.folder import write_folder
-from hedgerow.release.holding import Held, hold, read_manifest
-from hedgerow.release.manifest import Manifest, decode, describe, encode
+from hedgerow.verify.holding import Held, hold, read_manifest
+from hedgerow.verify.manifest import Manifest, decode, describe, encode
 from hedgerow.release.readme import readme
 from hedgerow.release.release import Made, PublishedColumns, Release, Rows
 from hedgerow.verify.structure import TABLES, check_structure
