@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.methods import personal
 from hedgerow.methods.personal import cheapest
+from hedgerow.methods.personal_wishes import check_nodes
 from hedgerow.partition.personal import Wishes, one_group, total_cost
 from hedgerow.release.forms.disguised import Groups
 from hedgerow.schema.target import uniform
-from hedgerow.verify.personal import check_nodes
 
 TREE = uniform(hr.Hierarchy.binary(range(1, 9)))
 SCHEMA = hr.Schema(quasi=["age"], sensitive="v", identifier=["node", "agrees"])

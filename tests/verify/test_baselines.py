@@ -2,7 +2,6 @@
 
 import dataclasses
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -28,7 +27,7 @@ def _with(release, table, column, values):
 def _promising(release, **parameters):
     """The release with other parameters in its guarantee."""
     changed = {**release.guarantee.parameters, **parameters}
-    guarantee = msgspec.structs.replace(release.guarantee, parameters=changed)
+    guarantee = dataclasses.replace(release.guarantee, parameters=changed)
     return dataclasses.replace(release, guarantee=guarantee)
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -46,7 +45,7 @@ def _published(labels, codes, parameters):
     return dataclasses.replace(
         BASE,
         tables={"release": table},
-        guarantee=msgspec.structs.replace(BASE.guarantee, parameters=parameters),
+        guarantee=dataclasses.replace(BASE.guarantee, parameters=parameters),
         rows=dataclasses.replace(BASE.rows, input=len(codes), published=len(codes)),
         groups=int(labels.max()) + 1,
     )
@@ -87,7 +86,7 @@ def test_presence_outside_its_bounds_is_refused():
     release = _published(np.array([0, 0, 1, 1]), np.array([True, False, False, False]),
                          {"k": 1, "presence_low": "0", "presence_high": "0.5"})  # fmt: skip
     assert "share of members" in str(check_groupwise(release))
-    stricter = msgspec.structs.replace(
+    stricter = dataclasses.replace(
         release.guarantee, parameters={"k": 1, "presence_low": "0.1", "presence_high": "0.5"}
     )
     with pytest.raises(BrokenPromise, match="share of members"):

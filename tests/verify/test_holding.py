@@ -7,9 +7,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.query.duckdb_engine import DuckDBEngine
-from hedgerow.release import holding
 from hedgerow.release.bundle import read_all
-from hedgerow.verify import verify_bundle
+from hedgerow.verify import holding, verify_bundle
 from tests.support.every_method import PEOPLE, SCHEMA
 
 
@@ -51,7 +50,7 @@ def _swapping(monkeypatch, name, versions):
 
 
 @pytest.mark.parametrize("look", [hr.open, lambda path: read_all(path).release], ids=["open", "read_all"])
-@pytest.mark.parametrize("step", ["_open_folder", "_is_file", "_open_file", "_require", "_parsed"])
+@pytest.mark.parametrize("step", ["_open_folder", "_is_file", "_open_file", "_require", "read_parquet"])
 def test_there_and_back_again_is_not_mixed(place, monkeypatch, step, look):
     """Another release comes, and the first comes back, between any two steps of a reader: it saw one of them whole."""
     target, put = place
@@ -61,7 +60,7 @@ def test_there_and_back_again_is_not_mixed(place, monkeypatch, step, look):
     assert release.guarantee.parameters["k"] in (2, 3)
 
 
-@pytest.mark.parametrize("step", ["_require", "_parsed"])
+@pytest.mark.parametrize("step", ["_require", "read_parquet"])
 def test_what_is_open_stays(place, monkeypatch, step):
     """Once all files are open the bundle may be replaced and removed: it is read to its end, helper table included."""
     target, put = place
@@ -74,7 +73,7 @@ def test_what_is_open_stays(place, monkeypatch, step):
 def test_the_helper_table_is_of_the_same_bundle(place, monkeypatch):
     """An engine never answers from the rows of one release with the bounds of another."""
     target, put = place
-    _swapping(monkeypatch, "_parsed", [(put, 3)])
+    _swapping(monkeypatch, "read_parquet", [(put, 3)])
     engine = DuckDBEngine.from_bundle(target)
     rows, bounds = (
         engine.connection.sql(f'SELECT "group", {size} FROM {table} GROUP BY 1 ORDER BY 1').fetchall()

@@ -11,9 +11,9 @@ from hedgerow.criteria.estimate import Estimate
 from hedgerow.criteria.knowledge import Knowledge
 from hedgerow.criteria.robust import Grouped, Robustness, members
 from hedgerow.methods.robust import Robust
+from hedgerow.methods.robust_odds import check_grouped, check_odds
 from hedgerow.release.release import Release
 from hedgerow.testing import worlds
-from hedgerow.verify.robust import check_grouped, check_odds
 
 QUASI = ["a", "b"]
 

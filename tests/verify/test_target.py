@@ -3,7 +3,6 @@
 from dataclasses import replace
 from fractions import Fraction
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -121,7 +120,7 @@ def test_a_wrong_number_of_fakes_is_found():
 def test_a_wrong_declaration_of_fakes_is_found():
     """The guarantee must say how many values nobody has."""
     release = release_of(fakes="0.3")
-    guarantee = msgspec.structs.replace(release.guarantee, parameters={"shift": "0", "fakes": 0})
+    guarantee = replace(release.guarantee, parameters={"shift": "0", "fakes": 0})
     with pytest.raises(hr.BrokenPromise, match="fake"):
         replace(release, guarantee=guarantee).verify()
 

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -33,7 +32,7 @@ def test_a_good_release_says_what_was_checked(salaries_release):
 ])  # fmt: skip
 def test_a_stronger_promise_than_kept_is_noticed(salaries_release, parameters, reason):
     """A guarantee that the groups do not satisfy is refused."""
-    claimed = msgspec.structs.replace(salaries_release.guarantee, parameters=parameters)
+    claimed = replace(salaries_release.guarantee, parameters=parameters)
     with pytest.raises(hr.BrokenPromise, match=reason):
         replace(salaries_release, guarantee=claimed).verify()
 
@@ -41,9 +40,7 @@ def test_a_stronger_promise_than_kept_is_noticed(salaries_release, parameters, r
 def test_the_promise_is_checked_at_its_border(salaries_release):
     """The least range of the printed groups is 2000 exactly: 2000 holds, a hair more does not."""
     for e, holds in (("2000", True), ("2000.0000000001", False)):
-        claimed = replace(
-            salaries_release, guarantee=msgspec.structs.replace(salaries_release.guarantee, parameters={"k": 3, "e": e})
-        )
+        claimed = replace(salaries_release, guarantee=replace(salaries_release.guarantee, parameters={"k": 3, "e": e}))
         if holds:
             claimed.verify()
         else:
@@ -84,7 +81,7 @@ def test_side_doors_are_noticed(salaries_release, break_it):
 
 def test_an_unknown_criterion_is_not_verified(salaries_release):
     """What cannot be checked is not waved through."""
-    claimed = msgspec.structs.replace(salaries_release.guarantee, criterion="trust me")
+    claimed = replace(salaries_release.guarantee, criterion="trust me")
     with pytest.raises(hr.BrokenPromise, match="cannot verify"):
         replace(salaries_release, guarantee=claimed).verify()
 

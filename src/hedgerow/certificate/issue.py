@@ -22,7 +22,7 @@ from hedgerow.errors import BundleError, ParameterError
 from hedgerow.graph.bundle import FORMAT as GRAPH
 from hedgerow.randomness import token
 from hedgerow.verify.holding import read_manifest
-from hedgerow.release.seal import format_of
+from hedgerow.verify.manifest import format_of
 
 __all__ = ["NAMES", "certify", "check", "read", "write"]
 

@@ -18,8 +18,8 @@ from hedgerow.certificate.model import Certificate, GroupSizes, Issuer, Publishe
 from hedgerow.certificate.risks import published_risks
 from hedgerow.release import Release
 from hedgerow.release.bundle import read_all
-from hedgerow.verify.manifest import Manifest, decode
 from hedgerow.release.readme import done
+from hedgerow.verify.manifest import Manifest, decode
 from hedgerow.verify.promise import verify_opened
 
 __all__ = ["certify_table"]

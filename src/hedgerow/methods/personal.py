@@ -21,7 +21,7 @@ from hedgerow.criteria.personal import is_exact, possible_node
 from hedgerow.errors import ParameterError
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.minimality import minimality
-from hedgerow.methods.personal_wishes import named_nodes, require_consent
+from hedgerow.methods.personal_wishes import check_nodes, named_nodes, require_consent
 from hedgerow.methods.target_choice import SHAPES, check_target, default_tree, one_column
 from hedgerow.methods.target_parts import equal_quasi, grouped, parts_of
 from hedgerow.partition.personal import Bundle, Wishes, one_group, split_by_domain, total_cost
@@ -34,7 +34,6 @@ from hedgerow.release.forms.permuted import free_name
 from hedgerow.release.guarantee import NOT_PROMISED
 from hedgerow.release.shuffle import deal
 from hedgerow.schema.hierarchy import Hierarchy
-from hedgerow.verify.personal import check_nodes
 
 __all__ = ["PARTITIONS", "Personal"]
 

@@ -138,7 +138,7 @@ class Robust(Method):
         return f"r = {low / 10:g} was reached; or hold back more, or assume an adversary who knows less."
 
     def _published(self, prepared: Prepared, crowd: Crowd, criterion: Robustness, labels: NDArray[np.int32]) -> Release:
-        from hedgerow.verify.robust import check_grouped, check_odds
+        from hedgerow.methods.robust_odds import check_grouped, check_odds
 
         check_grouped(crowd.knowledge, _grouped(crowd, labels), crowd.member, criterion)
         held_back = int((labels < 0).sum())

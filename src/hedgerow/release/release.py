@@ -10,13 +10,12 @@ when called, so that this module itself depends on nothing below it.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hedgerow.release.guarantee import Guarantee
+from hedgerow.verify.values import Made, PublishedColumns, PublishedRelease, Rows
 
 if TYPE_CHECKING:
     from hedgerow.ledger import Receipt
@@ -26,54 +25,13 @@ if TYPE_CHECKING:
 __all__ = ["Made", "PublishedColumns", "Release", "Rows"]
 
 
-@dataclass(frozen=True)
-class PublishedColumns:
-    """The names of the published columns by what they mean; identifiers are gone."""
-
-    quasi: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    plain: tuple[str, ...] = ()
-
-    @property
-    def all(self) -> tuple[str, ...]:
-        """Every published column in the order of publication."""
-        return (*self.quasi, *self.plain, *self.sensitive)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """How many rows came in, were published and were held back. The difference is never silent."""
-
-    input: int
-    published: int
-    suppressed: int = 0
-
-
-@dataclass(frozen=True)
-class Made:
-    """How a release was made: the method's name, its parameters, and where its randomness came from."""
-
-    method: str
-    parameters: Mapping[str, int | str]
-    missing: Mapping[str, str] = field(default_factory=dict)
-    reproducible: bool = False
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Release:
+class Release(PublishedRelease):
     """Published tables with their guarantee. `kind` is the kind of frame that came in and that `frame` gives back.
 
     `receipt` says where the owner recorded the release; it does not leave.
     """
 
-    form: str
-    tables: Mapping[str, pa.Table]
-    columns: PublishedColumns
-    group_column: str
-    guarantee: Guarantee
-    rows: Rows
-    groups: int
-    made: Made
     kind: str = "arrow"
     receipt: Receipt | None = None
 

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import BrokenPromise
-from hedgerow.release import Release
 from hedgerow.verify.frequency import value_codes
+from hedgerow.verify.values import PublishedRelease
 
 __all__ = [
     "check_microaggregation",
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-def check_retention(release: Release) -> str:
+def check_retention(release: PublishedRelease) -> str:
     """The retention probability is one, and every published value belongs to the published domain."""
     p = Fraction(release.guarantee.parameters["p"])
     if not 0 <= p <= 1:
@@ -41,13 +41,13 @@ def check_retention(release: Release) -> str:
     return f"values are from a domain of {len(domain):,}; how many were kept cannot be seen"
 
 
-def check_noise(release: Release) -> str:
+def check_noise(release: PublishedRelease) -> str:
     """The noisy columns hold numbers and nothing missing."""
     _require_complete(release)
     return "noisy columns have no gaps; how much noise was added cannot be seen"
 
 
-def check_rank_swap(release: Release) -> str:
+def check_rank_swap(release: PublishedRelease) -> str:
     """The swapped columns hold nothing missing, and a window is declared for each."""
     _require_complete(release)
     windows = [release.guarantee.parameters.get(f"window of '{name}'") for name in _replaced(release)]
@@ -56,7 +56,7 @@ def check_rank_swap(release: Release) -> str:
     return "swapped columns have no gaps; who swapped with whom cannot be seen"
 
 
-def check_microaggregation(release: Release) -> str:
+def check_microaggregation(release: PublishedRelease) -> str:
     """Every combination of means is shared by at least k rows."""
     _require_complete(release)
     k = int(release.guarantee.parameters["k"])
@@ -77,13 +77,13 @@ def joint(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]
     return joint
 
 
-def _replaced(release: Release) -> tuple[str, ...]:
+def _replaced(release: PublishedRelease) -> tuple[str, ...]:
     names = release.guarantee.columns
     if not names or not set(names) <= set(release.columns.all):
         raise BrokenPromise("The guarantee speaks of columns that are not published.")
     return names
 
 
-def _require_complete(release: Release) -> None:
+def _require_complete(release: PublishedRelease) -> None:
     if any(release.tables["release"].column(name).null_count for name in _replaced(release)):
         raise BrokenPromise("A replaced column has missing values.")

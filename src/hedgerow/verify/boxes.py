@@ -14,14 +14,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import BrokenPromise
-from hedgerow.release import Release
-from hedgerow.release.forms.generalized import SETS, BoxColumns, box_columns
 from hedgerow.verify.ke import group_starts
+from hedgerow.verify.names import SETS, BoxColumns, box_columns
+from hedgerow.verify.values import PublishedRelease
 
 __all__ = ["check_boxes"]
 
 
-def check_boxes(release: Release) -> str:
+def check_boxes(release: PublishedRelease) -> str:
     """Every group has one box, whose ends are in order and whose sets are listed."""
     table = release.tables["release"]
     starts = group_starts(table, release)
@@ -40,7 +40,7 @@ def check_boxes(release: Release) -> str:
     return f"the rows of a group look alike in {len(boxes)} quasi-identifiers"
 
 
-def _check_listed(release: Release, names: list[str]) -> None:
+def _check_listed(release: PublishedRelease, names: list[str]) -> None:
     """The listed sets are those of columns that are published as sets, none without a column or a number."""
     if SETS not in release.tables:
         return
@@ -88,7 +88,7 @@ def _check_ends(name: str, low: pa.Array, high: pa.Array, gaps: NDArray[np.bool_
         raise BrokenPromise(f"An interval of '{name}' ends before it begins.")
 
 
-def _check_sets(release: Release, name: str, numbers: pa.Array, gaps: NDArray[np.bool_]) -> None:
+def _check_sets(release: PublishedRelease, name: str, numbers: pa.Array, gaps: NDArray[np.bool_]) -> None:
     if (numbers.is_null().to_numpy(zero_copy_only=False) & ~gaps).any():
         raise BrokenPromise(f"A set of '{name}' is not named although no value is missing.")
     sets = release.tables[SETS]

@@ -13,13 +13,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import BrokenPromise
-from hedgerow.release import Release
 from hedgerow.verify.ke import group_starts
+from hedgerow.verify.values import PublishedRelease
 
 __all__ = ["check_frequency", "sensitive_groups", "value_codes"]
 
 
-def check_frequency(release: Release) -> str:
+def check_frequency(release: PublishedRelease) -> str:
     """No value fills more than 1/l of a group, in any sensitive column."""
     l = int(release.guarantee.parameters["l"])  # noqa: E741
     table, starts = sensitive_groups(release)
@@ -32,7 +32,7 @@ def check_frequency(release: Release) -> str:
     return f"in each of {len(sizes):,} groups {spread} no sensitive value fills more than 1/{l}"
 
 
-def sensitive_groups(release: Release) -> tuple[pa.Table, NDArray[np.int64]]:
+def sensitive_groups(release: PublishedRelease) -> tuple[pa.Table, NDArray[np.int64]]:
     """Find the table of sensitive values and where its groups begin; both tables must have the same groups."""
     if release.guarantee.columns != release.columns.sensitive:
         raise BrokenPromise("The guarantee does not cover every sensitive column.")

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import BrokenPromise
-from hedgerow.release import Release
 from hedgerow.verify.frequency import sensitive_groups
+from hedgerow.verify.values import PublishedRelease
 
 __all__ = ["Counted", "Parameters", "counted", "require_shares"]
 
@@ -47,7 +47,7 @@ class Counted:
         return list(zip(np.split(self.codes, borders), np.split(self.counts, borders), strict=True))
 
 
-def counted(release: Release) -> list[Counted]:
+def counted(release: PublishedRelease) -> list[Counted]:
     """Count every sensitive column."""
     table, starts = sensitive_groups(release)
     sizes = np.diff(np.append(starts, table.num_rows))

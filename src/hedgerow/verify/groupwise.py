@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hedgerow.errors import BrokenPromise
-from hedgerow.release import Release
 from hedgerow.verify.alpha_k import check_alpha
 from hedgerow.verify.beta_likeness import check_beta
 from hedgerow.verify.delta_disclosure import check_delta
@@ -18,6 +17,7 @@ from hedgerow.verify.group_counts import Counted, Parameters, counted
 from hedgerow.verify.k_anonymity import check_k
 from hedgerow.verify.l_diversity import check_l
 from hedgerow.verify.t_closeness import check_t
+from hedgerow.verify.values import PublishedRelease
 
 __all__ = ["check_groupwise"]
 
@@ -33,7 +33,7 @@ _LETTERS: dict[str, Callable[[Counted, Parameters], str]] = {
 _BESIDE = {"diversity", "c", "distance", "enhanced", "presence_high"}
 
 
-def check_groupwise(release: Release) -> str:
+def check_groupwise(release: PublishedRelease) -> str:
     """Every group satisfies every criterion that the guarantee names."""
     parameters = dict(release.guarantee.parameters)
     unknown = {name for name in parameters if not name.startswith("hierarchy of ")} - set(_LETTERS) - _BESIDE

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import BrokenPromise
 from hedgerow.exact import Line, column_line
-from hedgerow.release import Release
 from hedgerow.verify.help_bounds import agree, counts_fit, running_sums
 from hedgerow.verify.ke import group_starts
 from hedgerow.verify.subdomain_help import check_subdomain_help
+from hedgerow.verify.values import PublishedRelease
 
 __all__ = ["check_help"]
 
 
-def check_help(release: Release, helper: pa.Table) -> str:
+def check_help(release: PublishedRelease, helper: pa.Table) -> str:
     """Compare the help table with what the published rows say."""
     if release.form in ("disguised", "padded"):
         return check_subdomain_help(release, helper)
@@ -35,13 +35,13 @@ def check_help(release: Release, helper: pa.Table) -> str:
     return f"help.parquet: {compared} columns of bounds follow from the published rows"
 
 
-def _valued(release: Release) -> pa.Table:
+def _valued(release: PublishedRelease) -> pa.Table:
     """The published table that holds the sensitive values."""
     return release.tables["sensitive" if "sensitive" in release.tables else "release"]
 
 
 def _check_column(
-    release: Release, helper: pa.Table, name: str, starts: NDArray[np.int64], sizes: NDArray[np.int64]
+    release: PublishedRelease, helper: pa.Table, name: str, starts: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> int:
     prefix = "" if len(release.columns.sensitive) == 1 else f"{name}_"
     if f"{prefix}sum_lower" not in helper.column_names:

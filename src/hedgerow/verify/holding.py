@@ -18,16 +18,15 @@ from io import BufferedReader
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from hedgerow.errors import BundleError
-from hedgerow.release.folder import MANIFEST, FileEntry
-from hedgerow.release.swap import can_open_folders, settled
+from hedgerow.verify.parquet import read_parquet
+from hedgerow.verify.values import MANIFEST, FileEntry
 
-__all__ = ["Held", "hold", "read_manifest"]
+__all__ = ["Held", "can_open_folders", "hold", "place_aside", "read_manifest", "settled"]
 
 _TRIES = 100
-_MOST_CELLS = 4_000_000_000
+_MOST_MANIFEST = 16 << 20
 
 Place = int | Path
 """An open folder; its path, where folders cannot be opened, but then what is open in them holds them in place."""
@@ -42,25 +41,30 @@ class Held:
     files: Mapping[str, BufferedReader]
     manifest: bytes
 
-    def tables(self, entries: Mapping[str, FileEntry], wanted: Collection[str]) -> dict[str, pa.Table]:
-        """Read the wanted Parquet files; raise BundleError unless there are exactly these entries, all unedited."""
+    def tables(
+        self, entries: Mapping[str, FileEntry], wanted: Collection[str], *, max_bytes: int | None = None
+    ) -> dict[str, pa.Table]:
+        """Read the wanted Parquet files; raise BundleError unless there are exactly these entries, all unedited.
+
+        A table that takes more than `max_bytes` is refused before it is decoded.
+        """
         if any(Path(name).name != name or name.startswith(".") for name in entries):
             raise BundleError(f"{MANIFEST} lists a file outside the bundle.")
         if strange := self.names - {MANIFEST, *entries}:
             raise BundleError(f"'{self.folder}' holds {len(strange)} file(s) that its manifest does not list.")
         for name in entries.keys() - set(wanted):
             self._check(name, entries[name])
-        return {name: self._table(name, entries[name]) for name in wanted}
+        return {name: self._table(name, entries[name], max_bytes) for name in wanted}
 
     def _check(self, name: str, entry: FileEntry) -> None:
         with _readable(name):
             _require(name, hashlib.file_digest(self._sized(name, entry), "sha256").hexdigest() == entry.sha256)
 
-    def _table(self, name: str, entry: FileEntry) -> pa.Table:
+    def _table(self, name: str, entry: FileEntry, max_bytes: int | None) -> pa.Table:
         with _readable(name):
             content = self._sized(name, entry).read(entry.bytes)
         _require(name, hashlib.sha256(content).hexdigest() == entry.sha256)
-        return _parsed(name, content, entry)
+        return read_parquet(name, content, rows=entry.rows, max_bytes=max_bytes)
 
     def _sized(self, name: str, entry: FileEntry) -> BufferedReader:
         """The file from its beginning; its size is compared before anything is allocated."""
@@ -109,7 +113,10 @@ def _held(target: Path, stack: ExitStack) -> Held:
         raise FileNotFoundError
     if MANIFEST not in files:
         raise FileNotFoundError
-    return Held(target.name, names, files, files[MANIFEST].read())
+    manifest = files[MANIFEST].read(_MOST_MANIFEST + 1)
+    if len(manifest) > _MOST_MANIFEST:
+        raise BundleError(f"{MANIFEST} has more than {_MOST_MANIFEST >> 20} MB, so it is not read.")
+    return Held(target.name, names, files, manifest)
 
 
 def _open_folder(folder: Path, stack: ExitStack) -> Place:
@@ -147,14 +154,17 @@ def _require(name: str, fits: bool) -> None:
         raise BundleError(f"{name} was edited or damaged: its checksum does not fit the manifest; ask for it again.")
 
 
-def _parsed(name: str, content: bytes, entry: FileEntry) -> pa.Table:
-    """Read a Parquet file whose checksum fits; its row count is compared before anything is allocated."""
-    try:
-        with pq.ParquetFile(pa.BufferReader(content)) as file:
-            if file.metadata.num_rows != entry.rows:
-                raise BundleError(f"{name} does not have the number of rows that its manifest says.")
-            if file.metadata.num_rows * file.metadata.num_columns > _MOST_CELLS:
-                raise BundleError(f"{name} announces more than {_MOST_CELLS:,} cells, so it is not read.")
-            return file.read().combine_chunks()
-    except (pa.ArrowException, OSError):
-        raise BundleError(f"{name} is not a readable Parquet file of this bundle.") from None
+def settled(target: Path) -> Path:
+    """Return the folder to read for `target`: itself, or the old one that a crash left aside."""
+    aside = place_aside(target)
+    return aside if not target.exists() and aside.exists() else target
+
+
+def place_aside(target: Path) -> Path:
+    """Where a folder stands while another one takes its place."""
+    return target.with_name(f".{target.name}.hedgerow-aside")
+
+
+def can_open_folders() -> bool:
+    """Tell whether a folder can be opened as a file is; Windows cannot."""
+    return hasattr(os, "O_DIRECTORY")

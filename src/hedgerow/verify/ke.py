@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import BrokenPromise
 from hedgerow.exact import Line, column_line
-from hedgerow.release import Release
+from hedgerow.verify.values import PublishedRelease
 
 __all__ = ["check_ke"]
 
 _BLOCK = 1 << 20
 
 
-def check_ke(release: Release) -> str:
+def check_ke(release: PublishedRelease) -> str:
     """Every group holds at least k distinct values whose range is at least e."""
     k, e = int(release.guarantee.parameters["k"]), Fraction(release.guarantee.parameters["e"])
     table = release.tables["release"]
@@ -43,7 +43,7 @@ def check_ke(release: Release) -> str:
     )
 
 
-def group_starts(table: pa.Table, release: Release) -> NDArray[np.int64]:
+def group_starts(table: pa.Table, release: PublishedRelease) -> NDArray[np.int64]:
     """Find where each group begins; raise unless groups are contiguous, numbered from 0 and as many as declared."""
     column = table.column(release.group_column)
     if column.null_count or not pa.types.is_integer(column.type):

@@ -6,25 +6,23 @@ Guarantee  passes exactly the releases each of whose groups respects the lowest 
 Cost       O(values log values) plus O(distinct subdomains per group * depth)
 
 Which node a person named is not published: it would tell where the value lies. That every member's node lies below the
-node that covers the group is checked by `check_nodes`, before the release leaves the owner.
+node that covers the group is checked before the release leaves the owner.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
 from hedgerow.errors import BrokenPromise
-from hedgerow.release import Release
-from hedgerow.release.forms.disguised import Groups
 from hedgerow.verify.subdomains import Counts, Trees, check_subdomains, counts_of, trees_of
 from hedgerow.verify.target import check_ratios
+from hedgerow.verify.values import PublishedRelease
 
-__all__ = ["check_nodes", "check_personal", "covering_nodes"]
+__all__ = ["check_personal", "covering_nodes", "spans"]
 
 
-def check_personal(release: Release) -> str:
+def check_personal(release: PublishedRelease) -> str:
     """Every group respects the node that covers it; people published exactly are as many as consented."""
     rows, values = check_subdomains(release)
     if rows != values:
@@ -43,7 +41,7 @@ def check_personal(release: Release) -> str:
 
 def covering_nodes(counts: Counts, trees: Trees, groups: int) -> Ints:
     """The lowest node above all subdomains of each group."""
-    first, last = _spans(trees)
+    first, last = spans(trees)
     low, high = np.full(groups, len(first)), np.zeros(groups, np.int64)
     np.minimum.at(low, counts.groups, first[counts.nodes])
     np.maximum.at(high, counts.groups, last[counts.nodes])
@@ -68,26 +66,7 @@ def _choices(trees: Trees) -> Ints:
     return choices
 
 
-def check_nodes(release: Release, groups: Groups, nodes: NDArray[np.int32]) -> None:
-    """Raise unless the node that each person named lies below the node that covers their group.
-
-    `nodes` are in the order of the input, `groups` the groups before they got their secret numbers. Only the owner
-    knows the nodes, so only the owner can run this.
-    """
-    trees = trees_of(release)
-    sizes = np.diff(groups.offsets)
-    owner = np.repeat(np.arange(len(sizes)), sizes)
-    pairs, numbers = np.unique(owner * len(trees.parents) + groups.nodes, return_counts=True)
-    counts = Counts(pairs // len(trees.parents), pairs % len(trees.parents), numbers)
-    tops = covering_nodes(counts, trees, len(sizes))[np.repeat(np.arange(len(sizes)), np.diff(groups.row_offsets))]
-    first, last = _spans(trees)
-    named = nodes[groups.rows]
-    outside = int(((first[named] < first[tops]) | (last[named] > last[tops])).sum())
-    if outside:
-        raise BrokenPromise(f"{outside} people are in a group that reaches less far than the node that they named.")
-
-
-def _spans(trees: Trees) -> tuple[Ints, Ints]:
+def spans(trees: Trees) -> tuple[Ints, Ints]:
     """The half-open range of leaves below each node, leaves numbered in order."""
     size = len(trees.parents)
     below = trees.parents >= 0

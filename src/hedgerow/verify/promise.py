@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
 from hedgerow.errors import BundleError
-from hedgerow.release import Release
-from hedgerow.release.bundle import Opened, read_all
 from hedgerow.verify.baselines import (
     check_microaggregation,
     check_noise,
@@ -23,6 +20,7 @@ from hedgerow.verify.baselines import (
     check_retention,
 )
 from hedgerow.verify.boxes import check_boxes
+from hedgerow.verify.bundle import Opened, open_bundle
 from hedgerow.verify.frequency import check_frequency
 from hedgerow.verify.groupwise import check_groupwise
 from hedgerow.verify.helpers import check_help
@@ -34,10 +32,11 @@ from hedgerow.verify.proximity import check_proximity
 from hedgerow.verify.robust import check_robust
 from hedgerow.verify.structure import check_structure
 from hedgerow.verify.target import check_target
+from hedgerow.verify.values import PublishedRelease, Verification
 
 __all__ = ["Verification", "verified", "verify", "verify_bundle", "verify_opened"]
 
-_CRITERIA: dict[str, Callable[[Release], str]] = {
+_CRITERIA: dict[str, Callable[[PublishedRelease], str]] = {
     "frequency": check_frequency,
     "groupwise": check_groupwise,
     "ke": check_ke,
@@ -54,20 +53,10 @@ _CRITERIA: dict[str, Callable[[Release], str]] = {
 }
 
 
-@dataclass(frozen=True)
-class Verification:
-    """What was checked, a sentence each. It exists only if every check passed."""
-
-    checks: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return "\n".join(f"ok  {check}" for check in self.checks)
+_verified: WeakKeyDictionary[PublishedRelease, tuple[Verification, list[pa.Table]]] = WeakKeyDictionary()
 
 
-_verified: WeakKeyDictionary[Release, tuple[Verification, list[pa.Table]]] = WeakKeyDictionary()
-
-
-def verified(release: Release) -> Verification:
+def verified(release: PublishedRelease) -> Verification:
     """Return what `verify` found for this very release and these very tables, which cannot change; else verify it."""
     tables = list(release.tables.values())
     if (known := _verified.get(release)) is not None and _are_same(known[1], tables):
@@ -81,7 +70,7 @@ def _are_same(one: list[pa.Table], other: list[pa.Table]) -> bool:
     return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
 
 
-def verify(release: Release) -> Verification:
+def verify(release: PublishedRelease) -> Verification:
     """Check that a release holds what it says and nothing else; raise BrokenPromise if not."""
     columns = check_structure(release)
     criterion = _CRITERIA[release.guarantee.criterion]
@@ -89,12 +78,12 @@ def verify(release: Release) -> Verification:
     return Verification((columns, _told_rows(release), *shape, criterion(release)))
 
 
-def verify_bundle(path: str | os.PathLike[str]) -> Verification:
+def verify_bundle(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Verification:
     """Check a bundle on disk: checksums first, then the promise, then the helper table."""
-    return verify_opened(read_all(path))
+    return verify_opened(open_bundle(path, max_bytes=max_bytes))
 
 
-def verify_opened(bundle: Opened) -> Verification:
+def verify_opened(bundle: Opened[PublishedRelease]) -> Verification:
     """Check a bundle whose files were read, and so held against their checksums."""
     release = bundle.release
     checks = ("every file fits its SHA-256 in the manifest", *verify(release).checks)
@@ -105,6 +94,6 @@ def verify_opened(bundle: Opened) -> Verification:
     return Verification((*checks, check_help(release, bundle.helpers["help"])))
 
 
-def _told_rows(release: Release) -> str:
+def _told_rows(release: PublishedRelease) -> str:
     rows = release.rows
     return f"{rows.published:,} rows published, {rows.suppressed:,} held back, {rows.input:,} came in"

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import BrokenPromise
 from hedgerow.exact import as_fraction, column_line
-from hedgerow.release import Release
-from hedgerow.release.forms.substituted import PROPERTY_KINDS
+from hedgerow.verify.names import PROPERTY_KINDS
+from hedgerow.verify.values import PublishedRelease
 
 __all__ = ["check_properties"]
 
 _SAFE = 2.0**62
 
 
-def check_properties(release: Release) -> str:
+def check_properties(release: PublishedRelease) -> str:
     """Every listed property holds, and there are as many of each kind as the guarantee says."""
     table, listed = release.tables["release"], release.tables["properties"]
     _require_sane(table, listed, release)
@@ -37,7 +37,7 @@ def check_properties(release: Release) -> str:
     return f"all {release.guarantee.parameters['properties']:,} listed properties hold, exactly"
 
 
-def _require_sane(table: pa.Table, listed: pa.Table, release: Release) -> None:
+def _require_sane(table: pa.Table, listed: pa.Table, release: PublishedRelease) -> None:
     if any(listed.column(name).null_count for name in listed.column_names):
         raise BrokenPromise("The list of properties has gaps.")
     numbers, rows = listed.column("property").to_numpy(), listed.column("row").to_numpy()

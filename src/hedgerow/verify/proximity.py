@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import BrokenPromise
 from hedgerow.exact import column_line
-from hedgerow.release import Release
 from hedgerow.verify.frequency import sensitive_groups
+from hedgerow.verify.values import PublishedRelease
 
 __all__ = ["check_proximity"]
 
 Counts = NDArray[np.int64]
 
 
-def check_proximity(release: Release) -> str:
+def check_proximity(release: PublishedRelease) -> str:
     """No neighbourhood holds more than 1/m of a group, in any sensitive column."""
     parameters = release.guarantee.parameters
     m, share = int(parameters["m"]), Fraction(parameters["relative"])

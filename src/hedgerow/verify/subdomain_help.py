@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import BrokenPromise
 from hedgerow.exact import Line, column_line
-from hedgerow.release import Release
-from hedgerow.release.forms.disguised import subdomain_columns
 from hedgerow.verify.help_bounds import agree, counts_fit, running_sums
+from hedgerow.verify.names import subdomain_columns
+from hedgerow.verify.values import PublishedRelease
 
 __all__ = ["check_subdomain_help"]
 
 
-def check_subdomain_help(release: Release, helper: pa.Table) -> str:
+def check_subdomain_help(release: PublishedRelease, helper: pa.Table) -> str:
     """Compare every bound with sorted lows and highs; rows may be fewer than subdomains."""
     people = release.tables["release" if "release" in release.tables else "quasi"]
     values = release.tables["release" if "release" in release.tables else "sensitive"]
@@ -34,7 +34,7 @@ def check_subdomain_help(release: Release, helper: pa.Table) -> str:
     return f"help.parquet: {len(bounds)} columns of bounds follow from the published subdomains"
 
 
-def _ends(release: Release) -> tuple[str, str]:
+def _ends(release: PublishedRelease) -> tuple[str, str]:
     """The columns with the least and the greatest value of each subdomain; a value is both."""
     if release.form == "padded":
         return release.columns.sensitive[0], release.columns.sensitive[0]

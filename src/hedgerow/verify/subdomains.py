@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from hedgerow.arrays import Ints
 from hedgerow.errors import BrokenPromise
-from hedgerow.release import Release
-from hedgerow.release.forms.disguised import subdomain_columns
+from hedgerow.verify.names import subdomain_columns
+from hedgerow.verify.values import PublishedRelease
 
 __all__ = ["Counts", "Trees", "check_subdomains", "climb", "counts_of", "trees_of"]
 
@@ -39,7 +39,7 @@ class Counts:
     counts: Ints
 
 
-def trees_of(release: Release) -> Trees:
+def trees_of(release: PublishedRelease) -> Trees:
     """Read the trees; raise unless they are trees, values first in each, with usable weights."""
     table = release.tables["target"]
     numbers = table.column("node").to_numpy()
@@ -66,7 +66,7 @@ def _climbed(parents: Ints) -> tuple[Ints, Ints]:
     return depths, roots
 
 
-def counts_of(release: Release) -> Counts:
+def counts_of(release: PublishedRelease) -> Counts:
     """Count the subdomains of each group."""
     table = release.tables["release" if "release" in release.tables else "sensitive"]
     groups = table.column(release.group_column).to_numpy().astype(np.int64)
@@ -76,7 +76,7 @@ def counts_of(release: Release) -> Counts:
     return Counts(pairs // width, pairs % width, counts)
 
 
-def check_subdomains(release: Release) -> tuple[int, int]:
+def check_subdomains(release: PublishedRelease) -> tuple[int, int]:
     """Check that groups are whole and subdomains say what their nodes say; return the numbers of rows and values."""
     low, high, node = subdomain_columns(release.columns, release.group_column)
     values = release.tables["release" if "release" in release.tables else "sensitive"]
@@ -95,7 +95,7 @@ def check_subdomains(release: Release) -> tuple[int, int]:
     return rows.num_rows, values.num_rows
 
 
-def _group_sizes(table: pa.Table, release: Release) -> Ints:
+def _group_sizes(table: pa.Table, release: PublishedRelease) -> Ints:
     """Rows per group; raise unless groups come one after the other, numbered from 0, as many as declared."""
     column = table.column(release.group_column)
     if column.null_count or not pa.types.is_integer(column.type):

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
 from hedgerow.errors import BrokenPromise
-from hedgerow.release import Release
 from hedgerow.verify.subdomains import Counts, Trees, check_subdomains, climb, counts_of, trees_of
+from hedgerow.verify.values import PublishedRelease
 
 __all__ = ["check_ratios", "check_target", "still_tells"]
 
 
-def check_target(release: Release) -> str:
+def check_target(release: PublishedRelease) -> str:
     """Every group's subdomains mix to its target; the numbers of rows, values and fakes are as declared."""
     rows, values = check_subdomains(release)
     parameters = release.guarantee.parameters
@@ -54,7 +54,7 @@ def check_ratios(counts: Counts, trees: Trees, tops: Ints, shift: Fraction = Fra
         _require_siblings(group, child, trees, needed)
 
 
-def _check_implied(release: Release, counts: Counts, trees: Trees) -> None:
+def _check_implied(release: PublishedRelease, counts: Counts, trees: Trees) -> None:
     """The table of implied weights lists exactly the branches that groups divide, with their numbers."""
     if "implied" not in release.tables:
         raise BrokenPromise("A release within a shift must publish the weights that its groups follow.")
@@ -95,7 +95,7 @@ def _tops(counts: Counts, trees: Trees, groups: int) -> Ints:
     return own
 
 
-def still_tells(release: Release) -> str:
+def still_tells(release: PublishedRelease) -> str:
     """What the release tells beyond the target, in plain words: the values that no branch could take."""
     counts, trees = counts_of(release), trees_of(release)
     is_root = trees.parents[counts.nodes] < 0

@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from hedgerow.errors import ParameterError
 from hedgerow.partition.forest import node_extremes
 from hedgerow.randomness import Keys, system_keys
-from hedgerow.release.forms.permuted import free_name
 from hedgerow.release.release import PublishedColumns
 from hedgerow.release.shuffle import permutation, shuffle_within
 from hedgerow.schema.hierarchy import Hierarchy
+from hedgerow.verify.names import subdomain_columns
 
 __all__ = ["Groups", "disguised", "implied_table", "subdomain_columns", "target_table"]
 
@@ -80,15 +80,6 @@ def disguised(
         "sensitive": pa.table({**hidden, group_column: _numbers(offsets)}),
         **others,
     }
-
-
-def subdomain_columns(columns: PublishedColumns, group_column: str) -> tuple[str, str, str]:
-    """The names of the columns low, high and node of the sensitive column."""
-    taken = (*columns.all, group_column)
-    names: list[str] = []
-    for suffix in ("low", "high", "node"):
-        names.append(free_name(f"{columns.sensitive[0]}_{suffix}", (*taken, *names)))
-    return names[0], names[1], names[2]
 
 
 def target_table(trees: Sequence[Hierarchy], kind: pa.DataType) -> pa.Table:

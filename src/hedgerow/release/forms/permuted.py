@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.release import PublishedColumns
 from hedgerow.release.shuffle import deal, permutation, shuffle_within
+from hedgerow.verify.names import free_name
 
 if TYPE_CHECKING:
     from hedgerow.partition.pieces import Pieces
@@ -48,13 +49,6 @@ def permuted(
     published[columns.sensitive[0]] = sensitive.decode(codes)
     published[group_column] = pa.array(numbers)
     return pa.table(published)
-
-
-def free_name(wanted: str, taken: tuple[str, ...]) -> str:
-    """Return `wanted`, or the first of wanted_2, wanted_3, ... that no column has; SQL ignores case, so do we."""
-    lowered = {name.lower() for name in taken}
-    candidates = (wanted if n == 1 else f"{wanted}_{n}" for n in range(1, len(taken) + 2))
-    return next(name for name in candidates if name.lower() not in lowered)
 
 
 def _relabelled(groups: NDArray[np.int32], keys: Keys) -> NDArray[np.int32]:

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.release import PublishedColumns
 from hedgerow.release.shuffle import permutation
+from hedgerow.verify.names import PROPERTY_KINDS
 
 __all__ = ["PROPERTY_COLUMNS", "PROPERTY_KINDS", "PropertyTerms", "substituted"]
 
 PROPERTY_COLUMNS = ("property", "column", "kind", "row", "coefficient", "at_most")
-PROPERTY_KINDS = ("locality", "order", "bound", "given")
 
 
 @dataclass(frozen=True, eq=False)
