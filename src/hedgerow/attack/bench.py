@@ -150,7 +150,7 @@ def run(
         for case in cases if adversary.per_column else cases[:1]:
             outcome = _tried(adversary, case)
             (findings if isinstance(outcome, Finding) else skipped).append(outcome)  # type: ignore[arg-type]
-    return Bench(release.made.method, release.form, release.rows.published, tuple(findings), tuple(skipped))
+    return Bench(release.made.method, release.form.name, release.rows.published, tuple(findings), tuple(skipped))
 
 
 def _tried(adversary: Adversary, case: Case) -> Finding | Skipped:
