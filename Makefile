@@ -7,8 +7,9 @@ OUT    ?= demo
 SECONDS ?= 60
 SAMPLE ?= 180
 RUNS   ?= 50
+NAME   ?= ke
 
-.PHONY: demo test flaky lint bench judges fuzz mutants clean
+.PHONY: demo test flaky lint bench study judges fuzz mutants clean
 
 demo: $(VENV)/.demo
 	$(BIN)/hedgerow demo $(OUT)
@@ -27,6 +28,10 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
+
+# A paper's experiment, re-run: make study NAME=ke (ke, proximity, permutation, targets, robust, walk, graph)
+study: $(VENV)/.dev
+	$(BIN)/python -m studies $(NAME)
 
 # Outside judges pin old versions, so each lives in an environment of its own.
 judges: $(VENV)/.dev .judges/pycanon/.installed .judges/anonymeter/.installed

@@ -14,9 +14,10 @@ from hedgerow.criteria.groupwise import All
 from hedgerow.criteria.k_anonymity import KAnonymity
 from hedgerow.criteria.l_diversity import FrequencyDiversity
 from hedgerow.criteria.t_closeness import TCloseness
-from hedgerow.datasets import adult_arx, adult_hierarchies, census, data_folder
+from hedgerow.datasets import census
 from hedgerow.partition.mondrian import mondrian
 from hedgerow.table import read_table
+from studies.real import adult_arx, adult_hierarchies, data_folder
 
 QUASI = ["age", "gender", "education", "marital", "race", "workclass", "country"]
 SENSITIVE = "occupation"

@@ -13,12 +13,12 @@ import pyarrow as pa
 
 from hedgerow.criteria.estimate import Estimate
 from hedgerow.criteria.robust import members
-from hedgerow.datasets import acs, adult
 from hedgerow.partition.art import art
 from hedgerow.partition.art_crowd import Crowd
 from hedgerow.randomness import seeded_keys
-from hedgerow.studies.robust_data import PROTECTED
 from hedgerow.table import read_table
+from studies.real import acs, adult
+from studies.robust_data import PROTECTED
 
 ADULT = ["age", "workclass", "marital-status", "occupation", "race"]
 ACS = ["Age", "Workclass", "Marital Status", "Race", "Gender"]

@@ -7,13 +7,13 @@ import pyarrow as pa
 
 import hedgerow as hr
 from benchmarks.measure import seconds, show
-from hedgerow.datasets import real
 from hedgerow.partition.disguise import disguise
 from hedgerow.partition.fake_values import fake_values
 from hedgerow.partition.forest import Forest, node_ranges, planted
 from hedgerow.partition.least_range import least_range_groups
 from hedgerow.release.shuffle import shuffle_within
 from hedgerow.schema.target import normal, quantize, uniform
+from studies import real
 
 ROWS, DISTINCT, PARTS = 1_000_000, 2048, 10_000
 

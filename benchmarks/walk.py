@@ -14,8 +14,8 @@ from hedgerow.partition.localities import localities
 from hedgerow.partition.mixing import effective_sizes
 from hedgerow.partition.walk import Course, walk
 from hedgerow.randomness import seeded_keys, system_keys
-from hedgerow.studies.printed_walk import printed_walk
-from hedgerow.studies.walk_measures import one_block
+from studies.printed_walk import printed_walk
+from studies.walk_measures import one_block
 
 ROWS = 75_000
 

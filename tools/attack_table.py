@@ -1,6 +1,6 @@
 """Attack x method: publish a real table by every method, let every adversary try, write the table of docs/security.md.
 
-    python tools/attack_table.py [METHOD ...]
+    python -m tools.attack_table [METHOD ...]
 
 Without names every method is tried, and the tables go between the two marks in docs/security.md; with names the tables
 of those methods are printed.
@@ -24,12 +24,12 @@ import pyarrow as pa
 
 from hedgerow.attack import Bench, run
 from hedgerow.attack.rate import percent
-from hedgerow.datasets import adult
 from hedgerow.methods import Method
 from hedgerow.methods.registry import METHODS, method
 from hedgerow.randomness import generator
 from hedgerow.release import Release
 from hedgerow.schema import Hierarchy, Schema
+from studies.real import adult
 
 QUASI = ("sex", "race", "marital-status", "education", "workclass", "hours-per-week")
 TEXT, NUMBER = "occupation", "age"

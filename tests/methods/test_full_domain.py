@@ -4,9 +4,9 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.datasets import adult_arx, adult_hierarchies, data_folder
 from hedgerow.methods.registry import method
 from hedgerow.testing import check_method
+from studies.real import adult_arx, adult_hierarchies, data_folder
 
 AGES = hr.Hierarchy.intervals(range(16), width=[2, 4, 8])
 

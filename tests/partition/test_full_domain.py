@@ -11,13 +11,13 @@ from hedgerow.criteria.groupwise import All, groups_of
 from hedgerow.criteria.k_anonymity import KAnonymity
 from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity
 from hedgerow.criteria.t_closeness import TCloseness
-from hedgerow.datasets import adult_arx, adult_hierarchies, data_folder
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.partition.full_domain import full_domain
 from hedgerow.partition.lattice import ladder_of, plain_ladder
 from hedgerow.schema import Hierarchy
 from hedgerow.table import read_table
-from hedgerow.testing.trees import trees
+from studies.real import adult_arx, adult_hierarchies, data_folder
+from tests.support.trees import trees
 
 CRITERIA = [
     KAnonymity(2),

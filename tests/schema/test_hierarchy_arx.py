@@ -3,9 +3,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from hedgerow.datasets.real import adult_arx, adult_hierarchies, data_folder
 from hedgerow.errors import InputError, ParameterError, SchemaError
 from hedgerow.schema import Hierarchy
+from studies.real import adult_arx, adult_hierarchies, data_folder
 
 
 def _file(folder: Path, text: str | bytes) -> Path:

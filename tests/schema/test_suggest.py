@@ -1,9 +1,10 @@
 import pyarrow as pa
 import pytest
 
-from hedgerow.datasets import adult, census, data_folder, patients, salaries
+from hedgerow.datasets import census, patients, salaries
 from hedgerow.schema import Role, suggest
 from hedgerow.table.table import Table
+from studies.real import adult, data_folder
 
 
 def _roles(table: pa.Table) -> dict[str, Role]:

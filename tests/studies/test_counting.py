@@ -2,8 +2,8 @@
 
 import pytest
 
-from hedgerow.studies import permutation, proximity
-from hedgerow.studies.counting import falls, grows
+from studies import permutation, proximity
+from studies.counting import falls, grows
 
 
 @pytest.mark.parametrize(("study", "figures"), [(proximity, 4), (permutation, 5)], ids=["proximity", "permutation"])

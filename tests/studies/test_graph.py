@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hedgerow.studies.graph import run
+from studies.graph import run
 
 
 def test_a_quick_run_gives_a_verdict_for_every_claim_and_draws_every_figure(tmp_path: Path) -> None:

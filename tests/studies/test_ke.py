@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from hedgerow.datasets.real import data_folder
 from hedgerow.randomness import seeded_keys
-from hedgerow.studies.ke import run
-from hedgerow.studies.ke_bounds import Grouped, Swapped, from_boxes, from_groups, from_nothing, from_ranks
-from hedgerow.studies.ke_tables import correlated, generalized_labels, ke_labels, random_table, swapped_losses
+from studies.ke import run
+from studies.ke_bounds import Grouped, Swapped, from_boxes, from_groups, from_nothing, from_ranks
+from studies.ke_tables import correlated, generalized_labels, ke_labels, random_table, swapped_losses
+from studies.real import data_folder
 
 
 @pytest.mark.slow

@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hedgerow.datasets.real import data_folder
 from hedgerow.randomness import seeded_keys
-from hedgerow.studies.robust import run
-from hedgerow.studies.robust_data import People, people_of
-from hedgerow.studies.robust_measures import CountQuery, count_errors, risk
-from hedgerow.studies.robust_rivals import RIVALS, Grouping
+from studies.real import data_folder
+from studies.robust import run
+from studies.robust_data import People, people_of
+from studies.robust_measures import CountQuery, count_errors, risk
+from studies.robust_rivals import RIVALS, Grouping
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from hedgerow.datasets.real import data_folder
-from hedgerow.studies.targets import run
-from hedgerow.studies.targets_data import LOWEST, by_width, correlated, error, published, uncorrelated
+from studies.real import data_folder
+from studies.targets import run
+from studies.targets_data import LOWEST, by_width, correlated, error, published, uncorrelated
 
 
 def test_quick_run(tmp_path):

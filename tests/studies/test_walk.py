@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hedgerow.datasets.real import data_folder
 from hedgerow.randomness import seeded_keys
-from hedgerow.studies.printed_walk import printed_walk
-from hedgerow.studies.walk_measures import clustering_table, equally_distorted, mixing_of
-from hedgerow.studies.walk_tables import Generalized, Numbers, generalize
-from hedgerow.utility.averages import AverageQuery
+from studies.averages import AverageQuery
+from studies.printed_walk import printed_walk
+from studies.real import data_folder
+from studies.walk_measures import clustering_table, equally_distorted, mixing_of
+from studies.walk_tables import Generalized, Numbers, generalize
 
 INTERVAL = np.array([[1.0], [-1.0]]), np.array([1.0, 0.0]), np.array([0.5])
 
@@ -81,7 +81,7 @@ def test_a_quick_study_has_a_verdict_and_a_figure_for_everything(tmp_path):
     """Every claim says what was seen, and every figure is written."""
     if data_folder() is None:
         pytest.skip("the tables of the study are not on this machine")
-    from hedgerow.studies.walk import run
+    from studies.walk import run
 
     done = run(tmp_path, quick=True)
     assert len(done.claims) == 13

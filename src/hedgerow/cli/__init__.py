@@ -31,7 +31,6 @@ VERBS = {
     "ledger": "Show what was published before, and whether a table is among it.",
     "certify": "Write a certificate of a release, one page to hand on, or check one.",
     "graph": "Publish, query, verify and attack bipartite graphs.",
-    "study": "Re-run a paper's experiment: which of its claims hold?",
     "demo": "Run the whole path once on generated data.",
 }
 """The verbs in the order of the path of data."""

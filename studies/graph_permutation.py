@@ -1,0 +1,43 @@
+"""The graph study's first part: why permuting edges destroys a graph.
+
+Source     dissertation on permutation-based microdata protection, section 4.3.3
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from studies.graph_figures import draw_frequencies
+from studies.graph_measure import frequencies
+from studies.graph_subject import Found, Subject
+from studies.study import Claim
+
+__all__ = ["permutation"]
+
+
+def permutation(subject: Subject, out: Path) -> Found:
+    """Section 4.3.3: what is left of co-authorship when edges are permuted."""
+    found = frequencies(subject.graph, subject.similar)
+    most = {name: len(counts) - 1 for name, counts in found.items()}
+    kept = {name: _kept(counts, found["source"]) for name, counts in found.items()}
+    source, small, whole = found
+    say = f"{subject.name}: most shared papers {most[source]}, in small groups {most[small]}, globally {most[whole]}"
+    claims = (
+        Claim("4.3.3", "permuting all edges loses who writes together often", most[whole] < 0.2 * most[source], say),
+        Claim(
+            "4.3.3",
+            "permuting small groups of similar papers is closer, but still far off",
+            kept[whole] < kept[small] < 0.8,
+            f"{subject.name}: of the pairs with two or more shared papers {kept[small]:.0%} as many remain in small "
+            f"groups, {kept[whole]:.0%} globally",
+        ),
+    )
+    return Found(claims, (draw_frequencies(found, out, f"coauthors-{subject.name}"),))
+
+
+def _kept(counts: NDArray[np.int64], source: NDArray[np.int64]) -> float:
+    """How many pairs share two papers or more, relative to the source."""
+    return float(counts[2:].sum() / max(1, source[2:].sum()))

@@ -1,0 +1,254 @@
+"""The proximity paper's experiment: how precise are answers under (eps,m)-anonymity, and what does it cost?
+
+Source     proximity paper, section 6, figures 4 to 7
+Tables     the generated census and the ACS table, incomes up to 100,000; quasi-identifiers age, birthplace, occupation
+Deviates   eps runs to shares of the largest that m = 5 allows on each table, because the paper's table is not public;
+           answers from the same groups published as two tables stand beside the paper's boxes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hedgerow.criteria.neighbourhood import Neighbourhood, absolute, relative
+from hedgerow.criteria.proximity_advice import eps_below
+from hedgerow.criteria.retention import largest_retention
+from hedgerow.datasets import census
+from hedgerow.errors import Infeasible
+from hedgerow.partition.proximity_split import proximity_split
+from hedgerow.randomness import seeded_keys
+from hedgerow.release.forms.perturbed import retained
+from hedgerow.utility.counts import expected_generalized, expected_retained, expected_separated
+from studies.counting import (
+    Coded,
+    Panel,
+    Series,
+    Workload,
+    coded,
+    draw,
+    falls,
+    grows,
+    least_seconds,
+    mean_error,
+    table_of,
+    workload,
+)
+from studies.real import acs, data_folder
+from studies.study import Claim, Study
+
+__all__ = ["run"]
+
+SHARES = (Fraction(1, 10), Fraction(1, 4), Fraction(2, 5), Fraction(11, 20), Fraction(7, 10), Fraction(17, 20))
+RISKS = (2, 3, 4, 5, 6, 7)
+VOLUMES = (0.01, 0.05, 0.1, 0.15, 0.2)
+DIMENSIONS = (2, 3, 4)
+RISK = 5
+VOLUME = 0.1
+
+Progress = Callable[[str], None]
+Expected = Callable[..., NDArray[np.float64]]
+
+
+def run(out: Path, *, quick: bool = False, progress: Progress = lambda _: None) -> Study:
+    """Re-run figures 4 to 7 on each table that is there."""
+    claims: list[Claim] = []
+    figures: list[Path] = []
+    tables: dict[str, pa.Table] = {}
+    for table in _tables(quick):
+        study = _Runs(table, out, 40 if quick else 150, progress)
+        claims += study.claims()
+        figures += study.figures
+        tables |= study.tables
+    return Study("Proximity: (eps,m)-anonymity", tuple(claims), tuple(figures), tables)
+
+
+def _tables(quick: bool) -> list[Coded]:
+    generated = _up_to_100k(census(5_000 if quick else 200_000), "income")
+    found = [coded("census", generated, ("age", "country", "occupation"), "income", numeric=True)]
+    if data_folder() is not None and not quick:
+        real = _up_to_100k(acs(), "Income")
+        found.append(coded("ACS", real, ("Age", "Place of birth", "Occupation"), "Income", numeric=True))
+    return found
+
+
+def _up_to_100k(table: pa.Table, column: str) -> pa.Table:
+    return table.filter(pc.less_equal(table[column], 100_000))
+
+
+class _Runs:
+    """The experiments on one table."""
+
+    def __init__(self, table: Coded, out: Path, queries: int, progress: Progress) -> None:
+        self.table, self.out, self.queries, self.progress = table, out, queries, progress
+        self.figures: list[Path] = []
+        self.tables: dict[str, pa.Table] = {}
+        self._asked: dict[tuple[int, float], Workload] = {}
+
+    def claims(self) -> list[Claim]:
+        """Run everything; one claim a sentence of the paper."""
+        return [*self._against_eps(), *self._against_m(), *self._against_volume(), *self._cost()]
+
+    def _around(self, eps: Fraction, is_relative: bool) -> Neighbourhood:
+        return relative(eps) if is_relative else absolute(eps)
+
+    def _largest(self, is_relative: bool, m: int = RISK) -> Fraction:
+        assert self.table.where is not None
+        bound = eps_below(self.table.where, self.table.counts, m=m, is_relative=is_relative)
+        return Fraction(1) if bound.below is None else bound.below
+
+    def _labels(self, around: Neighbourhood, m: int) -> NDArray[np.int32]:
+        assert self.table.where is not None
+        reach = around.reach(self.table.where)
+        return proximity_split(
+            self.table.quasi, self.table.sizes, self.table.sensitive, reach, m=m, keys=seeded_keys(m)
+        )
+
+    def _error(
+        self, labels: NDArray[np.int32], dimensions: int, volume: float, expected: Expected = expected_generalized
+    ) -> float:
+        """The error of boxes, or of another form of the same groups."""
+        asked, table = self._workload(dimensions, volume), self.table
+        return mean_error(asked, lambda q: expected(q, table.quasi, labels, table.sensitive))
+
+    def _workload(self, dimensions: int, volume: float) -> Workload:
+        if (dimensions, volume) not in self._asked:
+            # The paper's share of a domain is volume^(1/w), that of the workload volume^(1/(w+1)).
+            asked = volume ** ((dimensions + 1) / dimensions)
+            self._asked[dimensions, volume] = workload(
+                self.table, dimensions=dimensions, volume=asked, count=self.queries, exact_value=False
+            )
+        return self._asked[dimensions, volume]
+
+    def _perturbed(self, around: Neighbourhood, m: int) -> float | None:
+        """The error of retention with the largest probability that keeps the promise, or None where none does."""
+        assert self.table.where is not None
+        try:
+            p = largest_retention(around.reach(self.table.where), self.table.counts, m=m, column=self.table.name)
+        except Infeasible:
+            return None
+        if p == 0:
+            return None
+        size = len(self.table.counts)
+        published = retained(self.table.sensitive, size, p=p, keys=seeded_keys(3))
+        return mean_error(
+            self._workload(3, VOLUME), lambda q: expected_retained(q, self.table.quasi, published, p=p, size=size)
+        )
+
+    def _against_eps(self) -> list[Claim]:
+        panels, seen = [], {}
+        for is_relative in (False, True):
+            kind, largest = ("relative" if is_relative else "absolute"), self._largest(is_relative)
+            self.progress(f"{self.table.name}: error against eps, {kind}")
+            epses = [largest * share for share in SHARES]
+            lines: list[list[float | None]] = [[], [], []]
+            for eps in epses:
+                around = self._around(eps, is_relative)
+                labels = self._labels(around, RISK)
+                lines[0].append(self._error(labels, 3, VOLUME))
+                lines[1].append(self._error(labels, 3, VOLUME, expected_separated))
+                lines[2].append(self._perturbed(around, RISK))
+            xs = [float(eps) for eps in epses]
+            names = ("boxes", "two tables", "perturbation")
+            series = [Series(name, tuple(line)) for name, line in zip(names, lines, strict=True)]
+            panels.append((f"{self.table.name}, {kind}, m = {RISK}", "eps", xs, series))
+            self._keep(f"eps_{kind}", "eps", xs, series)
+            seen[kind] = series
+        self._draw("eps", panels)
+        return self._eps_claims(seen)
+
+    def _eps_claims(self, seen: dict[str, list[Series]]) -> list[Claim]:
+        source = f"figure 4, {self.table.name}"
+        pairs = [(b, p) for s in seen.values() for b, p in zip(s[0].ys, s[2].ys, strict=True) if p is not None]
+        worst = max(y for s in seen.values() for y in s[0].ys if y is not None)
+        lost = {kind: sum(y is None for y in s[2].ys) for kind, s in seen.items()}
+        rises = {kind: grows(s[0].ys) for kind, s in seen.items()}
+        ends = "; ".join(f"{k} {s[0].ys[0]:.1%} to {s[0].ys[-1]:.1%}" for k, s in seen.items())
+        better = sum(b < p for b, p in pairs if b is not None)
+        return [
+            Claim(source, "groups answer more precisely than perturbation", better == len(pairs) if pairs else None,
+                  f"in {better} of {len(pairs)} settings that both can keep"),
+            Claim(source, "perturbation fails from some eps on, groups do not", any(lost.values()),
+                  ", ".join(f"{kind}: {n} of {len(SHARES)} eps out of its reach" for kind, n in lost.items())),
+            Claim(source, "error grows with eps", all(rises.values()), ends),
+            Claim(source, "error stays below 15 %", worst < 0.15, f"at most {worst:.1%}"),
+        ]  # fmt: skip
+
+    def _against_m(self) -> list[Claim]:
+        panels, claims = [], []
+        for is_relative in (False, True):
+            kind = "relative" if is_relative else "absolute"
+            self.progress(f"{self.table.name}: error against m, {kind}")
+            eps = self._largest(is_relative, max(RISKS)) / 2
+            found = [self._labels(self._around(eps, is_relative), m) for m in RISKS]
+            series = [Series(f"{w}D", tuple(self._error(labels, w, VOLUME) for labels in found)) for w in DIMENSIONS]
+            panels.append((f"{self.table.name}, {kind}, eps = {float(eps):.4g}", "m", RISKS, series))
+            self._keep(f"m_{kind}", "m", RISKS, series)
+            worst, most = max(y for s in series for y in s.ys if y is not None), (0.08 if is_relative else 0.2)
+            source = f"figure 5, {self.table.name}, {kind}"
+            ends = ", ".join(f"{s.label} {s.ys[0]:.1%} to {s.ys[-1]:.1%}" for s in series)
+            claims += [
+                Claim(source, "error grows with m", all(grows(s.ys) for s in series), ends),
+                Claim(source, f"error stays below {most:.0%}", worst <= most, f"at most {worst:.1%}"),
+            ]
+        self._draw("m", panels)
+        return claims
+
+    def _against_volume(self) -> list[Claim]:
+        panels, claims = [], []
+        for is_relative in (False, True):
+            kind = "relative" if is_relative else "absolute"
+            self.progress(f"{self.table.name}: error against volume, {kind}")
+            eps = self._largest(is_relative) / 2
+            labels = self._labels(self._around(eps, is_relative), RISK)
+            series = [Series(f"{w}D", tuple(self._error(labels, w, s) for s in VOLUMES)) for w in DIMENSIONS]
+            panels.append(
+                (f"{self.table.name}, {kind}, eps = {float(eps):.4g}, m = {RISK}", "volume s", VOLUMES, series)
+            )
+            self._keep(f"volume_{kind}", "s", VOLUMES, series)
+            ends = ", ".join(f"{s.label} {s.ys[0]:.1%} to {s.ys[-1]:.1%}" for s in series)
+            claims.append(
+                Claim(f"figure 6, {self.table.name}, {kind}", "error falls as questions select more",
+                      all(falls(s.ys) for s in series), ends)
+            )  # fmt: skip
+        self._draw("volume", panels)
+        return claims
+
+    def _cost(self) -> list[Claim]:
+        self.progress(f"{self.table.name}: cost")
+        eps = self._largest(False, max(RISKS)) / 2
+        by_m = tuple(self._seconds(absolute(eps), m) for m in RISKS)
+        epses = [self._largest(True) * share for share in SHARES]
+        by_eps = tuple(self._seconds(relative(eps), RISK) for eps in epses)
+        m_line, eps_line = Series("absolute", by_m), Series("relative", by_eps)
+        xs = [float(eps) for eps in epses]
+        panels = [
+            (f"{self.table.name}, eps = {float(eps):.4g}", "m", RISKS, [m_line]),
+            (f"{self.table.name}, m = {RISK}", "eps", xs, [eps_line]),
+        ]
+        self.figures.append(draw(self.out, f"cost_{self.table.name}", panels, ylabel="seconds"))
+        self._keep("cost_m", "m", RISKS, [m_line])
+        self._keep("cost_eps", "eps", xs, [eps_line])
+        source = f"figure 7, {self.table.name}"
+        peak = int(np.argmax(by_eps))
+        return [
+            Claim(source, "cost falls as m grows", falls(by_m, slack=0.25), f"{by_m[0]:.2f} s to {by_m[-1]:.2f} s"),
+            Claim(source, "cost rises with eps at first, then falls", 0 < peak < len(by_eps) - 1,
+                  " ".join(f"{y:.2f}" for y in by_eps) + " s: where it peaks"),
+            Claim(source, "a minute is enough", max(*by_m, *by_eps) < 60, f"at most {max(*by_m, *by_eps):.2f} s"),
+        ]  # fmt: skip
+
+    def _seconds(self, around: Neighbourhood, m: int) -> float:
+        return least_seconds(lambda: self._labels(around, m))
+
+    def _keep(self, name: str, x: str, xs: Sequence[object], series: Sequence[Series]) -> None:
+        self.tables[f"{self.table.name}_{name}"] = table_of(x, xs, series)
+
+    def _draw(self, name: str, panels: Sequence[Panel]) -> None:
+        self.figures.append(draw(self.out, f"{name}_{self.table.name}", panels, ylabel="mean relative error"))
