@@ -12,7 +12,7 @@ from hedgerow.attack import Bench, Finding, Skipped, run
 from hedgerow.attack.promises import most_linked, most_skewed
 from hedgerow.attack.report import ADVERSARIES
 from hedgerow.randomness import seeded_keys
-from hedgerow.testing import every_method
+from tests.support import every_method
 
 CANARY = "canary-7f3a"
 

@@ -8,7 +8,7 @@ import pytest
 from hedgerow.audit.boxes import check_boxes, generalized_columns
 from hedgerow.errors import BrokenPromise
 from hedgerow.randomness import seeded_keys, system_keys
-from hedgerow.testing.boxes import generalized_release
+from tests.support.boxes import generalized_release
 
 TABLE = pa.table(
     {"age": [1, 3, 5, None], "town": ["Ash", "Elm", "Oak", None], "member": [True, False, True, True], "pay": range(4)}

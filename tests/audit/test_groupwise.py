@@ -18,7 +18,7 @@ from hedgerow.criteria.k_anonymity import KAnonymity
 from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
 from hedgerow.criteria.t_closeness import TCloseness
 from hedgerow.errors import BrokenPromise
-from hedgerow.testing.groups import grouped_codes
+from tests.support.groups import grouped_codes
 
 BASE = hr.Mondrian(k=2, form="permuted").publish(
     pa.table({"q": [0, 0], "s": [0, 1]}), hr.Schema(quasi=["q"], sensitive="s"), seed=1

@@ -18,7 +18,7 @@ from hedgerow.criteria.target import Target
 from hedgerow.query import help_table
 from hedgerow.release.forms.disguised import target_table
 from hedgerow.schema.target import uniform
-from hedgerow.testing.trees import weighted_trees
+from tests.support.trees import weighted_trees
 
 TREE = uniform(hr.Hierarchy.binary([30, 40, 50, 60]))
 SCHEMA = hr.Schema(quasi=["age"], sensitive="pay")

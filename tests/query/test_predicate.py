@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.query import ask, sql
-from hedgerow.testing.assignments import release_of
-from hedgerow.testing.form_worlds import as_separated, possible_answers, possible_groups
+from tests.support.assignments import release_of
+from tests.support.form_worlds import as_separated, possible_answers, possible_groups
 
 NAMES = ["Ann", "bob", "Zoë", "", "ann", None]
 DAYS = [date(1999, 12, 31), date(2000, 2, 29), date(2000, 3, 1), date(2001, 1, 1), None]

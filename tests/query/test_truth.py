@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import QueryError
 from hedgerow.query import connect
-from hedgerow.testing.every_form import EVERY_FORM, sample_of
-from hedgerow.testing.random_sql import random_question
+from tests.support.every_form import EVERY_FORM, sample_of
+from tests.support.random_sql import random_question
 
 UNBOUNDED = ("perturbed", "swapped", "substituted")
 BOUNDED = [form for form in EVERY_FORM if not form.startswith(UNBOUNDED)]

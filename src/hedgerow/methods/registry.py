@@ -6,10 +6,12 @@ import difflib
 import importlib
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import ParameterError
-from hedgerow.methods.method import Method
+
+if TYPE_CHECKING:
+    from hedgerow.methods.method import Method
 
 __all__ = ["METHODS", "method", "method_class", "parameter_names"]
 

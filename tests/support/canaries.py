@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hedgerow.testing.every_method import people
+from tests.support.every_method import people
 
 __all__ = ["CANARY", "NUMBER", "leaks", "leaks_in_folder", "leaks_in_tables", "tainted_people"]
 

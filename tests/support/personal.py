@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.criteria.personal import Respect, possible_node
 from hedgerow.schema.hierarchy import Hierarchy
-from hedgerow.testing.targets import generalizations
+from tests.support.targets import generalizations
 
 __all__ = ["cheapest_group", "cheapest_grouping"]
 

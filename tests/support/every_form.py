@@ -17,10 +17,10 @@ from hedgerow.methods.retention import Retention
 from hedgerow.methods.target_distribution import TargetDistribution
 from hedgerow.release import Release
 from hedgerow.schema import Hierarchy, Schema
-from hedgerow.testing.assignments import release_of
-from hedgerow.testing.boxes import generalized_release
-from hedgerow.testing.form_worlds import as_scattered, as_separated
-from hedgerow.testing.random_sql import random_columns
+from tests.support.assignments import release_of
+from tests.support.boxes import generalized_release
+from tests.support.form_worlds import as_scattered, as_separated
+from tests.support.random_sql import random_columns
 
 __all__ = ["EVERY_FORM", "Sample", "sample_of"]
 

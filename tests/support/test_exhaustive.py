@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from hedgerow.testing.exhaustive import Group, is_apart, ke_partitions, largest_range, partitions, total_range
+from tests.support.exhaustive import Group, is_apart, ke_partitions, largest_range, partitions, total_range
 
 ROWS = [1, 2, 3, 5, 5, 6, 6, 8]
 
