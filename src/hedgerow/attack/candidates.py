@@ -25,14 +25,14 @@ __all__ = [
     "ORDERED",
     "SAME",
     "SET",
-    "People",
-    "CandidateRows",
     "CandidateColumn",
+    "CandidateRows",
+    "People",
+    "candidate_rows",
     "combine_codes",
     "number_looks",
     "people_of",
     "point_column",
-    "candidate_rows",
 ]
 
 ORDERED, SAME, SET = 0, 1, 2
@@ -90,11 +90,13 @@ class CandidateRows:
 
     def select(self, names: Sequence[str]) -> CandidateRows:
         """Return the same rows with fewer columns."""
-        return CandidateRows(tuple(column for column in self.columns if column.name in names), self.groups, self.weights)
+        return CandidateRows(
+            tuple(column for column in self.columns if column.name in names), self.groups, self.weights
+        )
 
 
 People = Floats
-"""A row per column of `CandidateRows`, an entry per person: numbers, or codes of texts; NaN is missing, -1 an unknown text."""
+"""A row per candidate column, an entry per person: numbers, or codes of texts; NaN is missing, -1 an unknown text."""
 
 
 def candidate_rows(release: Release) -> CandidateRows:

@@ -1,4 +1,4 @@
-"""Match people with candidate rows: which rows fit a person best, in which groups may the person be, how likely is each?
+"""Match people with candidate rows: which rows fit a person best, and in which groups may the person be?
 
 Guarantee  exact: all rows at the least distance, up to a stated number of them. In a release that shows combinations of
            quasi-identifiers a person may be any of these rows, all equally likely; where every column was shuffled on
@@ -194,7 +194,9 @@ def place_people(candidates: CandidateRows, people: People, *, columns_apart: bo
 def occurrences_of(candidates: CandidateRows) -> Occurrences:
     """List for each value of each column the groups that have it."""
     listed = [_list_groups(column.low, candidates.groups) for column in candidates.columns]
-    return Occurrences(tuple(one for one, _ in listed), tuple(other for _, other in listed), np.bincount(candidates.groups))
+    return Occurrences(
+        tuple(one for one, _ in listed), tuple(other for _, other in listed), np.bincount(candidates.groups)
+    )
 
 
 def _key(value: float) -> float:

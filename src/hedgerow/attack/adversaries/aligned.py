@@ -1,15 +1,17 @@
-"""Adversaries of methods that change numbers row by row: identity, rank, known sample. Row i of both tables is one person.
+"""Adversaries of methods that change numbers row by row: identity, rank, known sample.
+
+Row i of the original and of the published table is the same person.
 
 Identity      knows the true values of a target in the attacked columns and the spread of each column; guesses the
               published row at the least distance, each column in units of its spread, ties at random
 Rank          knows the rank of a target among all people in each attacked column, say from another list of the same
               people; guesses the published row whose ranks come closest, ties at random
-Known sample  knows for a random sample of people both the true and the published value of one column; guesses a target's
-              true value by interpolating the sample at the target's published value
+Known sample  knows for a random sample of people both the true and the published value of one column; guesses the true
+              value of a target by interpolating the sample at the published one
 Rate          the share of targets whose own row is picked; of a known sample the share whose true value is at most
               `within` standard deviations away from the guess
-Baseline      a row at random; of a known sample one guess for everybody, without the release: the value that has most of
-              the sample within reach
+Baseline      a row at random; of a known sample one guess for everybody, without the release: the value that has most
+              of the sample within reach
 Applies       where the owner knows whose each published row is: PropertyWalk measures them when it publishes
 """
 
@@ -27,17 +29,13 @@ __all__ = ["ADVERSARY", "identity", "known_sample", "rank"]
 _AT_ONCE = 1 << 21
 
 
-def identity(
-    original: Floats, published: Floats, *, targets: int = 1000, keys: Keys = system_keys
-) -> Rate:
+def identity(original: Floats, published: Floats, *, targets: int = 1000, keys: Keys = system_keys) -> Rate:
     """Attack aligned tables (rows x columns): row i of both belongs to the same person."""
     chosen = pick_rows(len(original), targets, keys=keys)
     return Rate(_count_links(original, published, chosen, keys=keys), len(chosen), 1 / len(original))
 
 
-def rank(
-    original: Floats, published: Floats, *, targets: int = 1000, keys: Keys = system_keys
-) -> Rate:
+def rank(original: Floats, published: Floats, *, targets: int = 1000, keys: Keys = system_keys) -> Rate:
     """Attack aligned tables (rows x columns): row i of both belongs to the same person."""
     chosen = pick_rows(len(original), targets, keys=keys)
     known, seen = (np.column_stack([_middle_ranks(column) for column in table.T]) for table in (original, published))
@@ -64,9 +62,7 @@ def known_sample(
     return Rate(int((np.abs(guesses - truth) <= tolerance).sum()), len(others), float(blind.mean()))
 
 
-def _count_links(
-    known: Floats, published: Floats, targets: Ints, *, keys: Keys
-) -> int:
+def _count_links(known: Floats, published: Floats, targets: Ints, *, keys: Keys) -> int:
     """How many targets' nearest published row (Euclid; ties at random) is their own. Row i of both is one person."""
     scale = known.std(axis=0)
     weights = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)

@@ -1,8 +1,8 @@
 """The adversary who undoes a generalization from the fact that it is as narrow as it can be.
 
 Source     [Cohen 2022]; for levels of whole columns derived here
-Knows      of boxes: that an interval ends where somebody's value is, for the box of a group is the least that covers it;
-           of levels of whole columns: k, that the least lossy levels that keep it are published, and how frequent the
+Knows      of boxes: that an interval ends where somebody's value is, for a group's box is the least that covers it; of
+           levels of whole columns: k, that the least lossy levels that keep it are published, and how frequent the
            values below each box are
 Guesses    an end of the interval as the value of a person in the group; or a person's value one level down, given that
            no column could be published one level finer: in each widened column some box falls apart into parts of which
@@ -45,9 +45,7 @@ class Downcoding:
     baseline: float
 
 
-def downcoding(
-    columns: tuple[CandidateColumn, ...], rows: Ints, people: People, coins: Bools
-) -> Downcoding:
+def downcoding(columns: tuple[CandidateColumn, ...], rows: Ints, people: People, coins: Bools) -> Downcoding:
     """Guess the values of people who are in the boxes `rows`, by the end that `coins` say."""
     hits, trials, blind = 0, 0, 0.0
     for column, values in zip(columns, people, strict=True):
@@ -62,9 +60,7 @@ def downcoding(
     return Downcoding(hits, trials, blind / trials if trials else 0.0)
 
 
-def _values_inside(
-    column: CandidateColumn, values: Floats, low: Floats, high: Floats
-) -> Floats:
+def _values_inside(column: CandidateColumn, values: Floats, low: Floats, high: Floats) -> Floats:
     """How many values an interval has: whole numbers and days by its length, others as far as they are known."""
     known = np.unique(np.concatenate((column.low, column.high, values)))
     known = known[~np.isnan(known)]
@@ -152,7 +148,9 @@ def _measure(context: Context) -> Finding | None:
     alone = np.flatnonzero([len(groups) == 1 for groups in context.placement.groups] & context.placement.is_fit)
     rows = np.searchsorted(context.candidates.groups, [context.placement.groups[person][0] for person in alone])
     return (
-        _measure_levels(context, alone, rows) if context.release.made.method == "FullDomain" else _measure_ends(context, alone, rows)
+        _measure_levels(context, alone, rows)
+        if context.release.made.method == "FullDomain"
+        else _measure_ends(context, alone, rows)
     )
 
 
@@ -207,8 +205,8 @@ def _measure_levels(context: Context, alone: Ints, rows: Ints) -> Finding | None
         baseline=blind / trials,
     )
     said = (
-        f"That finer levels failed tells {bits:.2g} bits about all {context.release.rows.published:,} rows together; the "
-        f"likeliest value of a widened cell is right for {percent(finding.rate)}, without it for "
+        f"That finer levels failed tells {bits:.2g} bits about all {context.release.rows.published:,} rows together; "
+        f"the likeliest value of a widened cell is right for {percent(finding.rate)}, without it for "
         f"{percent(finding.baseline)}."
     )
     gain = finding.low - finding.baseline

@@ -96,9 +96,7 @@ def _measure(context: Context) -> Finding:
     )
     change = "fewer quasi-identifiers or larger groups" if is_apart else "the form scattered, or larger boxes"
     is_slight = finding.rate - finding.baseline <= SLIGHT
-    return finding.conclude(
-        sentence, NOTHING_TO_DO if is_slight else f"If being in the table is a secret: {change}."
-    )
+    return finding.conclude(sentence, NOTHING_TO_DO if is_slight else f"If being in the table is a secret: {change}.")
 
 
 def _presence(context: Context, people: People) -> Presence:

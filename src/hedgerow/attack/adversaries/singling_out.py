@@ -128,7 +128,9 @@ class SortedPeople:
             return [(known, known), *gaps]
         if published.kind != SET or published.members is None:
             return [self._between(values[:known], published.low[row], published.high[row]), *gaps]
-        codes: list[int] = np.flatnonzero(published.members[int(published.low[row])]).tolist() if published.low[row] >= 0 else []
+        codes: list[int] = (
+            np.flatnonzero(published.members[int(published.low[row])]).tolist() if published.low[row] >= 0 else []
+        )
         return [(known, known), *(self._between(values[:known], code, code) for code in codes), *gaps]
 
     @staticmethod
