@@ -12,6 +12,7 @@ from hedgerow.query.mixed import Pairs, average_of_pairs, count_of_pairs, expect
 
 
 def ints(numbers):
+    """Whole numbers as an array."""
     return np.array(numbers, dtype=np.int64)
 
 
@@ -65,6 +66,7 @@ def every_world(entries, cell):
 
 
 def random_entries(rng):
+    """One entry of the first cell, one or two of the second."""
     first = [random_entry(rng, 0)]
     return [*first, *(random_entry(rng, 1) for _ in range(rng.randrange(1, 3)))]
 
@@ -121,8 +123,8 @@ def test_compiled_and_plain_loops_agree_with_scipy(seed):
     cost = rng.integers(-1000, 1000, (height, width))
     row, column = optimize.linear_sum_assignment(cost)
     arguments = (
-        ints([0, height]), ints([0, width]), ints([0, height * width]), np.ones(height, np.int64),
-        np.ones(width, np.int64), cost.ravel(), np.zeros(height * width, np.int64), mixed.LARGEST_WORK,
+        ints([[0, height], [0, width], [0, height * width]]), np.ones(height, np.int64), np.ones(width, np.int64),
+        cost.ravel(), np.zeros(height * width, np.int64), mixed.LARGEST_WORK,
     )  # fmt: skip
     for solve in (mixed._transported.plain, mixed._transported.compiled):
         total, _, exact = solve(*arguments)

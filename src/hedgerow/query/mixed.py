@@ -1,8 +1,8 @@
 """Sums of what a row adds together with its hidden value, over all assignments of a group's values to its rows.
 
 Source     own; [Hoeffding 1951] for the variance
-Guarantee  least and greatest sums enclose the true one. They are reached by an assignment unless a group is too large for
-           the exact solution, numbers leave 64 bits, or a pair is known between two numbers only
+Guarantee  least and greatest sums enclose the true one. They are reached by an assignment unless a group is too large
+           for the exact solution, numbers leave 64 bits, or a pair is known between two numbers only
 Cost       per entry at most (R + V) times R * V for R different rows and V different values; large entries R * V
 
 Let f(i, j) be what row i adds if it gets value j: zero where the pair fails a condition or is missing. The answer of a
@@ -14,9 +14,9 @@ d(i, j)^2 over n - 1. Rows of a group that a question does not touch add zero, w
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,11 @@ class Pairs:
     def group(self) -> Ints:
         """Entries by number: what reductions over cells look up."""
         return np.arange(len(self.cell))
+
+    @property
+    def edges(self) -> Ints:
+        """Where row classes, value classes and pairs of each entry begin."""
+        return np.stack([self.rows, self.values, self.pairs])
 
     @property
     def owner(self) -> Ints:
@@ -168,7 +173,7 @@ def _least(pairs: Pairs, cost: Ints, other: Ints, *, prefer: bool = True) -> tup
 
 
 def _solved(pairs: Pairs, cost: Ints, other: Ints) -> tuple[Ints, Ints, Mask]:
-    return _transported(pairs.rows, pairs.values, pairs.pairs, pairs.supply, pairs.demand, cost, other, LARGEST_WORK)
+    return _transported(pairs.edges, pairs.supply, pairs.demand, cost, other, LARGEST_WORK)
 
 
 def _least_average(pairs: Pairs) -> tuple[list[Fraction | None], list[bool]]:
@@ -206,7 +211,7 @@ def _below(pairs: Pairs, ratios: list[Fraction | None]) -> tuple[list[Fraction],
     size = max((largest * b + abs(t) for t, b in zip(tops, bottoms, strict=True)), default=0)
     shift = max(size.bit_length() - 62, 0)
     kind: type = np.int64 if shift == 0 else object
-    gap = pairs.low.astype(kind) * np.array(bottoms, dtype=kind)[owner] - np.array(tops, dtype=kind)[owner]
+    gap: Any = pairs.low.astype(kind) * np.array(bottoms, dtype=kind)[owner] - np.array(tops, dtype=kind)[owner]
     gap = gap if shift == 0 else np.array([number >> shift for number in gap], dtype=np.int64)
     counts = pairs.sure | (pairs.possible & (gap < 0))
     total, number, best = _least(pairs, _least_share(pairs, gap), counts.astype(np.int64))
@@ -215,13 +220,11 @@ def _below(pairs: Pairs, ratios: list[Fraction | None]) -> tuple[list[Fraction],
 
 
 def expect_pairs(pairs: Pairs, minus: Floats | None = None) -> tuple[Floats, Floats]:
-    """Mean and variance per cell of the total over fair assignments, in units; `minus` is subtracted per counted pair."""
+    """Mean and variance per cell of the total over fair assignments, in units; counted pairs have `minus` subtracted."""
     chance = pairs.sure.astype(np.float64) if pairs.chance is None else pairs.chance
     shift = np.zeros(pairs.cells) if minus is None else minus
     middle = pairs.low if pairs.middle is None else pairs.middle
-    mean, variance = _moments(
-        pairs.rows, pairs.values, pairs.pairs, pairs.supply, pairs.demand, middle, chance, shift[pairs.cell]
-    )
+    mean, variance = _moments(pairs.edges, pairs.supply, pairs.demand, middle, chance, shift[pairs.cell])
     if pairs.chance is not None:
         variance = variance + _chance_variance(pairs, middle - shift[pairs.cell][pairs.owner])
     return means(pairs, mean), means(pairs, variance)
@@ -237,14 +240,15 @@ def _chance_variance(pairs: Pairs, middle: Floats | Ints) -> Floats:
     value = pairs.values[pairs.owner] + place % width[pairs.owner]
     weight = pairs.supply[row] * pairs.demand[value] / size[pairs.owner]
     inner = weight * middle**2 * pairs.chance * (1.0 - pairs.chance)
-    return np.bincount(pairs.owner, weights=inner, minlength=len(pairs.cell))
+    return np.bincount(pairs.owner, weights=inner, minlength=len(pairs.cell)).astype(np.float64)
 
 
 @kernel
 def _transported(
-    rows: Ints, values: Ints, pairs: Ints, supply: Ints, demand: Ints, cost: Ints, other: Ints, largest_work: int
+    edges: Ints, supply: Ints, demand: Ints, cost: Ints, other: Ints, largest_work: int
 ) -> tuple[Ints, Ints, NDArray[np.bool_]]:
     """Least total cost per entry, the total of `other` in that solution, and whether the solution is exact."""
+    rows, values, pairs = edges[0], edges[1], edges[2]
     entries = len(rows) - 1
     total, second = np.zeros(entries, dtype=np.int64), np.zeros(entries, dtype=np.int64)
     exact = np.ones(entries, dtype=np.bool_)
@@ -264,7 +268,7 @@ def _transported(
 
 @kernel
 def _minima(cost: Ints, first: int, supply: Ints, demand: Ints) -> int:
-    """A bound below the least total: each row takes its cheapest value, or each value its cheapest row if that is more."""
+    """A bound below the least total: rows take their cheapest values, or values their cheapest rows if that is more."""
     height, width = len(supply), len(demand)
     by_row, by_value, rows, size = 0, 0, 0, 0
     for i in range(height):
@@ -359,9 +363,10 @@ def _flow(cost: Ints, first: int, supply: Ints, demand: Ints) -> Ints:
 
 @kernel
 def _moments(
-    rows: Ints, values: Ints, pairs: Ints, supply: Ints, demand: Ints, low: Ints, chance: Floats, shift: Floats
+    edges: Ints, supply: Ints, demand: Ints, low: Ints | Floats, chance: Floats, shift: Floats
 ) -> tuple[Floats, Floats]:
     """Mean and Hoeffding's variance of the total per entry, where a pair adds chance * (low - shift)."""
+    rows, values, pairs = edges[0], edges[1], edges[2]
     entries = len(rows) - 1
     mean, variance = np.zeros(entries), np.zeros(entries)
     for e in range(entries):
