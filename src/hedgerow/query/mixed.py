@@ -220,7 +220,7 @@ def _below(pairs: Pairs, ratios: list[Fraction | None]) -> tuple[list[Fraction],
 
 
 def expect_pairs(pairs: Pairs, minus: Floats | None = None) -> tuple[Floats, Floats]:
-    """Mean and variance per cell of the total over fair assignments, in units; counted pairs have `minus` subtracted."""
+    """Mean and variance per cell of the total over fair assignments, in units; `minus` is taken off counted pairs."""
     chance = pairs.sure.astype(np.float64) if pairs.chance is None else pairs.chance
     shift = np.zeros(pairs.cells) if minus is None else minus
     middle = pairs.low if pairs.middle is None else pairs.middle
