@@ -37,7 +37,7 @@ class Digits:
 
     parts: tuple[NDArray[np.float64], ...]
     bits: int
-    units: tuple[Fraction, ...]
+    units: tuple[Fraction, ...] = (Fraction(1),)
 
     @staticmethod
     def of_column(numbers: NDArray[np.float64] | NDArray[np.int64], unit: Fraction = Fraction(1)) -> Digits:
