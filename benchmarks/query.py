@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.measure import seconds, show
 from hedgerow.query import connect, help_table
 from hedgerow.release import Release
-from hedgerow.testing.assignments import release_of
+from tests.support.assignments import release_of
 
 ROWS, GROUPS = 1_000_000, 100_000
 SUMS = {

@@ -14,10 +14,10 @@ from hedgerow.partition.personal_top_down import personal_top_down
 from hedgerow.randomness import seeded_keys
 from hedgerow.schema import Hierarchy
 from hedgerow.schema.target import uniform
-from hedgerow.testing.personal import cheapest_grouping
 from studies.study import Claim
 from studies.targets_data import uniforms
 from studies.targets_figures import draw_curves
+from tests.support.personal import cheapest_grouping
 
 __all__ = ["personal_claims"]
 

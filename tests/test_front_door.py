@@ -1,18 +1,26 @@
 """What people import, and what importing costs."""
 
 import ast
+import doctest
+import importlib
+import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 import hedgerow as hr
+from hedgerow import cli, methods
+from hedgerow.methods.registry import METHODS, method_class
 
 ROOT = Path(hr.__file__).parent
 
 STAGES = [
     {"errors", "randomness", "kernel", "cores", "exact", "parameters", "arrays", "_lazy", "_version"},
+    {"verify"},
     {"table"},
     {"schema"},
     {"criteria"},
@@ -22,7 +30,8 @@ STAGES = [
     {"query", "audit", "attack", "utility"},
     {"methods", "datasets"},
     {"recipe", "graph", "report", "testing"},
-    {"opening"},
+    {"certificate"},
+    {"front"},
     {"cli", "__init__", "__main__"},
 ]
 BLIND = {"query", "audit", "attack"}
@@ -43,6 +52,61 @@ def test_unknown_names_are_attribute_errors():
     """A typing mistake says so."""
     with pytest.raises(AttributeError, match="'hedgerow' has no attribute 'Schemma'"):
         _ = hr.Schemma
+
+
+def test_every_method_has_a_short_name_and_is_at_the_front_door():
+    """The registry, `hedgerow.methods`, `hedgerow` and the table in the README list the same methods."""
+    files = [path.stem for path in (ROOT / "methods").glob("*.py") if path.stem != "__init__"]
+    modules = [importlib.import_module(f"hedgerow.methods.{stem}") for stem in files]
+    found = {thing.__name__ for module in modules for thing in vars(module).values() if _is_method(thing, module)}
+    listed = {method_class(name).__name__ for name in METHODS}
+    assert listed == found
+    assert set(methods.__all__) == {*listed, "METHODS", "Method"}
+    assert listed <= set(hr.__all__)
+    assert all(getattr(methods, name) is getattr(hr, name) for name in listed)
+    table = [line for line in (ROOT.parents[1] / "README.md").read_text().splitlines() if line.startswith("| `")]
+    named = {name for line in table for name in re.findall(r"`(\w+)[(`]", line.split("|")[1])}
+    assert named == listed
+
+
+def _is_method(thing, module):
+    """A method that can be built, in the module that defines it."""
+    is_class = inspect.isclass(thing) and issubclass(thing, methods.Method) and thing.__module__ == module.__name__
+    return is_class and not inspect.isabstract(thing)
+
+
+def test_every_verb_is_a_command_and_every_command_a_verb():
+    """`--help` lists exactly the commands that the modules of cli define."""
+    stems = [path.stem for path in (ROOT / "cli").glob("*.py") if path.stem != "__init__"]
+    commands = {
+        stem
+        for stem in stems
+        if isinstance(getattr(importlib.import_module(f"hedgerow.cli.{stem}"), stem, None), click.Command)
+    }
+    assert commands == set(cli.VERBS)
+
+
+@pytest.mark.parametrize("name", ["hedgerow.front", "hedgerow.recipe", "hedgerow._lazy"])
+def test_examples_in_docstrings_run(name):
+    """What the documentation of the front door prints is what comes out."""
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_every_function_of_the_front_door_has_an_example():
+    """open, attack, certify, compare and their kin each show one that runs."""
+    functions = [
+        thing for name in hr.__all__ if inspect.isfunction(thing := getattr(hr, name)) and "front" in thing.__module__
+    ]
+    from hedgerow import front
+
+    assert {thing.__name__ for thing in (*functions, front.attack)} >= {"open_bundle", "attack", "certify", "compare"}
+    assert all(">>>" in (thing.__doc__ or "") for thing in (*functions, front.attack))
+
+
+def test_python_m_hedgerow_is_the_command_line():
+    """It answers like the command."""
+    run = subprocess.run([sys.executable, "-m", "hedgerow", "--version"], capture_output=True, text=True, check=True)
+    assert run.stdout == f"hedgerow, version {hr.__version__}\n"
 
 
 def _stage(module):
@@ -88,6 +152,7 @@ def test_importing_loads_nothing_heavy():
     heavy = {"numba", "duckdb", "sqlglot", "pandas", "polars", "scipy", "matplotlib", "rich", "pyspark", "networkx"}
     assert heavy & _loaded_by("import hedgerow") == set()
     assert heavy & _loaded_by("import hedgerow; hedgerow.KEAnonymity; hedgerow.Schema; hedgerow.open") == set()
+    assert heavy & _loaded_by("import hedgerow; hedgerow.graph; hedgerow.certify; hedgerow.compare") == set()
 
 
 def test_importing_costs_little_beyond_numpy():

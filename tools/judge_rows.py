@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.csv as pc_csv
 
 import hedgerow as hr
-from hedgerow.attack import bench
+from hedgerow.attack import report as bench
+from hedgerow.attack.candidates import ORDERED, Seen, SeenColumn, people_of, point_column
 from hedgerow.attack.described import Crowd
-from hedgerow.attack.seen import ORDERED, Seen, SeenColumn, people_of, point_column
 from hedgerow.datasets import census
 from hedgerow.release import Release
 

@@ -3,6 +3,7 @@
 The path of data is the tree. A module imports only from lines above it:
 
     errors, randomness, kernel, cores, exact    what everything leans on
+    verify/         what a third party relies on: strict decoder of bundles, structure
     table/       1  rows come in: files and frames, integer codes inside
     schema/      2  columns get meaning: roles, domains, hierarchies
     criteria/    3  what a group must satisfy
@@ -15,7 +16,7 @@ The path of data is the tree. A module imports only from lines above it:
     utility/     6d measures of loss
     methods/     7  the names people know: criterion + partition + form, audited
     graph/          the same path for bipartite graphs, in small
-    opening         any bundle, of a table or of a graph
+    front           the functions of the front door: open, attack, certify, compare
     cli/            one verb a file
 
 `query`, `audit` and `attack` never import `table`: what the adversary may import is what the adversary may see.
@@ -39,23 +40,32 @@ from hedgerow.errors import (
 )
 
 if TYPE_CHECKING:
+    from hedgerow import graph
+    from hedgerow.front import attack, certify, compare
+    from hedgerow.front import open_bundle as open
     from hedgerow.ledger import Ledger
-    from hedgerow.methods import Anatomy, KEAnonymity, PermutationAnonymization, PropertyWalk, Robust
-    from hedgerow.methods.full_domain import FullDomain
-    from hedgerow.methods.m_invariant import MInvariant
-    from hedgerow.methods.microaggregation import Microaggregation
-    from hedgerow.methods.mondrian import Mondrian
-    from hedgerow.methods.noise import Noise
-    from hedgerow.methods.personal import Personal
-    from hedgerow.methods.proximity import Proximity
-    from hedgerow.methods.rank_swap import RankSwap
-    from hedgerow.methods.retention import Retention
-    from hedgerow.methods.target_distribution import TargetDistribution
-    from hedgerow.opening import open_bundle as open
+    from hedgerow.methods import (
+        Anatomy,
+        FullDomain,
+        KEAnonymity,
+        Microaggregation,
+        MInvariant,
+        Mondrian,
+        Noise,
+        PermutationAnonymization,
+        Personal,
+        PropertyWalk,
+        Proximity,
+        RankSwap,
+        Retention,
+        Robust,
+        TargetDistribution,
+    )
     from hedgerow.query import Answer
     from hedgerow.release import Release
     from hedgerow.schema import Domain, Hierarchy, Schema, suggest
     from hedgerow.table import read_table
+    from hedgerow.utility.random_questions import Workload
 
 __all__ = [
     "Anatomy",
@@ -87,42 +97,36 @@ __all__ = [
     "Schema",
     "SchemaError",
     "TargetDistribution",
+    "Workload",
     "__version__",
+    "attack",
+    "certify",
+    "compare",
+    "graph",
     "open",
     "read_table",
     "suggest",
 ]
 
 _HOMES = {
-    "Anatomy": "methods.Anatomy",
     "Answer": "query.Answer",
     "Domain": "schema.Domain",
-    "FullDomain": "methods.full_domain.FullDomain",
     "Hierarchy": "schema.Hierarchy",
-    "KEAnonymity": "methods.KEAnonymity",
     "Ledger": "ledger.Ledger",
-    "MInvariant": "methods.m_invariant.MInvariant",
-    "Mondrian": "methods.mondrian.Mondrian",
-    "PermutationAnonymization": "methods.PermutationAnonymization",
-    "Personal": "methods.personal.Personal",
-    "PropertyWalk": "methods.PropertyWalk",
-    "Proximity": "methods.proximity.Proximity",
     "Release": "release.Release",
-    "Robust": "methods.Robust",
     "Schema": "schema.Schema",
-    "TargetDistribution": "methods.target_distribution.TargetDistribution",
-    "open": "opening.open_bundle",
+    "Workload": "utility.random_questions.Workload",
+    "attack": "attack",
+    "certify": "front.certify",
+    "compare": "front.compare",
+    "graph": "graph",
+    "open": "front.open_bundle",
     "read_table": "table.read_table",
     "suggest": "schema.suggest",
-    "Microaggregation": "methods.microaggregation.Microaggregation",
-    "Noise": "methods.noise.Noise",
-    "RankSwap": "methods.rank_swap.RankSwap",
-    "Retention": "methods.retention.Retention",
 }
 """Where the public names live; they are imported when first used."""
 
-
-__getattr__ = lazy(__name__, _HOMES)
+__getattr__ = lazy(__name__, {name: f"methods.{name}" for name in __all__} | _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from hedgerow.attack.candidates import Seen, SeenColumn
 from hedgerow.attack.placing import placed
-from hedgerow.attack.seen import Seen, SeenColumn
 
 
 def _seen(first, second, groups, weights=None):

@@ -18,7 +18,7 @@ from hedgerow.criteria.target import Target
 from hedgerow.query import help_table
 from hedgerow.release.forms.disguised import target_table
 from hedgerow.schema.target import uniform
-from hedgerow.testing.trees import weighted_trees
+from tests.support.trees import weighted_trees
 
 TREE = uniform(hr.Hierarchy.binary([30, 40, 50, 60]))
 SCHEMA = hr.Schema(quasi=["age"], sensitive="pay")
@@ -142,7 +142,7 @@ def test_implied_weights_are_checked():
     with pytest.raises(hr.BrokenPromise, match="implied"):
         with_column(release, "implied", "weight", [weights[0] + 1, *weights[1:]]).verify()
     bare = {name: table for name, table in release.tables.items() if name != "implied"}
-    with pytest.raises(hr.BrokenPromise, match="weights"):
+    with pytest.raises(hr.BrokenPromise, match="tables are not those"):
         replace(release, tables=bare).verify()
 
 

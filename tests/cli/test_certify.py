@@ -75,7 +75,7 @@ def test_a_certificate_that_does_not_fit_says_where(run, place, tmp_path):
     hr.KEAnonymity(k=3).publish(salaries(), SCHEMA).save(tmp_path / "other")
     code, _, errors = run("certify", tmp_path / "other", "--check", held)
     assert (code, "other bytes" in errors) == (1, True)
-    from hedgerow.audit.certificate import decode, encode
+    from hedgerow.certificate.model import decode, encode
 
     forged = decode(held.read_bytes())
     (tmp_path / "forged.json").write_bytes(encode(type(forged)(**_fields(forged) | {"checks": ("all is well",)})))

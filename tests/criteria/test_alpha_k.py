@@ -8,7 +8,7 @@ import pytest
 from hedgerow.criteria.alpha_k import AlphaK
 from hedgerow.criteria.groupwise import require
 from hedgerow.errors import Infeasible, ParameterError
-from hedgerow.testing.groups import check_criterion
+from tests.support.groups import check_criterion
 
 
 @pytest.mark.parametrize(("alpha", "k"), [("0.5", 2), ("1/3", 3), ("0.333333333333333333", 2), (1, 4), ("0.4", 5)])

@@ -7,7 +7,7 @@ import pytest
 
 from hedgerow.criteria.beta_likeness import BetaLikeness
 from hedgerow.errors import ParameterError
-from hedgerow.testing.groups import check_criterion
+from tests.support.groups import check_criterion
 
 
 def _gain(counts, overall, value):

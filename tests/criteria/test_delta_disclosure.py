@@ -7,7 +7,7 @@ import pytest
 
 from hedgerow.criteria.delta_disclosure import DeltaDisclosure
 from hedgerow.errors import ParameterError
-from hedgerow.testing.groups import check_criterion
+from tests.support.groups import check_criterion
 
 
 @pytest.mark.parametrize("delta", ["0.01", "0.3", "0.5", 1, 2, 1000])

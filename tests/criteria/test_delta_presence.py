@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hedgerow.criteria.delta_presence import DeltaPresence
 from hedgerow.criteria.groupwise import groups_of, require
 from hedgerow.errors import Infeasible, ParameterError
-from hedgerow.testing.groups import check_unions, grouped_codes, histograms
+from tests.support.groups import check_unions, grouped_codes, histograms
 
 
 @pytest.mark.parametrize(("low", "high"), [("0.2", "0.6"), ("1/3", "1/2"), (0, 1), (0, "0.5")])

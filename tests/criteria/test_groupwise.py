@@ -13,7 +13,7 @@ from hedgerow.criteria.k_anonymity import KAnonymity
 from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity
 from hedgerow.criteria.t_closeness import TCloseness
 from hedgerow.errors import ParameterError
-from hedgerow.testing.groups import check_criterion, grouped_codes, histograms
+from tests.support.groups import check_criterion, grouped_codes, histograms
 
 
 @given(grouped_codes())

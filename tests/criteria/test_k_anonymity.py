@@ -6,7 +6,7 @@ import pytest
 from hedgerow.criteria.groupwise import require
 from hedgerow.criteria.k_anonymity import KAnonymity
 from hedgerow.errors import Infeasible, ParameterError
-from hedgerow.testing.groups import check_criterion
+from tests.support.groups import check_criterion
 
 
 @pytest.mark.parametrize("k", [2, 3, 7])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hedgerow.criteria.ke import KE, largest_e, largest_k, latest_start
 from hedgerow.errors import Infeasible, ParameterError
-from hedgerow.testing.histograms import Histogram, histograms
+from tests.support.histograms import Histogram, histograms
 
 THRESHOLDS = st.sampled_from([0, 1, 3, 0.1, 0.3, 0.7, Fraction(1, 3), 2**60, Fraction(2**61 + 1, 2)])
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hedgerow.criteria.groupwise import groups_of, one_group, require
 from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
 from hedgerow.errors import Infeasible, ParameterError
-from hedgerow.testing.groups import check_criterion
+from tests.support.groups import check_criterion
 
 
 def _has_entropy(counts, l):  # noqa: E741

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hedgerow.criteria.personal import Respect, is_exact, possible_node
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import uniform
-from hedgerow.testing.targets import generalizations
-from hedgerow.testing.trees import weighted_trees
+from tests.support.targets import generalizations
+from tests.support.trees import weighted_trees
 
 TREE = uniform(Hierarchy.binary([1, 2, 3, 4]))
 

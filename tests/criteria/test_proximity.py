@@ -11,7 +11,7 @@ from hedgerow.criteria.neighbourhood import absolute, general, one_sided, relati
 from hedgerow.criteria.proximity import Proximity, largest_cover, largest_m, require_proximity
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.exact import line
-from hedgerow.testing.exhaustive import partitions
+from tests.support.exhaustive import partitions
 
 SALARIES = [1000, 1010, 1020, 16000, 24000, 31000, 33000, 50000]
 

@@ -11,8 +11,8 @@ from hedgerow.criteria.groupwise import groups_of
 from hedgerow.criteria.t_closeness import TCloseness, levels_of
 from hedgerow.errors import ParameterError
 from hedgerow.schema.hierarchy import Hierarchy
-from hedgerow.testing.groups import check_criterion, grouped_codes, histograms
-from hedgerow.testing.trees import trees
+from tests.support.groups import check_criterion, grouped_codes, histograms
+from tests.support.trees import trees
 
 UNEVEN = Hierarchy.from_nested([["a", "b"], "c", ["d", ["e", "f"]]])
 

@@ -12,7 +12,7 @@ import pytest
 from hedgerow.datasets.printed import authors_and_papers
 from hedgerow.errors import BrokenPromise, Infeasible, QueryError
 from hedgerow.graph import BipartiteGraph, GroupedGraph, SafeGrouping
-from hedgerow.testing.graph_worlds import worlds
+from tests.support.graph_worlds import worlds
 
 
 def _release(seed: int) -> GroupedGraph | None:

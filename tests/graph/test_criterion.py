@@ -8,7 +8,7 @@ import pytest
 from hedgerow.errors import ParameterError
 from hedgerow.graph.adjacency import adjacency
 from hedgerow.graph.criterion import check_size, count_unsafe, largest_possible
-from hedgerow.testing.graph_worlds import is_safe
+from tests.support.graph_worlds import is_safe
 
 
 def random_graph(seed: int, *, most: int = 9, density: float = 0.3):

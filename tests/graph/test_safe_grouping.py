@@ -13,7 +13,7 @@ from hedgerow.graph.generate import author_paper_graph
 from hedgerow.graph.order import ORDERS
 from hedgerow.graph.safe_grouping import greedy, safe_grouping
 from hedgerow.randomness import seeded_keys
-from hedgerow.testing.graph_worlds import is_safe, safe_grouping_exists
+from tests.support.graph_worlds import is_safe, safe_grouping_exists
 
 
 def random_graph(seed: int, *, least: int = 2, most: int = 8, density: float = 0.25):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.attack.background import background
+from hedgerow.attack.adversaries.background import background
 from hedgerow.criteria.estimate import Estimate
 from hedgerow.criteria.knowledge import Knowledge
 from hedgerow.methods.registry import method

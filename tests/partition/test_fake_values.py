@@ -11,8 +11,8 @@ from hedgerow.partition.forest import node_ranges
 from hedgerow.partition.least_range import least_range
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import uniform
-from hedgerow.testing.targets import cheapest_fakes
-from hedgerow.testing.trees import weighted_trees
+from tests.support.targets import cheapest_fakes
+from tests.support.trees import weighted_trees
 
 
 def numbers(values, size):

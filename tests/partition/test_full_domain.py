@@ -16,8 +16,8 @@ from hedgerow.partition.full_domain import full_domain
 from hedgerow.partition.lattice import ladder_of, plain_ladder
 from hedgerow.schema import Hierarchy
 from hedgerow.table import read_table
-from hedgerow.testing.trees import trees
 from studies.real import adult_arx, adult_hierarchies, data_folder
+from tests.support.trees import trees
 
 CRITERIA = [
     KAnonymity(2),

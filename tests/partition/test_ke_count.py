@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hedgerow.criteria.ke import KE, latest_start
 from hedgerow.errors import Infeasible
 from hedgerow.partition import ke_count
-from hedgerow.testing.exhaustive import is_apart, ke_partitions, total_range
-from hedgerow.testing.histograms import Histogram, check_ke, histogram, histograms, ranges, tiny_columns
+from tests.support.exhaustive import is_apart, ke_partitions, total_range
+from tests.support.histograms import Histogram, check_ke, histogram, histograms, ranges, tiny_columns
 
 
 def greedy(column: Histogram, k: int, e: Fraction) -> int:

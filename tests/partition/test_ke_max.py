@@ -11,8 +11,8 @@ from hedgerow.criteria.ke import KE, latest_start
 from hedgerow.errors import Infeasible
 from hedgerow.partition import ke_max
 from hedgerow.partition.ke_max import least_largest
-from hedgerow.testing.exhaustive import is_apart, ke_partitions, largest_range
-from hedgerow.testing.histograms import Histogram, check_ke, histogram, histograms, ranges, tiny_columns
+from tests.support.exhaustive import is_apart, ke_partitions, largest_range
+from tests.support.histograms import Histogram, check_ke, histogram, histograms, ranges, tiny_columns
 
 
 @settings(max_examples=200)

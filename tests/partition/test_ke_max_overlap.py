@@ -14,8 +14,8 @@ from hedgerow.criteria.ke import KE
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.partition import ke_max, ke_max_overlap
 from hedgerow.partition.ke_max_overlap import Window
-from hedgerow.testing.exhaustive import ke_partitions, largest_range
-from hedgerow.testing.histograms import Histogram, check_ke, histogram, histograms, ranges, tiny_columns
+from tests.support.exhaustive import ke_partitions, largest_range
+from tests.support.histograms import Histogram, check_ke, histogram, histograms, ranges, tiny_columns
 
 
 @settings(max_examples=200)

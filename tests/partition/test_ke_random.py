@@ -12,7 +12,7 @@ from hedgerow.errors import Infeasible
 from hedgerow.partition import ke_random
 from hedgerow.partition.ke_random import close_early
 from hedgerow.randomness import seeded_keys
-from hedgerow.testing.histograms import Histogram, check_ke, histograms
+from tests.support.histograms import Histogram, check_ke, histograms
 
 
 def in_order(count: int, /) -> np.ndarray:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hedgerow.criteria.ke import KE
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.partition import ke_sum
-from hedgerow.testing.exhaustive import ke_partitions, total_range
-from hedgerow.testing.histograms import Histogram, check_ke, histogram, histograms, ranges, tiny_columns
+from tests.support.exhaustive import ke_partitions, total_range
+from tests.support.histograms import Histogram, check_ke, histogram, histograms, ranges, tiny_columns
 
 
 @settings(max_examples=200)

@@ -11,8 +11,8 @@ from hedgerow.partition.forest import node_ranges, node_sizes, plant
 from hedgerow.partition.least_range import _generalize, allocate, least_range, least_range_groups
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import uniform
-from hedgerow.testing.targets import cheapest_generalization
-from hedgerow.testing.trees import weighted_trees
+from tests.support.targets import cheapest_generalization
+from tests.support.trees import weighted_trees
 
 UNIFORM_8 = uniform(Hierarchy.binary(range(1, 9)))
 

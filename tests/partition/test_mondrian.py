@@ -19,7 +19,7 @@ from hedgerow.criteria.t_closeness import TCloseness
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.partition.mondrian import mondrian
 from hedgerow.randomness import seeded_keys
-from hedgerow.testing.cuts import cut_partitions, is_cut_tree
+from tests.support.cuts import cut_partitions, is_cut_tree
 
 CRITERIA = [
     KAnonymity(2),

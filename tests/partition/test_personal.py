@@ -12,8 +12,8 @@ from hedgerow.partition.personal_merge import merge_groups
 from hedgerow.partition.personal_top_down import personal_top_down
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import uniform
-from hedgerow.testing.personal import cheapest_group, cheapest_grouping
-from hedgerow.testing.trees import weighted_trees
+from tests.support.personal import cheapest_group, cheapest_grouping
+from tests.support.trees import weighted_trees
 
 
 def merged(wishes):

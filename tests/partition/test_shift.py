@@ -15,7 +15,7 @@ from hedgerow.partition.least_range import least_range
 from hedgerow.partition.shift import shifted, spread_out
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import uniform
-from hedgerow.testing.trees import weighted_trees
+from tests.support.trees import weighted_trees
 
 SHIFTS = st.sampled_from([Fraction(0), Fraction(1, 20), Fraction(1, 10), Fraction(1, 3), Fraction(1)])
 

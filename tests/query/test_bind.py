@@ -8,7 +8,7 @@ import pytest
 
 from hedgerow.errors import QueryError
 from hedgerow.query import ask, sql
-from hedgerow.testing.assignments import release_of
+from tests.support.assignments import release_of
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hedgerow.datasets.printed import SALARY_GROUPS, salaries_permuted
 from hedgerow.exact import float_above, float_below
 from hedgerow.query import ask
-from hedgerow.testing.assignments import every_answer, release_of, selected_rows
+from tests.support.assignments import every_answer, release_of, selected_rows
 
 CONDITIONS = [
     "a > 1",

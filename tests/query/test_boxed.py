@@ -15,7 +15,7 @@ from hedgerow.query import ask, sql
 from hedgerow.release import PublishedColumns
 from hedgerow.release.forms.generalized import generalized
 from hedgerow.table import read_table
-from hedgerow.testing.assignments import release_of
+from tests.support.assignments import release_of
 
 COLUMNS = PublishedColumns(("i", "f", "c", "d", "t", "y"), ("s",), ("p",))
 KINDS = {

@@ -10,9 +10,9 @@ import hedgerow as hr
 from hedgerow.errors import QueryError
 from hedgerow.query import Session, connect, rewrite
 from hedgerow.query.duckdb_engine import DuckDBEngine
-from hedgerow.testing.agreement import disagreement
-from hedgerow.testing.assignments import release_of
-from hedgerow.testing.every_form import sample_of
+from tests.support.agreement import disagreement
+from tests.support.assignments import release_of
+from tests.support.every_form import sample_of
 
 
 def sample(form="permuted, whole numbers"):

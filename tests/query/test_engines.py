@@ -7,10 +7,10 @@ import pytest
 from hedgerow.errors import QueryError
 from hedgerow.query import connect
 from hedgerow.query.postgres_engine import export
-from hedgerow.testing.agreement import disagreement
-from hedgerow.testing.assignments import release_of
-from hedgerow.testing.every_form import EVERY_FORM, sample_of
-from hedgerow.testing.random_sql import random_question
+from tests.support.agreement import disagreement
+from tests.support.assignments import release_of
+from tests.support.every_form import EVERY_FORM, sample_of
+from tests.support.random_sql import random_question
 
 QUESTIONS = 64
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.query import ask, sql
-from hedgerow.testing.assignments import every_answer, release_of, selected_rows
+from tests.support.assignments import every_answer, release_of, selected_rows
 
 
 @st.composite

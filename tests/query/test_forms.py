@@ -14,8 +14,8 @@ from hedgerow.query import ask, connect, sql
 from hedgerow.release import PublishedColumns
 from hedgerow.release.forms.generalized import generalized
 from hedgerow.table import read_table
-from hedgerow.testing.assignments import release_of
-from hedgerow.testing.form_worlds import (
+from tests.support.assignments import release_of
+from tests.support.form_worlds import (
     as_generalized,
     as_scattered,
     as_separated,

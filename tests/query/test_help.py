@@ -7,7 +7,7 @@ import pytest
 
 from hedgerow.datasets.printed import SALARY_GROUPS, salaries_help, salaries_permuted
 from hedgerow.query import help_table
-from hedgerow.testing.assignments import release_of
+from tests.support.assignments import release_of
 
 
 def test_the_printed_help_table_is_reproduced():

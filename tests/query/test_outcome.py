@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.query import ask, sql
-from hedgerow.testing.assignments import release_of
-from hedgerow.testing.form_worlds import possible_answers
+from tests.support.assignments import release_of
+from tests.support.form_worlds import possible_answers
 
 ITEMS = "a, count(*) AS n, sum(s) AS t, avg(s) AS m, min(s) AS l"
 HAVING = ["n > 1", "t >= 0", "m BETWEEN -1 AND 1", "n = 2 OR a = 1", "NOT t < 0", "n * 2 > t", "l IS NOT NULL", "a < 2"]

@@ -7,7 +7,7 @@ from hedgerow.query import ask, sql
 from hedgerow.query.parse import parse
 from hedgerow.query.question import Name, Truth
 from hedgerow.query.statement import Aggregate, Key
-from hedgerow.testing.assignments import release_of
+from tests.support.assignments import release_of
 
 
 @pytest.fixture(scope="module")

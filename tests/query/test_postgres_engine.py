@@ -5,7 +5,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.query import bound_to, connect
 from hedgerow.query.postgres_engine import PostgresEngine, export, to_postgres
-from hedgerow.testing.assignments import release_of
+from tests.support.assignments import release_of
 
 
 def test_export_refuses_to_replace_by_accident(url, salaries_release):

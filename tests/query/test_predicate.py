@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.query import ask, sql
-from hedgerow.testing.assignments import release_of
-from hedgerow.testing.form_worlds import as_separated, possible_answers, possible_groups
+from tests.support.assignments import release_of
+from tests.support.form_worlds import as_separated, possible_answers, possible_groups
 
 NAMES = ["Ann", "bob", "Zoë", "", "ann", None]
 DAYS = [date(1999, 12, 31), date(2000, 2, 29), date(2000, 3, 1), date(2001, 1, 1), None]
@@ -94,7 +94,9 @@ AGGREGATES = {
 def check(release, whole, text, aggregate, condition):
     """The bounds are the least and the greatest answer of all possible tables."""
     answer = ask(release, text)
-    answers = [number for number in possible_answers(whole, "permuted", aggregate, condition) if number is not None]
+    # DuckDB rounds the median of decimals to their last digit; that of the same numbers as floats it does not.
+    asked = aggregate.replace("median(s)", "median(s::DOUBLE)")
+    answers = [number for number in possible_answers(whole, "permuted", asked, condition) if number is not None]
     if not answers:
         assert answer.lower is None or answer.upper == 0
     elif isinstance(answers[0], str | date):

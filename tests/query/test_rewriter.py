@@ -4,7 +4,7 @@ import pytest
 
 from hedgerow.errors import ParameterError
 from hedgerow.query import rewrite
-from hedgerow.testing.assignments import release_of
+from tests.support.assignments import release_of
 
 
 @pytest.fixture(scope="module")

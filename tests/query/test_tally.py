@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hedgerow.query import bounds, connect, expectation, rows, tally
-from hedgerow.testing.assignments import release_of
+from tests.support.assignments import release_of
 
 QUESTIONS = (
     "SELECT q, r, sum(s) AS t, avg(s) AS a, count(*) AS n FROM release WHERE q <> 2 GROUP BY q, r",

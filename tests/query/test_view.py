@@ -10,7 +10,7 @@ import pytest
 from hedgerow.errors import QueryError
 from hedgerow.query import ask, connect
 from hedgerow.query.view import Codes, view_of
-from hedgerow.testing.assignments import release_of
+from tests.support.assignments import release_of
 
 
 def test_a_view_is_built_once_and_forgotten_with_its_release():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hedgerow.query import bounds
 from hedgerow.query.evidence import Hits, Values
-from hedgerow.testing.boxes import generalized_release
+from tests.support.boxes import generalized_release
 
 
 @st.composite

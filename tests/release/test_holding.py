@@ -10,7 +10,7 @@ from hedgerow.audit import verify_bundle
 from hedgerow.query.duckdb_engine import DuckDBEngine
 from hedgerow.release import holding
 from hedgerow.release.bundle import read_all
-from hedgerow.testing.every_method import PEOPLE, SCHEMA
+from tests.support.every_method import PEOPLE, SCHEMA
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import distance, histogram, normal, population, quantize, uniform, zipf
-from hedgerow.testing.trees import weighted_trees
+from tests.support.trees import weighted_trees
 
 TREE = Hierarchy.balanced(range(1, 10), fanout=3)
 

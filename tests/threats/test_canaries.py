@@ -12,8 +12,8 @@ import pytest
 import hedgerow as hr
 from hedgerow import graph as hg
 from hedgerow.methods.registry import METHODS
-from hedgerow.testing.canaries import CANARY, NUMBER, leaks, leaks_in_folder, leaks_in_tables, tainted_people
-from hedgerow.testing.every_method import PEOPLE, SCHEMA, cases, people
+from tests.support.canaries import CANARY, NUMBER, leaks, leaks_in_folder, leaks_in_tables, tainted_people
+from tests.support.every_method import PEOPLE, SCHEMA, cases, people
 
 CASES = cases()
 

@@ -17,8 +17,8 @@ _SETUP = """
 
     import hedgerow as hr
     from hedgerow import graph as hg
-    from hedgerow.testing.crashes import failed_at_each_step, forked, interrupted, killed_at_each_step
-    from hedgerow.testing.every_method import PEOPLE, SCHEMA
+    from tests.support.crashes import failed_at_each_step, forked, interrupted, killed_at_each_step
+    from tests.support.every_method import PEOPLE, SCHEMA
 
     base = Path(sys.argv[1])
     target = base / "place" / "out"

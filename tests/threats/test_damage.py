@@ -10,7 +10,7 @@ from hedgerow import graph as hg
 from hedgerow.ledger import Ledger
 from hedgerow.partition import walk_blocks
 from hedgerow.recipe import read_recipe
-from hedgerow.testing.every_method import PEOPLE, SCHEMA, cases
+from tests.support.every_method import PEOPLE, SCHEMA, cases
 
 
 def _table(folder):

@@ -11,8 +11,8 @@ from hedgerow.query import sql
 from hedgerow.recipe import read_recipe
 from hedgerow.table import read_csv
 from hedgerow.table.dialect import find_dialect, to_utf8
-from hedgerow.testing.assignments import release_of
-from hedgerow.testing.every_method import PEOPLE, SCHEMA, cases
+from tests.support.assignments import release_of
+from tests.support.every_method import PEOPLE, SCHEMA, cases
 
 CANARY = "canary-7f3a"
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hedgerow.testing.every_method import SCHEMA, cases, people
+from tests.support.every_method import SCHEMA, cases, people
 
 RUNS = 24
 SURE = 5.0

@@ -17,7 +17,7 @@ from hedgerow.cli import main
 from hedgerow.ledger import store
 from hedgerow.release import folder as folders
 from hedgerow.release import swap
-from hedgerow.testing.every_method import PEOPLE, SCHEMA
+from tests.support.every_method import PEOPLE, SCHEMA
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pytest
 
 from hedgerow.errors import ParameterError
 from hedgerow.query import Answer
-from hedgerow.testing.assignments import release_of
 from hedgerow.utility.compare import Outcome, outcomes_of, questions_for, score, true_answers
 from hedgerow.utility.random_questions import RandomQuestion, Workload
+from tests.support.assignments import release_of
 
 QUESTION = RandomQuestion("SELECT count(*) AS answer FROM release", "count", 1, 0.5)
 

@@ -6,8 +6,8 @@ import pytest
 
 from hedgerow.datasets import printed
 from hedgerow.errors import ParameterError
-from hedgerow.testing.boxes import generalized_release
 from hedgerow.utility.ncp import ncp, partition_ncp
+from tests.support.boxes import generalized_release
 
 PATIENTS = generalized_release(printed.patients(), printed.PATIENT_GROUPS, quasi=("age", "sex"), sensitive=("disease",))
 
@@ -40,7 +40,7 @@ def test_missing_and_held_back_rows_cost_everything():
 
 def test_other_forms_are_refused():
     """Only boxes can be measured."""
-    from hedgerow.testing.assignments import release_of
+    from tests.support.assignments import release_of
 
     with pytest.raises(ParameterError, match="permuted"):
         ncp(release_of({"age": [1], "pay": [2]}, [0], sensitive="pay"))

@@ -78,7 +78,7 @@ def test_runs_reach_every_value(table):
 def test_questions_are_understood_by_the_engine(table):
     """Every kind of constant survives the way through SQL."""
     from hedgerow.query import ask
-    from hedgerow.testing.assignments import release_of
+    from tests.support.assignments import release_of
 
     columns = {name: table.column(name).to_pylist()[:200] for name in table.column_names}
     release = release_of(columns, [row // 5 for row in range(200)], sensitive="pay")

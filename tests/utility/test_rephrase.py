@@ -4,8 +4,8 @@ import pytest
 
 from hedgerow.errors import QueryError
 from hedgerow.query import sql
-from hedgerow.testing.assignments import release_of
 from hedgerow.utility.rephrase import by_group, ranges_of
+from tests.support.assignments import release_of
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,9 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.query import ask, connect
-from hedgerow.testing.assignments import release_of
-from hedgerow.testing.form_worlds import as_generalized
 from hedgerow.utility.uncertainty import best_moves, causes, relative_width
+from tests.support.assignments import release_of
+from tests.support.form_worlds import as_generalized
 
 
 @pytest.fixture(scope="module")

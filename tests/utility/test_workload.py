@@ -6,8 +6,8 @@ import pytest
 from hedgerow.errors import ParameterError
 from hedgerow.query import ask
 from hedgerow.randomness import seeded_keys
-from hedgerow.testing.assignments import release_of, selected_rows
 from hedgerow.utility import arbitrary_queries, range_columns, range_queries, relative_error, typical_widths
+from tests.support.assignments import release_of, selected_rows
 
 
 @pytest.fixture(scope="module")

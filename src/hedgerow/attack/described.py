@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
-from hedgerow.attack.seen import SET, People, SeenColumn
+from hedgerow.attack.candidates import SET, People, SeenColumn
 
 __all__ = ["Crowd"]
 

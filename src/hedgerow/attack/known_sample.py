@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.attack.nearest import pick_rows
+from hedgerow.attack.adversaries.aligned import pick_rows
 from hedgerow.attack.rate import Rate
 from hedgerow.randomness import Keys, system_keys
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.attack.case import Case
-from hedgerow.attack.downcoding import downcoding
+from hedgerow.attack.adversaries.downcoding import downcoding
+from hedgerow.attack.candidates import SeenColumn, people_of
+from hedgerow.attack.context import Case
 from hedgerow.attack.finding import SLIGHT, Finding, counted, with_words
 from hedgerow.attack.levels import Told, told
 from hedgerow.attack.rate import percent
-from hedgerow.attack.seen import SeenColumn, people_of
 
 __all__ = ["downcoding_line"]
 

@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.attack.case import Case
+from hedgerow.attack.adversaries.linking import linking_of
+from hedgerow.attack.adversaries.proximity import proximity
+from hedgerow.attack.adversaries.skewness import skewness
+from hedgerow.attack.context import Case
 from hedgerow.attack.finding import Finding, exactly, with_words
-from hedgerow.attack.linking import linking_of
 from hedgerow.attack.promises import least_candidates, most_linked, most_skewed, near_of
-from hedgerow.attack.proximity import proximity
 from hedgerow.attack.rate import percent
-from hedgerow.attack.skewness import skewness
 from hedgerow.criteria.neighbourhood import Neighbourhood
 from hedgerow.exact import as_fraction, written
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.arrays import Ints
+from hedgerow.attack.adversaries.composition import composition
+from hedgerow.attack.adversaries.definetti import MOST_CLASSES, Learner, learn, learn_from
+from hedgerow.attack.adversaries.inference import best, guesses, is_right
 from hedgerow.attack.beliefs import beliefs, codes_in
-from hedgerow.attack.case import Case
-from hedgerow.attack.composition import composition
-from hedgerow.attack.definetti import MOST_CLASSES, Learner, learn, learn_from
+from hedgerow.attack.candidates import people_of, seen_rows
+from hedgerow.attack.context import Case
 from hedgerow.attack.finding import SLIGHT, Finding, counted, counted_in, with_words
-from hedgerow.attack.inference import best, guesses, is_right
 from hedgerow.attack.placing import placed
 from hedgerow.attack.rate import percent
 from hedgerow.attack.register import Register
-from hedgerow.attack.seen import people_of, seen_rows
 
 __all__ = ["background_line", "composition_line", "definetti_line", "inference_line"]
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.attack.case import Case
+from hedgerow.attack.adversaries.aligned import pick_rows
+from hedgerow.attack.adversaries.linkability import linked
+from hedgerow.attack.adversaries.membership import sides, support
+from hedgerow.attack.adversaries.presence import Presence, made_up, presence_of
+from hedgerow.attack.adversaries.singling_out import descriptions, fitting, mixed
+from hedgerow.attack.candidates import People, Seen, people_of, point_column
+from hedgerow.attack.context import Case
 from hedgerow.attack.finding import SLIGHT, Finding, counted, counted_in, with_words
-from hedgerow.attack.linkability import linked
-from hedgerow.attack.membership import sides, support
-from hedgerow.attack.nearest import pick_rows
 from hedgerow.attack.placing import placed, scatter_of
-from hedgerow.attack.presence import Presence, made_up, presence_of
 from hedgerow.attack.rate import percent
-from hedgerow.attack.seen import People, Seen, people_of, point_column
-from hedgerow.attack.singling_out import descriptions, fitting, mixed
 
 __all__ = ["linkability_line", "membership_line", "presence_line", "singling_out_line"]
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.attack.fit import Fit, fit
-from hedgerow.attack.seen import People, Seen
+from hedgerow.attack.candidates import People, Seen
+from hedgerow.attack.matching import Fit, fit
 
 __all__ = ["Placed", "Scatter", "placed", "scatter_of"]
 

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
+from hedgerow.attack.adversaries.aligned import pick_rows
+from hedgerow.attack.adversaries.definetti import Rows, binned
 from hedgerow.attack.beliefs import codes_in
-from hedgerow.attack.case import Case
-from hedgerow.attack.definetti import Rows, binned
-from hedgerow.attack.fit import fit
-from hedgerow.attack.nearest import pick_rows
-from hedgerow.attack.seen import SAME, SET, People, Seen, SeenColumn, people_of
+from hedgerow.attack.candidates import SAME, SET, People, Seen, SeenColumn, people_of
+from hedgerow.attack.context import Case
+from hedgerow.attack.matching import fit
 
 __all__ = ["MOST_ROWS", "Register", "register"]
 

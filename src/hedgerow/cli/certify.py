@@ -15,7 +15,7 @@ import click
 from hedgerow.errors import BrokenPromise, BundleError, ParameterError
 
 if TYPE_CHECKING:
-    from hedgerow.audit.certificate import Certificate
+    from hedgerow.certificate.model import Certificate
 
 __all__ = ["certify"]
 
@@ -51,9 +51,9 @@ def certify(
     if held is not None:
         _check(bundle, held, original)
         return
-    from hedgerow.audit.certificate import Issuer
+    from hedgerow.certificate import issue as certificates
+    from hedgerow.certificate.model import Issuer
     from hedgerow.cli.show import console, progress_bar
-    from hedgerow.report import certificate as certificates
 
     if not internal and (original is not None or ledger is not None):
         raise ParameterError(
@@ -103,8 +103,8 @@ def _surest(certificate: Certificate) -> list[tuple[str, str]]:
 
 
 def _check(bundle: str, held: str, original: str | None) -> None:
+    from hedgerow.certificate import issue as certificates
     from hedgerow.cli.show import progress_bar
-    from hedgerow.report import certificate as certificates
 
     certificate = certificates.read(held)
     try:

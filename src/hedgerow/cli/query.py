@@ -28,7 +28,7 @@ def query(
     from hedgerow import query as questions
     from hedgerow.cli.prompt import Prompt, show
     from hedgerow.errors import ParameterError
-    from hedgerow.opening import holds_graph
+    from hedgerow.front import holds_graph
     from hedgerow.release import read
 
     if explain and question is None:

@@ -16,7 +16,7 @@ __all__ = ["verify"]
 def verify(bundle: str) -> None:
     """Check BUNDLE: every checksum, then the promise re-derived from the published rows, then the helper table."""
     from hedgerow import audit, graph
-    from hedgerow.opening import holds_graph
+    from hedgerow.front import holds_graph
 
     try:
         verification = (graph if holds_graph(bundle) else audit).verify_bundle(bundle)

@@ -1,10 +1,48 @@
 """Stage 7, the names people know: a criterion, a partition and a form composed, audited, returned or raised."""
 
-from hedgerow.methods.anatomy import Anatomy
-from hedgerow.methods.ke_anonymity import KEAnonymity
-from hedgerow.methods.method import Method
-from hedgerow.methods.permutation_anonymization import PermutationAnonymization
-from hedgerow.methods.property_walk import PropertyWalk
-from hedgerow.methods.robust import Robust
+from __future__ import annotations
 
-__all__ = ["Anatomy", "KEAnonymity", "Method", "PermutationAnonymization", "PropertyWalk", "Robust"]
+from typing import TYPE_CHECKING
+
+from hedgerow._lazy import lazy
+from hedgerow.methods.registry import METHODS
+
+if TYPE_CHECKING:
+    from hedgerow.methods.anatomy import Anatomy
+    from hedgerow.methods.full_domain import FullDomain
+    from hedgerow.methods.ke_anonymity import KEAnonymity
+    from hedgerow.methods.m_invariant import MInvariant
+    from hedgerow.methods.method import Method
+    from hedgerow.methods.microaggregation import Microaggregation
+    from hedgerow.methods.mondrian import Mondrian
+    from hedgerow.methods.noise import Noise
+    from hedgerow.methods.permutation_anonymization import PermutationAnonymization
+    from hedgerow.methods.personal import Personal
+    from hedgerow.methods.property_walk import PropertyWalk
+    from hedgerow.methods.proximity import Proximity
+    from hedgerow.methods.rank_swap import RankSwap
+    from hedgerow.methods.retention import Retention
+    from hedgerow.methods.robust import Robust
+    from hedgerow.methods.target_distribution import TargetDistribution
+
+__all__ = [
+    "METHODS",
+    "Anatomy",
+    "FullDomain",
+    "KEAnonymity",
+    "MInvariant",
+    "Method",
+    "Microaggregation",
+    "Mondrian",
+    "Noise",
+    "PermutationAnonymization",
+    "Personal",
+    "PropertyWalk",
+    "Proximity",
+    "RankSwap",
+    "Retention",
+    "Robust",
+    "TargetDistribution",
+]
+
+__getattr__ = lazy(__name__, {"Method": "method.Method"} | {home.rpartition(".")[2]: home for home in METHODS.values()})

@@ -1,4 +1,4 @@
-"""Strategies, contracts and exhaustive oracles: public, for people who add methods."""
+"""For people who add methods: the contract, strategies for tables, and the posterior auditor."""
 
 from typing import TYPE_CHECKING
 

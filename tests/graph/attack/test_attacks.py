@@ -20,7 +20,7 @@ from hedgerow.graph.attack import (
     signatures,
     static_attack,
 )
-from hedgerow.testing.graph_worlds import World, worlds
+from tests.support.graph_worlds import World, worlds
 
 GRAPH = hg.BipartiteGraph.read(*authors_and_papers())
 

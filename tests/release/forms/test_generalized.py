@@ -15,7 +15,7 @@ import hedgerow as hr
 from hedgerow.datasets import printed
 from hedgerow.release.forms.generalized import box_columns
 from hedgerow.release.release import PublishedColumns
-from hedgerow.testing.boxes import generalized_release
+from tests.support.boxes import generalized_release
 
 TOWNS = hr.Hierarchy.from_nested({"north": ["Ash", "Elm"], "south": ["Oak", "Yew"]})
 AGES = hr.Hierarchy.intervals(range(10), width=[2, 4])

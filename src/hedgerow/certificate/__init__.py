@@ -1,0 +1,1 @@
+"""Certificates: one page about one bundle, as data and to read."""

@@ -1,0 +1,164 @@
+"""What a typical answer costs: random questions to a release, and how far apart the bounds of their answers are.
+
+Source     dissertation on permutation-based microdata protection, section 2.7
+Guarantee  none; a measure. The questions are drawn from published values by a fixed seed, so that anyone gets the same
+Cost       135 questions
+
+A form that publishes a column as intervals, sets or subdomains lends the lower ends, or the members of its sets, to the
+conditions of questions: what matters is that a condition selects about the share that it says.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hedgerow.certificate.model import Answers, Width, rounded
+from hedgerow.errors import ParameterError
+from hedgerow.release import Release
+from hedgerow.release.forms.disguised import subdomain_columns
+from hedgerow.release.forms.generalized import SETS, box_columns
+from hedgerow.utility.compare import Outcome, outcomes_of
+from hedgerow.utility.random_questions import RandomQuestion, Workload, draw_questions
+
+__all__ = ["Bounded", "half_width", "kinds_of", "summed_up", "typical_answers", "typical_questions"]
+
+_SHARES = (0.01, 0.1, 0.3)
+_COUNT = 15
+_NO_BOUNDS = (
+    "Values were changed and no bound on the change is published: an answer over this release is an estimate, and "
+    "nothing guarantees how far it is from the truth."
+)
+_NO_COLUMNS = "There is no column that a condition could name, so that no typical question can be drawn."
+_ASKED = (
+    "{count} random questions of each kind, with conditions on {dimensions} that together select about the stated "
+    "share of the rows. The true answer lies inside the bounds for sure; half their width is "
+    "stated relative to the answer."
+)
+
+
+class Bounded(Protocol):
+    """What answers of tables and of graphs have in common."""
+
+    @property
+    def lower(self) -> Any:
+        """The least possible answer."""
+
+    @property
+    def upper(self) -> Any:
+        """The greatest possible answer."""
+
+    @property
+    def expected(self) -> Any:
+        """The mean over all assignments."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether every assignment gives the same."""
+
+
+def typical_answers(release: Release) -> Answers:
+    """Ask a release its typical questions and sum up the bounds."""
+    if not release.groups:
+        return Answers(note=_NO_BOUNDS)
+    questions = typical_questions(release)
+    if not questions:
+        return Answers(note=_NO_COLUMNS)
+    outcomes = outcomes_of(release, questions)
+    conditions = {1: "one known column", 2: "two known columns"}[questions[0].dimensions]
+    note = _ASKED.format(count=_COUNT, dimensions=conditions)
+    sensitive = release.columns.sensitive[0]
+    widths = [
+        summed_up(_words(kind[0], sensitive), kind[1], [outcome.answer for outcome in found])
+        for kind, found in kinds_of(outcomes).items()
+    ]
+    return Answers(note=note, widths=tuple(widths))
+
+
+def typical_questions(release: Release) -> list[RandomQuestion]:
+    """Draw the questions: COUNT with one more condition on the sensitive column, SUM and AVG where it has numbers."""
+    known = {name: _values(release, name) for name in (*release.columns.quasi, *release.columns.plain)}
+    if not known:
+        return []
+    name = release.columns.sensitive[0]
+    sensitive = _values(release, name)
+    kind = sensitive.type
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    workload = Workload(
+        aggregates=("count", "sum", "avg") if is_number else ("count",),
+        dimensions=(min(2, len(known)),),
+        selectivity=_SHARES,
+        count=_COUNT,
+    )
+    return draw_questions(workload, known, sensitive, name)
+
+
+def kinds_of(outcomes: Sequence[Outcome]) -> dict[tuple[str, float], list[Outcome]]:
+    """Sort outcomes by aggregate and selectivity."""
+    kinds: dict[tuple[str, float], list[Outcome]] = {}
+    for outcome in outcomes:
+        kinds.setdefault((outcome.question.aggregate, outcome.question.selectivity), []).append(outcome)
+    return kinds
+
+
+def summed_up(question: str, selectivity: float, answers: Sequence[Bounded | None]) -> Width:
+    """Count what one kind of question got, and take the quartiles of the widths; None is a refusal."""
+    given = [answer for answer in answers if answer is not None]
+    widths = [width for answer in given if (width := half_width(answer)) is not None]
+    low, middle, high = _quartiles(widths)
+    return Width(
+        question=question,
+        selectivity=selectivity,
+        asked=len(answers),
+        answered=len(given),
+        exact=sum(answer.exact for answer in given),
+        lower_quartile=low,
+        median=middle,
+        upper_quartile=high,
+    )
+
+
+def _quartiles(numbers: Sequence[float]) -> Sequence[float | None]:
+    if not numbers:
+        return None, None, None
+    found = statistics.quantiles(numbers, n=4, method="inclusive") if len(numbers) > 1 else [numbers[0]] * 3
+    return [rounded(number) for number in found]
+
+
+def half_width(answer: Bounded) -> float | None:
+    """Half the width of bounds relative to the expected answer; None where there is none, or zero is expected."""
+    if answer.lower is None or answer.upper is None:
+        return None
+    if answer.lower == answer.upper:
+        return 0.0
+    return float(answer.upper - answer.lower) / abs(float(answer.expected)) / 2 if answer.expected else None
+
+
+def _words(aggregate: str, sensitive: str) -> str:
+    return f"COUNT, with a condition on {sensitive}" if aggregate == "count" else f"{aggregate.upper()} of {sensitive}"
+
+
+def _values(release: Release, name: str) -> pa.ChunkedArray:
+    """Values of a column that were published, or that its boxes and subdomains have as ends."""
+    tables = [release.tables[key] for key in ("release", "quasi", "sensitive") if key in release.tables]
+    if release.form == "generalized" and name in release.columns.quasi:
+        return _box_values(release, name)
+    if release.form == "disguised" and name in release.columns.sensitive:
+        name = subdomain_columns(release.columns, release.group_column)[0]
+    found = next((table.column(name) for table in tables if name in table.column_names), None)
+    if found is None:
+        raise ParameterError(f"The release has no values of '{name}'.")
+    return found
+
+
+def _box_values(release: Release, name: str) -> pa.ChunkedArray:
+    low = box_columns(release.columns, release.group_column)[name].low
+    table = release.tables["release"]
+    if low in table.column_names:
+        return table.column(low)
+    sets = release.tables[SETS]
+    return sets.column("value").filter(pc.equal(sets.column("column"), name))

@@ -1,0 +1,169 @@
+"""Issue a certificate for a bundle that holds a grouped graph.
+
+Guarantee  a certificate exists only if every check of `verify_bundle` passed on the very bytes that it names; all of it
+           is derived from the published bytes
+Cost       a verification, four rounds of colour refinement, and 90 questions
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from hedgerow.certificate.answers import summed_up
+from hedgerow.certificate.assemble import Progress, group_sizes, mark_of, whole_certificate
+from hedgerow.certificate.model import (
+    Answers,
+    Certificate,
+    Internal,
+    Issuer,
+    Published,
+    Risk,
+    Width,
+)
+from hedgerow.certificate.risks import exact_risk
+from hedgerow.errors import ParameterError, QueryError
+from hedgerow.graph.answer import GraphAnswer
+from hedgerow.graph.attack.link_chances import static_attack
+from hedgerow.graph.attack.signature import class_sizes, signatures
+from hedgerow.graph.audit import verify_opened
+from hedgerow.graph.bundle import FORMAT, GraphManifest, read_held
+from hedgerow.graph.grouped import GroupedGraph, Side
+from hedgerow.release.holding import hold
+from hedgerow.release.seal import unseal
+from hedgerow.utility.random_questions import Workload, draw_questions
+
+__all__ = ["certify_graph"]
+
+_ROUNDS = 4
+_COUNT = 15
+_SHARES = (0.01, 0.1, 0.3)
+_DONE = (
+    "All {edges:,} links are published exactly, but between numbered nodes; which node of a group is which entity of "
+    "that group is withheld."
+)
+_NO_COLUMNS = "The entities have no columns beside their keys, so that every question about the graph is exact."
+_ASKED = (
+    f"{_COUNT} random questions of each kind, with a condition that selects about the stated share of the entities of "
+    "a side (of both sides, for links). The true answer lies inside the bounds for sure; half their width is stated "
+    "relative to the answer. Questions about the graph's shape alone are exact."
+)
+
+
+def certify_graph(
+    path: str | os.PathLike[str],
+    issuer: Issuer,
+    *,
+    internal: bool = False,
+    progress: Progress = lambda step, share: None,
+) -> Certificate:
+    """Verify a bundle and write down what it is; raise BrokenPromise or BundleError if it does not verify."""
+    with hold(path) as bundle:
+        text, release = bundle.manifest, read_held(bundle)
+    manifest = unseal(text, GraphManifest, FORMAT)
+    progress("verifying", 0.0)
+    checks = verify_opened(release).checks
+    progress("attacking", 0.3)
+    risks = _risks(release)
+    progress("asking", 0.6)
+    return whole_certificate(
+        issuer,
+        manifest.guarantee,
+        mark_of(text, manifest.format, manifest.checksum, manifest.files),
+        _published(manifest, release),
+        checks=checks,
+        risks=risks,
+        answers=_answers(release),
+        internal=Internal(held_back={}, note="Graphs are published whole: nothing is held back.") if internal else None,
+    )
+
+
+def _published(manifest: GraphManifest, release: GroupedGraph) -> Published:
+    counts = manifest.counts
+    return Published(
+        what="graph",
+        done=_DONE.format(edges=counts.edges),
+        form=manifest.form,
+        method=manifest.method,
+        parameters=manifest.parameters,
+        counts={name: getattr(counts, name) for name in counts.__struct_fields__},
+        sizes=tuple(group_sizes(f"{side.name} nodes", side.sizes) for side in (release.left, release.right)),
+        columns={side.name: _columns(side) for side in (release.left, release.right)},
+        missing={},
+        reproducible_insecure=manifest.reproducible_insecure,
+        made_with=manifest.hedgerow,
+    )
+
+
+def _columns(side: Side) -> tuple[str, ...]:
+    return tuple(name for name in side.entities.column_names if name != side.group_column)
+
+
+def _risks(release: GroupedGraph) -> tuple[Risk, ...]:
+    found = static_attack(release)
+    static = exact_risk(
+        "linking",
+        "links",
+        knows="both tables of entities and the graph without names, and no link",
+        guesses="each left entity's surest link",
+        rate=found.mean,
+        baseline=found.baseline,
+        worst=float(found.surest),
+        promised=float(found.promised),
+    )
+    signs = signatures(release.left.neighbours, release.right.neighbours, rounds=_ROUNDS)
+    return (
+        static,
+        *(_recognized(side, class_sizes(sign)) for side, sign in zip(("left", "right"), signs, strict=True)),
+    )
+
+
+def _recognized(side: str, sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Risk:
+    return exact_risk(
+        "recognition by structure",
+        f"{side} nodes",
+        knows=f"the surroundings of a node up to {_ROUNDS} steps, say from a second release",
+        guesses="the one node that has them; this share of the nodes is like no other",
+        rate=float((sizes == 1).mean()),
+    )
+
+
+def _answers(release: GroupedGraph) -> Answers:
+    drawn = {side.name: _conditions(side) for side in (release.left, release.right)}
+    widths = [
+        _width(release, f"AVG(degree) of {name} entities", share, f"SELECT avg(degree) FROM {name} WHERE {{}}", found)
+        for name, shares in drawn.items()
+        for share, found in shares.items()
+    ]
+    if all(drawn.values()):
+        for share in _SHARES:
+            pairs = zip(drawn["left"][share], drawn["right"][share], strict=True)
+            both = [f"{left} AND {right}" for left, right in pairs]
+            widths.append(_width(release, "COUNT of links", share, "SELECT count(*) FROM edges WHERE {}", both))
+    return Answers(note=_ASKED, widths=tuple(widths)) if widths else Answers(note=_NO_COLUMNS)
+
+
+def _conditions(side: Side) -> dict[float, list[str]]:
+    """Draw conditions on the columns of a side's entities, some for each share of them."""
+    columns = {name: side.entities.column(name) for name in _columns(side) if name != side.key}
+    if not columns:
+        return {}
+    unused = next(iter(columns.values()))
+    workload = Workload(aggregates=("avg",), dimensions=(1,), selectivity=_SHARES, count=_COUNT)
+    shares: dict[float, list[str]] = {}
+    for question in draw_questions(workload, columns, unused, "unused"):
+        # One dimension is one condition, and a condition begins with its column's name.
+        shares.setdefault(question.selectivity, []).append(f"{side.name}.{question.sql.partition(' WHERE ')[2]}")
+    return shares
+
+
+def _width(release: GroupedGraph, question: str, share: float, sql: str, conditions: list[str]) -> Width:
+    return summed_up(question, share, [_asked(release, sql.format(condition)) for condition in conditions])
+
+
+def _asked(release: GroupedGraph, sql: str) -> GraphAnswer | None:
+    try:
+        return release.ask(sql)
+    except (QueryError, ParameterError):
+        return None

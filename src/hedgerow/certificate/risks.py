@@ -1,0 +1,168 @@
+"""What adversaries achieve who have nothing but the release: rates that anyone can compute again, so publishable.
+
+Guarantee  nothing here is told more than the published bytes; guesses that must be checked against true values are not
+           made here
+Cost       a sort of the rows per rate, and whatever the bench runs on a release alone
+
+Costly adversaries of the bench draw their targets from a seed: a measurement is no secret, and it can be repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.attack.finding import Bench, Finding
+from hedgerow.attack.report import run
+from hedgerow.audit.baselines import joint
+from hedgerow.audit.frequency import value_codes
+from hedgerow.certificate.model import Risk, rounded
+from hedgerow.randomness import seeded_keys
+from hedgerow.release import Release
+
+__all__ = ["bench_of", "exact_risk", "published_risks", "risk_of"]
+
+_SEED = 1
+_ALTERED = ("perturbed", "swapped", "substituted")
+_SECRETLY_PLACED = ("scattered", "generalized")
+
+
+def published_risks(release: Release) -> tuple[Risk, ...]:
+    """Attack a release with nothing but itself: the bench without an original, and what follows from counting rows."""
+    found = [risk_of(finding, "release") for finding in bench_of(release).findings]
+    return (*found, *_crowd(release), *_retention(release), *_alone(release))
+
+
+def bench_of(
+    release: Release,
+    original: pa.Table | None = None,
+    progress: Callable[[str, float], None] = lambda step, share: None,
+) -> Bench:
+    """Run the bench in a way that can be repeated."""
+    return run(release, original, keys=seeded_keys(_SEED), progress=progress)
+
+
+def risk_of(finding: Finding, basis: Literal["release", "original"]) -> Risk:
+    """Take the numbers of a finding; advice is for the owner, so the publishable version has none."""
+    return Risk(
+        adversary=finding.adversary,
+        column=finding.column,
+        knows=finding.knows,
+        guesses=finding.guesses,
+        basis=basis,
+        rate=_six(finding.rate),
+        low=_six(finding.low),
+        high=_six(finding.high),
+        exact=finding.exact,
+        baseline=rounded(finding.baseline),
+        worst=rounded(finding.worst),
+        promised=rounded(finding.promised),
+        next_step=finding.next_step if basis == "original" else "",
+    )
+
+
+def exact_risk(
+    adversary: str,
+    column: str,
+    *,
+    knows: str,
+    guesses: str,
+    rate: float,
+    basis: Literal["release", "promise"] = "release",
+    baseline: float | None = None,
+    worst: float | None = None,
+    promised: float | None = None,
+) -> Risk:
+    """A rate that was computed, not sampled."""
+    return Risk(
+        adversary=adversary,
+        column=column,
+        knows=knows,
+        guesses=guesses,
+        basis=basis,
+        rate=_six(rate),
+        low=_six(rate),
+        high=_six(rate),
+        exact=True,
+        baseline=rounded(baseline),
+        worst=rounded(worst),
+        promised=rounded(promised),
+    )
+
+
+def _six(number: float) -> float:
+    return float(f"{number:.6g}")
+
+
+def _crowd(release: Release) -> Iterator[Risk]:
+    """Which of the rows that look alike is the person's? Only where rows were made to look alike."""
+    if release.form == "generalized":
+        sizes = np.bincount(release.tables["release"].column(release.group_column).to_numpy())
+        names = release.columns.quasi
+    elif release.guarantee.criterion == "microaggregation":
+        names = release.guarantee.columns
+        sizes = np.bincount(_classes(release.tables["release"], names))
+    else:
+        return
+    share = float(len(sizes) / sizes.sum())
+    yield exact_risk(
+        "picking a row",
+        ", ".join(names),
+        knows="a person's true values in these columns, and that they are in the table",
+        guesses="one of the rows that fit, at random, as the person's own",
+        rate=share,
+        baseline=1 / float(sizes.sum()),
+        worst=1 / float(sizes.min()),
+        promised=1 / int(release.guarantee.parameters["k"]) if "k" in release.guarantee.parameters else None,
+    )
+
+
+def _retention(release: Release) -> Iterator[Risk]:
+    """Values were kept with chance p, or drawn anew, and then they may be the same: p + (1 - p) / d."""
+    if release.guarantee.criterion != "retention":
+        return
+    (name,) = release.guarantee.columns
+    letters, size = release.guarantee.parameters, release.tables["domain"].num_rows
+    p = Fraction(letters["p"])
+    kept = float(p + (1 - p) / size)
+    yield exact_risk(
+        "taking values at their word",
+        name,
+        knows="which row is a person's",
+        guesses="that the published value is the true one",
+        basis="promise",
+        rate=kept,
+        promised=1 / int(letters["m"]) if "m" in letters else None,
+    )
+
+
+def _alone(release: Release) -> Iterator[Risk]:
+    """Rows that nobody shares: whoever knows the quasi-identifiers sees that such a person is in the table."""
+    if release.form in _SECRETLY_PLACED:
+        return
+    replaced = release.guarantee.columns if release.form in _ALTERED else ()
+    names = [name for name in release.columns.quasi if name not in replaced]
+    if not names:
+        return
+    table = next(table for key, table in release.tables.items() if key in ("release", "quasi"))
+    alone = float((np.bincount(_classes(table, names)) == 1).sum() / table.num_rows)
+    yield exact_risk(
+        "seeing who is there",
+        ", ".join(names),
+        knows="a person's quasi-identifiers",
+        guesses="that the one row with them is the person's; this share of the rows is like no other",
+        rate=alone,
+    )
+
+
+def _classes(table: pa.Table, names: Iterable[str]) -> NDArray[np.int64]:
+    """Number the combinations of values that occur."""
+    classes = np.zeros(table.num_rows, np.int64)
+    for name in names:
+        classes = joint(classes, value_codes(table.column(name)))
+    return classes
