@@ -20,6 +20,7 @@ ROOT = Path(hr.__file__).parent
 
 STAGES = [
     {"errors", "randomness", "kernel", "cores", "exact", "parameters", "arrays", "_lazy", "_version"},
+    {"verify"},
     {"table"},
     {"schema"},
     {"criteria"},

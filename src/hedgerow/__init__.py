@@ -3,6 +3,7 @@
 The path of data is the tree. A module imports only from lines above it:
 
     errors, randomness, kernel, cores, exact    what everything leans on
+    verify/         what a third party relies on: strict decoder of bundles, structure
     table/       1  rows come in: files and frames, integer codes inside
     schema/      2  columns get meaning: roles, domains, hierarchies
     criteria/    3  what a group must satisfy

@@ -94,7 +94,9 @@ AGGREGATES = {
 def check(release, whole, text, aggregate, condition):
     """The bounds are the least and the greatest answer of all possible tables."""
     answer = ask(release, text)
-    answers = [number for number in possible_answers(whole, "permuted", aggregate, condition) if number is not None]
+    # DuckDB rounds the median of decimals to their last digit; that of the same numbers as floats it does not.
+    asked = aggregate.replace("median(s)", "median(s::DOUBLE)")
+    answers = [number for number in possible_answers(whole, "permuted", asked, condition) if number is not None]
     if not answers:
         assert answer.lower is None or answer.upper == 0
     elif isinstance(answers[0], str | date):

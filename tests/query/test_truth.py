@@ -1,10 +1,7 @@
 """The table behind a release, asked in DuckDB: its answers lie inside the bounds, on every form."""
 
 import random
-from datetime import date
-from decimal import Decimal
 
-import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,28 +10,10 @@ from hedgerow.errors import QueryError
 from hedgerow.query import connect
 from tests.support.every_form import EVERY_FORM, sample_of
 from tests.support.random_sql import random_question
+from tests.support.truth import is_inside, true_answers
 
 UNBOUNDED = ("perturbed", "swapped", "substituted")
 BOUNDED = [form for form in EVERY_FORM if not form.startswith(UNBOUNDED)]
-
-
-def true_answers(table, text):
-    """What DuckDB says about the table, row by row; dividing by zero is NULL there as well if it is told so."""
-    with duckdb.connect() as database:
-        database.execute("SET error_on_division_by_zero = false; SET ieee_floating_point_ops = false")
-        database.register("release", table)
-        found = database.execute(text)
-        names = [column[0] for column in found.description]
-        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-
-
-def is_inside(lower, number, upper):
-    """With room for the last digits of floats, and for quantiles of decimals, which DuckDB rounds to the cent."""
-    if isinstance(number, str | date):
-        return lower <= number <= upper
-    room = 0.006 if isinstance(number, Decimal) else 0.0
-    room += 1e-9 * max(1.0, abs(float(lower)), abs(float(upper)), abs(float(number)))
-    return float(lower) - room <= float(number) <= float(upper) + room
 
 
 @pytest.mark.parametrize("form", BOUNDED)

@@ -70,4 +70,4 @@ def _count_crowded(codes: Counts, lows: Counts, highs: Counts, sizes: Counts, m:
     keys = np.sort(groups * width + codes)
     codes = keys % width
     near = np.searchsorted(keys, groups * width + highs[codes]) - np.searchsorted(keys, groups * width + lows[codes])
-    return len(np.unique(groups[near * m > sizes[groups]]))
+    return len(np.unique(groups[near > sizes[groups] // m]))

@@ -42,6 +42,8 @@ def check_robust(release: Release) -> str:
     member = protected(release, values.dictionary)
     codes, sizes = values.indices.to_numpy(), np.diff(offsets)
     for row in member:
+        if not row.any():
+            raise BrokenPromise("A protected set has no value that is published, so that nothing is promised of it.")
         counts = np.add.reduceat(row[codes].astype(np.int64), offsets[:-1])
         if crowded := sum(int(c) * r > int(n) for c, n in zip(counts[counts > 0], sizes[counts > 0], strict=True)):
             raise BrokenPromise(f"{crowded} group(s) hold a protected value in more than 1/{r} of their rows.")

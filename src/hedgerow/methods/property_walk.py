@@ -29,7 +29,7 @@ from hedgerow.release import Guarantee, Made, Release
 from hedgerow.release.forms.substituted import PROPERTY_KINDS
 
 if TYPE_CHECKING:
-    from hedgerow.attack.rate import Rate
+    from hedgerow.attack.finding import Rate
     from hedgerow.methods.walk_result import Replaced
     from hedgerow.schema import Schema
 

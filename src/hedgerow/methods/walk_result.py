@@ -10,10 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.attack.identity import identity
-from hedgerow.attack.known_sample import known_sample
-from hedgerow.attack.rank import rank
-from hedgerow.attack.rate import Rate
+from hedgerow.attack.adversaries.aligned import identity, known_sample, rank
+from hedgerow.attack.finding import Rate
 from hedgerow.exact import written
 from hedgerow.partition.walk.blocks import Block, blocks
 from hedgerow.partition.walk.kept import Kept

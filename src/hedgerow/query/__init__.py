@@ -58,7 +58,11 @@ class Session:
 
     def sql(self, sql: str) -> pa.Table:
         """Answer every aggregate in every group: the keys, then x (expected), x_lower, x_upper and x_std."""
-        return self.run(bound_to(self._release, sql)).table()
+        return self.answers(sql).table()
+
+    def answers(self, sql: str) -> Result:
+        """Answer every aggregate in every group: keys, and for each aggregate its answers, row by row."""
+        return self.run(bound_to(self._release, sql))
 
     def run(self, bound: Bound) -> Result:
         """Answer a bound question: the engine's results, and what the question says about them."""

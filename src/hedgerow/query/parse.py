@@ -20,10 +20,11 @@ from sqlglot.errors import SqlglotError
 
 from hedgerow.errors import QueryError
 from hedgerow.query.question import Constant, Expression, Name, Truth, names_of
-from hedgerow.query.reader import DEEPEST, Reader, number, refusal
+from hedgerow.query.reader import DEEPEST, Reader, number
 from hedgerow.query.statement import SLOT, Aggregate, Computed, Key, Order, Outcome, Question
+from hedgerow.query.strict import NODES, check_nodes, is_set, refusal
 
-__all__ = ["parse"]
+__all__ = ["parse", "question_of"]
 
 _LONGEST = 200_000
 _EXAMPLE = "SELECT avg(x) FROM release WHERE a BETWEEN 1 AND 2"
@@ -53,7 +54,6 @@ _ADVICE = {
     "windows": "window functions have no bounds; use GROUP BY",
     "qualify": "QUALIFY is not understood; use GROUP BY and HAVING",
 }
-_CLAUSES = {"expressions", "from_", "where", "group", "having", "order", "limit", "offset"}
 _GROUPS = "GROUP BY takes columns and expressions of them: GROUP BY a, year(b)"
 
 
@@ -64,7 +64,7 @@ def parse(sql: str) -> Question:
     if len(sql) > _LONGEST or SLOT in sql:
         raise QueryError(f"a question may have {_LONGEST:,} characters and no NUL; got {len(sql):,}")
     try:
-        return _question(_statement(sql))
+        return question_of(_statement(sql))
     except RecursionError:
         raise QueryError(f"the question is nested deeper than {DEEPEST} levels; flatten it") from None
 
@@ -95,9 +95,16 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(level)
 
 
+def question_of(tree: exp.Select) -> Question:
+    """Read a parsed statement; no node of it, and no argument of a node, is passed over."""
+    question = _question(tree)
+    check_nodes(tree)
+    return question
+
+
 def _question(tree: exp.Select) -> Question:
     for clause, content in tree.args.items():
-        if content and clause not in _CLAUSES:
+        if is_set(content) and clause not in NODES[exp.Select]:
             raise QueryError(_ADVICE.get(clause, f"the clause {clause.upper()} is not understood; leave it out"))
     rows = Reader(_table_names(tree.args.get("from_")))
     where = tree.args.get("where")

@@ -29,8 +29,9 @@ from hedgerow.query.question import (
     Predicate,
     Truth,
 )
+from hedgerow.query.strict import NODES, is_set, refusal
 
-__all__ = ["DEEPEST", "Reader", "number", "refusal"]
+__all__ = ["DEEPEST", "Reader", "number"]
 
 DEEPEST = 60
 _COMPARISONS: dict[type[exp.Expression], str] = {
@@ -56,7 +57,6 @@ _CALLS: dict[type[exp.Expression], tuple[str, tuple[str, ...]]] = {
     exp.Mod: ("mod", ("this", "expression")),
     exp.Coalesce: ("coalesce", ("this", "expressions")),
 }
-_NOTES = {"safe", "typed", "is_null", "decimals_", "is_string"}
 _CONDITIONS = "conditions are made of =, <>, <, <=, >, >=, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT"
 _EXPRESSIONS = (
     "expressions are made of columns, constants, + - * / %, CASE, DATE '2020-12-31', YEAR(x), MONTH(x), DAY(x), ABS, "
@@ -116,7 +116,7 @@ class Reader:
 
     def _call(self, node: exp.Expression, depth: int) -> Call:
         function, parts = _CALLS[type(node)]
-        if any(content for part, content in node.args.items() if part not in {*parts, *_NOTES}):
+        if any(is_set(content) for part, content in node.args.items() if part not in NODES[type(node)]):
             raise refusal(node, f"{function.upper()} takes fewer arguments here; {_EXPRESSIONS}")
         found = [node.args.get(part) for part in parts]
         flat = [item for part in found for item in (part if isinstance(part, list) else [part]) if item is not None]
@@ -140,7 +140,7 @@ class Reader:
         """Read the name of a column."""
         if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
             raise refusal(node, advice)
-        if any(content for part, content in node.args.items() if part not in {"this", "table"}):
+        if any(is_set(content) for part, content in node.args.items() if part not in NODES[exp.Column]):
             raise refusal(node, "write column names alone, in double quotes where they contain dots")
         if node.table and node.table.lower() not in self.tables:
             raise QueryError("columns belong to the table 'release'; write a name with a dot in double quotes")
@@ -164,18 +164,18 @@ def _chain(node: exp.Expression) -> list[exp.Expression]:
 def _comparison(node: exp.Expression, value: Callable[[Any], Expression]) -> Predicate:
     if type(node) in _COMPARISONS:
         return Compare(_COMPARISONS[type(node)], value(node.this), value(node.expression))
-    if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+    if isinstance(node, exp.Between):
         operand = value(node.this)
         low, high = value(node.args["low"]), value(node.args["high"])
         return And((Compare(">=", operand, low), Compare("<=", operand, high)))
-    if isinstance(node, exp.In) and node.expressions and not node.args.get("query"):
+    if isinstance(node, exp.In) and node.expressions:
         return _membership(node, value)
     if isinstance(node, exp.Is):
         return _is(node, value)
     if isinstance(node, exp.Escape) and isinstance(node.this, exp.Like):
-        return Like(value(node.this.this), _text(node.this.expression), _text(node.expression))
+        return _like(node.this, value, _text(node.expression))
     if isinstance(node, exp.Like):
-        return Like(value(node.this), _text(node.expression))
+        return _like(node, value)
     if isinstance(node, exp.Column | exp.Case):
         return Compare("=", value(node), Constant(True))
     raise refusal(node, _CONDITIONS)
@@ -193,12 +193,22 @@ def _membership(node: exp.In, value: Callable[[Any], Expression]) -> Predicate:
     return parts[0] if len(parts) == 1 else Or(parts)
 
 
+def _like(node: exp.Like, value: Callable[[Any], Expression], escape: str = "") -> Predicate:
+    return _negated(Like(value(node.this), _text(node.expression), escape), node)
+
+
+def _negated(predicate: Predicate, node: exp.Expression) -> Predicate:
+    """Some negations are nodes of their own, others a flag of the node that they negate."""
+    return Not(predicate) if node.args.get("negate") else predicate
+
+
 def _is(node: exp.Is, value: Callable[[Any], Expression]) -> Predicate:
     if isinstance(node.expression, exp.Null):
-        return IsNull(value(node.this))
+        return _negated(IsNull(value(node.this)), node)
     if isinstance(node.expression, exp.Boolean):
         operand = value(node.this)
-        return And((Not(IsNull(operand)), Compare("=", operand, Constant(bool(node.expression.this)))))
+        equal = Compare("=", operand, Constant(bool(node.expression.this)))
+        return _negated(And((Not(IsNull(operand)), equal)), node)
     raise refusal(node, "IS goes with NULL, NOT NULL, TRUE or FALSE")
 
 
@@ -243,17 +253,3 @@ def _text(node: Any) -> str:
     if isinstance(node, exp.Literal) and node.is_string:
         return str(node.this)
     raise refusal(node, "LIKE takes a pattern in single quotes: x LIKE 'ab%'")
-
-
-def refusal(node: Any, advice: str) -> QueryError:
-    """Say that something is not understood, and what is."""
-    return QueryError(f"{_named(node)} cannot be answered with a bound here; {advice}")
-
-
-def _named(node: Any) -> str:
-    """What was written, in the words of SQL; names and constants are left out."""
-    if not isinstance(node, exp.Expression):
-        return "this"
-    names = {"subquery": "a sub-query", "select": "a sub-query", "anonymous": "an unknown function", "star": "*"}
-    names |= {"group": "GROUP BY ALL" if node.args.get("all") else "this GROUP BY"}
-    return names.get(node.key, node.sql_name() if isinstance(node, exp.Func) else node.key.upper())

@@ -1,0 +1,92 @@
+"""A question asked of a release and of the table behind it: the truth is inside, and equal where bounds say exact."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from hedgerow.errors import QueryError
+from hedgerow.query import Answer, Session
+
+__all__ = ["contradiction", "is_inside", "true_answers"]
+
+
+def true_answers(table: pa.Table, text: str) -> list[dict[str, Any]]:
+    """What DuckDB says about the table, row by row; dividing by zero is NULL there as well if it is told so."""
+    with duckdb.connect() as database:
+        database.execute("SET error_on_division_by_zero = false; SET ieee_floating_point_ops = false")
+        database.register("release", table)
+        found = database.execute(text)
+        names = [column[0] for column in found.description or []]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+def is_inside(lower: Any, number: Any, upper: Any) -> bool:
+    """With room for the last digits of floats, and for quantiles of decimals, which DuckDB rounds to the cent."""
+    if isinstance(number, str | date):
+        return bool(lower <= number <= upper)
+    room = 0.006 if isinstance(number, Decimal) else 0.0
+    room += 1e-9 * max(1.0, abs(float(lower)), abs(float(upper)), abs(float(number)))
+    return float(lower) - room <= float(number) <= float(upper) + room
+
+
+def contradiction(session: Session, table: pa.Table, text: str) -> str | None:
+    """Say how an answer contradicts the table behind the release; None if it does not, or is refused.
+
+    Results of the question must have names, so that the two sides can be compared.
+    """
+    try:
+        result = session.answers(text)
+    except QueryError:
+        return None
+    try:
+        truth = true_answers(table, text)
+    except duckdb.Error as error:
+        return f"answered, but no SQL to DuckDB: {error}"
+    return _compared(result.keys, {name: found.answers for name, found in result.estimates.items()}, truth)
+
+
+def _compared(keys: dict[str, pa.Array], answers: dict[str, list[Answer]], truth: list[dict[str, Any]]) -> str | None:
+    rows = list(zip(*(_plain(array) for array in keys.values()), strict=True))
+    cells = range(len(rows) if keys else max((len(column) for column in answers.values()), default=0))
+    listed = {rows[cell] if keys else (): cell for cell in cells}
+    for row in truth:
+        key = tuple(_value(row[name]) for name in keys)
+        if key not in listed:
+            return f"{key} is in the truth and not in the answer"
+        for name, column in answers.items():
+            problem = _judgement(column[listed[key]], row[name])
+            if problem:
+                return f"{name} of {key}: {problem}"
+    is_exact = all(answer.exact for column in answers.values() for answer in column)
+    if is_exact and Counter(tuple(_value(row[name]) for name in keys) for row in truth) != Counter(listed.keys()):
+        return "rows are listed that the truth does not have"
+    return None
+
+
+def _judgement(answer: Answer, truth: Any) -> str | None:
+    if not answer.bounded or (answer.exact and answer.lower is None and truth is None):
+        return None
+    if truth is None:
+        return "exact, and the truth is NULL" if answer.exact else None
+    if answer.lower is None or answer.upper is None:
+        return f"NULL, and the truth is {truth}"
+    if not is_inside(answer.lower, truth, answer.upper):
+        return f"{answer} does not contain {truth}"
+    if answer.exact and not is_inside(answer.expected, truth, answer.expected):
+        return f"{answer} is not {truth}"
+    return None
+
+
+def _plain(array: pa.Array) -> list[Any]:
+    return [_value(value) for value in array.to_pylist()]
+
+
+def _value(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value
