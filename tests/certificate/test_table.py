@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.attack.finding import Bench
+from hedgerow.attack import AttackReport
 from hedgerow.audit import verify_bundle
 from hedgerow.certificate import risks as certificate_risks
 from hedgerow.certificate import table as certificate_table
@@ -355,11 +355,11 @@ def test_measurements_can_be_repeated(bundles, monkeypatch):
 
     def run(release, original, *, keys, progress):
         drawn.append(keys(5).tolist())
-        return Bench("", "", 0, (), ())
+        return AttackReport("", "", 0, (), ())
 
     monkeypatch.setattr(certificate_risks, "run", run)
     for _ in range(2):
-        certificate_risks.bench_of(read(bundles("ke")))
+        certificate_risks.attack_report(read(bundles("ke")))
     assert drawn[0] == drawn[1]
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.exact import Line
-    from hedgerow.partition.pieces import Pieces
+    from hedgerow.partition.ke.pieces import Pieces
     from hedgerow.table import Encoded
 
 __all__ = ["OBJECTIVES", "REFINEMENTS", "KEAnonymity"]
@@ -113,7 +113,7 @@ class KEAnonymity(Method):
 
     def _refined(self, prepared: Prepared, sensitive: Encoded, where: Line, pieces: Pieces) -> Release:
         """Deal the rows to the groups, divide these by quasi-identifiers, and shuffle inside the parts."""
-        from hedgerow.partition.ke_refine import ke_refine
+        from hedgerow.partition.ke.refine import ke_refine
         from hedgerow.release.shuffle import deal
 
         rows, offsets = deal(sensitive.codes, pieces.values, pieces.groups, pieces.counts, keys=prepared.keys)
@@ -137,7 +137,7 @@ class KEAnonymity(Method):
 
     def _partition(self, where: Line, counts: NDArray[np.int64], prepared: Prepared) -> Pieces:
         name = f"ke_{self.objective}"
-        partition = getattr(importlib.import_module(f"hedgerow.partition.{name}"), name)
+        partition = getattr(importlib.import_module("hedgerow.partition.ke"), name)
         coins = {"keys": prepared.keys} if self.objective == "random" else {}
         pieces: Pieces = partition(where.positions, counts, k=self.k, e=where.distance(KE(self.k, self.e).e), **coins)
         return pieces

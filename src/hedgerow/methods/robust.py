@@ -28,7 +28,7 @@ from hedgerow.release import Guarantee, Release, Rows
 from hedgerow.release.forms import form_of
 
 if TYPE_CHECKING:
-    from hedgerow.partition.art_crowd import Crowd
+    from hedgerow.partition.robust.crowd import Crowd
 
 __all__ = ["FORMS", "Robust"]
 
@@ -80,7 +80,7 @@ class Robust(Method):
             object.__setattr__(self, "protect", [self.protect])
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
-        from hedgerow.partition.art_crowd import Crowd
+        from hedgerow.partition.robust.crowd import Crowd
 
         column = _one_sensitive(prepared)
         criterion = Robustness(self.r, self.model)
@@ -119,7 +119,7 @@ class Robust(Method):
         self, crowd: Crowd, r: Fraction, allowed: int, prepared: Prepared, *, restarts: int
     ) -> tuple[NDArray[np.int32] | None, str]:
         """The groups, None where too many rows would be held back, and how many would; counts are asked first."""
-        from hedgerow.partition.art import art
+        from hedgerow.partition.robust.gather import art
 
         counts = np.bincount(crowd.secret, minlength=crowd.secrets + 1)[: crowd.secrets]
         if (held := least_held_back(counts, crowd.size, r, most=allowed)) > allowed:

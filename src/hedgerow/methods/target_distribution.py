@@ -23,8 +23,8 @@ from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.minimality import minimality
 from hedgerow.methods.target_choice import Targets, check_target, choose_targets, one_column
 from hedgerow.methods.target_parts import Grouped, equal_quasi, grouped, parts_of
-from hedgerow.partition.disguise import disguise
-from hedgerow.partition.least_range import Published
+from hedgerow.partition.target.disguise import disguise
+from hedgerow.partition.target.least_range import Published
 from hedgerow.release import Guarantee, Made, Release
 from hedgerow.release.forms.disguised import DISGUISED, Groups, disguised
 from hedgerow.release.guarantee import NOT_PROMISED

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hedgerow.audit import Verification
     from hedgerow.ledger import Receipt
     from hedgerow.query import Answer, Session
+    from hedgerow.query.regression import Regression
     from hedgerow.release.forms import Form
 
 __all__ = ["Made", "PublishedColumns", "Release", "Rows", "free_name"]
@@ -89,6 +90,12 @@ class Release:
         from hedgerow import query
 
         return query.sql(self, sql)
+
+    def regress(self, formula: str, *, where: str | None = None, weights: str | None = None) -> Regression:
+        """Fit a linear model of a sensitive outcome by least squares, with guaranteed bounds: "income ~ age + sex"."""
+        from hedgerow.query.regress import regress
+
+        return regress(self, formula, where=where, weights=weights)
 
     def connect(self, engine: str = "arrays", *, schema: str | None = None) -> Session:
         """Open a session for many questions: on "arrays", on "duckdb", or on a PostgreSQL address and its schema."""

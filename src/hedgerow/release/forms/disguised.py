@@ -26,7 +26,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
-from hedgerow.partition.forest import node_extremes
+from hedgerow.partition.target.trees import node_extremes
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.form import SHUFFLED, Form
 from hedgerow.release.release import PublishedColumns, free_name

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
-from hedgerow.partition.secret import by_value
+from hedgerow.partition.shuffles import by_value
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.form import Form
 
