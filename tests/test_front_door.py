@@ -24,6 +24,7 @@ STAGES = [
     {"table"},
     {"schema"},
     {"criteria"},
+    {"inference"},
     {"partition"},
     {"release"},
     {"ledger"},

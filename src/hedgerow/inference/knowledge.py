@@ -19,9 +19,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.criteria.signature import Alphabet
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction
+from hedgerow.inference.signature import Alphabet
 
 __all__ = ["Distribution", "Knowledge"]
 
