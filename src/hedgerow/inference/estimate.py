@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
 from hedgerow.exact import as_fraction
-from hedgerow.inference.knowledge import Distribution, Knowledge
-from hedgerow.inference.signature import Alphabet
+from hedgerow.inference.knowledge import Alphabet, Distribution, Knowledge
 
 __all__ = ["Estimate"]
 
