@@ -7,7 +7,7 @@ The path of data is the tree. A module imports only from lines above it:
     table/        rows come in: files and frames, integer codes inside
     schema/       columns get meaning: roles, domains, hierarchies
     criteria/     what a group must satisfy
-    partition/    search: rows to groups
+    partition/    search: rows to groups, one family a module or folder
     release/      what leaves: forms, guarantee, manifest, bundle
     ledger/       what the owner keeps: which rows were published, so that they are not published twice
     query/        answers from a release alone, with guaranteed bounds

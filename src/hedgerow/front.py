@@ -19,7 +19,7 @@ from hedgerow.release.seal import format_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hedgerow.attack import Bench
+    from hedgerow.attack import AttackReport
     from hedgerow.certificate.model import Certificate
     from hedgerow.graph import GroupedGraph
     from hedgerow.release import Release
@@ -66,7 +66,7 @@ def attack(
     targets: int = 1000,
     seed: int | None = None,
     progress: Callable[[str, float], None] = lambda step, share: None,
-) -> Bench:
+) -> AttackReport:
     """Let every adversary that applies attack a release, and report how often each is right.
 
     `original` is the table behind the release, against which guesses are checked; `also` are further releases of the

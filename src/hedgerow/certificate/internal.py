@@ -1,7 +1,7 @@
 """What only the owner may read: the release held against the table that it came from.
 
 Guarantee  none; measurements. Every number here was learnt from true values, so none of it is publishable
-Cost       the bench with the original, and the typical questions once more on the table itself
+Cost       adversaries with the original, and the typical questions once more on the table itself
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from hedgerow.certificate.answers import kinds_of, typical_questions
 from hedgerow.certificate.model import Internal, Measured, Risk, rounded
-from hedgerow.certificate.risks import bench_of, risk_of
+from hedgerow.certificate.risks import attack_report, risk_of
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 from hedgerow.utility.compare import Outcome, outcomes_of, true_answers
@@ -38,14 +38,14 @@ def internal_part(
         return Internal(held_back={"rows, reason not known": release.rows.suppressed}, note=note)
     _require_same(release, original)
     measured = _answers(release, original)
-    bench = bench_of(release, original, progress)
+    report = attack_report(release, original, progress)
     told = {(risk.adversary, risk.column) for risk in known}
-    risks = [risk_of(finding, "original") for finding in bench.findings]
+    risks = [risk_of(finding, "original") for finding in report.findings]
     return Internal(
         held_back=_held_back(release, original),
         left_out=tuple(name for name in original.column_names if name not in release.columns.all),
         risks=tuple(risk for risk in risks if (risk.adversary, risk.column) not in told),
-        skipped={skipped.adversary: skipped.reason for skipped in bench.skipped},
+        skipped={skipped.adversary: skipped.reason for skipped in report.skipped},
         answers=measured,
         note=_HELD_BACK if release.rows.suppressed and measured else "",
     )

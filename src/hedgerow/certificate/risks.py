@@ -2,9 +2,9 @@
 
 Guarantee  nothing here is told more than the published bytes; guesses that must be checked against true values are not
            made here
-Cost       a sort of the rows per rate, and whatever the bench runs on a release alone
+Cost       a sort of the rows per rate, and whatever adversary runs on a release alone
 
-Costly adversaries of the bench draw their targets from a seed: a measurement is no secret, and it can be repeated.
+Costly adversaries draw their targets from a seed: a measurement is no secret, and it can be repeated.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.attack.finding import Bench, Finding
-from hedgerow.attack.report import run
+from hedgerow.attack.finding import Finding
+from hedgerow.attack.report import AttackReport, run
 from hedgerow.audit.baselines import joint
 from hedgerow.audit.frequency import value_codes
 from hedgerow.certificate.model import Risk, rounded
 from hedgerow.randomness import seeded_keys
 from hedgerow.release import Release
 
-__all__ = ["bench_of", "exact_risk", "published_risks", "risk_of"]
+__all__ = ["attack_report", "exact_risk", "published_risks", "risk_of"]
 
 _SEED = 1
 _ALTERED = ("perturbed", "swapped", "substituted")
@@ -33,17 +33,17 @@ _SECRETLY_PLACED = ("scattered", "generalized")
 
 
 def published_risks(release: Release) -> tuple[Risk, ...]:
-    """Attack a release with nothing but itself: the bench without an original, and what follows from counting rows."""
-    found = [risk_of(finding, "release") for finding in bench_of(release).findings]
+    """Attack a release with nothing but itself: adversaries without the original, and what counting rows tells."""
+    found = [risk_of(finding, "release") for finding in attack_report(release).findings]
     return (*found, *_crowd(release), *_retention(release), *_alone(release))
 
 
-def bench_of(
+def attack_report(
     release: Release,
     original: pa.Table | None = None,
     progress: Callable[[str, float], None] = lambda step, share: None,
-) -> Bench:
-    """Run the bench in a way that can be repeated."""
+) -> AttackReport:
+    """Run the attack report in a way that can be repeated."""
     return run(release, original, keys=seeded_keys(_SEED), progress=progress)
 
 

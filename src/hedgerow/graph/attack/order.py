@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hedgerow.attack.rate import Rate
+from hedgerow.attack.finding import Rate
 from hedgerow.graph.adjacency import Adjacency
 
 __all__ = ["processing_order", "score_pairs"]
