@@ -20,7 +20,8 @@ from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import BLIND, LOOKING, not_promised, places, quasi_codes, release_of
 from hedgerow.release import Guarantee, Made, Release
-from hedgerow.release.forms.permuted import free_name, permuted
+from hedgerow.release.forms.permuted import PERMUTED, permuted
+from hedgerow.release.release import free_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,7 +100,7 @@ class KEAnonymity(Method):
             prepared.table.arrow, prepared.columns, sensitive, pieces, group_column=group_column, keys=prepared.keys
         )
         return Release(
-            form="permuted",
+            form=PERMUTED,
             tables={"release": table},
             columns=prepared.columns,
             group_column=group_column,
@@ -127,7 +128,7 @@ class KEAnonymity(Method):
         return release_of(
             prepared,
             finer,
-            form="permuted",
+            form=PERMUTED,
             together=True,
             guarantee=_guarantee(prepared.columns.sensitive[0], criterion, looking="ke-quasi"),
             method="KEAnonymity",
@@ -164,5 +165,5 @@ def _guarantee(column: str, criterion: KE, *, looking: str | None = None) -> Gua
         columns=(column,),
         promise=_PROMISE.format(column=column, k=criterion.k, e=e),
         adversary=BLIND if looking is None else LOOKING,
-        not_promised=(_FREQUENCY, *not_promised("permuted", looking=looking)),
+        not_promised=(_FREQUENCY, *not_promised(PERMUTED.name, looking=looking)),
     )

@@ -122,7 +122,7 @@ class PropertyWalk(Method):
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         from hedgerow.methods.walk_result import measured, walked
-        from hedgerow.release.forms.substituted import substituted
+        from hedgerow.release.forms.substituted import SUBSTITUTED, substituted
 
         progress("finding properties", 0.1)
         plans = self._plan(prepared)
@@ -149,7 +149,7 @@ class PropertyWalk(Method):
         rates = measured(results, keys=prepared.keys)
         guarantee = _guarantee(tables["properties"], results, rates, self.layout)
         return Release(
-            form="substituted",
+            form=SUBSTITUTED,
             tables=tables,
             columns=prepared.columns,
             group_column="",

@@ -25,6 +25,7 @@ from hedgerow.inference.robust import Grouped, Model, Robustness, members
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import check_form, not_promised, release_of
 from hedgerow.release import Guarantee, Release, Rows
+from hedgerow.release.forms import form_of
 
 if TYPE_CHECKING:
     from hedgerow.partition.robust.crowd import Crowd
@@ -152,7 +153,7 @@ class Robust(Method):
             method="Robust",
             parameters=self._parameters(criterion),
         )
-        if self.form != "generalized":
+        if not form_of(self.form).has_boxes:
             check_odds(release, crowd.knowledge)
         return release
 
