@@ -120,7 +120,7 @@ def generalized_labels(
 def ke_labels(table: Table, objective: str, *, k: int, e: int, keys: Keys) -> NDArray[np.int32]:
     """The groups of a (k,e) partition; which of equal losses go where is drawn."""
     values, codes, counts = np.unique(table.losses, return_inverse=True, return_counts=True)
-    partition = getattr(import_module(f"hedgerow.partition.ke_{objective}"), f"ke_{objective}")
+    partition = getattr(import_module("hedgerow.partition.ke"), f"ke_{objective}")
     coins = {"keys": keys} if objective == "random" else {}
     pieces = partition(values, counts, k=k, e=Fraction(e), **coins)
     rows, offsets = deal(codes.astype(np.int32), pieces.values, pieces.groups, pieces.counts, keys=keys)

@@ -7,7 +7,7 @@ The path of data is the tree. A module imports only from lines above it:
     table/       1  rows come in: files and frames, integer codes inside
     schema/      2  columns get meaning: roles, domains, hierarchies
     criteria/    3  what a group must satisfy
-    partition/   4  search: rows to groups, one algorithm a file
+    partition/   4  search: rows to groups, one family a module or folder
     release/     5  what leaves: one form a file; guarantee, manifest, bundle
     ledger/         what the owner keeps: which rows were published, so that they are not published twice
     query/       6a answers from a release alone, with guaranteed bounds

@@ -14,7 +14,7 @@ from hedgerow.methods.ke_anonymity import OBJECTIVES
 from hedgerow.methods.method import Method
 from hedgerow.methods.registry import METHODS, method_class
 from hedgerow.methods.row_groups import release_of, sensitive_codes
-from hedgerow.partition.secret import by_code
+from hedgerow.partition.shuffles import by_code
 from hedgerow.randomness import seeded_keys
 from hedgerow.schema import Hierarchy
 from hedgerow.testing import audit_posterior

@@ -20,8 +20,7 @@ import pyarrow.compute as pc
 from hedgerow.certificate.model import Answers, Width, rounded
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
-from hedgerow.release.forms.disguised import subdomain_columns
-from hedgerow.release.forms.generalized import SETS, box_columns
+from hedgerow.release.forms.generalized import SETS
 from hedgerow.utility.compare import Outcome, outcomes_of
 from hedgerow.utility.random_questions import RandomQuestion, Workload, draw_questions
 
@@ -144,21 +143,12 @@ def _words(aggregate: str, sensitive: str) -> str:
 
 def _values(release: Release, name: str) -> pa.ChunkedArray:
     """Values of a column that were published, or that its boxes and subdomains have as ends."""
+    shown = release.form.lower_ends(release.columns, release.group_column).get(name, name)
     tables = [release.tables[key] for key in ("release", "quasi", "sensitive") if key in release.tables]
-    if release.form == "generalized" and name in release.columns.quasi:
-        return _box_values(release, name)
-    if release.form == "disguised" and name in release.columns.sensitive:
-        name = subdomain_columns(release.columns, release.group_column)[0]
-    found = next((table.column(name) for table in tables if name in table.column_names), None)
-    if found is None:
+    found = next((table.column(shown) for table in tables if shown in table.column_names), None)
+    if found is not None:
+        return found
+    if SETS not in release.tables:
         raise ParameterError(f"The release has no values of '{name}'.")
-    return found
-
-
-def _box_values(release: Release, name: str) -> pa.ChunkedArray:
-    low = box_columns(release.columns, release.group_column)[name].low
-    table = release.tables["release"]
-    if low in table.column_names:
-        return table.column(low)
     sets = release.tables[SETS]
     return sets.column("value").filter(pc.equal(sets.column("column"), name))

@@ -49,16 +49,6 @@ _ALWAYS = {
     "Correlation": "whoever knows how the hidden part depends on what is published guesses better than chance.",
 }
 _SAME = {"Composition": ("Composition", "Repetition"), "Presence": ("Presence", "Presence beyond chance")}
-_SHUFFLED = "that values were shuffled fairly, group numbers and the order of rows included"
-_FORMS = {
-    "permuted": _SHUFFLED,
-    "separated": _SHUFFLED,
-    "scattered": _SHUFFLED,
-    "padded": f"{_SHUFFLED}, and how many of the values are counterfeit",
-    "disguised": f"{_SHUFFLED}, and that every true value lies in its subdomain",
-    "generalized": f"{_SHUFFLED}, and that every true value lies in its interval or set",
-    "grouped graph": "that entities were assigned to nodes at random, and that the links are the true ones",
-}
 _CRITERIA = {
     "retention": "how many values were kept, and the probabilities that follow from the true values",
     "noise": "how much noise was added",
@@ -91,9 +81,9 @@ def promises_privacy(criterion: str) -> bool:
     return criterion not in _NO_PRIVACY
 
 
-def unverifiable(form: str, criterion: str) -> tuple[str, ...]:
-    """Say what has to be believed: no check of published bytes can show it."""
-    found = (_CRITERIA.get(criterion), _FORMS.get(form), _COUNTS if form != "grouped graph" else None)
+def unverifiable(what: str, of_form: str | None, criterion: str) -> tuple[str, ...]:
+    """Say what has to be believed, of the form `of_form`: no check of published bytes can show it."""
+    found = (_CRITERIA.get(criterion), of_form, _COUNTS if what == "table" else None)
     return tuple(words for words in found if words is not None)
 
 
@@ -143,6 +133,7 @@ class Derived:
     answers: Answers
     internal: Internal | None
     missing: dict[str, str]
+    unverifiable: str | None
 
 
 def fill(issuer: Issuer, text: bytes, manifest: Manifest | GraphManifest, derived: Derived) -> Certificate:
@@ -174,7 +165,7 @@ def fill(issuer: Issuer, text: bytes, manifest: Manifest | GraphManifest, derive
         promises_privacy=promises_privacy(promise.criterion),
         not_promised=never_promised(promise.not_promised, promise.parameters),
         checks=derived.checks,
-        unseen=unverifiable(manifest.form, promise.criterion),
+        unseen=unverifiable(derived.what, derived.unverifiable, promise.criterion),
         published=published,
         risks=derived.risks,
         answers=derived.answers,

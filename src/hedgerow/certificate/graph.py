@@ -35,6 +35,7 @@ _DONE = (
     "All {edges:,} links are published exactly, but between numbered nodes; which node of a group is which entity of "
     "that group is withheld."
 )
+_UNVERIFIABLE = "that entities were assigned to nodes at random, and that the links are the true ones"
 _NO_COLUMNS = "The entities have no columns beside their keys, so that every question about the graph is exact."
 _ASKED = (
     f"{_COUNT} random questions of each kind, with a condition that selects about the stated share of the entities of "
@@ -71,6 +72,7 @@ def certify_graph(
         answers=_answers(release),
         internal=Internal(suppressed={}, note="A graph is published whole.") if internal else None,
         missing={},
+        unverifiable=_UNVERIFIABLE,
     )
     return fill(issuer, text, manifest, derived)
 

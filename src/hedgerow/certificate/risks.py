@@ -28,8 +28,6 @@ from hedgerow.release import Release
 __all__ = ["attack_report", "exact_risk", "published_risks", "risk_of"]
 
 _SEED = 1
-_ALTERED = ("perturbed", "swapped", "substituted")
-_SECRETLY_PLACED = ("scattered", "generalized")
 
 
 def published_risks(release: Release) -> tuple[Risk, ...]:
@@ -79,7 +77,7 @@ def _six(number: float) -> float:
 
 def _rows_alike(release: Release) -> Iterator[Risk]:
     """Which of the rows that look alike is the person's? Only where rows were made to look alike."""
-    if release.form == "generalized":
+    if release.form.has_boxes:
         sizes = np.bincount(release.tables["release"].column(release.group_column).to_numpy())
         names = release.columns.quasi
     elif release.guarantee.criterion == "microaggregation":
@@ -121,9 +119,9 @@ def _values_kept(release: Release) -> Iterator[Risk]:
 
 def _unique_rows(release: Release) -> Iterator[Risk]:
     """Rows that nobody shares: whoever knows the quasi-identifiers sees that such a person is in the table."""
-    if release.form in _SECRETLY_PLACED:
+    if not release.form.keeps_rows:
         return
-    replaced = release.guarantee.columns if release.form in _ALTERED else ()
+    replaced = release.guarantee.columns if release.form.is_altered else ()
     names = [name for name in release.columns.quasi if name not in replaced]
     if not names:
         return

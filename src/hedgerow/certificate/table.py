@@ -60,6 +60,7 @@ def certify_table(
         answers=typical_answers(release),
         internal=internal_part(release, original, risks, _second_half(progress)) if internal else None,
         missing=manifest.missing,
+        unverifiable=release.form.unverifiable,
     )
     return fill(issuer, bundle.manifest, manifest, derived)
 

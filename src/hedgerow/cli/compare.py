@@ -64,7 +64,7 @@ def summary(outcomes: Mapping[str, Sequence[Outcome]], releases: Mapping[str, Re
         for name, found in scores.items():
             mine = found[aggregate]
             measured = [_percent(mine.error), _percent(mine.inside)] if has_truth else []
-            line = [aggregate, name, releases[name].form, f"{mine.questions:,}", _percent(mine.answered)]
+            line = [aggregate, name, releases[name].form.name, f"{mine.questions:,}", _percent(mine.answered)]
             lines.append([*line, _percent(mine.width), *measured])
     numbers = ("asked", "answered", "width", *(("error", "truth inside") if has_truth else ()))
     title = "Medians over random questions: width of the bounds and error, relative to the answer"

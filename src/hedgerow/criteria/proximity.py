@@ -2,7 +2,7 @@
 
 Source     proximity paper, definitions 5, 7 and 9 to 11, theorem 1
 Guarantee  nobody's value can be placed near the true one with a probability above 1/m
-Cost       O(p log p) on p (group, value) pairs; the two-pointer loops of `partition.proximity_split` are linear
+Cost       O(p log p) on p (group, value) pairs; the two-pointer loops of `partition.proximity` are linear
 Deviates   a group of one row with m >= 2 is a violation (the printed check lets it pass)
 
 Not monotone: {40, 60} and {50, 80} satisfy (15, 2), their union does not. So two good groups are never merged unseen.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
 from hedgerow.graph.adjacency import Adjacency
-from hedgerow.partition.secret import by_code
+from hedgerow.partition.shuffles import by_code
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.shuffle import permutation
 

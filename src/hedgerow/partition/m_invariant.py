@@ -25,7 +25,7 @@ from hedgerow.arrays import Codes
 from hedgerow.criteria.m_invariance import MInvariance
 from hedgerow.errors import Infeasible
 from hedgerow.partition.newcomers import Signatures, assigned, balancing
-from hedgerow.partition.secret import by_code, shuffle_within
+from hedgerow.partition.shuffles import by_code, shuffle_within
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["Invariant", "Signatures", "m_invariant"]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Codes, Ints
 from hedgerow.criteria.m_invariance import MInvariance
 from hedgerow.errors import Infeasible
-from hedgerow.partition.secret import by_value, permutation
+from hedgerow.partition.shuffles import by_value, permutation
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["Signatures", "assigned", "balancing"]

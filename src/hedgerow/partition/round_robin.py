@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hedgerow.criteria.groupwise import require
 from hedgerow.criteria.l_diversity import FrequencyDiversity
-from hedgerow.partition.secret import by_value
+from hedgerow.partition.shuffles import by_value
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["round_robin"]

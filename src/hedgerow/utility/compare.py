@@ -137,7 +137,7 @@ def _first_plain(releases: Sequence[Release], names: Sequence[str]) -> pa.Table:
     """Published values, column by column; which row they belong to does not matter here."""
     for release in releases:
         columns = {name: table.column(name) for table in release.tables.values() for name in table.column_names}
-        if release.form not in ("generalized", "disguised") and all(name in columns for name in names):
+        if not (release.form.has_boxes or release.form.has_subdomains) and all(name in columns for name in names):
             return pa.table({name: columns[name] for name in names})
     raise ParameterError(
         "none of the releases has values as they were; name the table that they come from: --original."

@@ -26,14 +26,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
-from hedgerow.partition.forest import node_extremes
+from hedgerow.partition.target.trees import node_extremes
 from hedgerow.randomness import Keys, system_keys
-from hedgerow.release.forms.permuted import free_name
-from hedgerow.release.release import PublishedColumns
+from hedgerow.release.forms.form import SHUFFLED, Form
+from hedgerow.release.release import PublishedColumns, free_name
 from hedgerow.release.shuffle import permutation, shuffle_within
 from hedgerow.schema.hierarchy import Hierarchy
 
-__all__ = ["Groups", "disguised", "implied_table", "subdomain_columns", "target_table"]
+__all__ = ["DISGUISED", "Groups", "disguised", "implied_table", "subdomain_columns", "target_table"]
 
 _HEAVIEST = 2**62
 
@@ -156,3 +156,28 @@ def _regrouped(
 
 def _numbers(offsets: NDArray[np.int64]) -> pa.Array:
     return pa.array(np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets)))
+
+
+def _lower_ends(columns: PublishedColumns, group_column: str) -> dict[str, str]:
+    return {columns.sensitive[0]: subdomain_columns(columns, group_column)[0]}
+
+
+DISGUISED = Form(
+    name="disguised",
+    has_subdomains=True,
+    may_have_fakes=True,
+    done="The values of {sensitive} were widened to subdomains that follow a target distribution, and shuffled inside "
+    "{groups} of rows; all other columns are as they were. Where there are more subdomains than rows, some belong to "
+    "nobody.",
+    files={
+        "release": "the other columns, least and greatest value and node of each subdomain, and `{group}`",
+        "quasi": "the other columns and `{group}`",
+        "sensitive": "least and greatest value and node of each subdomain, and `{group}`; a group that has more "
+        "subdomains than rows has so many fake ones, and nobody can tell which",
+        "target": "the nodes of the target's tree: the node above, lowest and highest value, label, weight",
+        "implied": "per group the weights that it follows exactly, for the branches that it divides; a sibling that is "
+        "not listed has weight 0, other weights are the target's",
+    },
+    unverifiable=f"{SHUFFLED}, and that every true value lies in its subdomain",
+    lower_ends=_lower_ends,
+)

@@ -24,16 +24,16 @@ from numpy.typing import NDArray
 
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.boxes import Box, interval_box, is_ordered, node_box, set_box
-from hedgerow.release.forms.permuted import free_name
+from hedgerow.release.forms.form import SHUFFLED, Form, Labelled
 from hedgerow.release.forms.separated import sensitive_columns
 from hedgerow.release.grouped import group_numbers, grouped_rows, taken
-from hedgerow.release.release import PublishedColumns
+from hedgerow.release.release import PublishedColumns, free_name
 
 if TYPE_CHECKING:
     from hedgerow.schema import Hierarchy
     from hedgerow.table import Table
 
-__all__ = ["SETS", "BoxColumns", "box_columns", "generalized"]
+__all__ = ["GENERALIZED", "SETS", "BoxColumns", "box_columns", "generalized"]
 
 SETS = "sets"
 """The table of the sets' values: `column`, `set`, `value`."""
@@ -127,3 +127,37 @@ def _parts(box: Box, names: BoxColumns) -> dict[str, pa.Array]:
 def _set_table(name: str, numbers: NDArray[np.int32], values: pa.Array) -> pa.Table:
     column = pa.array([name], pa.string()).take(pa.array(np.zeros(len(numbers), np.int32)))
     return pa.table({"column": column, "set": numbers, "value": values.cast(pa.string())})
+
+
+def _publish(rows: Labelled) -> dict[str, pa.Table]:
+    return generalized(
+        rows.table,
+        rows.columns,
+        rows.labels,
+        group_column=rows.group_column,
+        hierarchies=rows.hierarchies,
+        levels=rows.levels,
+        together=rows.together,
+        keys=rows.keys,
+    )
+
+
+def _lower_ends(columns: PublishedColumns, group_column: str) -> dict[str, str]:
+    return {name: box.low for name, box in box_columns(columns, group_column).items()}
+
+
+GENERALIZED = Form(
+    name="generalized",
+    has_boxes=True,
+    done="Quasi-identifiers were widened to intervals and sets, the same for all rows of each of {groups}; {sensitive} "
+    "is as it was, in random order inside a group.",
+    files={
+        "release": "for each quasi-identifier `x` a label `x`, and its least and greatest possible value `x_low`, "
+        "`x_high` or the number `x_set` of the set of its possible values; plain columns, {sensitive} and `{group}`",
+        SETS: "the values of each `set` of a `column`",
+    },
+    known_columns="ranges or sets that hold them",
+    unverifiable=f"{SHUFFLED}, and that every true value lies in its interval or set",
+    lower_ends=_lower_ends,
+    publish=_publish,
+)
