@@ -11,8 +11,8 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.criteria.estimate import Estimate
-from hedgerow.criteria.robust import members
+from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.robust import members
 from hedgerow.partition.robust.crowd import Crowd
 from hedgerow.partition.robust.gather import art
 from hedgerow.randomness import seeded_keys

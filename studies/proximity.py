@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.criteria.neighbourhood import Neighbourhood, absolute, relative
-from hedgerow.criteria.proximity_advice import eps_below
+from hedgerow.criteria.proximity import eps_below
 from hedgerow.criteria.retention import largest_retention
 from hedgerow.datasets import census
 from hedgerow.errors import Infeasible

@@ -60,7 +60,7 @@ class Setting:
 
 def settings() -> dict[str, Setting]:
     """Every method of the registry with letters that promise about as much."""
-    from hedgerow.criteria.estimate import Estimate
+    from hedgerow.inference.estimate import Estimate
 
     number = {"column": NUMBER}
     return {

@@ -8,8 +8,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.attack.adversaries.background import background
-from hedgerow.criteria.estimate import Estimate
-from hedgerow.criteria.knowledge import Knowledge
+from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.knowledge import Knowledge
 from hedgerow.methods.registry import method
 from hedgerow.methods.robust import Robust
 from hedgerow.partition.robust import gather as art

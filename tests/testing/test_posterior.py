@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.criteria.knowledge import Knowledge
+from hedgerow.inference.knowledge import Knowledge
 from hedgerow.methods.frequency_groups import frequency_guarantee
 from hedgerow.methods.ke_anonymity import OBJECTIVES
 from hedgerow.methods.method import Method

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.estimate import Estimate
-from hedgerow.criteria.knowledge import Knowledge
-from hedgerow.criteria.robust import Grouped, Model, Robustness, members
-from hedgerow.criteria.robust_bounds import least_held_back
 from hedgerow.errors import Infeasible, ParameterError, SchemaError
 from hedgerow.exact import as_fraction
+from hedgerow.inference.bounds import least_held_back
+from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.knowledge import Knowledge
+from hedgerow.inference.robust import Grouped, Model, Robustness, members
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import check_form, not_promised, release_of
 from hedgerow.release import Guarantee, Release, Rows

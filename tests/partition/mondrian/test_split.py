@@ -8,13 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.criteria.alpha_k import AlphaK
-from hedgerow.criteria.beta_likeness import BetaLikeness
-from hedgerow.criteria.delta_disclosure import DeltaDisclosure
-from hedgerow.criteria.delta_presence import DeltaPresence
 from hedgerow.criteria.groupwise import All, groups_of, one_group
 from hedgerow.criteria.k_anonymity import KAnonymity
 from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
+from hedgerow.criteria.shares import AlphaK, BetaLikeness, DeltaDisclosure, DeltaPresence
 from hedgerow.criteria.t_closeness import TCloseness
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.partition.mondrian.split import mondrian

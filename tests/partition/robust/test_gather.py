@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hedgerow.criteria.estimate import Estimate
-from hedgerow.criteria.knowledge import Knowledge
-from hedgerow.criteria.robust import Grouped, members, posteriors
+from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.knowledge import Knowledge
+from hedgerow.inference.robust import Grouped, members, posteriors
 from hedgerow.partition.robust.check import Check
 from hedgerow.partition.robust.crowd import Crowd, new_group
 from hedgerow.partition.robust.gather import art

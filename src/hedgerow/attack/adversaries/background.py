@@ -22,9 +22,9 @@ from hedgerow.arrays import Bools, Floats
 from hedgerow.attack.context import Context, need_original, need_quasi, need_values
 from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, clustered_rate, percent
 from hedgerow.attack.worlds import classes_of, guess_within_groups, learn_from
-from hedgerow.criteria.knowledge import Knowledge
-from hedgerow.criteria.robust import Grouped, Model, Posteriors, Robustness, members, posteriors
 from hedgerow.errors import ParameterError
+from hedgerow.inference.knowledge import Knowledge
+from hedgerow.inference.robust import Grouped, Model, Posteriors, Robustness, members, posteriors
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release import Release
 
@@ -115,7 +115,7 @@ def background_of(
 
 
 def _people(release: Release) -> pa.Table:
-    if release.form not in ("permuted", "separated"):
+    if not release.form.is_permutation:
         raise ParameterError(
             f"The form '{release.form}' does not tell who is in which group; pass 'register', everybody's "
             "quasi-identifiers with their group."

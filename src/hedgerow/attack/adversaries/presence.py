@@ -1,6 +1,6 @@
 """The adversary who wants to know whether somebody is in the table at all.
 
-Source     [Li 2015], lemma 1, as corrected in criteria.presence
+Source     [Li 2015], lemma 1, as corrected in inference.presence
 Knows      all quasi-identifiers of a person
 Guesses    that a row with them was published, if that is more likely than not
 Rate       the share of people in the table of whom it is more likely than not
@@ -25,7 +25,7 @@ from hedgerow.attack.candidates import People
 from hedgerow.attack.context import Context, need_original, need_quasi
 from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, percent, sampled_rate
 from hedgerow.attack.matching import Occurrences, occurrences_of
-from hedgerow.criteria.presence import presence, presence_at_most
+from hedgerow.inference.presence import presence, presence_at_most
 
 __all__ = ["ADVERSARY", "Presence", "make_up_people", "presence_of"]
 
@@ -77,7 +77,7 @@ def make_up_people(people: People, others: People, first: NDArray[np.uint64]) ->
 
 
 def _measure(context: Context) -> Finding:
-    is_apart = context.release.form == "scattered"
+    is_apart = context.release.form.columns_apart
     found, control = _presence(context, context.people), _presence(context, _absent(context))
     finding = Finding(
         adversary=ADVERSARY.name,
@@ -100,7 +100,7 @@ def _measure(context: Context) -> Finding:
 
 
 def _presence(context: Context, people: People) -> Presence:
-    if context.release.form == "scattered":
+    if context.release.form.columns_apart:
         return presence_of(occurrences_of(context.candidates), people)
     fits = (context.placement if people is context.people else context.place(people)).is_fit
     return Presence(fits.astype(np.float64), np.ones(len(fits)))

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Codes
-from hedgerow.criteria.ke import KE, Positions
-from hedgerow.criteria.ke_groupwise import GroupwiseKE
+from hedgerow.criteria.ke import KE, GroupwiseKE, Positions
 from hedgerow.partition.mondrian.split import mondrian
 
 __all__ = ["ke_refine"]

@@ -12,11 +12,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.robust import Model
-from hedgerow.criteria.robust_binary import binary_posteriors, relative_error
-from hedgerow.criteria.robust_bounds import pair_bound
-from hedgerow.criteria.robust_full import full_by_group
 from hedgerow.exact import float_above
+from hedgerow.inference.binary import binary_posteriors, relative_error
+from hedgerow.inference.bounds import pair_bound
+from hedgerow.inference.full import full_by_group
+from hedgerow.inference.robust import Model
 from hedgerow.partition.robust.crowd import Crowd
 
 __all__ = ["Check"]

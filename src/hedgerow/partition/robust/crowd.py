@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.knowledge import Distribution, Knowledge
 from hedgerow.errors import ParameterError
+from hedgerow.inference.knowledge import Distribution, Knowledge
 from hedgerow.partition.robust.grow import NOBODY, Group, Pool
 from hedgerow.partition.robust.tree import Forest, plant
 from hedgerow.randomness import Keys

@@ -1,7 +1,7 @@
 """ART: rows gather in groups in which nobody stands out, even to an adversary who knows the odds.
 
 Source     worst-case background knowledge paper, section 4.2
-Guarantee  every group satisfies criteria.robust; rows that fit nowhere are left out and say so
+Guarantee  every group satisfies inference.robust; rows that fit nowhere are left out and say so
 Cost       a search in a tree per row, near n log n; groups that need many rows come last
 Deviates   groups grow until p itself is at most 1/r, not the printed bound, which is wider and for many values false;
            a group takes single rows until it holds and is then left alone; the number of rows that a group may take
@@ -19,8 +19,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.robust import Model
 from hedgerow.exact import float_above
+from hedgerow.inference.robust import Model
 from hedgerow.kernel import SMALL
 from hedgerow.partition.robust.check import Check
 from hedgerow.partition.robust.crowd import Crowd, new_group

@@ -19,12 +19,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.criteria.knowledge import Distribution, Knowledge
-from hedgerow.criteria.robust_binary import binary_posteriors
-from hedgerow.criteria.robust_full import MOST_STATES, full_by_group
-from hedgerow.criteria.robust_sample import sample_posteriors
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction
+from hedgerow.inference.binary import binary_posteriors
+from hedgerow.inference.full import MOST_STATES, full_by_group
+from hedgerow.inference.knowledge import Distribution, Knowledge
+from hedgerow.inference.sampling import sample_posteriors
 from hedgerow.parameters import came
 from hedgerow.randomness import Keys, system_keys
 

@@ -5,6 +5,9 @@ Guarantee  probabilities are ratios of whole numbers, so a threshold on them is 
 
 A signature is a combination of values of an attribute set, a few of the quasi-identifiers. For each attribute set the
 knowledge lists signatures with their distribution, and one distribution for everyone else.
+
+An `Alphabet` codes signatures as single whole numbers: a value by its place among those known of its attribute; one
+more code stands for missing and one for values that the alphabet does not know, so that any table can be read.
 """
 
 from __future__ import annotations
@@ -13,17 +16,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import lcm
+from math import lcm, prod
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.criteria.signature import Alphabet
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction
 
-__all__ = ["Distribution", "Knowledge"]
+__all__ = ["Alphabet", "Distribution", "Knowledge"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,3 +168,47 @@ def _mean(rows: Sequence[Sequence[Fraction]]) -> list[Fraction]:
     means = [sum(column, Fraction(0)) / len(rows) for column in zip(*rows, strict=True)]
     # Only a stand-in for people of whom nothing is known: nine digits keep it within whole numbers of 64 bits.
     return [Fraction(int(mean * 10**9), 10**9) for mean in means]
+
+
+@dataclass(frozen=True, eq=False)
+class Alphabet:
+    """The known values of each attribute, in any fixed order, without missing."""
+
+    domains: Mapping[str, pa.Array]
+
+    def type(self, name: str) -> pa.DataType:
+        """The type of an attribute's values."""
+        return self.domains[name].type
+
+    def codes(self, name: str, column: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
+        """Code a column: the place of each value, then one code for missing, then one for unknown."""
+        import pyarrow.compute as pc
+
+        domain = self.domains[name]
+        try:
+            known = pc.index_in(column.cast(domain.type), value_set=domain)
+        except pa.ArrowInvalid:
+            raise SchemaError(f"'{name}' is of type {column.type}; the knowledge has it as {domain.type}.") from None
+        codes: NDArray[np.int64] = known.fill_null(len(domain) + 1).to_numpy(zero_copy_only=False).astype(np.int64)
+        if column.null_count:
+            codes[column.is_null().to_numpy(zero_copy_only=False)] = len(domain)
+        return codes
+
+    def encode(self, columns: pa.Table) -> dict[str, NDArray[np.int64]]:
+        """Code every attribute of the alphabet."""
+        if absent := [name for name in self.domains if name not in columns.column_names]:
+            raise SchemaError(f"The knowledge speaks of '{absent[0]}', which is not among the quasi-identifiers.")
+        return {name: self.codes(name, columns.column(name).combine_chunks()) for name in self.domains}
+
+    def keys(self, codes: Mapping[str, NDArray[np.int64]], attributes: Sequence[str]) -> NDArray[np.int64]:
+        """One number per row for its combination of codes."""
+        sizes = [len(self.domains[name]) + 2 for name in attributes]
+        if prod(sizes) > 2**62:
+            raise ParameterError(
+                f"{len(attributes)} attributes have more than 2^62 combinations of values; "
+                "take smaller attribute sets ('size') or coarser attributes."
+            )
+        keys = np.zeros(len(next(iter(codes.values()))), np.int64)
+        for name, size in zip(attributes, sizes, strict=True):
+            keys = keys * size + codes[name]
+        return keys

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hedgerow.criteria.estimate import Estimate
-from hedgerow.criteria.knowledge import Knowledge
 from hedgerow.errors import ParameterError, SchemaError
+from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.knowledge import Knowledge
 
 TABLE = pa.table(
     {

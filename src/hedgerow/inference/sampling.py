@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.robust_bounds import pair_bound
-from hedgerow.criteria.robust_full import balance
+from hedgerow.inference.bounds import pair_bound
+from hedgerow.inference.full import balance
 from hedgerow.kernel import kernel
 from hedgerow.randomness import Keys, system_keys
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hedgerow.criteria.robust_full import full_by_group, full_posteriors, states
+from hedgerow.inference.full import full_by_group, full_posteriors, states
 from hedgerow.testing import worlds
 
 

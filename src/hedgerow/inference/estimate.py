@@ -17,10 +17,9 @@ from itertools import combinations, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.knowledge import Distribution, Knowledge
-from hedgerow.criteria.signature import Alphabet
 from hedgerow.errors import ParameterError
 from hedgerow.exact import as_fraction
+from hedgerow.inference.knowledge import Alphabet, Distribution, Knowledge
 
 __all__ = ["Estimate"]
 

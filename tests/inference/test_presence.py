@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from hedgerow.criteria.presence import presence, presence_at_most
 from hedgerow.errors import ParameterError
+from hedgerow.inference.presence import presence, presence_at_most
 
 
 @pytest.mark.parametrize(("counts", "chance"), [

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hedgerow.criteria.knowledge import Knowledge
-from hedgerow.criteria.robust import Grouped, Robustness, members, posteriors
 from hedgerow.errors import ParameterError, SchemaError
+from hedgerow.inference.knowledge import Knowledge
+from hedgerow.inference.robust import Grouped, Robustness, members, posteriors
 from hedgerow.randomness import seeded_keys
 from hedgerow.testing import worlds
 
