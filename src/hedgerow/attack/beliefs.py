@@ -65,7 +65,7 @@ def beliefs(release: Release, column: str, *, beside: Sequence[pa.Table] = ()) -
 
     The domain takes in the values of the tables `beside` it, so that guesses can be compared with them.
     """
-    found = _of_subdomains(release, column) if release.form == "disguised" else _of_values(release, column)
+    found = _of_subdomains(release, column) if release.form.has_subdomains else _of_values(release, column)
     others = [_as_type(table.column(column).unique(), found.domain.type, column) for table in beside]
     domain = pc.unique(pa.concat_arrays([found.domain, *others])).drop_null()
     if len(domain) == len(found.domain):
@@ -86,7 +86,7 @@ def _of_values(release: Release, column: str) -> Beliefs:
     pairs, counts = np.unique(groups.astype(np.int64) * width + codes, return_counts=True)
     owners, values = np.divmod(pairs, width)
     # Counterfeits stand among the values; people are counted where they are.
-    people = release.tables["quasi"].column(release.group_column).to_numpy() if release.form == "padded" else groups
+    people = release.tables["quasi"].column(release.group_column).to_numpy() if release.form.may_have_fakes else groups
     return _beliefs(column, domain, owners, values, counts.astype(float), np.bincount(people))
 
 

@@ -104,7 +104,7 @@ def candidate_rows(release: Release) -> CandidateRows:
     table = release.tables["quasi" if "quasi" in release.tables else "release"]
     is_grouped = release.group_column in table.column_names
     groups = table.column(release.group_column).to_numpy().astype(np.int64) if is_grouped else None
-    if release.form != "generalized" or groups is None:
+    if not release.form.has_boxes or groups is None:
         columns = tuple(point_column(name, table.column(name)) for name in release.columns.quasi)
         rows = np.arange(table.num_rows) if groups is None else groups
         return CandidateRows(columns, rows, np.ones(table.num_rows, np.int64))

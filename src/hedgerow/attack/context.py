@@ -131,7 +131,7 @@ class Context:
 
     def place(self, people: People) -> Placement:
         """The groups that people may be in."""
-        return place_people(self.candidates, people, columns_apart=self.release.form == "scattered")
+        return place_people(self.candidates, people, columns_apart=self.release.form.columns_apart)
 
     def codes(self, table: pa.Table, rows: Ints) -> Ints:
         """Sensitive values of another table as codes of the release's values."""
@@ -180,7 +180,7 @@ def need_groups(context: Context) -> str | None:
 
 def need_values(context: Context) -> str | None:
     """Groups that people can be placed in by quasi-identifiers, and that list their values."""
-    if context.release.form in ("permuted", "separated", "padded", "generalized"):
+    if context.release.form.places_people:
         return None
     return f"a {context.release.form} release does not tie quasi-identifiers to the values of a group"
 
@@ -226,7 +226,7 @@ class Members:
 def _members(context: Context) -> Members:
     """Put rows into groups and targets on rows."""
     values, value_groups = _values(context)
-    if context.release.form == "generalized":
+    if context.release.form.has_boxes:
         people, groups, own = _people_of_one_box(context)
     else:
         people, groups = np.stack([column.low for column in context.candidates.columns]), context.candidates.groups

@@ -91,7 +91,7 @@ def run(
         for context in contexts if adversary.per_column else contexts[:1]:
             outcome = _try(adversary, context)
             (findings if isinstance(outcome, Finding) else skipped).append(outcome)  # type: ignore[arg-type]
-    return AttackReport(release.made.method, str(release.form), release.rows.published, tuple(findings), tuple(skipped))
+    return AttackReport(release.made.method, release.form.name, release.rows.published, tuple(findings), tuple(skipped))
 
 
 def _try(adversary: Adversary, context: Context) -> Finding | Skipped:

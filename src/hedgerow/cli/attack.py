@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from hedgerow.attack import AttackReport, Finding
 
 __all__ = ["attack"]
@@ -41,20 +39,11 @@ def attack(
     hedgerow attack out/ --original table.csv
     hedgerow attack out/ --original table.csv --also out2/ --holdout others.csv --figure rates.png --json rates.json
     """
-    from hedgerow.attack import run
+    from hedgerow import front
     from hedgerow.cli.show import console, progress_bar
-    from hedgerow.release import read
 
-    release, others = read(bundle), [read(path) for path in also]
     with progress_bar() as progress:
-        report = run(
-            release,
-            _table(original),
-            also=others,
-            holdout=_table(holdout),
-            targets=targets,
-            progress=progress,
-        )
+        report = front.attack(bundle, original, also=also, holdout=holdout, targets=targets, progress=progress)
     # Before anything is printed: whoever closes the pipe (`| head`) still gets the files.
     files = _write(report, figure, file)
     screen = console()
@@ -66,12 +55,6 @@ def attack(
         click.echo(f"  {written}")
     if any(finding.holds is False for finding in report.findings):
         raise SystemExit(1)
-
-
-def _table(path: str | None) -> pa.Table | None:
-    from hedgerow.table import read_table
-
-    return None if path is None else read_table(path).arrow
 
 
 def _rates(report: AttackReport) -> Any:

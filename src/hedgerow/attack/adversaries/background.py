@@ -115,7 +115,7 @@ def background_of(
 
 
 def _people(release: Release) -> pa.Table:
-    if release.form not in ("permuted", "separated"):
+    if not release.form.is_permutation:
         raise ParameterError(
             f"The form '{release.form}' does not tell who is in which group; pass 'register', everybody's "
             "quasi-identifiers with their group."

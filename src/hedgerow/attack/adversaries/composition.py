@@ -74,7 +74,7 @@ def _measure(context: Context) -> Finding:
     for other in context.also:
         candidates = candidate_rows(other)
         people = people_of(candidates, context.table, context.chosen)
-        placement = place_people(candidates, people, columns_apart=other.form == "scattered")
+        placement = place_people(candidates, people, columns_apart=other.form.columns_apart)
         views.append((beliefs(other, context.column), placement))
     found = composition(views)
     truth = codes_in(found.domain, context.table.column(context.column), context.column)[context.chosen]

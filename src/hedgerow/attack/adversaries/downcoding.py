@@ -236,7 +236,7 @@ def _level_evidence(context: Context, name: str, odds: list[Floats]) -> LevelEvi
 
 
 def _need_boxes(context: Context) -> str | None:
-    return None if context.release.form == "generalized" else f"a {context.release.form} release widens no values"
+    return None if context.release.form.has_boxes else f"a {context.release.form} release widens no values"
 
 
 ADVERSARY = Adversary("downcoding", 120, _measure, (need_original, need_quasi, _need_boxes), per_column=False)

@@ -77,7 +77,7 @@ def make_up_people(people: People, others: People, first: NDArray[np.uint64]) ->
 
 
 def _measure(context: Context) -> Finding:
-    is_apart = context.release.form == "scattered"
+    is_apart = context.release.form.columns_apart
     found, control = _presence(context, context.people), _presence(context, _absent(context))
     finding = Finding(
         adversary=ADVERSARY.name,
@@ -100,7 +100,7 @@ def _measure(context: Context) -> Finding:
 
 
 def _presence(context: Context, people: People) -> Presence:
-    if context.release.form == "scattered":
+    if context.release.form.columns_apart:
         return presence_of(occurrences_of(context.candidates), people)
     fits = (context.placement if people is context.people else context.place(people)).is_fit
     return Presence(fits.astype(np.float64), np.ones(len(fits)))

@@ -177,7 +177,7 @@ def _described_rows(context: Context) -> CandidateRows:
     if table is None or table.num_rows != release.rows.published:
         return candidates
     secret = point_column(context.column, table.column(context.column))
-    if release.form != "generalized":
+    if not release.form.has_boxes:
         return CandidateRows((*candidates.columns, secret), candidates.groups, candidates.weights)
     spread = np.repeat(np.arange(len(candidates.weights)), candidates.weights)
     boxes = tuple(column.take(spread) for column in candidates.columns)
