@@ -1,6 +1,6 @@
-"""The figure of a bench."""
+"""The figure of an attack report."""
 
-from hedgerow.attack import Bench, Finding
+from hedgerow.attack import AttackReport, Finding
 from hedgerow.report.attack_figure import attack_figure
 
 LINE = {"knows": "", "guesses": "", "low": 0.2, "high": 0.4, "trials": 9, "exact": False, "rate": 0.3, "baseline": 0.1}
@@ -12,7 +12,7 @@ def test_every_adversary_has_a_row_and_marks_that_occur_are_explained(tmp_path):
         Finding(adversary="linking", column="a", promised=0.5, worst=0.4, **LINE),
         Finding(adversary="inference", column="a", **LINE),
     )
-    path = attack_figure(Bench("Anatomy", "separated", 10, lines, ()), tmp_path, "rates")
+    path = attack_figure(AttackReport("Anatomy", "separated", 10, lines, ()), tmp_path, "rates")
     assert path == tmp_path / "rates.png"
     drawn = (tmp_path / "rates.svg").read_text()
     for words in ("linking", "inference", "promised at most", "for the person worst off", "by guessing"):
@@ -23,7 +23,7 @@ def test_every_adversary_has_a_row_and_marks_that_occur_are_explained(tmp_path):
 def test_columns_are_named_where_there_are_several(tmp_path):
     """The same adversary on two columns is told apart."""
     lines = tuple(Finding(adversary="linking", column=column, control=0.1, **LINE) for column in ("job", "pay"))
-    attack_figure(Bench("Anatomy", "separated", 10, lines, ()), tmp_path)
+    attack_figure(AttackReport("Anatomy", "separated", 10, lines, ()), tmp_path)
     drawn = (tmp_path / "attack.svg").read_text()
     assert "linking: job" in drawn
     assert "not published" in drawn

@@ -37,8 +37,8 @@ def _swapping(monkeypatch, name, versions):
     """Let a step of reading be followed by the next of some versions, once each."""
     step, waiting = getattr(holding, name), list(versions)
 
-    def then(*args):
-        found = step(*args)
+    def then(*args, **options):
+        found = step(*args, **options)
         if waiting:
             put, k = waiting.pop(0)
             with monkeypatch.context() as undisturbed:

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.criteria.estimate import Estimate
-from hedgerow.criteria.knowledge import Knowledge
-from hedgerow.criteria.robust import Grouped, Robustness, members
+from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.knowledge import Knowledge
+from hedgerow.inference.robust import Grouped, Robustness, members
 from hedgerow.methods.robust import Robust
 from hedgerow.methods.robust_odds import check_grouped, check_odds
 from hedgerow.release.release import Release

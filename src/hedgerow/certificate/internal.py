@@ -1,7 +1,7 @@
-"""What only the owner may read: the release held against the table that it came from.
+"""What only the owner may read: the release compared with the table that it came from.
 
 Guarantee  none; measurements. Every number here was learnt from true values, so none of it is publishable
-Cost       the bench with the original, and the typical questions once more on the table itself
+Cost       adversaries with the original, and the typical questions once more on the table itself
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.certificate.answers import kinds_of, typical_questions
-from hedgerow.certificate.model import Internal, Measured, Risk, rounded
-from hedgerow.certificate.risks import bench_of, risk_of
+from hedgerow.certificate.model import Internal, Risk, TrueAnswers, rounded
+from hedgerow.certificate.risks import attack_report, risk_of
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 from hedgerow.utility.compare import Outcome, outcomes_of, true_answers
 
 __all__ = ["internal_part"]
 
-_HELD_BACK = "Rows were held back, so that true answers over the whole table may lie outside bounds about the others."
+_SUPPRESSED = "Rows were suppressed, so that true answers over the whole table may lie outside bounds about the others."
 _MISSING = "rows with a missing value in {columns}"
 _METHOD = "rows for which the promise could not be kept"
 
@@ -35,19 +35,19 @@ def internal_part(
     """Measure what can be measured beyond the `known` risks; without the original there are counts alone."""
     if original is None:
         note = "The original table was not given: nothing was measured against it."
-        return Internal(held_back={"rows, reason not known": release.rows.suppressed}, note=note)
+        return Internal(suppressed={"rows, reason not known": release.rows.suppressed}, note=note)
     _require_same(release, original)
     measured = _answers(release, original)
-    bench = bench_of(release, original, progress)
-    told = {(risk.adversary, risk.column) for risk in known}
-    risks = [risk_of(finding, "original") for finding in bench.findings]
+    report = attack_report(release, original, progress)
+    reported = {(risk.adversary, risk.column) for risk in known}
+    risks = [risk_of(finding, "original") for finding in report.findings]
     return Internal(
-        held_back=_held_back(release, original),
+        suppressed=_suppressed_rows(release, original),
         left_out=tuple(name for name in original.column_names if name not in release.columns.all),
-        risks=tuple(risk for risk in risks if (risk.adversary, risk.column) not in told),
-        skipped={skipped.adversary: skipped.reason for skipped in bench.skipped},
+        risks=tuple(risk for risk in risks if (risk.adversary, risk.column) not in reported),
+        skipped={skipped.adversary: skipped.reason for skipped in report.skipped},
         answers=measured,
-        note=_HELD_BACK if release.rows.suppressed and measured else "",
+        note=_SUPPRESSED if release.rows.suppressed and measured else "",
     )
 
 
@@ -62,8 +62,8 @@ def _require_same(release: Release, original: pa.Table) -> None:
         )
 
 
-def _held_back(release: Release, original: pa.Table) -> dict[str, int]:
-    """Tell rows that a policy for missing values holds back from those that the method did not place."""
+def _suppressed_rows(release: Release, original: pa.Table) -> dict[str, int]:
+    """Tell rows that the policy for missing values suppresses from those that the method could not place."""
     names = [name for name, policy in release.made.missing.items() if policy == "suppress"]
     gaps = _rows_with_gaps(original, [name for name in names if name in original.column_names])
     reasons = {_MISSING.format(columns=", ".join(names)): gaps, _METHOD: release.rows.suppressed - gaps}
@@ -79,19 +79,19 @@ def _rows_with_gaps(original: pa.Table, names: list[str]) -> int:
     return int(pc.sum(gaps).as_py() or 0)
 
 
-def _answers(release: Release, original: pa.Table) -> tuple[Measured, ...]:
+def _answers(release: Release, original: pa.Table) -> tuple[TrueAnswers, ...]:
     """Ask table and release the same; raise if a truth lies outside its bounds, for then it is another table."""
     questions = typical_questions(release)
     outcomes = outcomes_of(release, questions, true_answers(original, questions))
     if not release.rows.suppressed and any(outcome.inside is False for outcome in outcomes):
         raise ParameterError("'original' is not the table that was published: true answers lie outside their bounds.")
-    return tuple(_measured(*kind, found) for kind, found in kinds_of(outcomes).items())
+    return tuple(_compare_truths(*kind, found) for kind, found in kinds_of(outcomes).items())
 
 
-def _measured(aggregate: str, selectivity: float, outcomes: list[Outcome]) -> Measured:
+def _compare_truths(aggregate: str, selectivity: float, outcomes: list[Outcome]) -> TrueAnswers:
     inside = [outcome.inside for outcome in outcomes if outcome.inside is not None]
     errors = [outcome.error for outcome in outcomes if outcome.error is not None]
-    return Measured(
+    return TrueAnswers(
         question=aggregate.upper(),
         selectivity=selectivity,
         checked=len(inside),

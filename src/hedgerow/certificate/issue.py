@@ -1,9 +1,4 @@
-"""Certificates of bundles on disk: issue one, write it, hold one against a bundle.
-
-certificate = certify("out/", issuer=Issuer(title="Salaries 2026", issued="2026-11-16"))
-write(certificate, "certificate/")
-differences = check("out/", read("certificate/certificate.json"))
-"""
+"""Certificates of bundles on disk: issue one, write it, read it, compare one with a bundle."""
 
 from __future__ import annotations
 
@@ -19,9 +14,9 @@ import pyarrow as pa
 from hedgerow.certificate.model import Certificate, Earlier, Issuer, decode, encode
 from hedgerow.certificate.page import page
 from hedgerow.errors import BundleError, ParameterError
-from hedgerow.graph.bundle import FORMAT as GRAPH
 from hedgerow.randomness import token
 from hedgerow.verify.holding import read_manifest
+from hedgerow.verify.manifest import GRAPH_FORMAT as GRAPH
 from hedgerow.verify.manifest import format_of
 
 __all__ = ["NAMES", "certify", "check", "read", "write"]

@@ -12,14 +12,15 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.certificate.answers import typical_answers
-from hedgerow.certificate.assemble import Progress, group_sizes, mark_of, whole_certificate
+from hedgerow.certificate.assemble import Derived, Progress, fill, group_sizes
 from hedgerow.certificate.internal import internal_part
-from hedgerow.certificate.model import Certificate, GroupSizes, Issuer, Published
+from hedgerow.certificate.model import Certificate, GroupSizes, Issuer
 from hedgerow.certificate.risks import published_risks
 from hedgerow.release import Release
-from hedgerow.release.bundle import read_all
+from hedgerow.release.bundle import as_release
 from hedgerow.release.readme import done
-from hedgerow.verify.manifest import Manifest, decode
+from hedgerow.verify.bundle import open_bundle
+from hedgerow.verify.manifest import decode
 from hedgerow.verify.promise import verify_opened
 
 __all__ = ["certify_table"]
@@ -37,55 +38,37 @@ def certify_table(
 
     The publishable version, which is the default, is made from the bundle alone.
     """
-    bundle = read_all(path)
-    release, manifest = bundle.release, decode(bundle.manifest)
+    bundle = open_bundle(path)
+    release, manifest = as_release(bundle.release), decode(bundle.manifest)
     progress("verifying", 0.0)
     checks = verify_opened(bundle).checks
     progress("attacking", 0.2)
     risks = published_risks(release)
     progress("asking", 0.3)
-    answers = typical_answers(release)
-    return whole_certificate(
-        issuer,
-        manifest.guarantee,
-        mark_of(bundle.manifest, manifest.format, manifest.checksum, manifest.files),
-        _published(manifest, release),
-        checks=checks,
-        risks=risks,
-        answers=answers,
-        internal=internal_part(release, original, risks, _later(progress)) if internal else None,
-    )
-
-
-def _later(progress: Progress) -> Progress:
-    """The last half of the way, by the steps of what is measured."""
-    return lambda step, share: progress(f"measuring: {step}", 0.5 + share / 2)
-
-
-def _published(manifest: Manifest, release: Release) -> Published:
-    rows = manifest.rows
-    return Published(
+    derived = Derived(
         what="table",
         done=done(release),
-        form=manifest.form,
-        method=manifest.method,
-        parameters=manifest.parameters,
         counts={
-            "input": rows.input,
-            "published": rows.published,
-            "suppressed": rows.suppressed,
+            "input": manifest.rows.input,
+            "published": manifest.rows.published,
+            "suppressed": manifest.rows.suppressed,
             "groups": manifest.groups,
         },
         sizes=_sizes(release),
-        columns={
-            "quasi": manifest.columns.quasi,
-            "sensitive": manifest.columns.sensitive,
-            "plain": manifest.columns.plain,
-        },
+        columns={role: getattr(manifest.columns, role) for role in ("quasi", "sensitive", "plain")},
+        checks=checks,
+        risks=risks,
+        answers=typical_answers(release),
+        internal=internal_part(release, original, risks, _second_half(progress)) if internal else None,
         missing=manifest.missing,
-        reproducible_insecure=manifest.reproducible_insecure,
-        made_with=manifest.hedgerow,
+        unverifiable=release.form.unverifiable,
     )
+    return fill(issuer, bundle.manifest, manifest, derived)
+
+
+def _second_half(progress: Progress) -> Progress:
+    """The second half of the way, by the steps of what is measured."""
+    return lambda step, share: progress(f"measuring: {step}", 0.5 + share / 2)
 
 
 def _sizes(release: Release) -> tuple[GroupSizes, ...]:

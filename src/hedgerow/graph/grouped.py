@@ -21,7 +21,7 @@ from hedgerow.graph.adjacency import Adjacency, adjacency
 from hedgerow.verify.graph import SIDES, TABLES, PublishedGraph, verify_graph
 
 if TYPE_CHECKING:
-    from hedgerow.graph.answer import GraphAnswer
+    from hedgerow.graph.ask import GraphAnswer
     from hedgerow.verify import Verification
 
 __all__ = ["SIDES", "TABLES", "GroupedGraph", "Side"]

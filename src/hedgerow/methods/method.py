@@ -78,7 +78,7 @@ class Method(ABC):
         if prepared.page is not None:
             release = release.recorded(prepared.page.receipt)
         report("auditing", 0.8)
-        verified(release)
+        verified(release.published)
         if prepared.page is not None:
             prepared.page.record(release)
         report("done", 1.0)

@@ -16,18 +16,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.estimate import Estimate
-from hedgerow.criteria.knowledge import Knowledge
-from hedgerow.criteria.robust import Grouped, Model, Robustness, members
-from hedgerow.criteria.robust_bounds import least_held_back
 from hedgerow.errors import Infeasible, ParameterError, SchemaError
 from hedgerow.exact import as_fraction
+from hedgerow.inference.bounds import least_held_back
+from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.knowledge import Knowledge
+from hedgerow.inference.robust import Grouped, Model, Robustness, members
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import check_form, not_promised, release_of
 from hedgerow.release import Guarantee, Release, Rows
+from hedgerow.release.forms import form_of
 
 if TYPE_CHECKING:
-    from hedgerow.partition.art_crowd import Crowd
+    from hedgerow.partition.robust.crowd import Crowd
 
 __all__ = ["FORMS", "Robust"]
 
@@ -79,7 +80,7 @@ class Robust(Method):
             object.__setattr__(self, "protect", [self.protect])
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
-        from hedgerow.partition.art_crowd import Crowd
+        from hedgerow.partition.robust.crowd import Crowd
 
         column = _one_sensitive(prepared)
         criterion = Robustness(self.r, self.model)
@@ -118,7 +119,7 @@ class Robust(Method):
         self, crowd: Crowd, r: Fraction, allowed: int, prepared: Prepared, *, restarts: int
     ) -> tuple[NDArray[np.int32] | None, str]:
         """The groups, None where too many rows would be held back, and how many would; counts are asked first."""
-        from hedgerow.partition.art import art
+        from hedgerow.partition.robust.gather import art
 
         counts = np.bincount(crowd.secret, minlength=crowd.secrets + 1)[: crowd.secrets]
         if (held := least_held_back(counts, crowd.size, r, most=allowed)) > allowed:
@@ -152,7 +153,7 @@ class Robust(Method):
             method="Robust",
             parameters=self._parameters(criterion),
         )
-        if self.form != "generalized":
+        if not form_of(self.form).has_boxes:
             check_odds(release, crowd.knowledge)
         return release
 

@@ -3,7 +3,7 @@
 Source     [Wong 2009], definition 1
 Guarantee  `check_odds` passes exactly the releases in which p <= 1/r under a given knowledge; where floats cannot
            decide it uses fractions, and where these take too long it refuses
-Cost       O(n) and one pass of `criteria.robust` per attribute set
+Cost       O(n) and one pass of `inference.robust` per attribute set
 
 The odds are not part of a release, so this runs before it leaves its owner, and again for whoever has the knowledge.
 """
@@ -18,11 +18,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.criteria.knowledge import Distribution, Knowledge
-from hedgerow.criteria.robust import Grouped, Held, Model, Robustness, binary, held_by
-from hedgerow.criteria.robust_binary import at_most, relative_error
-from hedgerow.criteria.robust_full import full_by_group
 from hedgerow.errors import BrokenPromise
+from hedgerow.inference.binary import at_most, relative_error
+from hedgerow.inference.full import full_by_group
+from hedgerow.inference.knowledge import Distribution, Knowledge
+from hedgerow.inference.robust import Grouped, Held, Model, Robustness, binary, held_by
 from hedgerow.release import Release
 from hedgerow.verify.robust import sensitive_values
 
@@ -53,7 +53,7 @@ def check_grouped(knowledge: Knowledge, grouped: Grouped, member: NDArray[np.boo
 
 def grouped_of(release: Release, knowledge: Knowledge) -> Grouped:
     """The rows of a release, group after group, as the adversary sees them: signatures, and each group's values."""
-    if release.form not in ("permuted", "separated"):
+    if release.form.has_boxes or release.form.columns_apart or release.form.has_subdomains:
         raise BrokenPromise("Odds are checked where quasi-identifiers are published as they are.")
     values, offsets = sensitive_values(release)
     people = release.tables["quasi" if "quasi" in release.tables else "release"]

@@ -11,6 +11,7 @@ import pyarrow as pa
 from hedgerow._version import __version__
 from hedgerow.errors import BundleError
 from hedgerow.release.folder import write_folder
+from hedgerow.release.forms import form_of
 from hedgerow.release.readme import readme
 from hedgerow.release.release import Release
 from hedgerow.verify.bundle import HELPERS, Opened, open_bundle, open_held
@@ -18,7 +19,7 @@ from hedgerow.verify.holding import Held, hold, read_manifest
 from hedgerow.verify.manifest import decode, describe, encode
 from hedgerow.verify.values import Made, PublishedRelease
 
-__all__ = ["HELPERS", "checksum", "read", "read_all", "read_held", "refuse_seeded", "write"]
+__all__ = ["HELPERS", "as_release", "checksum", "read", "read_all", "read_held", "refuse_seeded", "write"]
 
 
 def write(
@@ -34,8 +35,8 @@ def write(
     write_folder(
         path,
         tables={**release.tables, **helpers},
-        texts={"README.md": readme(release)},
-        manifest=lambda files: encode(describe(release, files, __version__)),
+        texts={"README.md": readme(release, helpers)},
+        manifest=lambda files: encode(describe(release.published, files, __version__)),
         overwrite=overwrite,
     )
 
@@ -57,17 +58,19 @@ def read(path: str | os.PathLike[str]) -> Release:
 
 def read_held(bundle: Held) -> Release:
     """Read the release of a bundle that is held open; its helper tables are checked but not read."""
-    return _release(open_held(bundle, helpers=False).release)
+    return as_release(open_held(bundle, helpers=False).release)
 
 
 def read_all(path: str | os.PathLike[str]) -> Opened[Release]:
     """Open a bundle with its helper tables, all of one moment."""
     opened = open_bundle(path)
-    return Opened(_release(opened.release), opened.helpers, opened.manifest)
+    return Opened(as_release(opened.release), opened.helpers, opened.manifest)
 
 
-def _release(published: PublishedRelease) -> Release:
-    return Release(**{field.name: getattr(published, field.name) for field in fields(PublishedRelease)})
+def as_release(found: PublishedRelease) -> Release:
+    """The release that a decoder found, to be asked and attacked."""
+    said = {field.name: getattr(found, field.name) for field in fields(PublishedRelease)}
+    return Release(**said | {"form": form_of(found.form)})
 
 
 def checksum(path: str | os.PathLike[str]) -> str:

@@ -10,30 +10,49 @@ when called, so that this module itself depends on nothing below it.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hedgerow.verify.values import Made, PublishedColumns, PublishedRelease, Rows
+from hedgerow.verify.names import free_name
+from hedgerow.verify.values import Guarantee, Made, PublishedColumns, PublishedRelease, Rows
 
 if TYPE_CHECKING:
     from hedgerow.ledger import Receipt
     from hedgerow.query import Answer, Session
+    from hedgerow.query.regression import Regression
+    from hedgerow.release.forms import Form
     from hedgerow.verify import Verification
 
-__all__ = ["Made", "PublishedColumns", "Release", "Rows"]
+__all__ = ["Made", "PublishedColumns", "Release", "Rows", "free_name"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release(PublishedRelease):
+class Release:
     """Published tables with their guarantee. `kind` is the kind of frame that came in and that `frame` gives back.
 
     `receipt` says where the owner recorded the release; it does not leave.
     """
 
+    form: Form
+    tables: Mapping[str, pa.Table]
+    columns: PublishedColumns
+    group_column: str
+    guarantee: Guarantee
+    rows: Rows
+    groups: int
+    made: Made
     kind: str = "arrow"
     receipt: Receipt | None = None
+
+    @cached_property
+    def published(self) -> PublishedRelease:
+        """The release as plain values, which is all that `verify` sees of it."""
+        said = {field.name: getattr(self, field.name) for field in fields(PublishedRelease)}
+        return PublishedRelease(**said | {"form": self.form.name})
 
     def ask(self, sql: str) -> Answer:
         """Answer one aggregate with its guaranteed bounds."""
@@ -47,6 +66,12 @@ class Release(PublishedRelease):
 
         return query.sql(self, sql)
 
+    def regress(self, formula: str, *, where: str | None = None, weights: str | None = None) -> Regression:
+        """Fit a linear model of a sensitive outcome by least squares, with guaranteed bounds: "income ~ age + sex"."""
+        from hedgerow.query.regress import regress
+
+        return regress(self, formula, where=where, weights=weights)
+
     def connect(self, engine: str = "arrays", *, schema: str | None = None) -> Session:
         """Open a session for many questions: on "arrays", on "duckdb", or on a PostgreSQL address and its schema."""
         from hedgerow import query
@@ -55,9 +80,9 @@ class Release(PublishedRelease):
 
     def verify(self) -> Verification:
         """Re-derive the guarantee from what is published; return what was checked, or raise BrokenPromise."""
-        from hedgerow import verify
+        from hedgerow.verify import verify
 
-        return verify.verify(self)
+        return verify(self.published)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, allow_insecure: bool = False) -> None:
         """Verify, then write a bundle: a folder of Parquet files with a manifest, whole or not at all.
@@ -68,7 +93,7 @@ class Release(PublishedRelease):
         from hedgerow.release.bundle import checksum, write
         from hedgerow.verify import verified
 
-        verified(self)
+        verified(self.published)
         helpers = {"help": help_table(self)} if self.groups else {}
         write(self, path, helpers=helpers, overwrite=overwrite, allow_insecure=allow_insecure)
         if self.receipt is not None:

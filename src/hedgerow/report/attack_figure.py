@@ -1,11 +1,11 @@
-"""The figure of a bench of adversaries: measured rates beside what guessing gives and what was promised."""
+"""The figure of the attack report: measured rates beside what guessing gives and what was promised."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from hedgerow.attack import Bench, Finding
+from hedgerow.attack import AttackReport, Finding
 from hedgerow.report.figure import COLOURS, new_figure, save_figure
 
 __all__ = ["attack_figure"]
@@ -13,17 +13,17 @@ __all__ = ["attack_figure"]
 _RIGHT, _PROMISED, _GUESSED, _CONTROL = COLOURS[0], COLOURS[1], COLOURS[6], COLOURS[3]
 
 
-def attack_figure(bench: Bench, folder: Path, name: str = "attack") -> Path:
+def attack_figure(report: AttackReport, folder: Path, name: str = "attack") -> Path:
     """Draw one row per adversary: a dot with its interval, and marks for what it is compared with."""
-    findings = list(reversed(bench.findings))
+    findings = list(reversed(report.findings))
     figure, axes = new_figure(width=7.4, height=1.5 + 0.38 * len(findings))
     for place, finding in enumerate(findings):
         _draw(axes, place, finding)
-    axes.set_yticks(range(len(findings)), [bench.label(finding) for finding in findings])
+    axes.set_yticks(range(len(findings)), [report.label(finding) for finding in findings])
     axes.set_ylim(-0.6, len(findings) - 0.4)
     axes.set_xlim(-1.5, 101.5)
     axes.set_xlabel("% of the guesses that are right")
-    axes.set_title(f"{bench.method}, {bench.form}, {bench.rows:,} rows", fontsize=10, loc="left")
+    axes.set_title(f"{report.method}, {report.form}, {report.rows:,} rows", fontsize=10, loc="left")
     _legend(figure, axes, findings)
     return save_figure(figure, folder, name)
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from hedgerow.criteria.target import read_shift
 from hedgerow.methods.method import prepare
 from hedgerow.methods.target_distribution import Plan, TargetDistribution
-from hedgerow.partition.forest import node_ranges
-from hedgerow.partition.least_range import Published
+from hedgerow.partition.target.least_range import Published
+from hedgerow.partition.target.trees import node_ranges
 from hedgerow.schema import Schema
 from hedgerow.schema.target import leaf_numbers
 

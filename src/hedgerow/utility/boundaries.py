@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.query import connect
+from hedgerow.release.forms import PERMUTED
 from hedgerow.release.forms.generalized import box_columns
 from hedgerow.release.release import PublishedColumns
 from hedgerow.utility.rephrase import Range
@@ -53,7 +54,7 @@ class Boundaries:
 def boundaries_of(release: Release, found: Range) -> Boundaries | None:
     """The ends of the boxes of a range's column; None where it is published as something else than intervals."""
     name = next((name for name in release.columns.quasi if name.lower() == found.column.lower()), None)
-    if release.form != "generalized" or name is None:
+    if not release.form.has_boxes or name is None:
         return None
     ends = box_columns(release.columns, release.group_column)[name]
     table = release.tables["release"]
@@ -76,7 +77,7 @@ def _inside(release: Release, name: str, values: pa.Array, found: Range) -> list
     group = pa.array(np.zeros(len(values), np.int32))
     listed = replace(
         release,
-        form="permuted",
+        form=PERMUTED,
         tables={"release": pa.table({name: values, release.group_column: group})},
         columns=PublishedColumns((name,), ()),
         groups=1,

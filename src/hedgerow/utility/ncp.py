@@ -36,7 +36,7 @@ def ncp(release: Release, *, widths: Mapping[str, float] | None = None) -> float
     `widths` gives the range, or the number of values, of each column's domain; without it the domain is what the boxes
     cover together.
     """
-    if release.form != "generalized":
+    if not release.form.has_boxes:
         raise ParameterError(f"'release' must be generalized, for boxes are measured; this one is {release.form}.")
     boxes, known = box_columns(release.columns, release.group_column), widths or {}
     return float(sum(_column_penalty(release, name, box, known.get(name)) for name, box in boxes.items()))

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from hedgerow.errors import QueryError
 from hedgerow.query import Session, connect
-from hedgerow.release.forms.permuted import free_name
+from hedgerow.release.release import free_name
 from hedgerow.utility.boundaries import boundaries_of
 from hedgerow.utility.rephrase import Range, by_group, ranges_of
 

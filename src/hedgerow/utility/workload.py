@@ -125,7 +125,7 @@ def relative_error(
 def _error(release: Release, name: str, query: RandomQuery, function: str, truth: float | None) -> float:
     view = view_of(release)
     hits = hits_of(view, Selection(query.rows, 1, None, {}))
-    if release.form == "disguised":
+    if release.form.has_subdomains:
         (answer,) = subdomain_estimate(release, function, hits).answers
     else:
         (answer,) = _estimate(view, name, function, hits).answers

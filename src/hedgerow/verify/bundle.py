@@ -22,7 +22,7 @@ HELPERS = ("help",)
 """Tables that are derived from the published ones, so that plain SQL can answer; not part of the release itself."""
 
 
-Kind = TypeVar("Kind", bound=PublishedRelease, covariant=True)
+Kind = TypeVar("Kind", covariant=True)
 
 
 @dataclass(frozen=True)

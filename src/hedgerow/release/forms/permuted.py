@@ -18,15 +18,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.randomness import Keys, system_keys
+from hedgerow.release.forms.form import Form, Labelled
+from hedgerow.release.forms.separated import joined, publish_separated
 from hedgerow.release.release import PublishedColumns
 from hedgerow.release.shuffle import deal, permutation, shuffle_within
-from hedgerow.verify.names import free_name
 
 if TYPE_CHECKING:
-    from hedgerow.partition.pieces import Pieces
+    from hedgerow.partition.ke.runs import Pieces
     from hedgerow.table import Encoded
 
-__all__ = ["free_name", "permuted"]
+__all__ = ["PERMUTED", "permuted"]
 
 
 def permuted(
@@ -60,3 +61,15 @@ def _values_by_group(pieces: Pieces, groups: NDArray[np.int32]) -> NDArray[np.in
     """List the codes of each group, group after group."""
     order = np.argsort(groups, kind="stable")
     return np.repeat(pieces.values[order], pieces.counts[order])
+
+
+def _publish(rows: Labelled) -> dict[str, pa.Table]:
+    return {"release": joined(publish_separated(rows), rows.columns, rows.group_column)}
+
+
+PERMUTED = Form(
+    name="permuted",
+    done="The values of {sensitive} were shuffled inside {groups} of rows; all other columns are as they were.",
+    files={"release": "the columns {columns} and `{group}`"},
+    publish=_publish,
+)
