@@ -1,6 +1,6 @@
 """Who is connected to whom, seen from one side, in two flat arrays.
 
-Source     compressed sparse rows, by counting sort
+Source     own: compressed sparse rows, by counting sort
 Cost       O(nodes + edges) time and memory
 """
 

@@ -1,6 +1,6 @@
 """Answer a question from a grouped graph alone.
 
-Source     dissertation on permutation-based microdata protection, section 4.4.4
+Source     [Zhang 2008], section 4.4.4
 Guarantee  the truth lies between the bounds, because the engine has checked that the grouping is safe
 Cost       O(edges + nodes log nodes)
 """

@@ -1,6 +1,6 @@
 """Safe groupings: groups of at least k nodes, and no two nodes of a group share a neighbour.
 
-Source     dissertation on permutation-based microdata protection, definitions 4.4.1 and 4.4.3
+Source     [Zhang 2008], definitions 4.4.1 and 4.4.3
 Guarantee  between two groups of sizes k and l of a safe grouping there are at most min(k, l) edges, so a pair of
            entities is joined in at most one of max(k, l) of the assignments that the release allows
 Cost       O(nodes + edges)

@@ -1,6 +1,6 @@
 """How many selected entities of one side are joined with at least one selected entity of the other.
 
-Source     dissertation on permutation-based microdata protection, section 4.4.4, example 7
+Source     [Zhang 2008], section 4.4.4, example 7
 Guarantee  the true number lies between the bounds; with conditions on the counted side alone some assignment reaches
            each of them; the expectation is exact
 Cost       O(edges + nodes log s) with groups of s

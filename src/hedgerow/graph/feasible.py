@@ -1,6 +1,6 @@
 """Which group sizes a graph allows, and what to say when it does not allow the one that was asked for.
 
-Source     dissertation on permutation-based microdata protection, section 4.4.2
+Source     [Zhang 2008], section 4.4.2
 Guarantee  `check_possible` refuses only what no grouping can reach; `largest_found` names a size that was reached
 Cost       O(log k) greedy searches for `largest_found`
 """

@@ -1,6 +1,6 @@
 """Graphs in the owner's ledger: a second release of a graph can undo the first.
 
-Source     dissertation on permutation-based microdata protection, section 4.5
+Source     [Zhang 2008], section 4.5
 Guarantee  a graph that was recorded is not published again by accident, and never as (k,1) beside (1,l)
 
 An entry holds a keyed hash of the graph with its k and l. The hash covers the keys of both sides and all edges, in no

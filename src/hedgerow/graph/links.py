@@ -1,6 +1,6 @@
 """How many edges join a selected left entity with a selected right one.
 
-Source     dissertation on permutation-based microdata protection, section 4.4.4, example 7
+Source     [Zhang 2008], section 4.4.4, example 7
 Guarantee  the true number lies between the bounds; with conditions on one side only some assignment reaches each of
            them; expectation and variance are exact
 Cost       O(edges + nodes log s) with groups of s

@@ -1,6 +1,6 @@
 """Safe (k,l)-groupings of a bipartite graph.
 
-Source     dissertation on permutation-based microdata protection, chapter 4
+Source     [Zhang 2008], chapter 4
 Guarantee  for any two entities at most one of max(k, l) of the assignments that fit the release joins them; r learned
            links leave all others in groups of at least k - r and l - r
 Cost       near O(edges), and a sort of the edges

@@ -1,6 +1,6 @@
 """Paths of two edges: from a selected node over a selected one of the other side to a selected one of the first side.
 
-Source     dissertation on permutation-based microdata protection, section 4.2.3 (named there, not solved)
+Source     [Zhang 2008], section 4.2.3 (named there, not solved)
 Guarantee  the true number lies between the bounds; the expectation of COUNT(*) is exact
 Cost       O(edges)
 

@@ -1,6 +1,6 @@
 """Aggregates of numbers of which each group gives up an uncertain choice.
 
-Source     dissertation on permutation-based microdata protection, section 4.4.4
+Source     [Zhang 2008], section 4.4.4
 Guarantee  bounds are reached by some assignment if each number is certain; expectations of COUNT, SUM, MIN and MAX are
            exact, and so are variances, those of AVG where the number drawn is certain
 Cost       O(n log n) on n numbers

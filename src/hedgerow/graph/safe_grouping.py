@@ -1,6 +1,6 @@
 """Group the nodes of one side greedily so that no two of a group share a neighbour.
 
-Source     dissertation on permutation-based microdata protection, section 4.4.5, algorithm 5
+Source     [Zhang 2008], section 4.4.5, algorithm 5
 Guarantee  every group satisfies graph.criterion with at least k nodes, or Infeasible is raised
 Cost       O(nodes + sum over edges of the open groups that their far end touches), near O(edges) on sparse graphs
 Deviates   the printed comparisons fill groups to k + j + 1 and dissolve groups of exactly k; here a group takes a

@@ -1,6 +1,6 @@
 """Average class size: how much larger groups are than they would have to be.
 
-Source     LeFevre, DeWitt and Ramakrishnan, Mondrian, 2006
+Source     [LeFevre 2006]
 Cost       O(n)
 """
 

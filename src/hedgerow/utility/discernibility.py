@@ -1,6 +1,6 @@
 """Discernibility: every row is charged the number of rows that it cannot be told from.
 
-Source     Bayardo and Agrawal, 2005
+Source     [Bayardo 2005]
 Cost       O(n)
 """
 

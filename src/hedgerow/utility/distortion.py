@@ -1,6 +1,6 @@
 """How much single cells changed: the mean relative change.
 
-Source     preserving properties of interest, equation 6
+Source     [Xue 2011], equation 6
 Deviates   a cell that is zero has no relative change; it is measured against the mean size of its column
 """
 

@@ -1,6 +1,6 @@
 """Normalized certainty penalty: how much of its domain the box of a row covers, summed over columns and rows.
 
-Source     Xu et al., 2006; permutation anonymization, definition 3
+Source     [Xu 2006]; [Li 2015], definition 3
 Cost       O(n) per column
 
 A column of numbers costs its range over the range of the domain; a column of categories the values covered over all of

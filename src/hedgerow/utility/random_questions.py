@@ -1,7 +1,7 @@
 """Random workloads of the papers as SQL text, so that releases of every form are asked the same questions.
 
-Source     dissertation on permutation-based microdata protection, section 2.7; proximity paper, section 8;
-           permutation anonymization, section 4.2
+Source     [Zhang 2008], section 2.7; [Li 2008], section 8;
+           [Li 2015], section 4.2
 Deviates   a condition takes a share of the rows, not of the domain's values, so that skewed columns are asked evenly
 
 A question has `dimensions` conditions on columns that an adversary may know, each of a random run of values (numbers,

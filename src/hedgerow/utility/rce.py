@@ -1,6 +1,6 @@
 """Reconstruction error: how far the values that a release suggests for each person are from the true one.
 
-Source     Xiao and Tao, Anatomy, 2006; permutation anonymization, section 2.3
+Source     [Xiao 2006]; [Li 2015], section 2.3
 Cost       O(n log n)
 Deviates   the printed density of a scattered release multiplies counts by a product that is no posterior; here a value
            v has the chance s c(v)/N, s being the chance that the person's row exists in the group at all: 1 where

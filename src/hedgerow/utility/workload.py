@@ -1,6 +1,6 @@
 """What an answer costs: how wide bounds are, over workloads of random questions.
 
-Source     dissertation on permutation-based microdata protection, section 2.7
+Source     [Zhang 2008], section 2.7
 Guarantee  none; a measure. Computed from the release alone unless the true answers are given
 Deviates   the paper divides by the true answer; whoever holds only the release divides by the expected one
 

@@ -1,6 +1,6 @@
 """What follows from links that an adversary has learned.
 
-Source     dissertation on permutation-based microdata protection, definition 4.2.1 and theorem 7
+Source     [Zhang 2008], definition 4.2.1 and theorem 7
 Guarantee  every inference is sound: what is called known is so in all assignments that fit the release and the links
 Cost       O(links x size of groups), repeated until nothing more follows
 

@@ -1,6 +1,6 @@
 """The chance that an adversary who knows nothing else gives to a link between two entities.
 
-Source     dissertation on permutation-based microdata protection, lemma 4.4.1
+Source     [Zhang 2008], lemma 4.4.1
 Guarantee  exact: of the assignments that fit the release this share joins them
 Cost       O(edges log edges)
 

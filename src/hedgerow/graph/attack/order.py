@@ -1,6 +1,6 @@
 """Replay the greedy search in a guessed order and read off who must share a neighbour.
 
-Source     the search of graph.safe_grouping, turned round
+Source     own: the search of graph.safe_grouping, reversed
 Guarantee  if the nodes were grouped in the guessed order, every pair that is returned shares a neighbour
 Cost       O(entities x open groups)
 

@@ -1,6 +1,6 @@
 """Recognize nodes by the shape of their surroundings.
 
-Source     dissertation on permutation-based microdata protection, section 4.5; colour refinement
+Source     [Zhang 2008], section 4.5; colour refinement
 Guarantee  nodes with different signatures are matched by no isomorphism; a signature that one node alone has finds it
            in any other copy of the graph
 Cost       O(edges) a round
