@@ -22,7 +22,6 @@ from hedgerow.partition.permutation import ncp_split
 from hedgerow.partition.proximity.split import proximity_split
 from hedgerow.partition.round_robin import round_robin
 from hedgerow.randomness import seeded_keys
-from hedgerow.utility.counts import expected_scattered, expected_separated
 from studies.counting import (
     Coded,
     Panel,
@@ -37,6 +36,7 @@ from studies.counting import (
     table_of,
     workload,
 )
+from studies.counts import expected_scattered, expected_separated
 from studies.real import acs, data_folder
 from studies.study import Claim, Study
 
