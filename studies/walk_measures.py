@@ -19,7 +19,7 @@ from hedgerow.partition.walk.mixing import effective_sizes
 from hedgerow.partition.walk.polytope import Polytope
 from hedgerow.partition.walk.segments import runs
 from hedgerow.randomness import Keys, seeded_keys
-from hedgerow.utility.distortion import distortion
+from hedgerow.utility.measures import distortion
 from studies.averages import average_errors, random_average_queries
 from studies.clustering import k_means, misplaced
 from studies.noise import noise_at_distortion
