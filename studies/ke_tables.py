@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.criteria.l_diversity import DistinctDiversity
-from hedgerow.partition.full_domain import full_domain
-from hedgerow.partition.lattice import Ladder, ladder_of
+from hedgerow.partition.full_domain import Ladder, full_domain, ladder_of
 from hedgerow.randomness import Keys, generator
 from hedgerow.release.forms.swapped import swapped_rows, window_for
 from hedgerow.release.shuffle import deal

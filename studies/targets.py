@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.partition.target.shift import shifted
+from hedgerow.partition.target.least_range import shifted
 from hedgerow.partition.target.trees import node_ranges
 from hedgerow.randomness import seeded_keys
 from hedgerow.schema import Hierarchy

@@ -12,12 +12,9 @@ from numpy.typing import NDArray
 
 from hedgerow.attack import identity, known_sample, rank
 from hedgerow.partition.walk.blocks import Block, blocks
-from hedgerow.partition.walk.chain import Course, walk
-from hedgerow.partition.walk.interior import deepest_points
-from hedgerow.partition.walk.localities import localities, sample
-from hedgerow.partition.walk.mixing import effective_sizes
-from hedgerow.partition.walk.polytope import Polytope
-from hedgerow.partition.walk.segments import runs
+from hedgerow.partition.walk.chain import Course, effective_sizes, walk
+from hedgerow.partition.walk.polytope import Polytope, deepest_points
+from hedgerow.partition.walk.segments import localities, runs, sample
 from hedgerow.randomness import Keys, seeded_keys
 from hedgerow.utility.measures import distortion
 from studies.averages import average_errors, random_average_queries

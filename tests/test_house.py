@@ -16,7 +16,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 FACADES = {"hedgerow.release.release", "hedgerow.graph.grouped"}
 """Their methods are the front door to the modules that follow, and import them when called."""
 
-TO_CUT = {"hedgerow.attack.register", "hedgerow.graph.feasible", "hedgerow.graph.convert"}
+TO_CUT = {"hedgerow.attack.register"}
 TO_RENAME = {
     "Bench",
     "Case",

@@ -10,11 +10,9 @@ import pytest
 
 from hedgerow.criteria.neighbourhood import same_value
 from hedgerow.errors import Infeasible, ParameterError
-from hedgerow.partition.anatomize_several import anatomize_several
-from hedgerow.partition.anatomy import _admissible, anatomize
-from hedgerow.partition.permutation import ncp_split
+from hedgerow.partition.anatomy import _admissible, anatomize, anatomize_several
+from hedgerow.partition.permutation import ncp_split, round_robin
 from hedgerow.partition.proximity.split import proximity_split
-from hedgerow.partition.round_robin import round_robin
 from hedgerow.randomness import seeded_keys
 
 

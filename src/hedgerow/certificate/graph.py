@@ -16,9 +16,8 @@ from hedgerow.certificate.assemble import Derived, Progress, fill, group_sizes
 from hedgerow.certificate.model import Answers, Certificate, Internal, Issuer, Risk, Width
 from hedgerow.certificate.risks import exact_risk
 from hedgerow.errors import ParameterError, QueryError
-from hedgerow.graph.answer import GraphAnswer
-from hedgerow.graph.attack.link_chances import static_attack
-from hedgerow.graph.attack.signature import class_sizes, signatures
+from hedgerow.graph.ask import GraphAnswer
+from hedgerow.graph.attack import class_sizes, signatures, static_attack
 from hedgerow.graph.audit import verify_opened
 from hedgerow.graph.bundle import FORMAT, GraphManifest, read_held
 from hedgerow.graph.grouped import GroupedGraph, Side

@@ -56,7 +56,7 @@ def diverse_labels(
 
 def _blind(prepared: Prepared, codes: NDArray[np.int32], l: int, *, deal: bool) -> NDArray[np.int32]:  # noqa: E741
     from hedgerow.partition.anatomy import anatomize
-    from hedgerow.partition.round_robin import round_robin
+    from hedgerow.partition.permutation import round_robin
 
     return (round_robin if deal else anatomize)(codes, l=l, keys=prepared.keys)
 
@@ -80,7 +80,7 @@ def _several(
     l: int,  # noqa: E741
     grouping: str,
 ) -> NDArray[np.int32]:
-    from hedgerow.partition.anatomize_several import anatomize_several
+    from hedgerow.partition.anatomy import anatomize_several
     from hedgerow.partition.mondrian.split import mondrian
 
     if grouping == "blind":

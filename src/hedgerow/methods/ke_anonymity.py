@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.exact import Line
-    from hedgerow.partition.ke.pieces import Pieces
+    from hedgerow.partition.ke.runs import Pieces
     from hedgerow.table import Encoded
 
 __all__ = ["OBJECTIVES", "REFINEMENTS", "KEAnonymity"]

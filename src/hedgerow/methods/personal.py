@@ -25,9 +25,7 @@ from hedgerow.methods.minimality import minimality
 from hedgerow.methods.personal_wishes import named_nodes, require_consent
 from hedgerow.methods.target_choice import SHAPES, check_target, default_tree, one_column
 from hedgerow.methods.target_parts import equal_quasi, grouped, parts_of
-from hedgerow.partition.personal.bottom_up import personal_bottom_up
-from hedgerow.partition.personal.merge import merge_groups
-from hedgerow.partition.personal.top_down import personal_top_down
+from hedgerow.partition.personal.search import merge_groups, personal_bottom_up, personal_top_down
 from hedgerow.partition.personal.wishes import Bundle, Wishes, one_group, split_by_domain, total_cost
 from hedgerow.release import Guarantee, Made, Release
 from hedgerow.release.forms.disguised import DISGUISED, Groups, disguised

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hedgerow.criteria.ke import KE, latest_start
 from hedgerow.errors import Infeasible
 from hedgerow.partition.ke import ke_max
-from hedgerow.partition.ke.max import least_largest
+from hedgerow.partition.ke.runs import least_largest
 from tests.support.exhaustive import is_apart, ke_partitions, largest_range
 from tests.support.histograms import Histogram, check_ke, histogram, histograms, ranges, tiny_columns
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hedgerow.partition.ke.pieces import Pieces, from_memberships
+from hedgerow.partition.ke.runs import Pieces, from_memberships
 
 PIECES = Pieces(
     np.array([0, 1, 1, 2, 3], np.int32), np.array([1, 0, 1, 0, 1], np.int32), np.array([4, 1, 2, 5, 1], np.int64)

@@ -6,9 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.criteria.personal import Respect, possible_node
-from hedgerow.partition.personal.bottom_up import personal_bottom_up
-from hedgerow.partition.personal.merge import merge_groups
-from hedgerow.partition.personal.top_down import personal_top_down
+from hedgerow.partition.personal.search import merge_groups, personal_bottom_up, personal_top_down
 from hedgerow.partition.personal.wishes import Bundle, Wishes, maximal_nodes, one_group, total_cost
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import uniform

@@ -10,13 +10,10 @@ from scipy import stats
 
 from hedgerow.errors import Infeasible
 from hedgerow.partition.walk.blocks import TickRelation, blocks
-from hedgerow.partition.walk.chain import Course, Walked, _walk, walk
-from hedgerow.partition.walk.interior import deepest_points, in_affine_hull
-from hedgerow.partition.walk.localities import localities, sample
-from hedgerow.partition.walk.mixing import effective_sizes
+from hedgerow.partition.walk.chain import Course, Walked, _walk, effective_sizes, walk
 from hedgerow.partition.walk.parallel import _judged, _set_out, walk_blocks
-from hedgerow.partition.walk.polytope import Polytope, System
-from hedgerow.partition.walk.segments import runs
+from hedgerow.partition.walk.polytope import Polytope, System, deepest_points, in_affine_hull
+from hedgerow.partition.walk.segments import localities, runs, sample
 from hedgerow.randomness import seeded_keys
 
 ALPHA = 1e-4

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.partition.walk.localities import _extract, localities, sample
+from hedgerow.partition.walk.segments import _extract, localities, sample
 from hedgerow.randomness import seeded_keys
 
 ascending = st.lists(st.integers(-50, 50), min_size=1, max_size=9, unique=True).map(lambda v: np.array(sorted(v)))

@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import ParameterError
 from hedgerow.partition.walk.blocks import TickRelation, blocks
-from hedgerow.partition.walk.interior import deepest_points, in_affine_hull
-from hedgerow.partition.walk.localities import localities, sample
-from hedgerow.partition.walk.polytope import Polytope, System, directions, kernel_basis
-from hedgerow.partition.walk.segments import keep_sides, runs
+from hedgerow.partition.walk.polytope import Polytope, System, deepest_points, directions, in_affine_hull, kernel_basis
+from hedgerow.partition.walk.segments import keep_sides, localities, runs, sample
 from hedgerow.randomness import seeded_keys
 
 

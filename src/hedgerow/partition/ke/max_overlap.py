@@ -22,9 +22,7 @@ from numpy.typing import NDArray
 
 from hedgerow.criteria.ke import KE, Number, Positions, latest_start
 from hedgerow.errors import ParameterError
-from hedgerow.partition.ke.max import ke_max
-from hedgerow.partition.ke.pieces import Pieces, from_memberships
-from hedgerow.partition.ke.runs import first_within
+from hedgerow.partition.ke.runs import Pieces, first_within, from_memberships, ke_max
 
 __all__ = ["MOST_VALUES", "ke_max_overlap"]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hedgerow.criteria.ke import KE, Number, Positions, latest_start
 from hedgerow.kernel import kernel
-from hedgerow.partition.ke.pieces import Pieces
+from hedgerow.partition.ke.runs import Pieces
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["ke_random"]

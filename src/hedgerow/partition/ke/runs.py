@@ -7,20 +7,51 @@ Deviates   two neighbouring runs may share a value that occurs at least twice; a
 
 The costs are the total range and the number of runs below zero, in either order: each is a length on a line plus a fee
 for every run.
+
+What a partition over distinct values is: how many rows of which value go to which group.
+
+Rows with equal sensitive values are interchangeable for every criterion here, so a partition of a billion rows is a
+short list of pieces. Which of the tied rows go where is decided later, at random.
+
+Cut sorted values into as many (k,e)-anonymous runs as there can be.
+
+Source     dissertation on permutation-based microdata protection, section 2.6 (the search space of runs)
+Guarantee  every group satisfies criteria.ke; no partition into groups whose ranges do not overlap has more groups
+Cost       O(u) time and memory on u distinct values, after one counting pass over n rows
+Deviates   cutting at the earliest place gives as many groups; of all such cuts this takes the least total range
+
+Cut sorted values into runs with the least total range, each run (k,e)-anonymous.
+
+Source     dissertation on permutation-based microdata protection, section 2.6.1
+Guarantee  every group satisfies criteria.ke; no partition of the rows, overlapping or not, has a smaller total range
+Cost       O(u) time and memory on u distinct values, after one counting pass over n rows
+Deviates   the printed recurrence takes a maximum and starts at infinity; the sum needs + and 0. A running minimum
+           replaces the inner loop. Equal totals are decided by more groups: a tied value may end one and start the next
+
+Cut sorted values into runs whose largest range is least, each run (k,e)-anonymous.
+
+Source     dissertation on permutation-based microdata protection, section 2.6.2, problem 2.6.3
+Guarantee  every group satisfies criteria.ke; no partition into groups whose ranges do not overlap has a smaller
+           largest range, and no partition at all has less than half of it
+Cost       O(u) time and memory on u distinct values, after one counting pass over n rows
+Deviates   the printed program is quadratic; a queue of undominated starts makes it linear. Among partitions with the
+           least largest range this takes the most groups, and among those the least total range
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.criteria.ke import KE, Number, Positions, latest_start
 from hedgerow.exact import ticks
 from hedgerow.kernel import kernel
-from hedgerow.partition.ke.pieces import Pieces, from_memberships
 
-__all__ = ["cut_runs", "first_within"]
+__all__ = ["Pieces", "cut_runs", "first_within", "from_memberships", "ke_count", "ke_max", "ke_sum"]
 
 
 def cut_runs(
@@ -112,3 +143,105 @@ def first_within(positions: NDArray[Any], widest: Any) -> NDArray[np.int64]:
             d += 1
         earliest[i] = d
     return earliest
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Group `groups[p]` takes `counts[p]` rows of distinct value `values[p]`; sorted by (value, group).
+
+    Groups are numbered 0..G-1 in no secret order: a form relabels them before anything is published.
+    """
+
+    values: NDArray[np.int32]
+    groups: NDArray[np.int32]
+    counts: NDArray[np.int64]
+
+    @cached_property
+    def num_groups(self) -> int:
+        """The number of groups."""
+        return int(self.groups.max()) + 1
+
+    def distinct(self) -> NDArray[np.int64]:
+        """The number of distinct values of each group."""
+        return np.bincount(self.groups, minlength=self.num_groups)
+
+    def lowest(self) -> NDArray[np.int32]:
+        """The rank of the least value of each group."""
+        first = np.empty(self.num_groups, np.int32)
+        first[self.groups[::-1]] = self.values[::-1]  # values ascend, and the last assignment stays
+        return first
+
+    def highest(self) -> NDArray[np.int32]:
+        """The rank of the greatest value of each group."""
+        last = np.empty(self.num_groups, np.int32)
+        last[self.groups] = self.values
+        return last
+
+    def rows(self) -> NDArray[np.int64]:
+        """The number of rows of each group."""
+        return np.bincount(self.groups, self.counts, minlength=self.num_groups).astype(np.int64)
+
+
+def from_memberships(values: NDArray[np.int64], groups: NDArray[np.int64], counts: NDArray[np.int64]) -> Pieces:
+    """Divide each value's rows evenly over its groups; memberships come sorted by (value, group), at most one a pair.
+
+    An even split keeps a heavily tied value from filling one of its groups while it only shows up in the other.
+    """
+    sharing = np.bincount(values, minlength=len(counts))
+    rank = np.arange(len(values)) - (np.cumsum(sharing) - sharing)[values]
+    share, rest = counts[values] // sharing[values], counts[values] % sharing[values]
+    return Pieces(values.astype(np.int32), groups.astype(np.int32), share + (rank < rest))
+
+
+def ke_count(positions: Positions, counts: NDArray[np.int64], *, k: int, e: Number) -> Pieces:
+    """Partition rows into the most groups that do not overlap; equal numbers are decided by a smaller total range."""
+    KE(k, e).require(positions)
+    return cut_runs(positions, counts, latest_start(positions, k=k, e=e), most_groups=True)
+
+
+def ke_sum(positions: Positions, counts: NDArray[np.int64], *, k: int, e: Number) -> Pieces:
+    """Partition rows with the least sum of group ranges; equal sums are decided by more groups."""
+    KE(k, e).require(positions)
+    return cut_runs(positions, counts, latest_start(positions, k=k, e=e), most_groups=False)
+
+
+def ke_max(positions: Positions, counts: NDArray[np.int64], *, k: int, e: Number) -> Pieces:
+    """Partition rows into groups that do not overlap with the least largest range; ties by more groups."""
+    KE(k, e).require(positions)
+    latest = latest_start(positions, k=k, e=e)
+    earliest = first_within(positions, least_largest(positions, latest, counts > 1))
+    return cut_runs(positions, counts, latest, earliest=earliest, most_groups=True)
+
+
+@kernel
+def least_largest(positions: NDArray[Any], latest: NDArray[np.int64], tied: NDArray[np.bool_]) -> Any:
+    """The least largest range over all cuts of the values into runs that start no later than `latest`.
+
+    A start costs `entry`, the least largest range before it. A later start with no larger entry dominates, so in the
+    queue entries rise and ranges fall. Once the front's range reaches the next entry, it stays above it for good.
+    """
+    size = len(positions)
+    widest, reached = np.zeros_like(positions), np.zeros(size, np.bool_)  # of the values 0..i
+    entry, queue = np.zeros_like(positions), np.empty(size, np.int64)
+    head, tail, start = 0, 0, 0
+    for i in range(size):
+        while start <= latest[i]:
+            d, start = start, start + 1
+            apart = d == 0 or reached[d - 1]
+            together = tied[d] and reached[d]
+            if not (apart or together):
+                continue
+            if d > 0:
+                entry[d] = widest[d - 1] if apart else widest[d]
+                if together and widest[d] < entry[d]:
+                    entry[d] = widest[d]
+            while tail > head and entry[queue[tail - 1]] >= entry[d]:
+                tail -= 1
+            queue[tail] = d
+            tail += 1
+        while tail - head > 1 and positions[i] - positions[queue[head]] >= entry[queue[head + 1]]:
+            head += 1
+        if head < tail:
+            reached[i] = True
+            widest[i] = max(entry[queue[head]], positions[i] - positions[queue[head]])
+    return widest[size - 1]

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
 from hedgerow.partition.target.fake_values import fake_values, least_block
-from hedgerow.partition.target.least_range import Published, least_range, least_range_groups
-from hedgerow.partition.target.shift import shifted
+from hedgerow.partition.target.least_range import Published, least_range, least_range_groups, shifted
 from hedgerow.partition.target.trees import node_ranges, plant
 from hedgerow.schema.hierarchy import Hierarchy
 

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
-from hedgerow.partition.walk.localities import Localities
 from hedgerow.partition.walk.polytope import Polytope, System
-from hedgerow.partition.walk.segments import Segments
+from hedgerow.partition.walk.segments import Localities, Segments
 
 __all__ = ["Block", "TickRelation", "blocks"]
 

@@ -8,6 +8,12 @@ Deviates   the whole chord through the point, both ways: the printed half chord 
            and tails of values instead of random directions, because they touch few properties, stay on whole points and
            reach the same effective sample size many times faster; directions in turn, so that all of a 64-bit key
            goes into the length of the step
+
+How many independent draws a trace is worth, and whether every value has moved.
+
+Source     Geyer, practical Markov chain Monte Carlo: initial positive sequence
+Guarantee  none; an estimate of the effective sample size from one trace
+Cost       O(t l) for a trace of t states whose correlations die out after l
 """
 
 from __future__ import annotations
@@ -18,10 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.kernel import SMALL, kernel
-from hedgerow.partition.walk.mixing import effective_sizes
 from hedgerow.partition.walk.polytope import Polytope, directions, sparse_rows
 
-__all__ = ["STATES", "Course", "Walked", "walk"]
+__all__ = ["STATES", "Course", "Walked", "effective_sizes", "walk"]
 
 STATES = 256
 """States of a walk that are kept to judge how well it mixes."""
@@ -112,3 +117,36 @@ def _walk(
         while kept < len(trace) and (kept + 1) * sweeps <= (sweep + 1) * len(trace):
             trace[kept] = point
             kept += 1
+
+
+def effective_sizes(trace: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Estimate for each column of `trace` (states x values) its number of independent draws; 0 if it never moves."""
+    centred = trace - trace.mean(axis=0)
+    result = np.zeros(trace.shape[1])
+    _effective_sizes(np.ascontiguousarray(centred.T).ravel(), trace.shape[0], result)
+    return result
+
+
+@kernel
+def _effective_sizes(centred: NDArray[np.float64], states: int, result: NDArray[np.float64]) -> None:
+    """Add up correlations in pairs while a pair is positive: noise beyond that point would only blur the sum."""
+    for column in range(len(result)):
+        first = column * states
+        variance = 0.0
+        for n in range(states):
+            variance += centred[first + n] * centred[first + n]
+        if variance == 0.0:
+            continue
+        correlation, lag = 0.0, 0
+        while lag + 1 < states:
+            pair = 0.0
+            for n in range(states - lag):
+                pair += centred[first + n] * centred[first + n + lag]
+            for n in range(states - lag - 1):
+                pair += centred[first + n] * centred[first + n + lag + 1]
+            if pair <= 0.0:
+                break
+            correlation += pair / variance
+            lag += 2
+        # The sum counts lag 0 once and every other lag on one side only.
+        result[column] = min(states / max(2.0 * correlation - 1.0, 1.0 / states), float(states))

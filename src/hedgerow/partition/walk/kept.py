@@ -25,8 +25,7 @@ from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.exact import MAX_TICK, as_fraction, column_numbers
 from hedgerow.partition.walk.blocks import TickRelation
 from hedgerow.partition.walk.grid import Grid, bounds_of, grid_of
-from hedgerow.partition.walk.localities import Localities, localities, sample
-from hedgerow.partition.walk.segments import Segments, keep_sides, runs, scattered
+from hedgerow.partition.walk.segments import Localities, Segments, keep_sides, localities, runs, sample, scattered
 from hedgerow.randomness import Keys
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from hedgerow.cores import cores
 from hedgerow.errors import Infeasible
 from hedgerow.partition.walk.blocks import Block
 from hedgerow.partition.walk.chain import STATES, Course, Walked, walk
-from hedgerow.partition.walk.interior import deepest_points, in_affine_hull
+from hedgerow.partition.walk.polytope import deepest_points, in_affine_hull
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["ENOUGH", "MOST_AT_HOME", "Trip", "walk_blocks"]

@@ -24,7 +24,7 @@ from hedgerow.release.release import PublishedColumns
 from hedgerow.release.shuffle import deal, permutation, shuffle_within
 
 if TYPE_CHECKING:
-    from hedgerow.partition.ke.pieces import Pieces
+    from hedgerow.partition.ke.runs import Pieces
     from hedgerow.table import Encoded
 
 __all__ = ["PERMUTED", "permuted"]

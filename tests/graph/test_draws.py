@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hedgerow.graph.pool import Pool, average, exact_sum, largest, total
+from hedgerow.graph.draws import Draws, average, exact_sum, largest, total
 
 
-def _pool(seed: int, *, uncertain: bool = False) -> Pool:
+def _pool(seed: int, *, uncertain: bool = False) -> Draws:
     """Groups of one to four things, some with a small number, some negative."""
     random = np.random.default_rng(seed)
     population = random.integers(1, 5, size=random.integers(1, 4))
@@ -19,16 +19,16 @@ def _pool(seed: int, *, uncertain: bool = False) -> Pool:
     groups = np.repeat(np.arange(len(population)), members)
     low = random.integers(-3, 6, size=len(groups))
     high = low + random.integers(0, 3, size=len(groups)) if uncertain else low
-    return Pool(groups, low, high, population, random.integers(0, population + 1))
+    return Draws(groups, low, high, population, random.integers(0, population + 1))
 
 
-def _choices(pool: Pool) -> list[list[int]]:
+def _choices(draws: Draws) -> list[list[int]]:
     """The places of the numbers drawn, for each equally likely draw; -1 stands for a thing without a number."""
     things = []
-    for group, size in enumerate(pool.population):
-        places = np.flatnonzero(pool.groups == group).tolist()
+    for group, size in enumerate(draws.population):
+        places = np.flatnonzero(draws.groups == group).tolist()
         things.append(places + [-1] * (int(size) - len(places)))
-    draws = [itertools.combinations(inside, int(drawn)) for inside, drawn in zip(things, pool.drawn, strict=True)]
+    draws = [itertools.combinations(inside, int(drawn)) for inside, drawn in zip(things, draws.drawn, strict=True)]
     return [[place for part in draw for place in part if place >= 0] for draw in itertools.product(*draws)]
 
 
@@ -36,7 +36,7 @@ AGGREGATES = {
     "sum": (total, lambda values: Fraction(sum(values))),
     "avg": (average, lambda values: Fraction(sum(values), len(values))),
     "max": (largest, lambda values: Fraction(max(values))),
-    "min": (lambda pool: largest(pool.negated).negated, lambda values: Fraction(min(values))),
+    "min": (lambda draws: largest(draws.negated).negated, lambda values: Fraction(min(values))),
 }
 
 
@@ -45,23 +45,23 @@ def test_bounds_are_reached_and_means_are_exact(name) -> None:
     """Over every draw that takes something the least, the greatest and the mean are as computed."""
     engine, truth = AGGREGATES[name]
     for seed in range(400):
-        pool = _pool(seed)
-        values = [truth([int(pool.low[place]) for place in draw]) for draw in _choices(pool) if draw]
-        found = engine(pool)
+        draws = _pool(seed)
+        values = [truth([int(draws.low[place]) for place in draw]) for draw in _choices(draws) if draw]
+        found = engine(draws)
         if not values:
             assert found.lower is None
             continue
         assert (found.lower, found.upper) == (min(values), max(values))
-        if name != "avg" or pool.forced.sum() == pool.most.sum():
+        if name != "avg" or draws.forced.sum() == draws.most.sum():
             assert found.expected == pytest.approx(float(sum(values) / len(values)))
 
 
 def test_counts_are_hypergeometric() -> None:
     """COUNT's bounds and mean are those of the draws."""
     for seed in range(200):
-        pool = _pool(seed)
-        counts = [len(draw) for draw in _choices(pool)]
-        found = pool.count()
+        draws = _pool(seed)
+        counts = [len(draw) for draw in _choices(draws)]
+        found = draws.count()
         assert (found.lower, found.upper) == (min(counts), max(counts))
         assert found.expected == pytest.approx(np.mean(counts))
 
@@ -71,12 +71,12 @@ def test_intervals_of_numbers_stay_inside(name) -> None:
     """Where a number is known between two others every value of every draw lies inside the bounds."""
     engine, truth = AGGREGATES[name]
     for seed in range(150):
-        pool = _pool(seed, uncertain=True)
-        found = engine(pool)
-        for draw in _choices(pool):
+        draws = _pool(seed, uncertain=True)
+        found = engine(draws)
+        for draw in _choices(draws):
             if draw:
-                assert found.lower <= truth([int(pool.low[place]) for place in draw])
-                assert truth([int(pool.high[place]) for place in draw]) <= found.upper
+                assert found.lower <= truth([int(draws.low[place]) for place in draw])
+                assert truth([int(draws.high[place]) for place in draw]) <= found.upper
 
 
 def test_sums_do_not_overflow() -> None:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import ParameterError
-from hedgerow.graph.adjacency import adjacency
-from hedgerow.graph.criterion import check_size, count_unsafe, largest_possible
+from hedgerow.graph.adjacency import adjacency, check_size, count_unsafe, largest_possible
 from tests.support.graph_worlds import is_safe
 
 
@@ -33,7 +32,7 @@ def test_safety_is_what_the_definition_says() -> None:
 
 def test_the_compiled_count_is_the_plain_one() -> None:
     """On a graph large enough to be compiled both agree."""
-    from hedgerow.graph.criterion import _count
+    from hedgerow.graph.adjacency import _count
 
     random = np.random.default_rng(0)
     ends, others = random.integers(0, 300, 6000).astype(np.int32), random.integers(0, 300, 6000).astype(np.int32)

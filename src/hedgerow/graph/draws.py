@@ -1,6 +1,6 @@
 """Aggregates of numbers of which each group gives up an uncertain choice.
 
-Source     dissertation on permutation-based microdata protection, section 4.4.4
+Source     [Zhang 2008], section 4.4.4
 Guarantee  bounds are reached by some assignment if each number is certain; expectations of COUNT, SUM, MIN and MAX are
            exact, and so are variances, those of AVG where the number drawn is certain
 Cost       O(n log n) on n numbers
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
 
-__all__ = ["Extent", "Pool", "average", "largest", "total"]
+__all__ = ["Draws", "Extent", "average", "largest", "total"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Extent:
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class Draws:
     """Numbers by group, with how many things each group has and how many of them are drawn."""
 
     groups: Ints
@@ -79,10 +79,10 @@ class Pool:
         return self.low is self.high
 
     @property
-    def negated(self) -> Pool:
+    def negated(self) -> Draws:
         """The same with every number negated: its least is our greatest."""
         low = -self.high
-        return Pool(self.groups, low, low if self.is_certain else -self.low, self.population, self.drawn)
+        return Draws(self.groups, low, low if self.is_certain else -self.low, self.population, self.drawn)
 
     def count(self) -> Extent:
         """COUNT: how many members are drawn."""
@@ -110,54 +110,54 @@ class Pool:
         return values[rank < forced], np.sort(values[(rank >= forced) & (rank < most)])
 
 
-def total(pool: Pool) -> Extent:
+def total(draws: Draws) -> Extent:
     """SUM; None where nothing can be drawn at all."""
-    if not pool.most.any():
+    if not draws.most.any():
         return Extent(None, None, None)
-    lower, upper = _least_total(pool), -_least_total(pool.negated)
-    if not pool.is_certain:
+    lower, upper = _least_total(draws), -_least_total(draws.negated)
+    if not draws.is_certain:
         return Extent(Fraction(lower), Fraction(upper), None)
-    mean, variance = float((pool.low * pool.chances).sum()), pool.variance(pool.low.astype(np.float64))
-    return Extent(Fraction(lower), Fraction(upper), *_given_some(mean, variance, pool))
+    mean, variance = float((draws.low * draws.chances).sum()), draws.variance(draws.low.astype(np.float64))
+    return Extent(Fraction(lower), Fraction(upper), *_given_some(mean, variance, draws))
 
 
-def average(pool: Pool) -> Extent:
+def average(draws: Draws) -> Extent:
     """AVG; where the number drawn is uncertain the ratio of means stands in for the mean of the ratio."""
-    if not pool.most.any():
+    if not draws.most.any():
         return Extent(None, None, None)
-    number = float(pool.chances.sum())
-    bounds = _least_average(pool), -_least_average(pool.negated)
-    if not pool.is_certain:
+    number = float(draws.chances.sum())
+    bounds = _least_average(draws), -_least_average(draws.negated)
+    if not draws.is_certain:
         return Extent(*bounds, None)
-    expected = float((pool.low * pool.chances).sum()) / number
-    is_known = np.array_equal(pool.forced, pool.most)
-    variance = pool.variance(pool.low.astype(np.float64)) / number**2 if is_known else None
+    expected = float((draws.low * draws.chances).sum()) / number
+    is_known = np.array_equal(draws.forced, draws.most)
+    variance = draws.variance(draws.low.astype(np.float64)) / number**2 if is_known else None
     return Extent(*bounds, expected, variance)
 
 
-def largest(pool: Pool) -> Extent:
-    """MAX; MIN is the negated MAX of the negated pool."""
-    in_reach = pool.most[pool.groups] > 0
+def largest(draws: Draws) -> Extent:
+    """MAX; MIN is the negated MAX of the negated draws."""
+    in_reach = draws.most[draws.groups] > 0
     if not in_reach.any():
         return Extent(None, None, None)
-    forced, _ = pool.split()
+    forced, _ = draws.split()
     # A group that must give up f numbers can keep everything above its f-th smallest.
-    lower = int(forced.max() if len(forced) else pool.low[in_reach].min())
-    upper = int(pool.high[in_reach].max())
-    return Extent(Fraction(lower), Fraction(upper), *(_largest_moments(pool) if pool.is_certain else (None, None)))
+    lower = int(forced.max() if len(forced) else draws.low[in_reach].min())
+    upper = int(draws.high[in_reach].max())
+    return Extent(Fraction(lower), Fraction(upper), *(_largest_moments(draws) if draws.is_certain else (None, None)))
 
 
-def _least_total(pool: Pool) -> int:
-    forced, optional = pool.split()
+def _least_total(draws: Draws) -> int:
+    forced, optional = draws.split()
     if not len(forced) and len(optional):
         # SQL's sum over nothing is NULL, so something is drawn.
         return int(optional[0]) + exact_sum(np.minimum(optional[1:], 0))
     return exact_sum(forced) + exact_sum(np.minimum(optional, 0))
 
 
-def _least_average(pool: Pool) -> Fraction:
+def _least_average(draws: Draws) -> Fraction:
     """Add what may be drawn, smallest first, as long as it lies below the mean so far."""
-    forced, optional = pool.split()
+    forced, optional = draws.split()
     if not len(forced):
         return Fraction(int(optional[0]))
     base, first, last = exact_sum(forced), 0, len(optional)
@@ -171,13 +171,13 @@ def _least_average(pool: Pool) -> Fraction:
     return Fraction(base + exact_sum(optional[:first]), len(forced) + first)
 
 
-def _largest_moments(pool: Pool) -> tuple[float, float]:
+def _largest_moments(draws: Draws) -> tuple[float, float]:
     """Mean and variance: walk down the numbers and multiply the chances that each is missed."""
-    order = np.lexsort((pool.groups, -pool.low))
-    groups, values = pool.groups[order], pool.low[order].astype(np.float64)
+    order = np.lexsort((draws.groups, -draws.low))
+    groups, values = draws.groups[order], draws.low[order].astype(np.float64)
     before = _seen_before(groups)
-    left = pool.population[groups] - before
-    missed = np.cumprod(np.maximum(left - pool.drawn[groups], 0) / left)
+    left = draws.population[groups] - before
+    missed = np.cumprod(np.maximum(left - draws.drawn[groups], 0) / left)
     reached = -np.diff(missed, prepend=1.0) / (1.0 - missed[-1])
     mean = float((values * reached).sum())
     return mean, float(((values - mean) ** 2 * reached).sum())
@@ -192,18 +192,18 @@ def _seen_before(groups: Ints) -> Ints:
     return rank
 
 
-def _given_some(mean: float, variance: float, pool: Pool) -> tuple[float, float]:
+def _given_some(mean: float, variance: float, draws: Draws) -> tuple[float, float]:
     """Condition mean and variance on something being drawn, where that is not certain."""
-    if pool.forced.any():
+    if draws.forced.any():
         return mean, variance
-    some = 1.0 - _chance_of_none(pool)
+    some = 1.0 - _chance_of_none(draws)
     return mean / some, max(0.0, (variance + mean * mean) / some - (mean / some) ** 2)
 
 
-def _chance_of_none(pool: Pool) -> float:
-    before = _seen_before(pool.groups)
-    left = pool.population[pool.groups] - before
-    return float(np.prod(np.maximum(left - pool.drawn[pool.groups], 0) / left))
+def _chance_of_none(draws: Draws) -> float:
+    before = _seen_before(draws.groups)
+    left = draws.population[draws.groups] - before
+    return float(np.prod(np.maximum(left - draws.drawn[draws.groups], 0) / left))
 
 
 def exact_sum(values: Ints) -> int:
