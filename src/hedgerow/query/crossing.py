@@ -218,7 +218,7 @@ class Crossing:
             number, _ = expect_pairs(replace(pairs, low=pairs.sure.astype(np.int64), high=pairs.low))
             ratio = np.divide(mean, number, out=np.zeros(len(mean)), where=number > 0)
             _, around = expect_pairs(pairs, minus=ratio)
-            mean, variance = ratio, around / np.maximum(number, 1e-300) ** 2
+            mean, variance = ratio, np.divide(around, number**2, out=np.zeros(len(mean)), where=number > 0)
         found = _Found(
             bounds.lower,
             bounds.upper,
@@ -384,4 +384,9 @@ class _Found:
         widths = [slack * (m if function == "sum" and per_row else 1) for m in self.most] if slack else None
         rounding = Rounding.WHOLE if is_whole and function == "sum" else Rounding.OUTWARD
         mean, std = (self.mean * scale).tolist(), (deviation(self.variance) * scale).tolist()
-        return Estimate(lower, upper, mean, std, exact, rounding, widths, reached=self.reached)
+        # Where no row has to count an end that is not past zero may be that of no row at all, which is NULL.
+        reached = self.reached or [
+            n > 0 or low is None or high is None or low < 0 < high
+            for n, low, high in zip(self.fewest, lower, upper, strict=True)
+        ]
+        return Estimate(lower, upper, mean, std, exact, rounding, widths, reached=reached)
