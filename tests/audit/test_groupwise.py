@@ -10,12 +10,10 @@ from hypothesis import given, settings
 
 import hedgerow as hr
 from hedgerow.audit.groupwise import check_groupwise
-from hedgerow.criteria.alpha_k import AlphaK
-from hedgerow.criteria.beta_likeness import BetaLikeness
-from hedgerow.criteria.delta_disclosure import DeltaDisclosure
 from hedgerow.criteria.groupwise import groups_of
 from hedgerow.criteria.k_anonymity import KAnonymity
 from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
+from hedgerow.criteria.shares import AlphaK, BetaLikeness, DeltaDisclosure
 from hedgerow.criteria.t_closeness import TCloseness
 from hedgerow.errors import BrokenPromise
 from tests.support.groups import grouped_codes

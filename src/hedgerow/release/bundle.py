@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from hedgerow.errors import BrokenPromise, BundleError
 from hedgerow.release.folder import write_folder
+from hedgerow.release.forms import form_of
 from hedgerow.release.holding import Held, hold, read_manifest
 from hedgerow.release.manifest import Manifest, decode, describe, encode
 from hedgerow.release.readme import readme
@@ -36,7 +37,7 @@ def write(
     write_folder(
         path,
         tables={**release.tables, **helpers},
-        texts={"README.md": readme(release)},
+        texts={"README.md": readme(release, helpers)},
         manifest=lambda files: encode(describe(release, files)),
         overwrite=overwrite,
     )
@@ -96,7 +97,7 @@ def _tables(bundle: Held, manifest: Manifest, stems: list[str]) -> dict[str, pa.
 
 def _release(manifest: Manifest, tables: dict[str, pa.Table]) -> Release:
     release = Release(
-        form=manifest.form,
+        form=form_of(manifest.form),
         tables=tables,
         columns=PublishedColumns(manifest.columns.quasi, manifest.columns.sensitive, manifest.columns.plain),
         group_column=manifest.group_column,
