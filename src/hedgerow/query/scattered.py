@@ -86,6 +86,10 @@ class _Plan:
         self._check_places()
         self._cell, self._group, self._number, self.keys, self.cells = self._entries()
 
+    def crossed(self, aggregate: Aggregate) -> Estimate | None:
+        """Columns that are shuffled apart never meet: expressions of two are refused above."""
+        return None
+
     def _column(self, name: str) -> str:
         """The published column from which a column comes."""
         return min(columns_of(self._bound.derived[name])) if name in self._bound.derived else name
