@@ -1,6 +1,6 @@
 """The permutation anonymization paper's experiment: does scattering near rows answer better than Anatomy?
 
-Source     permutation anonymization, section 4, figures 1 to 5
+Source     [Li 2015], section 4, figures 1 to 5
 Tables     the generated census with salary class (SAL) and occupation (OCC) as the sensitive column; ACS, occupation
 Deviates   the paper scatters groups of near rows and compares with Anatomy's blind groups. Both differ at once, so
            blind groups scattered and near groups in two tables are measured as well: which of the two makes the gain?
@@ -21,7 +21,6 @@ from hedgerow.partition.anatomy import anatomize
 from hedgerow.partition.permutation import ncp_split, round_robin
 from hedgerow.partition.proximity.split import proximity_split
 from hedgerow.randomness import seeded_keys
-from hedgerow.utility.counts import expected_scattered, expected_separated
 from studies.counting import (
     Coded,
     Panel,
@@ -36,6 +35,7 @@ from studies.counting import (
     table_of,
     workload,
 )
+from studies.counts import expected_scattered, expected_separated
 from studies.real import acs, data_folder
 from studies.study import Claim, Study
 

@@ -1,6 +1,6 @@
-"""The proximity paper's experiment: how precise are answers under (eps,m)-anonymity, and what does it cost?
+"""The experiment of [Li 2008]: how precise are answers under (eps,m)-anonymity, and what does it cost?
 
-Source     proximity paper, section 6, figures 4 to 7
+Source     [Li 2008], section 6, figures 4 to 7
 Tables     the generated census and the ACS table, incomes up to 100,000; quasi-identifiers age, birthplace, occupation
 Deviates   eps runs to shares of the largest that m = 5 allows on each table, because the paper's table is not public;
            answers from the same groups published as two tables stand beside the paper's boxes
@@ -25,7 +25,6 @@ from hedgerow.errors import Infeasible
 from hedgerow.partition.proximity.split import proximity_split
 from hedgerow.randomness import seeded_keys
 from hedgerow.release.forms.perturbed import retained
-from hedgerow.utility.counts import expected_generalized, expected_retained, expected_separated
 from studies.counting import (
     Coded,
     Panel,
@@ -40,6 +39,7 @@ from studies.counting import (
     table_of,
     workload,
 )
+from studies.counts import expected_generalized, expected_retained, expected_separated
 from studies.real import acs, data_folder
 from studies.study import Claim, Study
 

@@ -1,6 +1,6 @@
 """Check m-invariance as far as the published bytes tell: m-uniqueness.
 
-Source     [Xiao 2007], definitions 3 and 4
+Source     [Xiao 2007]
 Guarantee  `check_m_invariance` passes exactly the releases whose every group publishes at least m values, all
            different, for at least one and at most as many rows, with as many counterfeits as declared
 Cost       O(n log n)
