@@ -86,8 +86,8 @@ class MInvariant(Method):
         self._check_fakes(found)
         series.check(found)
         progress("publishing", 0.6)
-        if prepared.page is not None:
-            prepared.page.memory = series.memory(found)
+        if prepared.pending is not None:
+            prepared.pending.memory = series.memory(found)
         return self._published(prepared, column, series, found)
 
     def _check_fakes(self, found: Invariant) -> None:
@@ -156,9 +156,9 @@ class _Series:
         """Recognize everybody."""
         now = prepared.table.encode(column)
         nobody = np.empty(0, np.uint64)
-        persons = nobody if prepared.page is None else prepared.page.persons()
+        persons = nobody if prepared.pending is None else prepared.pending.persons()
         _check_distinct(persons, prepared)
-        before = None if prepared.page is None else prepared.page.before.memory
+        before = None if prepared.pending is None else prepared.pending.before.memory
         if before is None:
             known = np.full(len(now.codes), -1, np.int32)
             return _Series(persons, None, now.domain, now.codes, known, Signatures.none())
