@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from hedgerow.criteria.m_invariance import MInvariance
 from hedgerow.errors import Infeasible, SchemaError
 from hedgerow.ledger.memory import Memory
-from hedgerow.methods.frequency_groups import check_grouping
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import BLIND, LOOKING, places, quasi_codes
+from hedgerow.methods.row_groups import BLIND, LOOKING, check_grouping, places, quasi_codes
 from hedgerow.parameters import read_number
 from hedgerow.partition.m_invariant import Invariant, Signatures, m_invariant
 from hedgerow.release import Guarantee, Made, Release
