@@ -1,6 +1,6 @@
 """Keyed fingerprints of rows and tables: the same row from another file, in another order, is the same row.
 
-Source     Aumasson and Bernstein, SipHash: a fast short-input PRF, 2012 (SipHash-2-4)
+Source     [Aumasson 2012] (SipHash-2-4)
 Guarantee  without the 128-bit key the hashes look random: nobody can test whether a row is among the fingerprints;
            with it anybody can
 Cost       one pass over the codes of each column, one keyed hash a distinct value and one a row
