@@ -25,7 +25,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 from hedgerow.release.bundle import as_release
 from hedgerow.release.readme import done
-from hedgerow.utility.compare import Outcome, outcomes_of, true_answers
+from hedgerow.utility.compare import QuestionOutcome, outcomes_of, true_answers
 from hedgerow.verify.bundle import open_bundle
 from hedgerow.verify.manifest import decode
 from hedgerow.verify.promise import verify_opened
@@ -151,7 +151,7 @@ def _answers(release: Release, original: pa.Table) -> tuple[TrueAnswers, ...]:
     return tuple(_compare_truths(*kind, found) for kind, found in kinds_of(outcomes).items())
 
 
-def _compare_truths(aggregate: str, selectivity: float, outcomes: list[Outcome]) -> TrueAnswers:
+def _compare_truths(aggregate: str, selectivity: float, outcomes: list[QuestionOutcome]) -> TrueAnswers:
     inside = [outcome.inside for outcome in outcomes if outcome.inside is not None]
     errors = [outcome.error for outcome in outcomes if outcome.error is not None]
     return TrueAnswers(
