@@ -142,7 +142,7 @@ def _split(condition: Predicate, sensitive: frozenset[str]) -> tuple[Predicate, 
         for leaf in _leaves(part):
             if columns_of(leaf) & sensitive and len(columns_of(leaf)) > 1:
                 raise QueryError(_MIXED)
-        (known if not names & sensitive else hidden if len(names) == 1 else mixed).append(part)
+        (known if not names & sensitive else hidden if names <= sensitive else mixed).append(part)
     return _all(known), _all(hidden), _all(mixed)
 
 

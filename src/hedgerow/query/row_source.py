@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hedgerow.query.evidence import Values
 from hedgerow.query.numbers import Numbers, numbers_of, values_at, values_of
-from hedgerow.query.question import Predicate, Truth
+from hedgerow.query.question import Predicate, Truth, columns_of
 from hedgerow.query.row_plan import Plan, RowPlan
 from hedgerow.query.rows import Chosen
 from hedgerow.query.statement import Bound
@@ -44,6 +44,9 @@ class RowSource:
 
     def values(self, name: str, base: str, condition: Predicate, *, aggregated: bool) -> Values:
         """Each group's values of a hidden column that satisfy a condition; inside an aggregate only present ones."""
+        if not columns_of(condition) <= {base} or not self._comes_from(name, base):
+            rows = self.view.rows_where(condition)  # columns in pairs: a row of values is decided as a whole
+            return values_at(self.view, name, rows & ~missing_rows(self.view, name) if aggregated else rows)
         keep = _kept(self.view, base, condition)
         if name == base:
             if aggregated:
@@ -52,8 +55,13 @@ class RowSource:
         rows = keep[self.view.codes(base).codes]
         return values_at(self.view, name, rows & ~missing_rows(self.view, name) if aggregated else rows)
 
+    def _comes_from(self, name: str, base: str) -> bool:
+        return name == base or (name in self.view.derived and columns_of(self.view.derived[name]) == {base})
+
     def marked(self, base: str, condition: Predicate) -> NDArray[np.bool_]:
         """Published values of a hidden column that satisfy a condition."""
+        if not columns_of(condition) <= {base}:
+            return self.view.rows_where(condition)
         marked: NDArray[np.bool_] = _kept(self.view, base, condition)[self.view.codes(base).codes]
         return marked
 
