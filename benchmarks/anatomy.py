@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from benchmarks.measure import peak_beyond, seconds, show
 from hedgerow.criteria.neighbourhood import same_value
 from hedgerow.datasets import census
-from hedgerow.partition.anatomize import anatomize
-from hedgerow.partition.ncp_split import ncp_split
-from hedgerow.partition.proximity_split import proximity_split
-from hedgerow.partition.round_robin import round_robin
+from hedgerow.partition.anatomy import anatomize
+from hedgerow.partition.permutation import ncp_split, round_robin
+from hedgerow.partition.proximity.split import proximity_split
 from hedgerow.table import read_table
 
 QUASI = ("age", "gender", "education", "marital", "race", "workclass", "country")

@@ -9,12 +9,12 @@ import pyarrow as pa
 
 from benchmarks.measure import peak_beyond, seconds, show
 from hedgerow.graph import BipartiteGraph, SafeGrouping, author_paper_graph
-from hedgerow.graph.both_sides import group_both_sides
 from hedgerow.graph.order import ORDERS
+from hedgerow.graph.safe_grouping import group_both_sides
 
 _SETUP = """
 from hedgerow.graph import author_paper_graph
-from hedgerow.graph.both_sides import group_both_sides
+from hedgerow.graph.safe_grouping import group_both_sides
 small = author_paper_graph(5000, 6000, 15000)
 group_both_sides(small.by_left, small.by_right, k=20, l=20)
 graph = author_paper_graph()

@@ -8,7 +8,7 @@ import pyarrow as pa
 import hedgerow as hr
 from benchmarks.measure import peak_beyond, seconds, show
 from hedgerow.exact import line
-from hedgerow.partition import ke_count, ke_max, ke_max_overlap, ke_random, ke_sum
+from hedgerow.partition.ke import ke_count, ke_max, ke_max_overlap, ke_random, ke_sum
 from hedgerow.release import PublishedColumns
 from hedgerow.release.forms.permuted import permuted
 from hedgerow.table.encode import encode

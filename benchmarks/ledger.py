@@ -15,7 +15,7 @@ from benchmarks.measure import seconds, show
 from hedgerow.datasets import census
 from hedgerow.ledger.fingerprint import Hashes
 from hedgerow.partition.m_invariant import Signatures, m_invariant
-from hedgerow.partition.round_robin import round_robin
+from hedgerow.partition.permutation import round_robin
 from hedgerow.randomness import seeded_keys
 from hedgerow.table import Table, read_table
 

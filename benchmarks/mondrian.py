@@ -15,7 +15,7 @@ from hedgerow.criteria.k_anonymity import KAnonymity
 from hedgerow.criteria.l_diversity import FrequencyDiversity
 from hedgerow.criteria.t_closeness import TCloseness
 from hedgerow.datasets import census
-from hedgerow.partition.mondrian import mondrian
+from hedgerow.partition.mondrian.split import mondrian
 from hedgerow.table import read_table
 from studies.real import adult_arx, adult_hierarchies, data_folder
 

@@ -11,10 +11,10 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.criteria.estimate import Estimate
-from hedgerow.criteria.robust import members
-from hedgerow.partition.art import art
-from hedgerow.partition.art_crowd import Crowd
+from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.robust import members
+from hedgerow.partition.robust.crowd import Crowd
+from hedgerow.partition.robust.gather import art
 from hedgerow.randomness import seeded_keys
 from hedgerow.table import read_table
 from studies.real import acs, adult

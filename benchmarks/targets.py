@@ -7,10 +7,10 @@ import pyarrow as pa
 
 import hedgerow as hr
 from benchmarks.measure import seconds, show
-from hedgerow.partition.disguise import disguise
-from hedgerow.partition.fake_values import fake_values
-from hedgerow.partition.forest import Forest, node_ranges, planted
-from hedgerow.partition.least_range import least_range_groups
+from hedgerow.partition.target.disguise import disguise
+from hedgerow.partition.target.fake_values import fake_values
+from hedgerow.partition.target.least_range import least_range_groups
+from hedgerow.partition.target.trees import Forest, node_ranges, planted
 from hedgerow.release.shuffle import shuffle_within
 from hedgerow.schema.target import normal, quantize, uniform
 from studies import real

@@ -10,9 +10,8 @@ import pyarrow as pa
 import hedgerow as hr
 from benchmarks.measure import seconds, show
 from hedgerow.kernel import kernel
-from hedgerow.partition.localities import localities
-from hedgerow.partition.mixing import effective_sizes
-from hedgerow.partition.walk import Course, walk
+from hedgerow.partition.walk.chain import Course, effective_sizes, walk
+from hedgerow.partition.walk.segments import localities
 from hedgerow.randomness import seeded_keys, system_keys
 from studies.printed_walk import printed_walk
 from studies.walk_measures import one_block

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.methods.ke_anonymity import KEAnonymity
-from hedgerow.partition.ke_sum import ke_sum
+from hedgerow.partition.ke.runs import ke_sum
 from hedgerow.query import connect
 from hedgerow.schema import Schema
 from studies.ke_tables import random_table

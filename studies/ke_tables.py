@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.criteria.l_diversity import DistinctDiversity
-from hedgerow.partition.full_domain import full_domain
-from hedgerow.partition.lattice import Ladder, ladder_of
+from hedgerow.partition.full_domain import Ladder, full_domain, ladder_of
 from hedgerow.randomness import Keys, generator
 from hedgerow.release.forms.swapped import swapped_rows, window_for
 from hedgerow.release.shuffle import deal
@@ -120,7 +119,7 @@ def generalized_labels(
 def ke_labels(table: Table, objective: str, *, k: int, e: int, keys: Keys) -> NDArray[np.int32]:
     """The groups of a (k,e) partition; which of equal losses go where is drawn."""
     values, codes, counts = np.unique(table.losses, return_inverse=True, return_counts=True)
-    partition = getattr(import_module(f"hedgerow.partition.ke_{objective}"), f"ke_{objective}")
+    partition = getattr(import_module("hedgerow.partition.ke"), f"ke_{objective}")
     coins = {"keys": keys} if objective == "random" else {}
     pieces = partition(values, counts, k=k, e=Fraction(e), **coins)
     rows, offsets = deal(codes.astype(np.int32), pieces.values, pieces.groups, pieces.counts, keys=keys)

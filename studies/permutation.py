@@ -17,12 +17,10 @@ from numpy.typing import NDArray
 
 from hedgerow.criteria.neighbourhood import same_value
 from hedgerow.datasets import census
-from hedgerow.partition.anatomize import anatomize
-from hedgerow.partition.ncp_split import ncp_split
-from hedgerow.partition.proximity_split import proximity_split
-from hedgerow.partition.round_robin import round_robin
+from hedgerow.partition.anatomy import anatomize
+from hedgerow.partition.permutation import ncp_split, round_robin
+from hedgerow.partition.proximity.split import proximity_split
 from hedgerow.randomness import seeded_keys
-from hedgerow.utility.counts import expected_scattered, expected_separated
 from studies.counting import (
     Coded,
     Panel,
@@ -37,6 +35,7 @@ from studies.counting import (
     table_of,
     workload,
 )
+from studies.counts import expected_scattered, expected_separated
 from studies.real import acs, data_folder
 from studies.study import Claim, Study
 

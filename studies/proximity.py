@@ -18,14 +18,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.criteria.neighbourhood import Neighbourhood, absolute, relative
-from hedgerow.criteria.proximity_advice import eps_below
+from hedgerow.criteria.proximity import eps_below
 from hedgerow.criteria.retention import largest_retention
 from hedgerow.datasets import census
 from hedgerow.errors import Infeasible
-from hedgerow.partition.proximity_split import proximity_split
+from hedgerow.partition.proximity.split import proximity_split
 from hedgerow.randomness import seeded_keys
 from hedgerow.release.forms.perturbed import retained
-from hedgerow.utility.counts import expected_generalized, expected_retained, expected_separated
 from studies.counting import (
     Coded,
     Panel,
@@ -40,6 +39,7 @@ from studies.counting import (
     table_of,
     workload,
 )
+from studies.counts import expected_generalized, expected_retained, expected_separated
 from studies.real import acs, data_folder
 from studies.study import Claim, Study
 

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.criteria.estimate import Estimate
-from hedgerow.criteria.knowledge import Knowledge
-from hedgerow.criteria.robust import members
+from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.knowledge import Knowledge
+from hedgerow.inference.robust import members
 from hedgerow.randomness import generator
 from hedgerow.table import read_table
 

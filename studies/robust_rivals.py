@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from hedgerow.criteria.groupwise import Limited, Limits
 from hedgerow.criteria.k_anonymity import KAnonymity
 from hedgerow.criteria.t_closeness import TCloseness
-from hedgerow.partition.anatomize import anatomize
-from hedgerow.partition.mondrian import mondrian
+from hedgerow.partition.anatomy import anatomize
+from hedgerow.partition.mondrian.split import mondrian
 from hedgerow.randomness import Keys
 from studies.robust_data import People
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.partition.forest import node_ranges
-from hedgerow.partition.shift import shifted
+from hedgerow.partition.target.least_range import shifted
+from hedgerow.partition.target.trees import node_ranges
 from hedgerow.randomness import seeded_keys
 from hedgerow.schema import Hierarchy
 from hedgerow.schema.target import histogram, normal, quantize, uniform, zipf

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from hedgerow.methods.personal import cheapest
-from hedgerow.partition.personal import Wishes, one_group, total_cost
-from hedgerow.partition.personal_bottom_up import personal_bottom_up
-from hedgerow.partition.personal_top_down import personal_top_down
+from hedgerow.partition.personal.search import personal_bottom_up, personal_top_down
+from hedgerow.partition.personal.wishes import Wishes, one_group, total_cost
 from hedgerow.randomness import seeded_keys
 from hedgerow.schema import Hierarchy
 from hedgerow.schema.target import uniform

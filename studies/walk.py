@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.partition.walk_blocks import ENOUGH
+from hedgerow.partition.walk.parallel import ENOUGH
 from hedgerow.randomness import seeded_keys
 from studies.study import Claim, Study
 from studies.walk_figures import attack_figure, averages_figure, clustering_figure, runtime_figure

@@ -11,15 +11,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.attack import identity, known_sample, rank
-from hedgerow.partition.blocks import Block, blocks
-from hedgerow.partition.interior import deepest_points
-from hedgerow.partition.localities import localities, sample
-from hedgerow.partition.mixing import effective_sizes
-from hedgerow.partition.polytope import Polytope
-from hedgerow.partition.segments import runs
-from hedgerow.partition.walk import Course, walk
+from hedgerow.partition.walk.blocks import Block, blocks
+from hedgerow.partition.walk.chain import Course, effective_sizes, walk
+from hedgerow.partition.walk.polytope import Polytope, deepest_points
+from hedgerow.partition.walk.segments import localities, runs, sample
 from hedgerow.randomness import Keys, seeded_keys
-from hedgerow.utility.distortion import distortion
+from hedgerow.utility.measures import distortion
 from studies.averages import average_errors, random_average_queries
 from studies.clustering import k_means, misplaced
 from studies.noise import noise_at_distortion

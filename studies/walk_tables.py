@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from hedgerow.criteria.l_diversity import DistinctDiversity
 from hedgerow.methods.walk_result import walked
-from hedgerow.partition.kept import Settings, plan_column
-from hedgerow.partition.mondrian import mondrian
+from hedgerow.partition.mondrian.split import mondrian
+from hedgerow.partition.walk.kept import Settings, plan_column
 from hedgerow.randomness import Keys, seeded_keys
 from hedgerow.schema import Domain
 from hedgerow.table.encode import encode

@@ -1,6 +1,5 @@
 """What people import, and what importing costs."""
 
-import ast
 import doctest
 import importlib
 import inspect
@@ -15,26 +14,22 @@ import pytest
 import hedgerow as hr
 from hedgerow import cli, methods
 from hedgerow.methods.registry import METHODS, method_class
+from tools import house
 
 ROOT = Path(hr.__file__).parent
 
-STAGES = [
-    {"errors", "randomness", "kernel", "cores", "exact", "parameters", "arrays", "_lazy", "_version"},
-    {"table"},
-    {"schema"},
-    {"criteria"},
-    {"partition"},
-    {"release"},
-    {"ledger"},
-    {"query", "audit", "attack", "utility"},
-    {"methods", "datasets"},
-    {"recipe", "graph", "report", "testing"},
-    {"certificate"},
-    {"front"},
-    {"cli", "__init__", "__main__"},
-]
-BLIND = {"query", "audit", "attack"}
-FACADE = {"release/release.py"}  # its methods import the packages that follow, when called
+BLIND = {"query", "audit", "verify", "attack"}
+FACADE = {"release/release.py"}
+"""Its methods, like `ask` and `verify`, are the front door to the packages that follow, and import them when called."""
+
+
+def _drawing():
+    """The packages and modules in the order in which the package's docstring draws them."""
+    lines = hr.__doc__.split("lines above it:\n\n")[1].split("\n\n")[0].splitlines()
+    return [name.rstrip("/") for line in lines for name in re.split(r" {2,}", line.strip())[0].split()]
+
+
+ORDER = [*_drawing(), "__init__"]
 
 
 def test_every_public_name_exists():
@@ -108,34 +103,18 @@ def test_python_m_hedgerow_is_the_command_line():
     assert run.stdout == f"hedgerow, version {hr.__version__}\n"
 
 
-def _stage(module):
-    return next((i for i, names in enumerate(STAGES) if module in names), None)
-
-
-def _imports(file):
-    """Names of the hedgerow packages that a file imports, anywhere in it; imports for type checking do not count."""
-    tree = ast.parse(file.read_text())
-    typing_only = {id(n) for node in ast.walk(tree) if isinstance(node, ast.If)
-                   and getattr(node.test, "id", "") == "TYPE_CHECKING" for n in ast.walk(node)}  # fmt: skip
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "hedgerow":
-            parts = node.module.split(".")
-            if id(node) not in typing_only:
-                yield from [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
+def test_everything_is_drawn_once():
+    """The drawing shows every package and module of the top level, and nothing that is not there."""
+    present = {path.stem for path in ROOT.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    assert sorted(ORDER) == sorted(present)
 
 
 @pytest.mark.parametrize("file", sorted(ROOT.rglob("*.py")), ids=lambda f: str(f.relative_to(ROOT)))
-def test_a_module_imports_only_from_earlier_stages(file):
+def test_a_module_imports_only_from_what_is_drawn_above_it(file):
     """The path of data is the tree: nothing reaches forward, and what the adversary uses never sees the table."""
-    place = file.relative_to(ROOT)
-    package = place.parts[0].removesuffix(".py")
-    assert _stage(package) is not None, f"{package} has no place on the path of data"
-    if str(place) in FACADE or str(place) == "__init__.py":
-        return
-    for imported in _imports(file):
-        if imported.startswith("_") or _stage(imported) is None:
-            continue
-        assert _stage(imported) <= _stage(package), f"{place} imports {imported}"
+    place, package = str(file.relative_to(ROOT)), house.package_of(file)
+    for imported in house.imports_of(file) & set(ORDER) - {package}:
+        assert ORDER.index(imported) < ORDER.index(package) or place in FACADE, f"{place} imports {imported}"
         assert not (package in BLIND and imported == "table"), f"{place} may not see the table"
 
 

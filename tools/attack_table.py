@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.attack import Bench, run
-from hedgerow.attack.rate import percent
+from hedgerow.attack import AttackReport, run
+from hedgerow.attack.finding import percent
 from hedgerow.methods import Method
 from hedgerow.methods.registry import METHODS, method
 from hedgerow.randomness import generator
@@ -60,7 +60,7 @@ class Setting:
 
 def settings() -> dict[str, Setting]:
     """Every method of the registry with letters that promise about as much."""
-    from hedgerow.criteria.estimate import Estimate
+    from hedgerow.inference.estimate import Estimate
 
     number = {"column": NUMBER}
     return {
@@ -112,7 +112,7 @@ def schema_for(setting: Setting, table: pa.Table) -> tuple[pa.Table, Schema]:
     return table, Schema(quasi=QUASI, sensitive=setting.column)
 
 
-def measured(name: str, setting: Setting) -> Bench:
+def measured(name: str, setting: Setting) -> AttackReport:
     """Publish twice, and let everybody try."""
     table, others = people(setting)
     built = method(setting.method or name, setting.letters)
@@ -133,9 +133,9 @@ def second(built: Method, table: pa.Table) -> tuple[Release, pa.Table]:
         return built.publish(left, schema, ledger=Path(folder) / "ledger.json"), left
 
 
-def cell(bench: Bench, adversary: str) -> str:
+def cell(report: AttackReport, adversary: str) -> str:
     """Measured, what it is compared with, and what was promised."""
-    found = next((finding for finding in bench.findings if finding.adversary == adversary), None)
+    found = next((finding for finding in report.findings if finding.adversary == adversary), None)
     if found is None:
         return "–"
     beside = found.baseline if found.control is None else found.control
@@ -148,23 +148,23 @@ def cell(bench: Bench, adversary: str) -> str:
     return f"{text}; {worst}promised {percent(found.promised)}{'' if found.holds else ' BROKEN'}"
 
 
-def lines(benches: dict[str, Bench], adversaries: tuple[str, ...]) -> list[str]:
+def lines(reports: dict[str, AttackReport], adversaries: tuple[str, ...]) -> list[str]:
     """One table: a line per method, a column per adversary."""
     head = [f"| method | {' | '.join(adversaries)} |", "|---" * (len(adversaries) + 1) + "|"]
     body = [
-        f"| {name} | {' | '.join(cell(bench, adversary) for adversary in adversaries)} |"
-        for name, bench in benches.items()
+        f"| {name} | {' | '.join(cell(report, adversary) for adversary in adversaries)} |"
+        for name, report in reports.items()
     ]
     return head + body
 
 
-def title(setting: Setting, bench: Bench) -> str:
+def title(setting: Setting, report: AttackReport) -> str:
     """How the method was tried."""
     letters = [f"{key} = {value}" for key, value in setting.letters.items() if key not in UNSAID]
     letters += ["half ask for the whole range"] if setting.has_wishes else []
     turn = ", second of a series" if setting.is_second else ""
     said = ", ".join(letters) or setting.column
-    return f"{bench.method} ({said}){turn}, {bench.form}, {bench.rows:,} rows, {setting.column}"
+    return f"{report.method} ({said}){turn}, {report.form}, {report.rows:,} rows, {setting.column}"
 
 
 def written(text: str) -> None:
@@ -178,13 +178,13 @@ def main() -> None:
     tried = settings()
     if untried := set(METHODS) - {setting.method or name for name, setting in tried.items()}:
         raise SystemExit(f"Without a setting: {', '.join(sorted(untried))}.")
-    benches: dict[str, Bench] = {}
+    reports: dict[str, AttackReport] = {}
     for name in sys.argv[1:] or tried:
         began = time.perf_counter()
-        bench = measured(name, tried[name])
-        benches[title(tried[name], bench)] = bench
+        report = measured(name, tried[name])
+        reports[title(tried[name], report)] = report
         print(f"{name}: {time.perf_counter() - began:.1f} s", file=sys.stderr, flush=True)
-    text = "\n".join((*lines(benches, SHOWN), "", *lines(benches, ROWS)))
+    text = "\n".join((*lines(reports, SHOWN), "", *lines(reports, ROWS)))
     print(text)
     if not sys.argv[1:]:
         written(text)

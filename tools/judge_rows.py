@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.csv as pc_csv
 
 import hedgerow as hr
-from hedgerow.attack import report as bench
-from hedgerow.attack.candidates import ORDERED, Seen, SeenColumn, people_of, point_column
-from hedgerow.attack.described import Crowd
+from hedgerow.attack.adversaries.singling_out import SortedPeople
+from hedgerow.attack.candidates import ORDERED, CandidateColumn, CandidateRows, people_of, point_column
+from hedgerow.attack.report import run
 from hedgerow.datasets import census
 from hedgerow.release import Release
 
@@ -68,7 +68,7 @@ def _write(folder: Path, number: int, name: str, rows: pa.Table, ours: dict[str,
 
 
 def _ours(release: Release, people: pa.Table, others: pa.Table) -> dict[str, Any]:
-    found = bench.run(release, people, holdout=others, targets=TARGETS)
+    found = run(release, people, holdout=others, targets=TARGETS)
     return {
         finding.adversary: {"rate": finding.rate, "control": finding.control, "risk": finding.risk}
         for finding in found.findings
@@ -82,8 +82,8 @@ def limits(rows: pa.Table, people: pa.Table, others: pa.Table, chance: np.random
     Counted by our own code: what is left of the difference between both verdicts if the descriptions are alike.
     """
     columns = tuple(point_column(name, rows.column(name)) for name in rows.column_names)
-    seen = Seen(tuple(map(_beyond, columns)), np.arange(rows.num_rows), np.ones(rows.num_rows, np.int64))
-    crowds = [Crowd(seen.columns, people_of(seen, t, np.arange(t.num_rows))) for t in (rows, people, others)]
+    seen = CandidateRows(tuple(map(_beyond, columns)), np.arange(rows.num_rows), np.ones(rows.num_rows, np.int64))
+    crowds = [SortedPeople(seen.columns, people_of(seen, t, np.arange(t.num_rows))) for t in (rows, people, others)]
     found: set[tuple[tuple[int, ...], int]] = set()
     for row in chance.integers(rows.num_rows, size=TRIES).tolist():
         three = tuple(sorted(chance.permutation(len(columns))[:3].tolist()))
@@ -95,7 +95,7 @@ def limits(rows: pa.Table, people: pa.Table, others: pa.Table, chance: np.random
     return {"rate": rate, "control": control, "risk": max(0.0, (rate - control) / (1 - control))}
 
 
-def _beyond(column: SeenColumn) -> SeenColumn:
+def _beyond(column: CandidateColumn) -> CandidateColumn:
     """A number above the middle stands for itself and all above, another for itself and all below."""
     if column.kind != ORDERED:
         return column

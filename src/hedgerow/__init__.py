@@ -2,21 +2,28 @@
 
 The path of data is the tree. A module imports only from lines above it:
 
-    errors, randomness, kernel, cores, exact    what everything leans on
-    table/       1  rows come in: files and frames, integer codes inside
-    schema/      2  columns get meaning: roles, domains, hierarchies
-    criteria/    3  what a group must satisfy
-    partition/   4  search: rows to groups, one algorithm a file
-    release/     5  what leaves: one form a file; guarantee, manifest, bundle
-    ledger/         what the owner keeps: which rows were published, so that they are not published twice
-    query/       6a answers from a release alone, with guaranteed bounds
-    audit/       6b the promise re-derived from the published bytes
-    attack/      6c adversaries, one file each
-    utility/     6d measures of loss
-    methods/     7  the names people know: criterion + partition + form, audited
-    graph/          the same path for bipartite graphs, in small
-    front           the functions of the front door: open, attack, certify, compare
-    cli/            one verb a file
+    _version _lazy errors arrays randomness kernel cores exact parameters     what everything leans on
+    verify/       what a third party relies on: strict decoder of bundles, structure
+    table/        rows come in: files and frames, integer codes inside
+    schema/       columns get meaning: roles, domains, hierarchies
+    criteria/     what a group must satisfy
+    inference/    posteriors of an informed attacker
+    partition/    search: rows to groups, one family a module or folder
+    release/      what leaves: forms, guarantee, manifest, bundle
+    ledger/       what the owner keeps: which rows were published, so that they are not published twice
+    query/        answers from a release alone, with guaranteed bounds
+    audit/        the promise re-derived from the published bytes
+    attack/       adversaries, one file each
+    utility/      measures of loss
+    methods/      the names people know: criterion + partition + form, audited
+    datasets/     tables to try things on
+    report/       figures
+    graph/        the same path for bipartite graphs, in small
+    certificate/  one page about one bundle
+    recipe        one publication as a file, a script, a command
+    testing/      for those who add methods: the contract, strategies, the posterior auditor
+    front         the functions of the front door: open, attack, certify, compare
+    cli/ __main__                                                             one verb a file
 
 `query`, `audit` and `attack` never import `table`: what the adversary may import is what the adversary may see.
 """

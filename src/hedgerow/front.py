@@ -19,8 +19,8 @@ from hedgerow.release.seal import format_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hedgerow.attack import Bench
-    from hedgerow.certificate.model import Certificate
+    from hedgerow.attack import AttackReport
+    from hedgerow.certificate import Certificate
     from hedgerow.graph import GroupedGraph
     from hedgerow.release import Release
     from hedgerow.utility.compare import Score
@@ -66,7 +66,7 @@ def attack(
     targets: int = 1000,
     seed: int | None = None,
     progress: Callable[[str, float], None] = lambda step, share: None,
-) -> Bench:
+) -> AttackReport:
     """Let every adversary that applies attack a release, and report how often each is right.
 
     `original` is the table behind the release, against which guesses are checked; `also` are further releases of the
@@ -119,8 +119,8 @@ def certify(
     >>> certificate.version, certificate.issuer.title
     ('publishable', 'Pay 2026')
     """
-    from hedgerow.certificate import issue as certificates
-    from hedgerow.certificate.model import Issuer
+    from hedgerow import certificate as certificates
+    from hedgerow.certificate import Issuer
 
     if not isinstance(bundle, str | os.PathLike):
         raise ParameterError("A certificate is about published bytes: save the release and name its folder.")
@@ -150,22 +150,13 @@ def compare(
     >>> sorted(scores), scores["k=4"]["avg"].inside
     (['k=2', 'k=4'], 1.0)
     """
-    from hedgerow.utility.compare import outcomes_of, questions_for, score, true_answers
+    from hedgerow.utility.compare import compare_releases, scores_by_aggregate
     from hedgerow.utility.random_questions import Workload, read_workload
 
     asked = read_workload(workload) if isinstance(workload, str | os.PathLike) else workload or Workload()
     opened = {name: _release(release) for name, release in _named(releases).items()}
-    table = _table(original)
-    questions = questions_for(list(opened.values()), asked, table)
-    truths = true_answers(table, questions) if table is not None else None
-    found = {name: outcomes_of(release, questions, truths) for name, release in opened.items()}
-    return {
-        name: {
-            aggregate: score([outcome for outcome in outcomes if outcome.question.aggregate == aggregate])
-            for aggregate in dict.fromkeys(question.aggregate for question in questions)
-        }
-        for name, outcomes in found.items()
-    }
+    found = compare_releases(opened, asked, _table(original))
+    return {name: scores_by_aggregate(outcomes) for name, outcomes in found.items()}
 
 
 def _named(releases: Mapping[str, Release | StrPath] | Sequence[Release | StrPath]) -> dict[str, Release | StrPath]:

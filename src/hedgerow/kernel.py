@@ -14,7 +14,7 @@ import functools
 import os
 import tempfile
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -49,7 +49,7 @@ class Kernel(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run compiled where the longest argument has more than `SMALL` elements, plain otherwise."""
-        longest = max((len(a) for a in args if hasattr(a, "__len__")), default=0)
+        longest = max(map(_length, args), default=0)
         return (self.plain if longest <= SMALL else self.compiled)(*args, **kwargs)
 
     @functools.cached_property
@@ -69,6 +69,13 @@ class Kernel(Generic[P, R]):
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
     """Mark a function as a kernel."""
     return Kernel(function)
+
+
+def _length(argument: object) -> int:
+    """How many elements an argument has; a (named) tuple of arrays as many as its longest."""
+    if isinstance(argument, tuple):
+        return max(map(_length, argument), default=0)
+    return len(argument) if isinstance(argument, Sized) else 0
 
 
 def _with_compiled_callees(function: Any) -> Any:

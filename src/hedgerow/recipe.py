@@ -1,4 +1,7 @@
-"""A recipe: everything about one publication in a TOML file, so that a click, a file and a script are the same.
+"""A recipe: everything about one publication in a TOML file, so that flags, a file and a script are the same.
+
+`read_recipe` and `write_recipe` keep it, `publish_recipe` runs it, `recipe_script` and `recipe_command` say the same in
+Python and for a shell.
 
 table  = "adult.csv"
 output = "out"
@@ -24,19 +27,33 @@ e = 100
 from __future__ import annotations
 
 import os
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hedgerow.errors import HedgerowError, InputError, ParameterError
+from hedgerow.errors import BundleError, HedgerowError, InputError, ParameterError
+from hedgerow.methods.registry import METHODS, method_class, read_parameters
 from hedgerow.methods.registry import method as build_method
 
 if TYPE_CHECKING:
     from hedgerow.methods.method import Method
+    from hedgerow.release import Release
     from hedgerow.schema import Hierarchy, Schema
 
-__all__ = ["Recipe", "Roles", "read_recipe"]
+__all__ = [
+    "Recipe",
+    "Roles",
+    "publish_recipe",
+    "read_recipe",
+    "recipe_command",
+    "recipe_script",
+    "withdraw_unless_saved",
+    "write_recipe",
+]
 
 Value = int | float | str | bool | list[str] | dict[str, str]
 
@@ -62,13 +79,22 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     hierarchies: dict[str, str] = {}
     ledger: str | None = None
 
-    def build_method(self) -> Method:
-        """Build the method that the recipe names."""
-        parameters = dict(self.method)
-        name = parameters.pop("name", None)
+    @property
+    def method_name(self) -> str:
+        """The short name of the method."""
+        name = self.method.get("name")
         if not isinstance(name, str):
             raise ParameterError("[method] needs a 'name', for example name = \"ke\".")
-        return build_method(name, parameters)
+        return name
+
+    @property
+    def parameters(self) -> dict[str, Value]:
+        """What [method] says beside the name."""
+        return {key: value for key, value in self.method.items() if key != "name"}
+
+    def build_method(self) -> Method:
+        """Build the method that the recipe names."""
+        return build_method(self.method_name, self.parameters)
 
     def build_schema(self, columns: tuple[str, ...]) -> Schema:
         """Give each of the table's columns its role; `others` covers those that are not named."""
@@ -120,3 +146,230 @@ def read_recipe(path: str | os.PathLike[str]) -> Recipe:
         ledger=None if recipe.ledger is None else str(folder / recipe.ledger),
         hierarchies={column: str(folder / tree) for column, tree in recipe.hierarchies.items()},
     )
+
+
+def write_recipe(recipe: Recipe, path: str | os.PathLike[str]) -> None:
+    """Write a recipe that `read_recipe` reads back equal; the file is replaced as a whole or stays as it was.
+
+    Paths in the recipe's folder are written relative to it. Other relative paths are meant from the current folder, and
+    are written absolute.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     recipe = Recipe(
+    ...         table=f"{folder}/adult.csv", output=f"{folder}/out", others="identifier",
+    ...         roles=Roles(quasi=["age"], sensitive=["pay"]), method={"name": "ke", "k": 4, "e": 100})
+    ...     write_recipe(recipe, f"{folder}/recipe.toml")
+    ...     assert read_recipe(f"{folder}/recipe.toml") == recipe
+    ...     print(Path(folder, "recipe.toml").read_text())
+    table = "adult.csv"
+    output = "out"
+    others = "identifier"
+    <BLANKLINE>
+    [roles]
+    quasi = [
+        "age",
+    ]
+    sensitive = [
+        "pay",
+    ]
+    <BLANKLINE>
+    [method]
+    name = "ke"
+    k = 4
+    e = 100
+    <BLANKLINE>
+    """
+    import tomli_w
+
+    file = Path(path)
+    written = _filled(
+        {
+            "table": _beside(recipe.table, file.parent),
+            "output": _beside(recipe.output, file.parent),
+            "ledger": None if recipe.ledger is None else _beside(recipe.ledger, file.parent),
+            "others": recipe.others,
+            "roles": _filled(msgspec.to_builtins(recipe.roles)) or {"quasi": []},
+            "missing": recipe.missing,
+            "hierarchies": {column: _beside(tree, file.parent) for column, tree in recipe.hierarchies.items()},
+        }
+    ) | {"method": recipe.method}
+    try:
+        text = tomli_w.dumps(written).encode()
+    except (UnicodeEncodeError, ValueError, TypeError):
+        raise ParameterError("This recipe cannot be written: it holds text that is no Unicode.") from None
+    _replace(file, text)
+
+
+def _filled(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """What is worth a line: nothing that is empty or not given."""
+    return {key: value for key, value in entries.items() if value is not None and value not in ([], {})}
+
+
+def _beside(path: str, folder: Path) -> str:
+    """A path as a recipe in `folder` names it."""
+    place = Path(path)
+    return str(place.relative_to(folder) if place.is_relative_to(folder) else place.absolute())
+
+
+def _replace(file: Path, content: bytes) -> None:
+    from hedgerow.randomness import token
+
+    beside = file.with_name(f".{file.name}.{token(4)}")
+    try:
+        with beside.open("xb") as handle:
+            handle.write(content)
+            os.fsync(handle.fileno())
+        beside.replace(file)
+    except OSError as error:
+        raise InputError(f"'{file.name}' cannot be written: {error.strerror}.") from None
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def publish_recipe(
+    recipe: Recipe,
+    *,
+    again: bool = False,
+    overwrite: bool = False,
+    seed: int | None = None,
+    allow_insecure: bool = False,
+    progress: Callable[[str, float], None] = lambda step, share: None,
+) -> Release:
+    """Publish what a recipe says and save it; a release that could not be saved leaves no entry in the ledger."""
+    from hedgerow.table import read_table
+
+    progress("reading", 0.0)
+    method, source = recipe.build_method(), read_table(recipe.table)
+    schema = recipe.build_schema(source.names)
+    release = method.publish(source, schema, ledger=recipe.ledger, again=again, seed=seed, progress=progress)
+    progress("writing", 0.9)
+    with withdraw_unless_saved(release, recipe.output):
+        release.save(recipe.output, overwrite=overwrite, allow_insecure=allow_insecure)
+    return release
+
+
+@contextmanager
+def withdraw_unless_saved(release: Release, output: str | os.PathLike[str]) -> Iterator[None]:
+    """Take a release out of its ledger if saving it to `output` fails inside: for one that is not kept otherwise."""
+    before = _checksum(output)
+    try:
+        yield
+    except BaseException:
+        # Saving may also fail after the bundle was put in place; then it has left, and its entry stays.
+        if release.receipt is not None and _checksum(output) == before:
+            release.receipt.withdraw()
+        raise
+
+
+def _checksum(output: str | os.PathLike[str]) -> str | None:
+    from hedgerow.release.bundle import checksum
+
+    try:
+        return checksum(output)
+    except BundleError:
+        return None
+
+
+def recipe_script(recipe: Recipe, *, seed: int | None = None) -> str:
+    """A Python script that publishes what the recipe says; with a `seed`, byte by byte the same each time.
+
+    >>> print(recipe_script(Recipe(
+    ...     table="adult.csv", output="out", roles=Roles(quasi=["age"], sensitive=["pay"]),
+    ...     method={"name": "ke", "k": 4, "e": 100})))
+    import hedgerow as hr
+    <BLANKLINE>
+    table = hr.read_table('adult.csv')
+    schema = hr.Schema(
+        quasi=['age'],
+        sensitive=['pay'],
+    )
+    method = hr.KEAnonymity(k=4, e=100)
+    release = method.publish(table, schema)
+    release.save('out')
+    <BLANKLINE>
+    """
+    name = recipe.method_name
+    parameters = read_parameters(name, recipe.parameters)
+    publishing = _arguments(ledger=recipe.ledger, seed=seed)
+    lines = [
+        "import hedgerow as hr",
+        "",
+        f"table = hr.read_table({recipe.table!r})",
+        *_script_others(recipe),
+        "schema = hr.Schema(",
+        *(f"    {line}," for line in _script_schema(recipe)),
+        ")",
+        f"method = hr.{METHODS[name].rpartition('.')[2]}({_arguments(**parameters)})",
+        f"release = method.publish({', '.join(filter(None, ('table, schema', publishing)))})",
+        f"release.save({recipe.output!r}{', allow_insecure=True' if seed is not None else ''})",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _arguments(**values: object) -> str:
+    return ", ".join(f"{key}={value!r}" for key, value in values.items() if value is not None)
+
+
+def _script_others(recipe: Recipe) -> list[str]:
+    if recipe.others is None:
+        return []
+    named = sorted({name for names in msgspec.to_builtins(recipe.roles).values() for name in names})
+    return [f"others = [name for name in table.names if name not in {named!r}]"]
+
+
+def _script_schema(recipe: Recipe) -> Iterator[str]:
+    for role, names in msgspec.to_builtins(recipe.roles).items():
+        rest = "others" if role == recipe.others else ""
+        if names or rest:
+            yield f"{role}={' + '.join(filter(None, (repr(names) if names else '', rest)))}"
+    if recipe.missing:
+        yield f"missing={recipe.missing!r}"
+    if recipe.hierarchies:
+        trees = ", ".join(f"{column!r}: hr.Hierarchy.from_arx({file!r})" for column, file in recipe.hierarchies.items())
+        yield f"hierarchies={{{trees}}}"
+
+
+def recipe_command(recipe: Recipe, *, seed: int | None = None) -> str:
+    """A line for a shell that publishes what the recipe says; refuses what flags cannot say.
+
+    >>> recipe_command(Recipe(
+    ...     table="adult.csv", output="out", roles=Roles(quasi=["age", "marital status"], sensitive=["pay"]),
+    ...     method={"name": "ke", "k": 4, "e": 100}))
+    "hedgerow publish adult.csv --quasi 'age,marital status' --sensitive pay --method ke --k 4 --e 100 --out out"
+    """
+    method_class(recipe.method_name)
+    words = ["hedgerow", "publish", recipe.table]
+    for role, names in msgspec.to_builtins(recipe.roles).items():
+        words += [f"--{role}", _joined(names)] if names else []
+    words += ["--others", recipe.others] if recipe.others is not None else []
+    words += ["--missing", _joined([f"{name}={policy}" for name, policy in recipe.missing.items()])] * bool(
+        recipe.missing
+    )
+    for column, file in recipe.hierarchies.items():
+        words += ["--hierarchy", f"{column}={file}"]
+    words += ["--method", recipe.method_name]
+    for key, value in recipe.parameters.items():
+        words += [f"--{key.replace('_', '-')}", _flag(key, value)]
+    words += ["--out", recipe.output]
+    words += ["--ledger", recipe.ledger] if recipe.ledger is not None else []
+    words += ["--seed", str(seed), "--allow-insecure"] if seed is not None else []
+    return shlex.join(words)
+
+
+def _joined(names: list[str]) -> str:
+    """Names parted by commas, if they can be read back."""
+    if any("," in name or name != name.strip() or not name for name in names):
+        raise ParameterError("Names with commas, or with blanks at their ends, cannot be flags: publish the recipe.")
+    return ",".join(names)
+
+
+def _flag(key: str, value: Value) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return _joined(value)
+    if isinstance(value, dict):
+        raise ParameterError(f"'{key}' is a table of the recipe and cannot be a flag: publish the recipe.")
+    return str(value)

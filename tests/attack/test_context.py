@@ -4,8 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 import hedgerow as hr
-from hedgerow.attack.context import Case
-from hedgerow.attack.register import _whole_groups, register
+from hedgerow.attack.context import Context, _whole_groups
 from hedgerow.randomness import seeded_keys
 
 
@@ -22,8 +21,8 @@ def test_rows_and_values_of_a_group_are_as_many_and_are_its_own():
     )
     for method in (hr.Mondrian(k=6), hr.Anatomy(l=3)):
         release = method.publish(table, hr.Schema(quasi=["a", "b"], sensitive="s"))
-        case = Case(release, "s", table, (), None, 100, seeded_keys(1))
-        known = register(case)
+        context = Context(release, "s", table, (), None, 100, seeded_keys(1))
+        known = context.members
         assert len(known.rows.values) == known.rows.codes.shape[1] == known.rows.offsets[-1] > 100
         assert (np.diff(known.offsets) >= 1).all()
         group_of = np.repeat(np.arange(len(known.rows.offsets) - 1), np.diff(known.rows.offsets))

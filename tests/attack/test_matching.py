@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.attack.candidates import ORDERED, SAME, SET, Seen, SeenColumn
+from hedgerow.attack.candidates import ORDERED, SAME, SET, CandidateColumn, CandidateRows
 from hedgerow.attack.matching import _nearest, fit
 
 NAN = float("nan")
@@ -52,9 +52,9 @@ def _cases(draw):
         if kind == SET:
             low = high = np.where(gaps, -1.0, np.minimum(np.nan_to_num(low), 2.0))
             members = np.array(draw(st.lists(st.booleans(), min_size=18, max_size=18))).reshape(3, 6)
-        columns.append(SeenColumn(f"c{place}", kind, low, high, gaps, scale=2.5, members=members))
+        columns.append(CandidateColumn(f"c{place}", kind, low, high, gaps, scale=2.5, members=members))
         people.append(draw(st.lists(values, min_size=count, max_size=count)))
-    return Seen(tuple(columns), np.arange(rows), np.ones(rows, np.int64)), np.array(people)
+    return CandidateRows(tuple(columns), np.arange(rows), np.ones(rows, np.int64)), np.array(people)
 
 
 @given(_cases())
@@ -72,10 +72,10 @@ def test_the_compiled_search_agrees_with_the_plain_one(monkeypatch):
     rng = np.random.default_rng(3)
     low = rng.integers(0, 30, (2, 300)).astype(float)
     columns = tuple(
-        SeenColumn(f"c{c}", ORDERED, low[c], low[c] + rng.integers(0, 3, 300), np.zeros(300, bool), 30.0)
+        CandidateColumn(f"c{c}", ORDERED, low[c], low[c] + rng.integers(0, 3, 300), np.zeros(300, bool), 30.0)
         for c in (0, 1)
     )
-    seen = Seen(columns, np.arange(300), np.ones(300, np.int64))
+    seen = CandidateRows(columns, np.arange(300), np.ones(300, np.int64))
     people = rng.integers(0, 34, (2, 100)).astype(float)
     fast = fit(seen, people)
     monkeypatch.setattr(_nearest, "compiled", _nearest.plain)
@@ -86,7 +86,7 @@ def test_the_compiled_search_agrees_with_the_plain_one(monkeypatch):
 
 def test_no_more_rows_are_listed_than_asked_for():
     """A person who fits everybody is listed with a few rows, and still fits."""
-    column = SeenColumn("c", SAME, np.zeros(50), np.zeros(50), np.zeros(50, bool))
-    found = fit(Seen((column,), np.arange(50), np.ones(50, np.int64)), np.zeros((1, 2)), most=7)
+    column = CandidateColumn("c", SAME, np.zeros(50), np.zeros(50), np.zeros(50, bool))
+    found = fit(CandidateRows((column,), np.arange(50), np.ones(50, np.int64)), np.zeros((1, 2)), most=7)
     assert np.diff(found.offsets).tolist() == [7, 7]
     assert found.distances.tolist() == [0, 0]

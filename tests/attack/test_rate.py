@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from hedgerow.attack.rate import Rate, alike_trials, percent, wilson
+from hedgerow.attack.finding import Rate, alike_trials, percent, wilson
 
 
 @given(st.integers(1, 500), st.data())

@@ -1,4 +1,4 @@
-"""The bench: who applies, what is promised, what is said, what is refused."""
+"""The attack report: who applies, what is promised, what is said, what is refused."""
 
 import json
 
@@ -8,9 +8,10 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.attack import Bench, Finding, Skipped, run
-from hedgerow.attack.promises import most_linked, most_skewed
-from hedgerow.attack.report import ADVERSARIES
+from hedgerow.attack import AttackReport, Finding, Skipped, run
+from hedgerow.attack.adversaries.skewness import most_skewed
+from hedgerow.attack.beliefs import promised_share
+from hedgerow.attack.report import adversaries
 from hedgerow.randomness import seeded_keys
 from tests.support import every_method
 
@@ -41,7 +42,7 @@ METHODS = {
 
 
 @pytest.fixture(scope="module")
-def benches():
+def reports():
     """Every kind of release, attacked once with all that there is."""
     found = {}
     for name, (method, table, schema) in METHODS.items():
@@ -52,31 +53,31 @@ def benches():
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_adversary_is_tried_or_says_why_not(benches, name):
+def test_every_adversary_is_tried_or_says_why_not(reports, name):
     """Nobody is left out in silence."""
-    bench = benches[name]
-    told = {finding.adversary for finding in bench.findings} | {one.adversary for one in bench.skipped}
-    assert told == {adversary.name for adversary in ADVERSARIES}
-    assert all(one.reason for one in bench.skipped)
+    report = reports[name]
+    named = {finding.adversary for finding in report.findings} | {one.adversary for one in report.skipped}
+    assert named == {adversary.name for adversary in adversaries()}
+    assert all(one.reason for one in report.skipped)
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_line_is_whole(benches, name):
+def test_every_line_is_whole(reports, name):
     """Rates are shares inside their interval, with words and a next step, and no cell of the table."""
-    for finding in benches[name].findings:
+    for finding in reports[name].findings:
         assert 0 <= finding.low <= finding.rate <= finding.high <= 1
         assert 0 <= finding.baseline <= 1
         assert finding.trials > 0
         assert finding.sentence.endswith(".")
         assert finding.next_step.endswith(".")
         assert finding.exact == (finding.low == finding.high == finding.rate) or finding.rate in (0, 1)
-    assert CANARY not in str(benches[name])
+    assert CANARY not in str(reports[name])
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_no_promise_is_broken(benches, name):
+def test_no_promise_is_broken(reports, name):
     """Linking, skewness, proximity and presence stay within what each guarantee says."""
-    assert all(finding.holds is not False for finding in benches[name].findings)
+    assert all(finding.holds is not False for finding in reports[name].findings)
 
 
 @pytest.mark.parametrize(
@@ -90,23 +91,23 @@ def test_no_promise_is_broken(benches, name):
         ("ke", "linking", None),
     ],
 )
-def test_promises_are_read_off_the_guarantee(benches, name, adversary, promised):
+def test_promises_are_read_off_the_guarantee(reports, name, adversary, promised):
     """What was promised about whom; (k,e)-anonymity promises candidates, not chances."""
-    found = benches[name][adversary].promised
+    found = reports[name][adversary].promised
     assert found is promised if promised is None else found == pytest.approx(promised)
 
 
-def test_a_target_promises_its_own_peak(benches):
+def test_a_target_promises_its_own_peak(reports):
     """Whoever knows the group believes the target, so its likeliest value bounds every guess."""
     release = METHODS["target"][0].publish(NUMBERS, PAY)
-    assert benches["target"]["linking"].worst <= most_linked(release) + 1e-9
+    assert reports["target"]["linking"].worst <= promised_share(release) + 1e-9
 
 
-def test_presence_stays_within_the_formula_for_scattered_releases(benches):
+def test_presence_stays_within_the_formula_for_scattered_releases(reports):
     """Mean chance at most mean bound; where rows are shown as they are presence is plain and nothing is promised."""
-    assert benches["scattered"]["presence"].rate <= benches["scattered"]["presence"].promised
-    assert benches["anatomy"]["presence"].rate == 1
-    assert benches["anatomy"]["presence"].promised is None
+    assert reports["scattered"]["presence"].rate <= reports["scattered"]["presence"].promised
+    assert reports["anatomy"]["presence"].rate == 1
+    assert reports["anatomy"]["presence"].promised is None
 
 
 def test_closeness_bounds_how_much_a_value_grows():
@@ -124,9 +125,9 @@ def test_closeness_bounds_how_much_a_value_grows():
 
 def test_the_release_alone_is_enough_for_groups():
     """Without the original the exact lines remain, and the others say what they need."""
-    bench = run(hr.Anatomy(l=3).publish(TABLE, SCHEMA))
-    assert [finding.adversary for finding in bench.findings] == ["linking", "skewness"]
-    reasons = {one.adversary: one.reason for one in bench.skipped}
+    report = run(hr.Anatomy(l=3).publish(TABLE, SCHEMA))
+    assert [finding.adversary for finding in report.findings] == ["linking", "skewness"]
+    reasons = {one.adversary: one.reason for one in report.skipped}
     assert "--original" in reasons["deFinetti"]
     assert "audit_posterior" in reasons["minimality"]
 
@@ -182,8 +183,8 @@ def test_several_sensitive_columns_get_a_line_each():
     """Two columns, two lines, each with its name."""
     table = TABLE.append_column("ill", pa.array(np.random.default_rng(1).integers(0, 9, 600).astype(str)))
     release = hr.Anatomy(l=2).publish(table, hr.Schema(quasi=["a", "b"], sensitive=["job", "ill"]))
-    bench = run(release, table, targets=50)
-    assert [bench.label(f) for f in bench.findings if f.adversary == "linking"] == ["linking: job", "linking: ill"]
+    report = run(release, table, targets=50)
+    assert [report.label(f) for f in report.findings if f.adversary == "linking"] == ["linking: job", "linking: ill"]
 
 
 def test_gaps_are_values():
@@ -193,21 +194,21 @@ def test_gaps_are_values():
     b = pa.array([None if rng.random() < 0.2 else str(rng.integers(3)) for _ in range(400)])
     table = pa.table({"a": a, "b": b, "s": rng.integers(0, 9, 400)})
     for method in (hr.Anatomy(l=3), hr.Mondrian(k=5), hr.PermutationAnonymization(l=3)):
-        bench = run(method.publish(table, hr.Schema(quasi=["a", "b"], sensitive="s")), table, targets=100)
+        report = run(method.publish(table, hr.Schema(quasi=["a", "b"], sensitive="s")), table, targets=100)
         if method.__class__ is not hr.PermutationAnonymization:
-            assert bench["presence"].rate == 1
+            assert report["presence"].rate == 1
 
 
-def test_json_says_what_the_bench_says(benches):
-    """The bench as data: every field, the derived risk and verdict, and back."""
-    bench = benches["anatomy"]
-    data = json.loads(bench.json())
+def test_json_says_what_the_bench_says(reports):
+    """The report as data: every field, the derived risk and verdict, and back."""
+    report = reports["anatomy"]
+    data = json.loads(report.json())
     assert data["method"] == "Anatomy"
-    assert [line["adversary"] for line in data["findings"]] == [finding.adversary for finding in bench.findings]
+    assert [line["adversary"] for line in data["findings"]] == [finding.adversary for finding in report.findings]
     assert data["findings"][0]["holds"] is True
-    assert msgspec.convert(msgspec.to_builtins(bench), Bench) == bench
+    assert msgspec.convert(msgspec.to_builtins(report), AttackReport) == report
     with pytest.raises(KeyError):
-        bench["nobody"]
+        report["nobody"]
 
 
 def test_risk_is_what_is_left_beyond_the_control():
@@ -225,12 +226,12 @@ def test_every_method_of_the_registry_is_attacked_or_reasons_are_listed(case):
     """A tiny table by every example of every method: a line or a reason for each adversary, and no broken promise."""
     table = every_method.PEOPLE
     release, again = (case.method.publish(table, every_method.SCHEMA) for _ in range(2))
-    bench = run(release, table, also=[again], holdout=table.slice(0, 12), targets=10, keys=seeded_keys(1))
-    told = [line.adversary for line in (*bench.findings, *bench.skipped)]
-    assert sorted(told) == sorted(adversary.name for adversary in ADVERSARIES)
-    assert all(line.reason for line in bench.skipped)
-    assert all(0 <= line.low <= line.rate <= line.high <= 1 and line.sentence for line in bench.findings)
-    assert all(line.holds is not False for line in bench.findings)
+    report = run(release, table, also=[again], holdout=table.slice(0, 12), targets=10, keys=seeded_keys(1))
+    named = [line.adversary for line in (*report.findings, *report.skipped)]
+    assert sorted(named) == sorted(adversary.name for adversary in adversaries())
+    assert all(line.reason for line in report.skipped)
+    assert all(0 <= line.low <= line.rate <= line.high <= 1 and line.sentence for line in report.findings)
+    assert all(line.holds is not False for line in report.findings)
 
 
 def test_counterfeits_are_values_without_people(tmp_path):
@@ -241,9 +242,9 @@ def test_counterfeits_are_values_without_people(tmp_path):
     left = table.take(pa.array(np.random.default_rng(5).permutation(600)[:450]))
     release = hr.MInvariant(m=3).publish(left, schema, ledger=tmp_path / "ledger.json")
     assert release.form == "padded"
-    bench = run(release, left, holdout=HOLDOUT, targets=100, keys=seeded_keys(1))
-    assert bench["linking"].trials == 450
-    assert bench["linking"].worst <= 1 / 3 + 1e-9
-    assert bench["linking"].holds
-    assert "linkability" in {finding.adversary for finding in bench.findings}
-    assert "deFinetti" in {line.adversary for line in bench.findings}
+    report = run(release, left, holdout=HOLDOUT, targets=100, keys=seeded_keys(1))
+    assert report["linking"].trials == 450
+    assert report["linking"].worst <= 1 / 3 + 1e-9
+    assert report["linking"].holds
+    assert "linkability" in {finding.adversary for finding in report.findings}
+    assert "deFinetti" in {line.adversary for line in report.findings}

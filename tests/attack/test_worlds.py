@@ -29,7 +29,7 @@ def _enumerated(table):
 
 def _marginals(run, codes, kinds, logs, offsets):
     chances = np.zeros((len(kinds), LARGEST_EXACT))
-    run(offsets, np.arange(len(offsets) - 1), codes, kinds, logs, AT, 3, chances)
+    run(offsets, np.arange(len(offsets) - 1), codes, kinds, (logs, AT, 3), chances)
     return chances
 
 
@@ -68,7 +68,7 @@ def test_the_walk_visits_worlds_as_often_as_they_weigh():
     holds, seen = values.copy(), np.zeros((4, 3))
     for _ in range(6000):
         units = rng.random((2, 4))
-        swap.plain(np.array([0, 4]), np.array([0]), codes, holds, np.arange(3), logs, AT, 3, units[0], units[1])
+        swap.plain(np.array([0, 4]), np.array([0]), codes, holds, np.arange(3), (logs, AT, 3), (units[0], units[1]))
         assert sorted(holds) == [0, 1, 2, 2]
         seen[np.arange(4), holds] += 1
     assert seen / 6000 == pytest.approx(by_value, abs=0.04)
@@ -81,7 +81,7 @@ def test_tallies_add_chances_and_worlds():
     chances = np.zeros((5, 8))
     chances[0, :2], chances[1, :2] = (0.25, 0.75), (0.75, 0.25)
     counts = np.zeros(24)
-    tally.plain(offsets, codes, kinds, held, chances, AT, 3, 2, counts)
+    tally.plain(offsets, codes, kinds, held, chances, (AT, 3, 2), counts)
     first = counts[:12].reshape(4, 3)
     assert first.tolist() == [[0.25, 0.75, 1], [0.75, 0.25, 0], [0, 0, 1], [1, 0, 0]]
     assert counts[12:].sum() == pytest.approx(5)

@@ -23,7 +23,9 @@ def release():
 def _with_properties(release, **columns):
     listed = release.tables["properties"]
     for name, column in columns.items():
-        listed = listed.set_column(listed.column_names.index(name), name, pa.array(column))
+        listed = listed.set_column(
+            listed.column_names.index(name), name, pa.array(column, listed.schema.field(name).type)
+        )
     return dataclasses.replace(release, tables={**release.tables, "properties": listed})
 
 

@@ -8,9 +8,9 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit.robust import check_grouped, check_odds
-from hedgerow.criteria.estimate import Estimate
-from hedgerow.criteria.knowledge import Knowledge
-from hedgerow.criteria.robust import Grouped, Robustness, members
+from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.knowledge import Knowledge
+from hedgerow.inference.robust import Grouped, Robustness, members
 from hedgerow.methods.robust import Robust
 from hedgerow.release.release import Release
 from hedgerow.testing import worlds

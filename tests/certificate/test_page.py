@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.certificate import issue as certificates
-from hedgerow.certificate.charts import percent, rate_bar, scale_top, width_bar
 from hedgerow.certificate.model import Certificate, Issuer, Risk, Width, decode, encode
-from hedgerow.certificate.page import page
+from hedgerow.certificate.page import page, percent, rate_bar, scale_top, width_bar
 from hedgerow.datasets import salaries
 
 ISSUER = Issuer(title="Salaries", publisher="Town of Elm", issued="2026-11-16")
@@ -274,7 +273,7 @@ def test_a_forged_number_shows(bundle, issued, internal):
     assert certificates.check(bundle, decode(encode(forged))) == ("risks[0].rate",)
     fewer = msgspec.structs.replace(issued, not_promised=issued.not_promised[1:])
     assert certificates.check(bundle, fewer) == ("not_promised",)
-    part = msgspec.structs.replace(internal.internal, held_back={"rows": 9})
+    part = msgspec.structs.replace(internal.internal, suppressed={"rows": 9})
     forged = msgspec.structs.replace(internal, internal=part)
     assert certificates.check(bundle, forged, original=salaries()) == ("internal.held_back",)
 

@@ -10,20 +10,20 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.attack.finding import Bench
+from hedgerow.attack import AttackReport
 from hedgerow.audit import verify_bundle
 from hedgerow.certificate import risks as certificate_risks
 from hedgerow.certificate import table as certificate_table
-from hedgerow.certificate.answers import half_width, summed_up, typical_answers, typical_questions
+from hedgerow.certificate.answers import half_width, summarize_widths, typical_answers, typical_questions
+from hedgerow.certificate.assemble import never_promised, promises_privacy, unverifiable
 from hedgerow.certificate.model import FORMAT, Certificate, Issuer, decode, encode
 from hedgerow.certificate.table import certify_table
-from hedgerow.certificate.words import never_promised, promises_privacy, unseen
 from hedgerow.datasets import census
 from hedgerow.query import Answer
 from hedgerow.release import read
+from hedgerow.release.forms import FORMS
 from hedgerow.release.manifest import decode as read_manifest
 from hedgerow.release.manifest import encode as seal_manifest
-from hedgerow.release.readme import _DONE
 
 ISSUER = Issuer(title="Census", publisher="Town of Elm", issued="2026-11-16")
 SCHEMA = hr.Schema(quasi=["age", "gender", "education"], sensitive="income", identifier=["country"])
@@ -144,7 +144,7 @@ def test_group_sizes_are_those_of_the_rows(certified, bundles):
 
 @pytest.fixture(scope="module")
 def tainted(tmp_path_factory):
-    """A bundle whose original has canaries in identifiers and in rows held back, and the original."""
+    """A bundle whose original has canaries in identifiers and in suppressed rows, and the original."""
     rows = 40
     table = pa.table(
         {
@@ -182,16 +182,16 @@ def test_no_version_holds_a_cell(tainted):
         assert b"98765" not in text
 
 
-def test_internal_tells_why_rows_were_held_back(tainted):
+def test_internal_tells_why_rows_were_suppressed(tainted):
     """Rows with gaps are told from rows that the method could not place, and left-out columns are named."""
     folder, table = tainted
     internal = certify_table(folder, ISSUER, internal=True, original=table).internal
-    assert internal.held_back == {"rows with a missing value in salary": 1}
+    assert internal.suppressed == {"rows with a missing value in salary": 1}
     assert internal.left_out == ("canary-id",)
 
 
 def test_internal_holds_truths_against_bounds(bundles, people):
-    """With nothing held back every true answer lies inside its bounds, and rates against the original appear."""
+    """With nothing suppressed every true answer lies inside its bounds, and rates against the original appear."""
     internal = certify_table(bundles("ke"), ISSUER, internal=True, original=people).internal
     assert sum(row.checked for row in internal.answers) > 100
     assert all(row.inside == row.checked for row in internal.answers)
@@ -320,11 +320,11 @@ def test_widths_are_those_of_the_answers(bundles):
 def test_refusals_and_zeros_are_counted_not_hidden():
     """A refusal is asked and not answered; zero expected has no relative width; exact answers have width 0."""
     answers = [None, Answer(4, 6, 5.0, 1.0, False), Answer(0, 2, 0, 1.0, False), Answer(7, 7, 7, 0.0, True)]
-    width = summed_up("COUNT", 0.1, answers)
+    width = summarize_widths("COUNT", 0.1, answers)
     assert (width.asked, width.answered, width.exact) == (4, 3, 1)
     assert width.median == pytest.approx(0.1)
     assert half_width(answers[2]) is None
-    assert summed_up("COUNT", 0.1, []).median is None
+    assert summarize_widths("COUNT", 0.1, []).median is None
 
 
 def test_no_bounds_are_said_to_be_none(certified):
@@ -345,8 +345,9 @@ def test_methods_without_a_definition_of_privacy_are_told_apart(certified):
 def test_every_form_says_what_is_unseen():
     """No form that can be published is without something that only the issuer knows, beside the counts."""
     by_chance = {"perturbed": "noise", "swapped": "rank-swap", "substituted": "properties"}
-    for form in _DONE:
-        assert len(unseen(form, by_chance.get(form, "frequency"))) == 2, form
+    for name, form in FORMS.items():
+        words = unverifiable("table", form.unverifiable, by_chance.get(name, "frequency"))
+        assert len(words) == 2, name
 
 
 def test_measurements_can_be_repeated(bundles, monkeypatch):
@@ -355,11 +356,11 @@ def test_measurements_can_be_repeated(bundles, monkeypatch):
 
     def run(release, original, *, keys, progress):
         drawn.append(keys(5).tolist())
-        return Bench("", "", 0, (), ())
+        return AttackReport("", "", 0, (), ())
 
     monkeypatch.setattr(certificate_risks, "run", run)
     for _ in range(2):
-        certificate_risks.bench_of(read(bundles("ke")))
+        certificate_risks.attack_report(read(bundles("ke")))
     assert drawn[0] == drawn[1]
 
 

@@ -1,6 +1,9 @@
 """`hedgerow attack` as a person calls it."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -73,11 +76,23 @@ def test_a_broken_promise_is_exit_code_one(run, folder, monkeypatch):
     honest = hedgerow.attack.run
 
     def spoiled(*args, **settings):
-        bench = honest(*args, **settings)
-        worse = msgspec.structs.replace(bench.findings[0], worst=0.9)
-        return msgspec.structs.replace(bench, findings=(worse, *bench.findings[1:]))
+        report = honest(*args, **settings)
+        worse = msgspec.structs.replace(report.findings[0], worst=0.9)
+        return msgspec.structs.replace(report, findings=(worse, *report.findings[1:]))
 
     monkeypatch.setattr(hedgerow.attack, "run", spoiled)
     code, output, _ = run("attack", folder / "one")
     assert code == 1
     assert "BROKEN" in output
+
+
+def test_a_closed_pipe_does_not_lose_the_files(folder, tmp_path):
+    """`| head` closes the output: the figure and the data are written nevertheless."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = ("attack", folder / "one", "--figure", tmp_path / "rates.png", "--json", tmp_path / "rates.json")
+    run = subprocess.run([sys.executable, "-m", "hedgerow", *map(str, words)], stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert run.returncode == 141
+    assert (tmp_path / "rates.png").stat().st_size > 5000
+    assert json.loads((tmp_path / "rates.json").read_text())["method"] == "Anatomy"

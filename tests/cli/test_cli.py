@@ -349,12 +349,12 @@ def test_a_hierarchy_that_cannot_be_used_is_named(people, trees, run, flag, mess
 
 def test_every_parameter_that_can_be_typed_has_a_flag():
     """What a recipe can say a flag can say, but for knowledge, which is no text."""
-    from hedgerow.cli.publish import LETTERS
-    from hedgerow.methods.registry import METHODS, parameter_names
+    from hedgerow.cli.publish import publish
+    from hedgerow.methods.registry import HELP, METHODS, parameters_of
 
-    known = {parameter for name in METHODS for parameter in parameter_names(name)}
-    assert known - set(LETTERS) == {"knowledge"}
-    assert set(LETTERS) <= known
+    known = {parameter.name for name in METHODS for parameter in parameters_of(name)}
+    assert known - {parameter.name for parameter in publish.params} == {"knowledge"}
+    assert set(HELP) == known
 
 
 @pytest.mark.parametrize("words", [

@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hedgerow.criteria.alpha_k import AlphaK
 from hedgerow.criteria.groupwise import require
+from hedgerow.criteria.shares import AlphaK
 from hedgerow.errors import Infeasible, ParameterError
 from tests.support.groups import check_criterion
 

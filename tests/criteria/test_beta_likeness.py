@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from hedgerow.criteria.beta_likeness import BetaLikeness
+from hedgerow.criteria.shares import BetaLikeness
 from hedgerow.errors import ParameterError
 from tests.support.groups import check_criterion
 

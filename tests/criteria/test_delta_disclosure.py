@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from hedgerow.criteria.delta_disclosure import DeltaDisclosure
+from hedgerow.criteria.shares import DeltaDisclosure
 from hedgerow.errors import ParameterError
 from tests.support.groups import check_criterion
 

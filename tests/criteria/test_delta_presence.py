@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hedgerow.criteria.delta_presence import DeltaPresence
 from hedgerow.criteria.groupwise import groups_of, require
+from hedgerow.criteria.shares import DeltaPresence
 from hedgerow.errors import Infeasible, ParameterError
 from tests.support.groups import check_unions, grouped_codes, histograms
 

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.criteria.groupwise import groups_of
-from hedgerow.criteria.ke import KE
-from hedgerow.criteria.ke_groupwise import GroupwiseKE
+from hedgerow.criteria.ke import KE, GroupwiseKE
 
 POSITIONS = np.array([0, 1, 4, 9, 20])
 

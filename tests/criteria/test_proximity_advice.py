@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hedgerow.criteria.proximity_advice import EpsBound, achievable, eps_below, m_for
+from hedgerow.criteria.proximity import EpsBound, achievable, eps_below, m_for
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.exact import line
 

@@ -4,17 +4,15 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import Infeasible
-from hedgerow.graph import author_paper_graph, links
-from hedgerow.graph.adjacency import adjacency
-from hedgerow.graph.both_sides import group_both_sides
-from hedgerow.graph.criterion import count_unsafe
-from hedgerow.graph.safe_grouping import safe_grouping
+from hedgerow.graph import author_paper_graph
+from hedgerow.graph.adjacency import adjacency, count_unsafe
+from hedgerow.graph.safe_grouping import group_both_sides, safe_grouping
 from hedgerow.randomness import seeded_keys
 
 
 def test_two_threads_find_safe_groups_of_the_sizes_asked(monkeypatch):
     """Neither side sees the other's work."""
-    monkeypatch.setattr(links, "_WORTH_A_THREAD", 0)
+    monkeypatch.setattr("hedgerow.graph.adjacency._WORTH_A_THREAD", 0)
     graph = author_paper_graph(3000, 4000, 10_000, seed=1)
     near, far = graph.by_left, graph.by_right
     for order in ("random", "degree", "neighbourhood"):
@@ -25,7 +23,7 @@ def test_two_threads_find_safe_groups_of_the_sizes_asked(monkeypatch):
 
 def test_a_seed_gives_what_one_side_after_the_other_gives(monkeypatch):
     """Keys of a seeded source are drawn in one order, whatever the size of the graph."""
-    monkeypatch.setattr(links, "_WORTH_A_THREAD", 0)
+    monkeypatch.setattr("hedgerow.graph.adjacency._WORTH_A_THREAD", 0)
     graph = author_paper_graph(300, 400, 1000, seed=1)
     near, far = graph.by_left, graph.by_right
     keys = seeded_keys(4)
@@ -36,7 +34,7 @@ def test_a_seed_gives_what_one_side_after_the_other_gives(monkeypatch):
 
 def test_the_side_that_cannot_be_grouped_is_named(monkeypatch):
     """A star has no safe pair of leaves."""
-    monkeypatch.setattr(links, "_WORTH_A_THREAD", 0)
+    monkeypatch.setattr("hedgerow.graph.adjacency._WORTH_A_THREAD", 0)
     leaves, hub = np.arange(5, dtype=np.int32), np.zeros(5, np.int32)
     star = adjacency(leaves, hub, 5, 1), adjacency(hub, leaves, 1, 5)
     with pytest.raises(Infeasible, match="k"):

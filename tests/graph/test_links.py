@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from hedgerow.graph.adjacency import adjacency
 from hedgerow.graph.distinct import count_joined
 from hedgerow.graph.grouped import Side
-from hedgerow.graph.links import count_links, most_links, smallest_sums
-from hedgerow.graph.paths import count_ends, count_paths
+from hedgerow.graph.links import count_ends, count_links, count_paths, most_links, smallest_sums
 from hedgerow.graph.select import Selected
 
 

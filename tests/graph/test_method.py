@@ -14,7 +14,7 @@ import pytest
 import hedgerow.graph as hg
 from hedgerow.datasets.printed import authors_and_papers
 from hedgerow.errors import BrokenPromise, BundleError, Infeasible, ParameterError, SchemaError
-from hedgerow.graph.ledger import Ledger
+from hedgerow.graph.method import Ledger
 from tests.support.graph_worlds import worlds
 
 GRAPH = hg.BipartiteGraph.read(*authors_and_papers())

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import Infeasible
-from hedgerow.graph.adjacency import Adjacency, adjacency
-from hedgerow.graph.criterion import count_unsafe
-from hedgerow.graph.feasible import largest_found
+from hedgerow.graph.adjacency import Adjacency, adjacency, count_unsafe
 from hedgerow.graph.generate import author_paper_graph
 from hedgerow.graph.order import ORDERS
-from hedgerow.graph.safe_grouping import greedy, safe_grouping
+from hedgerow.graph.safe_grouping import greedy, largest_found, safe_grouping
 from hedgerow.randomness import seeded_keys
 from tests.support.graph_worlds import is_safe, safe_grouping_exists
 

@@ -10,9 +10,9 @@ import hedgerow as hr
 from hedgerow.datasets.printed import PATIENT_GROUPS, patients
 from hedgerow.release import PublishedColumns
 from hedgerow.release.forms.scattered import scattered
-from hedgerow.release.forms.separated import separated
+from hedgerow.release.forms.separated import SEPARATED, separated
 from hedgerow.testing import check_method
-from hedgerow.utility.counts import (
+from studies.counts import (
     CountQuery,
     expected_generalized,
     expected_scattered,
@@ -86,7 +86,7 @@ def test_the_separated_form_of_the_printed_groups_has_the_printed_bounds():
     tables = separated(patients(), PublishedColumns(("age", "sex"), ("disease",)), np.array(PATIENT_GROUPS, np.int32),
                        group_column="group")  # fmt: skip
     whole = hr.Anatomy(l=4).publish(patients(), SCHEMA)
-    release = hr.Release(form="separated", tables=tables, columns=whole.columns, group_column="group",
+    release = hr.Release(form=SEPARATED, tables=tables, columns=whole.columns, group_column="group",
                          guarantee=whole.guarantee, rows=whole.rows, groups=2, made=whole.made)  # fmt: skip
     release.verify()
     answer = release.ask("SELECT count(*) FROM release WHERE age BETWEEN 40 AND 70 AND sex = 'F' AND disease = 'Flu'")

@@ -12,7 +12,7 @@ import hedgerow as hr
 from hedgerow.audit.personal import check_nodes
 from hedgerow.methods import personal
 from hedgerow.methods.personal import cheapest
-from hedgerow.partition.personal import Wishes, one_group, total_cost
+from hedgerow.partition.personal.wishes import Wishes, one_group, total_cost
 from hedgerow.release.forms.disguised import Groups
 from hedgerow.schema.target import uniform
 

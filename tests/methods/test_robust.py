@@ -8,11 +8,11 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.attack.adversaries.background import background
-from hedgerow.criteria.estimate import Estimate
-from hedgerow.criteria.knowledge import Knowledge
+from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.knowledge import Knowledge
 from hedgerow.methods.registry import method
 from hedgerow.methods.robust import Robust
-from hedgerow.partition import art
+from hedgerow.partition.robust import gather as art
 from hedgerow.testing import check_method
 
 SCHEMA = hr.Schema(quasi=["a", "b"], sensitive="ill")
@@ -111,7 +111,7 @@ def test_the_guarantee_is_honest() -> None:
     release = Robust(3, Estimate(support=20), protect=["x"], max_suppressed=0.1).publish(table_of(), SCHEMA)
     words = " ".join(release.guarantee.not_promised)
     assert "Minimality" in words
-    assert "Held-back" in words
+    assert "Suppressed rows" in words
     assert "Other values" in words
     assert "3 sets" in release.guarantee.promise
     assert "x" not in release.made.parameters["r"]
@@ -147,7 +147,7 @@ def test_too_many_odds_are_refused_before_they_are_held(monkeypatch: pytest.Monk
     table = pa.table({"a": np.arange(n) // 2, "b": np.arange(n) % 100, "ill": np.arange(n) % 9_000})
     with pytest.raises(hr.ParameterError, match="shares to hold"):
         Robust(2, Estimate(support=1)).publish(table, SCHEMA)
-    monkeypatch.setattr("hedgerow.partition.art_crowd._MOST_TICKS", 10)
+    monkeypatch.setattr("hedgerow.partition.robust.crowd._MOST_TICKS", 10)
     with pytest.raises(hr.ParameterError, match="protect fewer"):
         Robust(2, Estimate(support=10)).publish(table_of(), SCHEMA)
 

@@ -17,14 +17,12 @@ from hedgerow.criteria.neighbourhood import absolute, relative, same_value
 from hedgerow.criteria.proximity import Proximity
 from hedgerow.errors import Infeasible
 from hedgerow.exact import line
-from hedgerow.partition.anatomize import anatomize
-from hedgerow.partition.full_domain import full_domain
-from hedgerow.partition.lattice import plain_ladder
+from hedgerow.partition.anatomy import anatomize
+from hedgerow.partition.full_domain import full_domain, plain_ladder
 from hedgerow.partition.microaggregate import microaggregate
-from hedgerow.partition.mondrian import mondrian
-from hedgerow.partition.ncp_split import ncp_split
-from hedgerow.partition.proximity_split import proximity_split
-from hedgerow.partition.round_robin import round_robin
+from hedgerow.partition.mondrian.split import mondrian
+from hedgerow.partition.permutation import ncp_split, round_robin
+from hedgerow.partition.proximity.split import proximity_split
 from hedgerow.randomness import seeded_keys
 
 TABLES = 2500

@@ -10,11 +10,9 @@ import pytest
 
 from hedgerow.criteria.neighbourhood import same_value
 from hedgerow.errors import Infeasible, ParameterError
-from hedgerow.partition.anatomize import _admissible, anatomize
-from hedgerow.partition.anatomize_several import anatomize_several
-from hedgerow.partition.ncp_split import ncp_split
-from hedgerow.partition.proximity_split import proximity_split
-from hedgerow.partition.round_robin import round_robin
+from hedgerow.partition.anatomy import _admissible, anatomize, anatomize_several
+from hedgerow.partition.permutation import ncp_split, round_robin
+from hedgerow.partition.proximity.split import proximity_split
 from hedgerow.randomness import seeded_keys
 
 
@@ -83,8 +81,8 @@ def test_groups_are_as_small_as_they_can_be(partition):
 def test_compiled_equals_plain(partition, monkeypatch):
     """The same coins give the same groups from the loops as written and from the compiled ones."""
     from hedgerow import kernel
-    from hedgerow.partition import ncp_split as by_penalty
-    from hedgerow.partition import proximity_split as by_median
+    from hedgerow.partition import permutation as by_penalty
+    from hedgerow.partition.proximity import split as by_median
 
     sensitive = np.random.default_rng(3).integers(0, 30, 700).astype(np.int32)
     plain = partition(sensitive, l=3, keys=seeded_keys(5))

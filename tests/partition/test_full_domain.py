@@ -12,8 +12,7 @@ from hedgerow.criteria.k_anonymity import KAnonymity
 from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity
 from hedgerow.criteria.t_closeness import TCloseness
 from hedgerow.errors import Infeasible, ParameterError
-from hedgerow.partition.full_domain import full_domain
-from hedgerow.partition.lattice import ladder_of, plain_ladder
+from hedgerow.partition.full_domain import full_domain, ladder_of, plain_ladder
 from hedgerow.schema import Hierarchy
 from hedgerow.table import read_table
 from studies.real import adult_arx, adult_hierarchies, data_folder

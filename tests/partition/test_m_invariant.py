@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.partition.m_invariant import Signatures, m_invariant
-from hedgerow.partition.newcomers import _taken
+from hedgerow.partition.m_invariant import Signatures, _taken, m_invariant
 from hedgerow.randomness import seeded_keys
 from hedgerow.testing.posterior_coins import outcomes
 

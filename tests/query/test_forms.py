@@ -12,6 +12,7 @@ import hedgerow as hr
 from hedgerow.datasets.printed import PATIENT_GROUPS, patients, patients_scattered, patients_separated
 from hedgerow.query import ask, connect, sql
 from hedgerow.release import PublishedColumns
+from hedgerow.release.forms import form_of
 from hedgerow.release.forms.generalized import generalized
 from hedgerow.table import read_table
 from tests.support.assignments import release_of
@@ -47,7 +48,8 @@ def releases(draw):
 def published(form, tables, quasi, sensitive):
     """Printed tables as a release."""
     whole = release_of({"a": [1], "s": [1]}, [0], sensitive="s")
-    return dataclasses.replace(whole, form=form, tables=tables, columns=PublishedColumns(quasi, (sensitive,)), groups=2)
+    columns = PublishedColumns(quasi, (sensitive,))
+    return dataclasses.replace(whole, form=form_of(form), tables=tables, columns=columns, groups=2)
 
 
 def numbered(table):

@@ -70,7 +70,7 @@ def test_large_arrays_are_shuffled_in_blocks_like_small_ones():
 
 def test_compiled_equals_plain():
     """The two speeds of the kernel give the same order for the same keys."""
-    from hedgerow.partition import secret
+    from hedgerow.partition import shuffles as secret
 
     offsets = np.array([0, 10, 11, 5000])
     one, other = np.arange(5000, dtype=np.int32), np.arange(5000, dtype=np.int32)

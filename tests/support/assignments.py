@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from hedgerow.exact import as_fraction
 from hedgerow.release import Guarantee, Made, PublishedColumns, Release, Rows
+from hedgerow.release.forms import PERMUTED
 
 __all__ = ["every_answer", "release_of", "selected_rows"]
 
@@ -30,7 +31,7 @@ def release_of(
     quasi = tuple(name for name in columns if name != sensitive and name not in plain)
     guarantee = Guarantee("none", {}, (sensitive,), "nothing is promised", "anyone")
     return Release(
-        form="permuted",
+        form=PERMUTED,
         tables={"release": table},
         columns=PublishedColumns(quasi, (sensitive,), tuple(plain)),
         group_column="group",

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release import Guarantee, Made, PublishedColumns, Release, Rows
-from hedgerow.release.forms.generalized import generalized
-from hedgerow.release.forms.permuted import free_name
+from hedgerow.release.forms.generalized import GENERALIZED, generalized
+from hedgerow.release.release import free_name
 from hedgerow.table import read_table
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def generalized_release(
     )
     held_back = int((labels < 0).sum())
     return Release(
-        form="generalized",
+        form=GENERALIZED,
         tables=tables,
         columns=columns,
         group_column=group_column,

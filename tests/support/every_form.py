@@ -16,6 +16,7 @@ from hedgerow.methods.rank_swap import RankSwap
 from hedgerow.methods.retention import Retention
 from hedgerow.methods.target_distribution import TargetDistribution
 from hedgerow.release import Release
+from hedgerow.release.forms import PADDED
 from hedgerow.schema import Hierarchy, Schema
 from tests.support.assignments import release_of
 from tests.support.boxes import generalized_release
@@ -64,7 +65,7 @@ def _padded(columns: dict[str, Any], labels: list[int]) -> Release:
         if labels[place] % 3 == 0 and labels[place : place + 2] != [labels[place]] * 2
     ]
     more = pa.concat_tables([values, values.take(pa.array(last, pa.int64()))]).sort_by("group")
-    return replace(halves, form="padded", tables={**halves.tables, "sensitive": more.combine_chunks()})
+    return replace(halves, form=PADDED, tables={**halves.tables, "sensitive": more.combine_chunks()})
 
 
 def _boxed(columns: dict[str, Any], labels: list[int], *, levels: dict[str, int] | None = None) -> Release:

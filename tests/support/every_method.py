@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hedgerow.criteria.estimate import Estimate
+from hedgerow.inference.estimate import Estimate
 from hedgerow.methods import Method
 from hedgerow.methods.registry import METHODS, method_class
 from hedgerow.schema import Hierarchy, Schema

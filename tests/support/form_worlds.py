@@ -15,6 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from hedgerow.release import Release
+from hedgerow.release.forms import GENERALIZED, SCATTERED, SEPARATED
 
 __all__ = ["as_generalized", "as_scattered", "as_separated", "possible_answers", "possible_groups"]
 
@@ -26,12 +27,12 @@ def as_separated(release: Release) -> Release:
     table, columns = release.tables["release"], release.columns
     quasi = table.select([*columns.quasi, *columns.plain, release.group_column])
     sensitive = table.select([*columns.sensitive, release.group_column])
-    return replace(release, form="separated", tables={"quasi": quasi, "sensitive": sensitive})
+    return replace(release, form=SEPARATED, tables={"quasi": quasi, "sensitive": sensitive})
 
 
 def as_scattered(release: Release) -> Release:
     """The same groups with columns apart; order inside a group means nothing, so none is shuffled."""
-    return replace(as_separated(release), form="scattered")
+    return replace(as_separated(release), form=SCATTERED)
 
 
 def as_generalized(release: Release) -> Release:
@@ -60,7 +61,7 @@ def as_generalized(release: Release) -> Release:
     tables = {"release": pa.table(published)}
     if sets["set"]:
         tables["sets"] = pa.table({**sets, "set": pa.array(sets["set"], pa.int32())})
-    return replace(release, form="generalized", tables=tables)
+    return replace(release, form=GENERALIZED, tables=tables)
 
 
 def possible_answers(whole: Release, form: str, aggregate: str, condition: str) -> list[Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.partition.pieces import Pieces
+from hedgerow.partition.ke.runs import Pieces
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -9,7 +9,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.methods.method import prepare
-from hedgerow.partition.secret import permutation
+from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import seeded_keys
 from hedgerow.release.forms.perturbed import retained
 from hedgerow.testing.posterior_coins import Uncountable, outcomes, summed

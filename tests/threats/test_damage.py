@@ -8,7 +8,7 @@ import pytest
 import hedgerow as hr
 from hedgerow import graph as hg
 from hedgerow.ledger import Ledger
-from hedgerow.partition import walk_blocks
+from hedgerow.partition.walk import parallel as walk_blocks
 from hedgerow.recipe import read_recipe
 from tests.support.every_method import PEOPLE, SCHEMA, cases
 

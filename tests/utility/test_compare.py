@@ -7,6 +7,7 @@ import pytest
 
 from hedgerow.errors import ParameterError
 from hedgerow.query import Answer
+from hedgerow.release.forms import GENERALIZED
 from hedgerow.utility.compare import Outcome, outcomes_of, questions_for, score, true_answers
 from hedgerow.utility.random_questions import RandomQuestion, Workload
 from tests.support.assignments import release_of
@@ -103,7 +104,7 @@ def test_releases_must_share_what_is_asked(original):
     with pytest.raises(ParameterError, match="lacks pay"):
         questions_for([release], Workload(), original.drop_columns(["pay"]))
     with pytest.raises(ParameterError, match="--original"):
-        questions_for([replace(release, form="generalized")], Workload())
+        questions_for([replace(release, form=GENERALIZED)], Workload())
 
 
 def test_a_column_of_texts_can_only_be_counted(original):

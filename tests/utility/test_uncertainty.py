@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.query import ask, connect
+from hedgerow.release.forms import SEPARATED
 from hedgerow.utility.uncertainty import best_moves, causes, relative_width
 from tests.support.assignments import release_of
 from tests.support.form_worlds import as_generalized
@@ -97,7 +98,7 @@ def test_a_separated_release_has_causes_too(release):
 
     table = release.tables["release"]
     halves = {"quasi": table.drop_columns(["pay"]), "sensitive": table.select(["pay", "group"])}
-    apart = replace(release, form="separated", tables=halves)
+    apart = replace(release, form=SEPARATED, tables=halves)
     question = "SELECT avg(pay) FROM release WHERE sex = 'F'"
     assert causes(apart, question) == causes(release, question)
 

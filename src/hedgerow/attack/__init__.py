@@ -1,20 +1,17 @@
-"""Stage 6c, adversaries, one file each: what it knows, what it guesses, how often it is right, against a baseline."""
+"""Attack a release: adversaries, one file each in `adversaries/`, and the report that tries all of them."""
 
 import sys
 
 from hedgerow._lazy import CallablePackage
+from hedgerow.attack.adversaries.aligned import identity, known_sample, rank
 from hedgerow.attack.adversaries.background import Background, background
 from hedgerow.attack.adversaries.linking import Linking, linking
-from hedgerow.attack.finding import Bench, Finding, Skipped
-from hedgerow.attack.identity import identity
-from hedgerow.attack.known_sample import known_sample
-from hedgerow.attack.rank import rank
-from hedgerow.attack.rate import Rate, wilson
-from hedgerow.attack.report import run
+from hedgerow.attack.finding import Finding, Rate, Skipped, wilson
+from hedgerow.attack.report import AttackReport, run
 
 __all__ = [
+    "AttackReport",
     "Background",
-    "Bench",
     "Finding",
     "Linking",
     "Rate",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,11 @@ from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 from hedgerow.release.forms.disguised import subdomain_columns
 
-__all__ = ["Beliefs", "beliefs", "codes_in", "target_peak"]
+__all__ = ["Beliefs", "beliefs", "codes_in", "promised_share", "target_peak"]
+
+
+_EVERY_VALUE = "null"
+"""How a robust guarantee writes that no value is left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,28 +65,28 @@ def beliefs(release: Release, column: str, *, beside: Sequence[pa.Table] = ()) -
 
     The domain takes in the values of the tables `beside` it, so that guesses can be compared with them.
     """
-    told = _of_subdomains(release, column) if release.form == "disguised" else _of_values(release, column)
-    others = [_as_type(table.column(column).unique(), told.domain.type, column) for table in beside]
-    domain = pc.unique(pa.concat_arrays([told.domain, *others])).drop_null()
-    if len(domain) == len(told.domain):
-        return told
+    found = _of_subdomains(release, column) if release.form.has_subdomains else _of_values(release, column)
+    others = [_as_type(table.column(column).unique(), found.domain.type, column) for table in beside]
+    domain = pc.unique(pa.concat_arrays([found.domain, *others])).drop_null()
+    if len(domain) == len(found.domain):
+        return found
     domain = domain.take(pc.sort_indices(domain))
-    spots = np.append(codes_in(domain, pa.chunked_array([told.domain]), column), len(domain))
+    spots = np.append(codes_in(domain, pa.chunked_array([found.domain]), column), len(domain))
     overall = np.zeros(len(domain) + 1)
-    overall[spots] = told.overall
-    return replace(told, domain=domain, values=spots[told.values], overall=overall)
+    overall[spots] = found.overall
+    return replace(found, domain=domain, values=spots[found.values], overall=overall)
 
 
 def _of_values(release: Release, column: str) -> Beliefs:
     table = next(table for table in release.tables.values() if column in table.column_names)
     is_grouped = release.group_column in table.column_names
     groups = table.column(release.group_column).to_numpy() if is_grouped else np.arange(table.num_rows)
-    domain, codes = _encoded(table.column(column))
+    domain, codes = _encode(table.column(column))
     width = len(domain) + 1
     pairs, counts = np.unique(groups.astype(np.int64) * width + codes, return_counts=True)
     owners, values = np.divmod(pairs, width)
     # Counterfeits stand among the values; people are counted where they are.
-    people = release.tables["quasi"].column(release.group_column).to_numpy() if release.form == "padded" else groups
+    people = release.tables["quasi"].column(release.group_column).to_numpy() if release.form.may_have_fakes else groups
     return _beliefs(column, domain, owners, values, counts.astype(float), np.bincount(people))
 
 
@@ -102,7 +107,7 @@ def _as_type(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
         ) from None
 
 
-def _encoded(column: pa.ChunkedArray) -> tuple[pa.Array, Ints]:
+def _encode(column: pa.ChunkedArray) -> tuple[pa.Array, Ints]:
     """The distinct values in ascending order, and each row's code; missing has the last."""
     encoded = column.combine_chunks().dictionary_encode()
     order = pc.sort_indices(encoded.dictionary).to_numpy()
@@ -151,7 +156,7 @@ def _spread_nodes(target: pa.Table) -> tuple[Ints, Ints, Floats, pa.Array]:
     inner = parents >= 0
     totals = np.bincount(parents[inner], weights[inner], minlength=len(parents))
     leaves = np.setdiff1d(np.arange(len(parents)), parents[inner])
-    domain, codes = _encoded(target.column("low").take(pa.array(leaves)))
+    domain, codes = _encode(target.column("low").take(pa.array(leaves)))
     at, value, chance = leaves, codes, np.ones(len(leaves))
     found = [(at, value, chance)]
     while len(at := at[keep := parents[at] >= 0]):
@@ -168,3 +173,20 @@ def target_peak(release: Release) -> float:
     nodes, _, chances, _ = _spread_nodes(release.tables["target"])
     roots = np.flatnonzero(release.tables["target"].column("parent").is_null().to_numpy())
     return float(chances[np.isin(nodes, roots)].max())
+
+
+def promised_share(release: Release) -> float | None:
+    """The largest share of a group that one value may fill by the guarantee; None where it says nothing."""
+    parameters, criterion = release.guarantee.parameters, release.guarantee.criterion
+    if criterion == "target":
+        return target_peak(release) if Fraction(parameters["shift"]) == 0 else None
+    shares = []
+    if criterion == "frequency" or parameters.get("diversity") == "frequency":
+        shares.append(1 / Fraction(parameters["l"]))
+    if criterion in ("m_invariance", "proximity"):
+        shares.append(1 / Fraction(parameters["m"]))
+    if criterion == "robust" and parameters["protect"] == _EVERY_VALUE:
+        shares.append(1 / Fraction(parameters["r"]))
+    if "alpha" in parameters:
+        shares.append(Fraction(parameters["alpha"]))
+    return float(min(shares)) if shares else None

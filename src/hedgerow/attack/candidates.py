@@ -1,4 +1,4 @@
-"""Published rows as an adversary compares people with them: every quasi-identifier a point, an interval or a set.
+"""Candidate rows: published rows as an adversary compares people with them, each value a point, an interval or a set.
 
 A release in boxes has one row per group that stands for all of its rows. Numbers, dates and truth values are compared
 by how far they lie outside the interval, texts by whether they are the same or in the set. Missing is a value.
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Floats
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.attack.beliefs import codes_in
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
@@ -25,14 +25,14 @@ __all__ = [
     "ORDERED",
     "SAME",
     "SET",
+    "CandidateColumn",
+    "CandidateRows",
     "People",
-    "Seen",
-    "SeenColumn",
-    "combined",
-    "numbered",
+    "candidate_rows",
+    "combine_codes",
+    "number_looks",
     "people_of",
     "point_column",
-    "seen_rows",
 ]
 
 ORDERED, SAME, SET = 0, 1, 2
@@ -43,7 +43,7 @@ NARROW = 2**20
 
 
 @dataclass(frozen=True, eq=False)
-class SeenColumn:
+class CandidateColumn:
     """One column of the published rows, from `low` to `high`; `gaps` tells where a value may be missing.
 
     A text is its code in `domain`; of the kind SET it is the number of a row of `members`, which says which codes the
@@ -54,12 +54,12 @@ class SeenColumn:
     kind: int
     low: Floats
     high: Floats
-    gaps: NDArray[np.bool_]
+    gaps: Bools
     scale: float = 1.0
     domain: pa.Array | None = None
-    members: NDArray[np.bool_] | None = None
+    members: Bools | None = None
 
-    def holds(self, row: int, values: Floats) -> NDArray[np.bool_]:
+    def holds(self, row: int, values: Floats) -> Bools:
         """Tell which people's values a published row allows."""
         if self.kind == SET and self.members is not None:
             # A row without a set allows no text; an unknown text is the last place of the table.
@@ -69,7 +69,7 @@ class SeenColumn:
             inside = (values >= self.low[row]) & (values <= self.high[row])
         return np.asarray(inside | (np.isnan(values) & self.gaps[row]))
 
-    def at(self, rows: NDArray[np.int64]) -> SeenColumn:
+    def take(self, rows: Ints) -> CandidateColumn:
         """Return the column at other rows."""
         low = self.low[rows]
         return replace(self, low=low, high=low if self.high is self.low else self.high[rows], gaps=self.gaps[rows])
@@ -81,44 +81,46 @@ class SeenColumn:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class CandidateRows:
     """The published rows: `columns` of what is known, and for each row its group and how many people it stands for."""
 
-    columns: tuple[SeenColumn, ...]
-    groups: NDArray[np.int64]
-    weights: NDArray[np.int64]
+    columns: tuple[CandidateColumn, ...]
+    groups: Ints
+    weights: Ints
 
-    def of(self, names: Sequence[str]) -> Seen:
+    def select(self, names: Sequence[str]) -> CandidateRows:
         """Return the same rows with fewer columns."""
-        return Seen(tuple(column for column in self.columns if column.name in names), self.groups, self.weights)
+        return CandidateRows(
+            tuple(column for column in self.columns if column.name in names), self.groups, self.weights
+        )
 
 
 People = Floats
-"""A row per column of `Seen`, an entry per person: numbers, or codes of texts; NaN is missing, -1 an unknown text."""
+"""A row per candidate column, an entry per person: numbers, or codes of texts; NaN is missing, -1 an unknown text."""
 
 
-def seen_rows(release: Release) -> Seen:
+def candidate_rows(release: Release) -> CandidateRows:
     """Read the quasi-identifiers of a release."""
     table = release.tables["quasi" if "quasi" in release.tables else "release"]
     is_grouped = release.group_column in table.column_names
     groups = table.column(release.group_column).to_numpy().astype(np.int64) if is_grouped else None
-    if release.form != "generalized" or groups is None:
+    if not release.form.has_boxes or groups is None:
         columns = tuple(point_column(name, table.column(name)) for name in release.columns.quasi)
         rows = np.arange(table.num_rows) if groups is None else groups
-        return Seen(columns, rows, np.ones(table.num_rows, np.int64))
+        return CandidateRows(columns, rows, np.ones(table.num_rows, np.int64))
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
     heads = table.take(pa.array(starts))
     boxes = box_columns(release.columns, release.group_column)
     columns = tuple(_box_column(name, box, heads, release) for name, box in boxes.items())
-    return Seen(columns, groups[starts], np.diff(np.append(starts, len(groups))))
+    return CandidateRows(columns, groups[starts], np.diff(np.append(starts, len(groups))))
 
 
-def numbered(parts: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+def number_looks(parts: Sequence[NDArray[Any]]) -> Ints:
     """Number the different combinations of several columns of the same rows, with holes; missing is a value."""
-    return combined([_ranked(part) for part in parts])
+    return combine_codes([_rank_values(part) for part in parts])
 
 
-def combined(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+def combine_codes(codes: Sequence[Ints]) -> Ints:
     """One number per combination of codes; numbered afresh only where the product would leave 64 bits."""
     together, width = np.zeros_like(codes[0]), 1
     for code in codes:
@@ -130,7 +132,7 @@ def combined(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     return together
 
 
-def _ranked(part: NDArray[Any]) -> NDArray[np.int64]:
+def _rank_values(part: NDArray[Any]) -> Ints:
     """Numbers from 0 in the order of the values, missing last: whole numbers of a narrow range by counting."""
     values = part.astype(np.float64)
     is_missing = np.isnan(values)
@@ -141,33 +143,33 @@ def _ranked(part: NDArray[Any]) -> NDArray[np.int64]:
     return np.asarray(np.unique(np.where(is_missing, np.inf, values), return_inverse=True)[1])
 
 
-def people_of(seen: Seen, table: pa.Table, rows: NDArray[np.int64]) -> People:
-    """Read what is known of some people of another table, in the terms of the published rows."""
-    missing = [column.name for column in seen.columns if column.name not in table.column_names]
+def people_of(candidates: CandidateRows, table: pa.Table, rows: Ints) -> People:
+    """Read what is known of some people of another table, in the codes of the candidate rows."""
+    missing = [column.name for column in candidates.columns if column.name not in table.column_names]
     if missing:
         raise ParameterError(f"The table has no column '{missing[0]}', which the release publishes.")
-    chosen = table.select([column.name for column in seen.columns]).take(pa.array(rows))
-    return np.stack([_values(column, chosen.column(column.name)) for column in seen.columns])
+    chosen = table.select([column.name for column in candidates.columns]).take(pa.array(rows))
+    return np.stack([_values(column, chosen.column(column.name)) for column in candidates.columns])
 
 
-def point_column(name: str, column: pa.ChunkedArray) -> SeenColumn:
+def point_column(name: str, column: pa.ChunkedArray) -> CandidateColumn:
     """A column that is published as it is."""
     whole = column.combine_chunks()
     gaps = whole.is_null().to_numpy(zero_copy_only=False)
     if pa.types.is_string(whole.type):
         domain = whole.drop_null().unique()
         codes = _text_codes(name, domain, column)
-        return SeenColumn(name, SAME, codes, codes, gaps, domain=domain)
+        return CandidateColumn(name, SAME, codes, codes, gaps, domain=domain)
     numbers = _floats(whole)
-    return SeenColumn(name, ORDERED, numbers, numbers, gaps, _scale(numbers))
+    return CandidateColumn(name, ORDERED, numbers, numbers, gaps, _scale(numbers))
 
 
-def _box_column(name: str, box: BoxColumns, heads: pa.Table, release: Release) -> SeenColumn:
+def _box_column(name: str, box: BoxColumns, heads: pa.Table, release: Release) -> CandidateColumn:
     has_gaps = box.missing in heads.column_names
     gaps = heads.column(box.missing).to_numpy().astype(bool) if has_gaps else np.zeros(heads.num_rows, bool)
     if box.set not in heads.column_names:
         low, high = (_floats(heads.column(end).combine_chunks()) for end in (box.low, box.high))
-        return SeenColumn(name, ORDERED, low, high, gaps, _scale(np.concatenate((low, high))))
+        return CandidateColumn(name, ORDERED, low, high, gaps, _scale(np.concatenate((low, high))))
     sets = release.tables[SETS]
     listed = sets.filter(pc.equal(sets.column("column"), name))
     domain = listed.column("value").combine_chunks().unique()
@@ -175,10 +177,10 @@ def _box_column(name: str, box: BoxColumns, heads: pa.Table, release: Release) -
     members = np.zeros((int(numbers.max(initial=0)) + 1, len(domain)), bool)
     members[numbers, codes_in(domain, listed.column("value"), name)] = True
     of_row = pc.fill_null(heads.column(box.set), -1).to_numpy().astype(np.float64)
-    return SeenColumn(name, SET, of_row, of_row, gaps, domain=domain, members=members)
+    return CandidateColumn(name, SET, of_row, of_row, gaps, domain=domain, members=members)
 
 
-def _values(column: SeenColumn, values: pa.ChunkedArray) -> Floats:
+def _values(column: CandidateColumn, values: pa.ChunkedArray) -> Floats:
     if column.domain is not None:
         return _text_codes(column.name, column.domain, values)
     try:

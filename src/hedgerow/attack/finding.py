@@ -1,19 +1,102 @@
-"""What an adversary found, as data and as a sentence: the lines of the bench."""
+"""What an adversary is and what it finds: a rate with an interval beside what guessing gives, as data and in words.
+
+Source     [Wilson 1927] for the interval; Kish's design effect for guesses that depend on each other
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from hedgerow.attack.rate import alike_trials, wilson
+from hedgerow.arrays import Bools, Ints
 
-__all__ = ["SLIGHT", "Bench", "Finding", "Skipped", "counted", "counted_in", "exactly", "with_words"]
+if TYPE_CHECKING:
+    from hedgerow.attack.context import Context
+
+__all__ = [
+    "KNOWS_GROUPS",
+    "NOTHING_TO_DO",
+    "SLIGHT",
+    "STOP",
+    "Adversary",
+    "Finding",
+    "Rate",
+    "Skipped",
+    "alike_trials",
+    "clustered_rate",
+    "exact_rate",
+    "percent",
+    "sampled_rate",
+    "wilson",
+]
 
 SLIGHT = 0.05
 """A gain over the control, or over guessing, of no more than this calls for nothing."""
+
+KNOWS_GROUPS = "quasi-identifiers of everyone and their groups"
+NOTHING_TO_DO = "Nothing to do."
+STOP = "Do not publish: the promise does not hold. Run `hedgerow verify` and report what it says."
+
+_Z = 1.959963984540054
+"""Two-sided 95 %."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """`hits` of `trials` guesses were right; `baseline` is the rate of an adversary without the release."""
+
+    hits: int
+    trials: int
+    baseline: float
+
+    @property
+    def rate(self) -> float:
+        """The share of right guesses."""
+        return self.hits / self.trials
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the rate lies with 95 % confidence."""
+        return wilson(self.hits, self.trials)
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"{self.rate:.1%} ({low:.1%} to {high:.1%}; {percent(self.baseline)} by guessing)"
+
+
+def wilson(hits: int, trials: int, *, alike: float = 1.0) -> tuple[float, float]:
+    """The 95 % interval of a share; it stays within 0 and 1 and is honest where no or all trials hit.
+
+    Where trials depend on each other, `alike` of them are worth one.
+    """
+    share, weight = hits / trials, _Z**2 * alike / trials
+    middle = (share + weight / 2) / (1 + weight)
+    half = math.sqrt(share * (1 - share) * weight + weight**2 / 4) / (1 + weight)
+    # At either end the interval touches it exactly; rounding must not push it past.
+    return (0.0 if hits == 0 else middle - half, 1.0 if hits == trials else middle + half)
+
+
+def alike_trials(is_hit: Bools, groups: Ints) -> float:
+    """How many trials are worth one, from how much the hits of groups scatter (Kish's design effect, at least 1)."""
+    _, group_of = np.unique(groups, return_inverse=True)
+    sizes, hits = np.bincount(group_of), np.bincount(group_of, is_hit)
+    share = float(is_hit.mean())
+    if share in (0.0, 1.0) or len(sizes) < 2:
+        return len(is_hit) / len(sizes)
+    scatter = float(((hits - share * sizes) ** 2).sum()) * len(sizes) / (len(sizes) - 1)
+    return max(1.0, scatter / (len(is_hit) * share * (1 - share)))
+
+
+def percent(share: float) -> str:
+    """Write a small share with as many places as it needs, and one just below the whole not as the whole."""
+    if 0.9995 <= share < 1:
+        return ">99.9%"
+    return f"{share:.1%}" if share >= 0.001 or share == 0 else f"{100 * share:.1g}%"
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +140,10 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
             return None
         return (self.worst if self.worst is not None else self.low) <= self.promised * (1 + 1e-9)
 
+    def conclude(self, sentence: str, next_step: str) -> Finding:
+        """Add the words, which are chosen after the numbers are known."""
+        return msgspec.structs.replace(self, sentence=sentence, next_step=next_step)
+
 
 class Skipped(msgspec.Struct, frozen=True):
     """An adversary that does not apply, and why."""
@@ -65,55 +152,34 @@ class Skipped(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Bench(msgspec.Struct, frozen=True):
-    """All adversaries against one release. `msgspec.to_builtins` and `json` give it as data."""
+@dataclass(frozen=True)
+class Adversary:
+    """One adversary of the report: `measure` tries it, once for each sensitive column where `per_column`.
 
-    method: str
-    form: str
-    rows: int
-    findings: tuple[Finding, ...]
-    skipped: tuple[Skipped, ...]
+    A need says what is missing for it, or None. Adversaries are printed by `order`: from those who need the release
+    alone to those who need most beside it.
+    """
 
-    def json(self) -> bytes:
-        """Return the bench as JSON, each finding with its derived `risk` and `holds`."""
-        built = msgspec.to_builtins(self)
-        built["findings"] = [
-            plain | {"risk": finding.risk, "holds": finding.holds}
-            for plain, finding in zip(built["findings"], self.findings, strict=True)
-        ]
-        return msgspec.json.format(msgspec.json.encode(built), indent=2)
-
-    def label(self, finding: Finding) -> str:
-        """The adversary's name, and its column where it attacks several."""
-        same = [other for other in self.findings if other.adversary == finding.adversary]
-        return finding.adversary if len(same) == 1 else f"{finding.adversary}: {finding.column}"
-
-    def __getitem__(self, adversary: str) -> Finding:
-        """Return the first finding of an adversary; KeyError if it did not apply."""
-        found = next((finding for finding in self.findings if finding.adversary == adversary), None)
-        if found is None:
-            raise KeyError(adversary)
-        return found
+    name: str
+    order: int
+    measure: Callable[[Context], Finding | None]
+    needs: tuple[Callable[[Context], str | None], ...]
+    per_column: bool = True
 
 
-def counted(hits: int, trials: int) -> dict[str, Any]:
+def sampled_rate(hits: int, trials: int) -> dict[str, Any]:
     """The measured part of a finding: a share of trials with its interval."""
     low, high = wilson(hits, trials)
     return {"rate": hits / trials, "low": low, "high": high, "exact": False, "trials": trials}
 
 
-def counted_in(is_hit: NDArray[np.bool_], groups: NDArray[np.int64]) -> dict[str, Any]:
+def clustered_rate(is_hit: Bools, groups: Ints) -> dict[str, Any]:
     """The measured part of a finding whose guesses inside a group stand and fall together."""
     hits, trials = int(is_hit.sum()), len(is_hit)
     low, high = wilson(hits, trials, alike=alike_trials(is_hit, groups))
     return {"rate": hits / trials, "low": low, "high": high, "exact": False, "trials": trials}
 
 
-def exactly(rate: float, trials: int) -> dict[str, Any]:
+def exact_rate(rate: float, trials: int) -> dict[str, Any]:
     """The measured part of a finding that was computed over all people."""
     return {"rate": rate, "low": rate, "high": rate, "exact": True, "trials": trials}
-
-
-def with_words(finding: Finding, sentence: str, next_step: str) -> Finding:
-    """Return a finding with its words, which are chosen after its numbers are known."""
-    return msgspec.structs.replace(finding, sentence=sentence, next_step=next_step)

@@ -24,14 +24,7 @@ __all__ = [
     "check_rank_swap",
     "check_retention",
     "joint",
-    "row_columns",
 ]
-
-
-def row_columns(release: Release) -> dict[str, list[str]]:
-    """The tables of the forms perturbed and swapped, and their columns."""
-    domain = {"domain": list(release.columns.sensitive)} if release.guarantee.criterion == "retention" else {}
-    return {"release": list(release.columns.all)} | domain
 
 
 def check_retention(release: Release) -> str:

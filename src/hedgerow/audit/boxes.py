@@ -18,25 +18,7 @@ from hedgerow.errors import BrokenPromise
 from hedgerow.release import Release
 from hedgerow.release.forms.generalized import SETS, BoxColumns, box_columns
 
-__all__ = ["check_boxes", "generalized_columns"]
-
-_SET_COLUMNS = ["column", "set", "value"]
-
-
-def generalized_columns(release: Release) -> dict[str, list[str]]:
-    """The tables and columns that a generalized release declares: intervals or sets, whichever are published."""
-    table = release.tables.get("release")
-    present = set(table.column_names) if table is not None else set()
-    boxes = box_columns(release.columns, release.group_column)
-    quasi = [name for box in boxes.values() for name in _declared(box, present)]
-    others = [*release.columns.plain, *release.columns.sensitive, release.group_column]
-    has_sets = any(box.set in present for box in boxes.values())
-    return {"release": [*quasi, *others]} | ({SETS: _SET_COLUMNS} if has_sets else {})
-
-
-def _declared(box: BoxColumns, present: set[str]) -> list[str]:
-    shape = [box.set] if box.set in present else [box.low, box.high]
-    return [box.label, *shape, *([box.missing] if box.missing in present else [])]
+__all__ = ["check_boxes"]
 
 
 def check_boxes(release: Release) -> str:
@@ -44,6 +26,7 @@ def check_boxes(release: Release) -> str:
     table = release.tables["release"]
     starts = group_starts(table, release)
     boxes = box_columns(release.columns, release.group_column)
+    _check_listed(release, [name for name, box in boxes.items() if box.set in table.column_names])
     for name, box in boxes.items():
         parts = [part for part in box.all if part in table.column_names]
         if not all(_is_constant(table.column(part), starts) for part in parts):
@@ -55,6 +38,17 @@ def check_boxes(release: Release) -> str:
                 name, _heads(table, box.low, starts), _heads(table, box.high, starts), _gaps(table, box, starts)
             )
     return f"the rows of a group look alike in {len(boxes)} quasi-identifiers"
+
+
+def _check_listed(release: Release, names: list[str]) -> None:
+    """The listed sets are those of columns that are published as sets, none without a column or a number."""
+    if SETS not in release.tables:
+        return
+    sets = release.tables[SETS]
+    if sets.column("column").null_count or sets.column("set").null_count:
+        raise BrokenPromise("A listed set has no column or no number.")
+    if not set(sets.column("column").unique().to_pylist()) <= set(names):
+        raise BrokenPromise("Sets are listed for a column that is not published as sets.")
 
 
 def _is_constant(column: pa.ChunkedArray, starts: NDArray[np.int64]) -> bool:

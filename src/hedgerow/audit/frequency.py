@@ -63,4 +63,4 @@ def _count_crowded(
     firsts = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
     owners = groups[firsts]
     runs = np.diff(np.append(firsts, len(ascending)))
-    return len(np.unique(owners[runs * l > sizes[owners]]))
+    return len(np.unique(owners[runs > sizes[owners] // l]))

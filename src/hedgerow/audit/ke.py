@@ -48,7 +48,7 @@ def group_starts(table: pa.Table, release: Release) -> NDArray[np.int64]:
     column = table.column(release.group_column)
     if column.null_count or not pa.types.is_integer(column.type):
         raise BrokenPromise("The group column must hold whole numbers and nothing missing.")
-    numbers = column.to_numpy()
+    numbers = column.to_numpy().astype(np.int64)  # differences of smaller numbers would wrap around
     steps = np.diff(numbers, prepend=numbers[:1] - 1)
     if not len(numbers) or numbers[0] != 0 or (steps[1:] < 0).any() or (steps > 1).any():
         raise BrokenPromise("The rows are not published group after group, numbered from 0.")

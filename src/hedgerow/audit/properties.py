@@ -18,16 +18,11 @@ from numpy.typing import NDArray
 from hedgerow.errors import BrokenPromise
 from hedgerow.exact import as_fraction, column_line
 from hedgerow.release import Release
-from hedgerow.release.forms.substituted import PROPERTY_COLUMNS, PROPERTY_KINDS
+from hedgerow.release.forms.substituted import PROPERTY_KINDS
 
-__all__ = ["check_properties", "substituted_columns"]
+__all__ = ["check_properties"]
 
 _SAFE = 2.0**62
-
-
-def substituted_columns(release: Release) -> dict[str, list[str]]:
-    """The tables of the form and their columns."""
-    return {"release": list(release.columns.all), "properties": list(PROPERTY_COLUMNS)}
 
 
 def check_properties(release: Release) -> str:

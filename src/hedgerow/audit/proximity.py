@@ -15,16 +15,14 @@ from bisect import bisect_left, bisect_right
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Counts
 from hedgerow.audit.frequency import sensitive_groups
 from hedgerow.errors import BrokenPromise
 from hedgerow.exact import column_line
 from hedgerow.release import Release
 
 __all__ = ["check_proximity"]
-
-Counts = NDArray[np.int64]
 
 
 def check_proximity(release: Release) -> str:
@@ -70,4 +68,4 @@ def _count_crowded(codes: Counts, lows: Counts, highs: Counts, sizes: Counts, m:
     keys = np.sort(groups * width + codes)
     codes = keys % width
     near = np.searchsorted(keys, groups * width + highs[codes]) - np.searchsorted(keys, groups * width + lows[codes])
-    return len(np.unique(groups[near * m > sizes[groups]]))
+    return len(np.unique(groups[near > sizes[groups] // m]))

@@ -4,7 +4,7 @@ Source     worst-case background knowledge paper, definition 1
 Guarantee  `check_robust` passes exactly the releases in which c r <= N for every group of N rows with c protected
            values of a kind: what anybody can check. `check_odds` passes exactly those in which p <= 1/r under a given
            knowledge; where floats cannot decide it uses fractions, and where these take too long it refuses
-Cost       O(n) and one pass of `criteria.robust` per attribute set
+Cost       O(n) and one pass of `inference.robust` per attribute set
 
 What the adversary knows is not part of a release: shares for every combination of quasi-identifiers, put side by side,
 would tell more about small groups than any adversary of the paper knows. So `check_odds` runs before a release leaves
@@ -22,11 +22,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.audit.ke import group_starts
-from hedgerow.criteria.knowledge import Distribution, Knowledge
-from hedgerow.criteria.robust import Grouped, Held, Model, Robustness, binary, held_by
-from hedgerow.criteria.robust_binary import at_most, relative_error
-from hedgerow.criteria.robust_full import full_by_group
 from hedgerow.errors import BrokenPromise
+from hedgerow.inference.binary import at_most, relative_error
+from hedgerow.inference.full import full_by_group
+from hedgerow.inference.knowledge import Distribution, Knowledge
+from hedgerow.inference.robust import Grouped, Held, Model, Robustness, binary, held_by
 from hedgerow.release import Release
 
 __all__ = ["check_grouped", "check_odds", "check_robust", "grouped_of", "protected"]
@@ -42,6 +42,8 @@ def check_robust(release: Release) -> str:
     member = protected(release, values.dictionary)
     codes, sizes = values.indices.to_numpy(), np.diff(offsets)
     for row in member:
+        if not row.any():
+            raise BrokenPromise("A protected set has no value that is published, so that nothing is promised of it.")
         counts = np.add.reduceat(row[codes].astype(np.int64), offsets[:-1])
         if crowded := sum(int(c) * r > int(n) for c, n in zip(counts[counts > 0], sizes[counts > 0], strict=True)):
             raise BrokenPromise(f"{crowded} group(s) hold a protected value in more than 1/{r} of their rows.")

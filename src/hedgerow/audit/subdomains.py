@@ -16,7 +16,7 @@ from hedgerow.errors import BrokenPromise
 from hedgerow.release import Release
 from hedgerow.release.forms.disguised import subdomain_columns
 
-__all__ = ["Counts", "Trees", "check_subdomains", "climb", "counts_of", "disguised_columns", "trees_of"]
+__all__ = ["Counts", "Trees", "check_subdomains", "climb", "counts_of", "trees_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,18 +37,6 @@ class Counts:
     groups: Ints
     nodes: Ints
     counts: Ints
-
-
-def disguised_columns(release: Release) -> dict[str, list[str]]:
-    """The columns that each published table must have."""
-    opened = [*release.columns.quasi, *release.columns.plain]
-    hidden = list(subdomain_columns(release.columns, release.group_column))
-    group = [release.group_column]
-    target = ["target", "node", "parent", "low", "high", "label", "weight"]
-    others = {"target": target, **({"implied": ["group", "node", "weight"]} if "implied" in release.tables else {})}
-    if "release" in release.tables:
-        return {"release": opened + hidden + group, **others}
-    return {"quasi": opened + group, "sensitive": hidden + group, **others}
 
 
 def trees_of(release: Release) -> Trees:
@@ -113,8 +101,9 @@ def _group_sizes(table: pa.Table, release: Release) -> Ints:
     if column.null_count or not pa.types.is_integer(column.type):
         raise BrokenPromise("The group column must hold whole numbers and nothing missing.")
     numbers = column.to_numpy()
-    sizes = np.bincount(numbers, minlength=release.groups) if len(numbers) and numbers[0] == 0 else np.zeros(1, int)
-    if len(sizes) != release.groups or (sizes == 0).any() or (numbers[1:] < numbers[:-1]).any():
+    is_sorted = len(numbers) and numbers[0] == 0 and numbers[-1] == release.groups - 1
+    sizes = np.bincount(numbers) if is_sorted and not (numbers[1:] < numbers[:-1]).any() else np.zeros(1, int)
+    if len(sizes) != release.groups or (sizes == 0).any():
         raise BrokenPromise("The rows are not published group after group, numbered from 0, as many as declared.")
     return sizes
 

@@ -18,23 +18,22 @@ from hedgerow.audit.baselines import (
     check_noise,
     check_rank_swap,
     check_retention,
-    row_columns,
 )
-from hedgerow.audit.boxes import check_boxes, generalized_columns
+from hedgerow.audit.boxes import check_boxes
 from hedgerow.audit.frequency import check_frequency
 from hedgerow.audit.groupwise import check_groupwise
 from hedgerow.audit.helpers import check_help
 from hedgerow.audit.ke import check_ke
 from hedgerow.audit.m_invariance import check_m_invariance
 from hedgerow.audit.personal import check_personal
-from hedgerow.audit.properties import check_properties, substituted_columns
+from hedgerow.audit.properties import check_properties
 from hedgerow.audit.proximity import check_proximity
 from hedgerow.audit.robust import check_robust
-from hedgerow.audit.subdomains import disguised_columns
 from hedgerow.audit.target import check_target
-from hedgerow.errors import BrokenPromise, BundleError
+from hedgerow.errors import BundleError
 from hedgerow.release import Release
 from hedgerow.release.bundle import Opened, read_all
+from hedgerow.verify.structure import check_structure
 
 __all__ = ["Verification", "verified", "verify", "verify_bundle", "verify_opened"]
 
@@ -84,12 +83,10 @@ def _are_same(one: list[pa.Table], other: list[pa.Table]) -> bool:
 
 def verify(release: Release) -> Verification:
     """Check that a release holds what it says and nothing else; raise BrokenPromise if not."""
-    criterion = _CRITERIA.get(release.guarantee.criterion)
-    if criterion is None:
-        raise BrokenPromise("The release promises a criterion that this version cannot verify.")
-    columns = _check_columns(release)
+    columns = check_structure(release)
+    criterion = _CRITERIA[release.guarantee.criterion]
     shape = (check_boxes(release),) if release.form == "generalized" else ()
-    return Verification((columns, _check_rows(release), *shape, criterion(release)))
+    return Verification((columns, _told_rows(release), *shape, criterion(release)))
 
 
 def verify_bundle(path: str | os.PathLike[str]) -> Verification:
@@ -108,43 +105,6 @@ def verify_opened(bundle: Opened) -> Verification:
     return Verification((*checks, check_help(release, bundle.helpers["help"])))
 
 
-def _check_columns(release: Release) -> str:
-    """Nothing but the declared columns leaves: no index, no identifier, no metadata."""
-    expected = _expected_columns(release)
-    if sorted(release.tables) != sorted(expected):
-        raise BrokenPromise("The published tables are not those of the release's form.")
-    for name, declared in expected.items():
-        _check_table(release.tables[name], declared)
-    return f"{sum(map(len, expected.values()))} columns, all declared, no metadata"
-
-
-def _expected_columns(release: Release) -> dict[str, list[str]]:
-    if release.form == "disguised":
-        return disguised_columns(release)
-    if release.form == "generalized":
-        return generalized_columns(release)
-    if release.form in ("perturbed", "swapped"):
-        return row_columns(release)
-    if release.form == "substituted":
-        return substituted_columns(release)
-    if release.form in ("separated", "scattered", "padded"):
-        opened, hidden = [*release.columns.quasi, *release.columns.plain], list(release.columns.sensitive)
-        return {"quasi": [*opened, release.group_column], "sensitive": [*hidden, release.group_column]}
-    return {"release": [*release.columns.all, release.group_column]}
-
-
-def _check_table(table: pa.Table, declared: list[str]) -> None:
-    if sorted(table.column_names) != sorted(declared):
-        raise BrokenPromise("The published columns are not those that the release declares.")
-    if table.schema.metadata or any(table.schema.field(name).metadata for name in declared):
-        raise BrokenPromise("The published table carries metadata.")
-    if any(pa.types.is_dictionary(table.schema.field(name).type) for name in declared):
-        raise BrokenPromise("A published column carries a dictionary, which may hold values of rows held back.")
-
-
-def _check_rows(release: Release) -> str:
-    of_people = next(table for name, table in release.tables.items() if name in ("release", "quasi"))
-    rows, published = release.rows, of_people.num_rows
-    if rows.published != published or rows.input != published + rows.suppressed:
-        raise BrokenPromise("The row counts do not add up: published and held back must make the input.")
-    return f"{published:,} rows published, {rows.suppressed:,} held back, {rows.input:,} came in"
+def _told_rows(release: Release) -> str:
+    rows = release.rows
+    return f"{rows.published:,} rows published, {rows.suppressed:,} held back, {rows.input:,} came in"

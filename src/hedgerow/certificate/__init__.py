@@ -1,1 +1,11 @@
-"""Certificates: one page about one bundle, as data and to read."""
+"""A certificate: one page about one bundle, to hand on, as data and to read.
+
+certificate = certify("out/", issuer=Issuer(title="Salaries 2026", issued="2026-11-16"))
+write(certificate, "certificate/")
+differences = check("out/", read("certificate/certificate.json"))
+"""
+
+from hedgerow.certificate.issue import certify, check, read, write
+from hedgerow.certificate.model import Certificate, Issuer, decode, encode
+
+__all__ = ["Certificate", "Issuer", "certify", "check", "decode", "encode", "read", "write"]

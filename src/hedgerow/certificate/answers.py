@@ -1,6 +1,6 @@
 """What a typical answer costs: random questions to a release, and how far apart the bounds of their answers are.
 
-Source     dissertation on permutation-based microdata protection, section 2.7
+Source     [Zhang 2008], section 2.7
 Guarantee  none; a measure. The questions are drawn from published values by a fixed seed, so that anyone gets the same
 Cost       135 questions
 
@@ -20,12 +20,11 @@ import pyarrow.compute as pc
 from hedgerow.certificate.model import Answers, Width, rounded
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
-from hedgerow.release.forms.disguised import subdomain_columns
-from hedgerow.release.forms.generalized import SETS, box_columns
+from hedgerow.release.forms.generalized import SETS
 from hedgerow.utility.compare import Outcome, outcomes_of
 from hedgerow.utility.random_questions import RandomQuestion, Workload, draw_questions
 
-__all__ = ["Bounded", "half_width", "kinds_of", "summed_up", "typical_answers", "typical_questions"]
+__all__ = ["Bounded", "half_width", "kinds_of", "summarize_widths", "typical_answers", "typical_questions"]
 
 _SHARES = (0.01, 0.1, 0.3)
 _COUNT = 15
@@ -73,7 +72,7 @@ def typical_answers(release: Release) -> Answers:
     note = _ASKED.format(count=_COUNT, dimensions=conditions)
     sensitive = release.columns.sensitive[0]
     widths = [
-        summed_up(_words(kind[0], sensitive), kind[1], [outcome.answer for outcome in found])
+        summarize_widths(_words(kind[0], sensitive), kind[1], [outcome.answer for outcome in found])
         for kind, found in kinds_of(outcomes).items()
     ]
     return Answers(note=note, widths=tuple(widths))
@@ -105,7 +104,7 @@ def kinds_of(outcomes: Sequence[Outcome]) -> dict[tuple[str, float], list[Outcom
     return kinds
 
 
-def summed_up(question: str, selectivity: float, answers: Sequence[Bounded | None]) -> Width:
+def summarize_widths(question: str, selectivity: float, answers: Sequence[Bounded | None]) -> Width:
     """Count what one kind of question got, and take the quartiles of the widths; None is a refusal."""
     given = [answer for answer in answers if answer is not None]
     widths = [width for answer in given if (width := half_width(answer)) is not None]
@@ -144,21 +143,12 @@ def _words(aggregate: str, sensitive: str) -> str:
 
 def _values(release: Release, name: str) -> pa.ChunkedArray:
     """Values of a column that were published, or that its boxes and subdomains have as ends."""
+    shown = release.form.lower_ends(release.columns, release.group_column).get(name, name)
     tables = [release.tables[key] for key in ("release", "quasi", "sensitive") if key in release.tables]
-    if release.form == "generalized" and name in release.columns.quasi:
-        return _box_values(release, name)
-    if release.form == "disguised" and name in release.columns.sensitive:
-        name = subdomain_columns(release.columns, release.group_column)[0]
-    found = next((table.column(name) for table in tables if name in table.column_names), None)
-    if found is None:
+    found = next((table.column(shown) for table in tables if shown in table.column_names), None)
+    if found is not None:
+        return found
+    if SETS not in release.tables:
         raise ParameterError(f"The release has no values of '{name}'.")
-    return found
-
-
-def _box_values(release: Release, name: str) -> pa.ChunkedArray:
-    low = box_columns(release.columns, release.group_column)[name].low
-    table = release.tables["release"]
-    if low in table.column_names:
-        return table.column(low)
     sets = release.tables[SETS]
     return sets.column("value").filter(pc.equal(sets.column("column"), name))

@@ -11,22 +11,13 @@ import os
 
 import numpy as np
 
-from hedgerow.certificate.answers import summed_up
-from hedgerow.certificate.assemble import Progress, group_sizes, mark_of, whole_certificate
-from hedgerow.certificate.model import (
-    Answers,
-    Certificate,
-    Internal,
-    Issuer,
-    Published,
-    Risk,
-    Width,
-)
+from hedgerow.certificate.answers import summarize_widths
+from hedgerow.certificate.assemble import Derived, Progress, fill, group_sizes
+from hedgerow.certificate.model import Answers, Certificate, Internal, Issuer, Risk, Width
 from hedgerow.certificate.risks import exact_risk
 from hedgerow.errors import ParameterError, QueryError
-from hedgerow.graph.answer import GraphAnswer
-from hedgerow.graph.attack.link_chances import static_attack
-from hedgerow.graph.attack.signature import class_sizes, signatures
+from hedgerow.graph.ask import GraphAnswer
+from hedgerow.graph.attack import class_sizes, signatures, static_attack
 from hedgerow.graph.audit import verify_opened
 from hedgerow.graph.bundle import FORMAT, GraphManifest, read_held
 from hedgerow.graph.grouped import GroupedGraph, Side
@@ -43,6 +34,7 @@ _DONE = (
     "All {edges:,} links are published exactly, but between numbered nodes; which node of a group is which entity of "
     "that group is withheld."
 )
+_UNVERIFIABLE = "that entities were assigned to nodes at random, and that the links are the true ones"
 _NO_COLUMNS = "The entities have no columns beside their keys, so that every question about the graph is exact."
 _ASKED = (
     f"{_COUNT} random questions of each kind, with a condition that selects about the stated share of the entities of "
@@ -67,33 +59,21 @@ def certify_graph(
     progress("attacking", 0.3)
     risks = _risks(release)
     progress("asking", 0.6)
-    return whole_certificate(
-        issuer,
-        manifest.guarantee,
-        mark_of(text, manifest.format, manifest.checksum, manifest.files),
-        _published(manifest, release),
+    sides, counts = (release.left, release.right), manifest.counts
+    derived = Derived(
+        what="graph",
+        done=_DONE.format(edges=counts.edges),
+        counts={name: getattr(counts, name) for name in counts.__struct_fields__},
+        sizes=tuple(group_sizes(f"{side.name} nodes", side.sizes) for side in sides),
+        columns={side.name: _columns(side) for side in sides},
         checks=checks,
         risks=risks,
         answers=_answers(release),
-        internal=Internal(held_back={}, note="Graphs are published whole: nothing is held back.") if internal else None,
-    )
-
-
-def _published(manifest: GraphManifest, release: GroupedGraph) -> Published:
-    counts = manifest.counts
-    return Published(
-        what="graph",
-        done=_DONE.format(edges=counts.edges),
-        form=manifest.form,
-        method=manifest.method,
-        parameters=manifest.parameters,
-        counts={name: getattr(counts, name) for name in counts.__struct_fields__},
-        sizes=tuple(group_sizes(f"{side.name} nodes", side.sizes) for side in (release.left, release.right)),
-        columns={side.name: _columns(side) for side in (release.left, release.right)},
+        internal=Internal(suppressed={}, note="A graph is published whole.") if internal else None,
         missing={},
-        reproducible_insecure=manifest.reproducible_insecure,
-        made_with=manifest.hedgerow,
+        unverifiable=_UNVERIFIABLE,
     )
+    return fill(issuer, text, manifest, derived)
 
 
 def _columns(side: Side) -> tuple[str, ...]:
@@ -103,8 +83,8 @@ def _columns(side: Side) -> tuple[str, ...]:
 def _risks(release: GroupedGraph) -> tuple[Risk, ...]:
     found = static_attack(release)
     static = exact_risk(
-        "linking",
-        "links",
+        adversary="linking",
+        column="links",
         knows="both tables of entities and the graph without names, and no link",
         guesses="each left entity's surest link",
         rate=found.mean,
@@ -121,8 +101,8 @@ def _risks(release: GroupedGraph) -> tuple[Risk, ...]:
 
 def _recognized(side: str, sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Risk:
     return exact_risk(
-        "recognition by structure",
-        f"{side} nodes",
+        adversary="recognition by structure",
+        column=f"{side} nodes",
         knows=f"the surroundings of a node up to {_ROUNDS} steps, say from a second release",
         guesses="the one node that has them; this share of the nodes is like no other",
         rate=float((sizes == 1).mean()),
@@ -159,10 +139,10 @@ def _conditions(side: Side) -> dict[float, list[str]]:
 
 
 def _width(release: GroupedGraph, question: str, share: float, sql: str, conditions: list[str]) -> Width:
-    return summed_up(question, share, [_asked(release, sql.format(condition)) for condition in conditions])
+    return summarize_widths(question, share, [_ask(release, sql.format(condition)) for condition in conditions])
 
 
-def _asked(release: GroupedGraph, sql: str) -> GraphAnswer | None:
+def _ask(release: GroupedGraph, sql: str) -> GraphAnswer | None:
     try:
         return release.ask(sql)
     except (QueryError, ParameterError):

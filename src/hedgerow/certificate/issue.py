@@ -1,9 +1,4 @@
-"""Certificates of bundles on disk: issue one, write it, hold one against a bundle.
-
-certificate = certify("out/", issuer=Issuer(title="Salaries 2026", issued="2026-11-16"))
-write(certificate, "certificate/")
-differences = check("out/", read("certificate/certificate.json"))
-"""
+"""Certificates of bundles on disk: issue one, write it, read it, compare one with a bundle."""
 
 from __future__ import annotations
 

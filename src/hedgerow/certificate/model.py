@@ -30,9 +30,9 @@ __all__ = [
     "GroupSizes",
     "Internal",
     "Issuer",
-    "Measured",
     "Published",
     "Risk",
+    "TrueAnswers",
     "Width",
     "decode",
     "encode",
@@ -139,7 +139,7 @@ class Citation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     bibtex: str
 
 
-class Measured(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TrueAnswers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The random questions once more, with the truth beside them.
 
     `inside` of `checked` true answers lie within their bounds. `error` is the median distance of expected answers from
@@ -165,11 +165,11 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Internal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What must not be published: it was learnt from the original table, or from the owner's ledger if it was given."""
 
-    held_back: dict[str, int]
+    suppressed: dict[str, int] = msgspec.field(name="held_back")
     left_out: tuple[str, ...] = ()
     risks: tuple[Risk, ...] = ()
     skipped: dict[str, str] = {}
-    answers: tuple[Measured, ...] = ()
+    answers: tuple[TrueAnswers, ...] = ()
     ledger: tuple[Earlier, ...] | None = None
     note: str = ""
 

@@ -2,48 +2,46 @@
 
 Guarantee  nothing here is told more than the published bytes; guesses that must be checked against true values are not
            made here
-Cost       a sort of the rows per rate, and whatever the bench runs on a release alone
+Cost       a sort of the rows per rate, and whatever adversary runs on a release alone
 
-Costly adversaries of the bench draw their targets from a seed: a measurement is no secret, and it can be repeated.
+Costly adversaries draw their targets from a seed: a measurement is no secret, and it can be repeated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from hedgerow.attack.finding import Bench, Finding
-from hedgerow.attack.report import run
+from hedgerow.arrays import Ints
+from hedgerow.attack.finding import Finding
+from hedgerow.attack.report import AttackReport, run
 from hedgerow.audit.baselines import joint
 from hedgerow.audit.frequency import value_codes
 from hedgerow.certificate.model import Risk, rounded
 from hedgerow.randomness import seeded_keys
 from hedgerow.release import Release
 
-__all__ = ["bench_of", "exact_risk", "published_risks", "risk_of"]
+__all__ = ["attack_report", "exact_risk", "published_risks", "risk_of"]
 
 _SEED = 1
-_ALTERED = ("perturbed", "swapped", "substituted")
-_SECRETLY_PLACED = ("scattered", "generalized")
 
 
 def published_risks(release: Release) -> tuple[Risk, ...]:
-    """Attack a release with nothing but itself: the bench without an original, and what follows from counting rows."""
-    found = [risk_of(finding, "release") for finding in bench_of(release).findings]
-    return (*found, *_crowd(release), *_retention(release), *_alone(release))
+    """Attack a release with nothing but itself: adversaries without the original, and what counting rows tells."""
+    found = [risk_of(finding, "release") for finding in attack_report(release).findings]
+    return (*found, *_rows_alike(release), *_values_kept(release), *_unique_rows(release))
 
 
-def bench_of(
+def attack_report(
     release: Release,
     original: pa.Table | None = None,
     progress: Callable[[str, float], None] = lambda step, share: None,
-) -> Bench:
-    """Run the bench in a way that can be repeated."""
+) -> AttackReport:
+    """Run the attack report in a way that can be repeated."""
     return run(release, original, keys=seeded_keys(_SEED), progress=progress)
 
 
@@ -66,42 +64,20 @@ def risk_of(finding: Finding, basis: Literal["release", "original"]) -> Risk:
     )
 
 
-def exact_risk(
-    adversary: str,
-    column: str,
-    *,
-    knows: str,
-    guesses: str,
-    rate: float,
-    basis: Literal["release", "promise"] = "release",
-    baseline: float | None = None,
-    worst: float | None = None,
-    promised: float | None = None,
-) -> Risk:
-    """A rate that was computed, not sampled."""
-    return Risk(
-        adversary=adversary,
-        column=column,
-        knows=knows,
-        guesses=guesses,
-        basis=basis,
-        rate=_six(rate),
-        low=_six(rate),
-        high=_six(rate),
-        exact=True,
-        baseline=rounded(baseline),
-        worst=rounded(worst),
-        promised=rounded(promised),
-    )
+def exact_risk(*, rate: float, basis: Literal["release", "promise"] = "release", **described: Any) -> Risk:
+    """A rate that was computed, not sampled; `described` are further fields of a Risk."""
+    shares: dict[str, Any] = {name: rounded(described.pop(name, None)) for name in ("baseline", "worst", "promised")}
+    six = _six(rate)
+    return Risk(rate=six, low=six, high=six, exact=True, basis=basis, **described, **shares)
 
 
 def _six(number: float) -> float:
     return float(f"{number:.6g}")
 
 
-def _crowd(release: Release) -> Iterator[Risk]:
+def _rows_alike(release: Release) -> Iterator[Risk]:
     """Which of the rows that look alike is the person's? Only where rows were made to look alike."""
-    if release.form == "generalized":
+    if release.form.has_boxes:
         sizes = np.bincount(release.tables["release"].column(release.group_column).to_numpy())
         names = release.columns.quasi
     elif release.guarantee.criterion == "microaggregation":
@@ -111,8 +87,8 @@ def _crowd(release: Release) -> Iterator[Risk]:
         return
     share = float(len(sizes) / sizes.sum())
     yield exact_risk(
-        "picking a row",
-        ", ".join(names),
+        adversary="picking a row",
+        column=", ".join(names),
         knows="a person's true values in these columns, and that they are in the table",
         guesses="one of the rows that fit, at random, as the person's own",
         rate=share,
@@ -122,45 +98,45 @@ def _crowd(release: Release) -> Iterator[Risk]:
     )
 
 
-def _retention(release: Release) -> Iterator[Risk]:
+def _values_kept(release: Release) -> Iterator[Risk]:
     """Values were kept with chance p, or drawn anew, and then they may be the same: p + (1 - p) / d."""
     if release.guarantee.criterion != "retention":
         return
     (name,) = release.guarantee.columns
-    letters, size = release.guarantee.parameters, release.tables["domain"].num_rows
-    p = Fraction(letters["p"])
+    parameters, size = release.guarantee.parameters, release.tables["domain"].num_rows
+    p = Fraction(parameters["p"])
     kept = float(p + (1 - p) / size)
     yield exact_risk(
-        "taking values at their word",
-        name,
+        adversary="taking values at their word",
+        column=name,
         knows="which row is a person's",
         guesses="that the published value is the true one",
         basis="promise",
         rate=kept,
-        promised=1 / int(letters["m"]) if "m" in letters else None,
+        promised=1 / int(parameters["m"]) if "m" in parameters else None,
     )
 
 
-def _alone(release: Release) -> Iterator[Risk]:
+def _unique_rows(release: Release) -> Iterator[Risk]:
     """Rows that nobody shares: whoever knows the quasi-identifiers sees that such a person is in the table."""
-    if release.form in _SECRETLY_PLACED:
+    if not release.form.keeps_rows:
         return
-    replaced = release.guarantee.columns if release.form in _ALTERED else ()
+    replaced = release.guarantee.columns if release.form.is_altered else ()
     names = [name for name in release.columns.quasi if name not in replaced]
     if not names:
         return
     table = next(table for key, table in release.tables.items() if key in ("release", "quasi"))
     alone = float((np.bincount(_classes(table, names)) == 1).sum() / table.num_rows)
     yield exact_risk(
-        "seeing who is there",
-        ", ".join(names),
+        adversary="seeing who is there",
+        column=", ".join(names),
         knows="a person's quasi-identifiers",
         guesses="that the one row with them is the person's; this share of the rows is like no other",
         rate=alone,
     )
 
 
-def _classes(table: pa.Table, names: Iterable[str]) -> NDArray[np.int64]:
+def _classes(table: pa.Table, names: Iterable[str]) -> Ints:
     """Number the combinations of values that occur."""
     classes = np.zeros(table.num_rows, np.int64)
     for name in names:

@@ -76,7 +76,7 @@ def _ranges(where: Line) -> list[tuple[str, str]]:
 
 def _proximity(where: Line, counts: Any, eps: str | None, m: int | None, relative: bool) -> list[tuple[str, str]]:
     """The three situations of the paper: both given, eps given, m given; with neither, a few m to choose from."""
-    from hedgerow.criteria.proximity_advice import achievable, m_for
+    from hedgerow.criteria.proximity import achievable, m_for
 
     kind = "relative" if relative else "absolute"
     if eps is not None and m is not None:
@@ -94,7 +94,7 @@ def _proximity(where: Line, counts: Any, eps: str | None, m: int | None, relativ
 
 
 def _eps(where: Line, counts: Any, m: int, relative: bool) -> str:
-    from hedgerow.criteria.proximity_advice import eps_below
+    from hedgerow.criteria.proximity import eps_below
 
     bound = eps_below(where, counts, m=m, is_relative=relative)
     if bound.below is None:

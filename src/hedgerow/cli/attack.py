@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from hedgerow.attack import Bench, Finding
+    from hedgerow.attack import AttackReport, Finding
 
 __all__ = ["attack"]
 
@@ -23,7 +21,7 @@ __all__ = ["attack"]
 @click.option("--original", type=click.Path(), help="the table that was published: guesses are checked against it")
 @click.option("--also", multiple=True, type=click.Path(path_type=Path), help="another release of the same people")
 @click.option("--holdout", type=click.Path(), help="people of the same kind who were not published: the control")
-@click.option("--targets", type=int, default=1000, show_default=True, help="people on whom costly adversaries try")
+@click.option("--targets", type=int, default=1000, show_default=True, help="people whom costly adversaries try")
 @click.option("--figure", type=click.Path(path_type=Path), help="draw the rates (.png; an .svg beside it)")
 @click.option("--json", "file", type=click.Path(path_type=Path), help="write everything as data (.json)")
 def attack(
@@ -41,44 +39,32 @@ def attack(
     hedgerow attack out/ --original table.csv
     hedgerow attack out/ --original table.csv --also out2/ --holdout others.csv --figure rates.png --json rates.json
     """
-    from hedgerow.attack import run
+    from hedgerow import front
     from hedgerow.cli.show import console, progress_bar
-    from hedgerow.release import read
 
-    release, others = read(bundle), [read(path) for path in also]
     with progress_bar() as progress:
-        bench = run(
-            release,
-            _table(original),
-            also=others,
-            holdout=_table(holdout),
-            targets=targets,
-            progress=progress,
-        )
+        report = front.attack(bundle, original, also=also, holdout=holdout, targets=targets, progress=progress)
+    # Before anything is printed: whoever closes the pipe (`| head`) still gets the files.
+    files = _write(report, figure, file)
     screen = console()
-    screen.print(_rates(bench))
-    screen.print(_words(bench))
-    screen.print(_skipped(bench))
-    screen.print(_legend(bench, targets))
-    _write(bench, figure, file)
-    if any(finding.holds is False for finding in bench.findings):
+    screen.print(_rates(report))
+    screen.print(_explanations(report))
+    screen.print(_skipped(report))
+    screen.print(_legend(report, targets))
+    for written in files:
+        click.echo(f"  {written}")
+    if any(finding.holds is False for finding in report.findings):
         raise SystemExit(1)
 
 
-def _table(path: str | None) -> pa.Table | None:
-    from hedgerow.table import read_table
-
-    return None if path is None else read_table(path).arrow
-
-
-def _rates(bench: Bench) -> Any:
+def _rates(report: AttackReport) -> Any:
     from hedgerow.cli.show import table
 
     numbers = ("right", "95% interval", "guessing", "control", "worst off", "promised")
-    title = f"{bench.method}, {bench.form}: {bench.rows:,} rows against {len(bench.findings)} adversaries"
-    lines = [
+    title = f"{report.method}, {report.form}: {report.rows:,} rows against {len(report.findings)} adversaries"
+    rows = [
         (
-            bench.label(finding),
+            report.label(finding),
             _percent(finding.rate),
             "exact" if finding.exact else f"{_percent(finding.low)} to {_percent(finding.high)}",
             _percent(finding.baseline),
@@ -86,31 +72,31 @@ def _rates(bench: Bench) -> Any:
             _percent(finding.worst),
             _promised(finding),
         )
-        for finding in bench.findings
+        for finding in report.findings
     ]
-    return table(title, ("adversary", *numbers), lines, right=numbers)
+    return table(title, ("adversary", *numbers), rows, right=numbers)
 
 
-def _words(bench: Bench) -> Any:
+def _explanations(report: AttackReport) -> Any:
     from hedgerow.cli.show import table
 
-    lines = []
-    for finding in bench.findings:
-        lines.append((bench.label(finding), f"Knows {finding.knows}; guesses {finding.guesses}."))
-        lines.append(("", finding.sentence))
-        lines.append(("", f"→ {finding.next_step}"))
-    return table("What each knows, what it finds, and what to do", ("adversary", ""), lines)
+    rows = []
+    for finding in report.findings:
+        rows.append((report.label(finding), f"Knows {finding.knows}; guesses {finding.guesses}."))
+        rows.append(("", finding.sentence))
+        rows.append(("", f"→ {finding.next_step}"))
+    return table("What each knows, what it finds, and what to do", ("adversary", ""), rows)
 
 
-def _skipped(bench: Bench) -> Any:
+def _skipped(report: AttackReport) -> Any:
     from hedgerow.cli.show import table
 
-    lines = [(one.adversary, one.reason) for one in bench.skipped]
-    return table("Not tried", ("adversary", "because"), lines)
+    rows = [(one.adversary, one.reason) for one in report.skipped]
+    return table("Not tried", ("adversary", "because"), rows)
 
 
-def _legend(bench: Bench, targets: int) -> str:
-    sampled = any(not finding.exact for finding in bench.findings)
+def _legend(report: AttackReport, targets: int) -> str:
+    sampled = any(not finding.exact for finding in report.findings)
     people = f" Rates with an interval are of up to {targets:,} people drawn at random." if sampled else ""
     return (
         "right: share of guesses that are right. guessing: the same without the release. control: the same about "
@@ -120,7 +106,7 @@ def _legend(bench: Bench, targets: int) -> str:
 
 
 def _percent(share: float | None) -> str:
-    from hedgerow.attack.rate import percent
+    from hedgerow.attack.finding import percent
 
     return "-" if share is None else percent(share)
 
@@ -131,11 +117,13 @@ def _promised(finding: Finding) -> str:
     return f"{_percent(finding.promised)} {'kept' if finding.holds else 'BROKEN'}"
 
 
-def _write(bench: Bench, figure: Path | None, file: Path | None) -> None:
+def _write(report: AttackReport, figure: Path | None, file: Path | None) -> list[Path]:
+    files = []
     if figure is not None:
-        from hedgerow.report.attack_figure import attack_figure
+        from hedgerow.report.release_figures import attack_figure
 
-        click.echo(f"  {attack_figure(bench, figure.parent, figure.stem)}")
+        files.append(attack_figure(report, figure.parent, figure.stem))
     if file is not None:
-        file.write_bytes(bench.json() + b"\n")
-        click.echo(f"  {file}")
+        file.write_bytes(report.json() + b"\n")
+        files.append(file)
+    return files

@@ -15,7 +15,7 @@ import click
 from hedgerow.errors import BrokenPromise, BundleError, ParameterError
 
 if TYPE_CHECKING:
-    from hedgerow.certificate.model import Certificate
+    from hedgerow.certificate import Certificate
 
 __all__ = ["certify"]
 
@@ -51,8 +51,8 @@ def certify(
     if held is not None:
         _check(bundle, held, original)
         return
-    from hedgerow.certificate import issue as certificates
-    from hedgerow.certificate.model import Issuer
+    from hedgerow import certificate as certificates
+    from hedgerow.certificate import Issuer
     from hedgerow.cli.show import console, progress_bar
 
     if not internal and (original is not None or ledger is not None):
@@ -103,7 +103,7 @@ def _surest(certificate: Certificate) -> list[tuple[str, str]]:
 
 
 def _check(bundle: str, held: str, original: str | None) -> None:
-    from hedgerow.certificate import issue as certificates
+    from hedgerow import certificate as certificates
     from hedgerow.cli.show import progress_bar
 
     certificate = certificates.read(held)

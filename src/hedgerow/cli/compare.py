@@ -30,21 +30,16 @@ def compare(bundles: tuple[Path, ...], file: str | None, original: str | None, o
     """
     from hedgerow.cli.show import console, progress_bar
     from hedgerow.release import read
-    from hedgerow.report.compare import compare_figure
+    from hedgerow.report.release_figures import compare_figure
     from hedgerow.table import read_table
-    from hedgerow.utility.compare import outcomes_of, questions_for, true_answers
+    from hedgerow.utility.compare import compare_releases
     from hedgerow.utility.random_questions import Workload, read_workload
 
     workload = read_workload(file) if file is not None else Workload()
     releases = {name: read(bundle) for name, bundle in zip(_names(bundles), bundles, strict=True)}
     table = read_table(original).arrow if original is not None else None
-    questions = questions_for(list(releases.values()), workload, table)
-    truths = true_answers(table, questions) if table is not None else None
-    outcomes = {}
     with progress_bar() as progress:
-        for place, (name, release) in enumerate(releases.items()):
-            progress(f"asking {name}", place / len(releases))
-            outcomes[name] = outcomes_of(release, questions, truths)
+        outcomes = compare_releases(releases, workload, table, progress=progress)
     screen = console()
     screen.print(summary(outcomes, releases))
     screen.print(f"  {compare_figure(outcomes, out)}")
@@ -60,17 +55,16 @@ def _names(bundles: Sequence[Path]) -> list[str]:
 def summary(outcomes: Mapping[str, Sequence[Outcome]], releases: Mapping[str, Release]) -> Any:
     """Lay out the scores: one line per aggregate and release."""
     from hedgerow.cli.show import table
-    from hedgerow.utility.compare import score
+    from hedgerow.utility.compare import scores_by_aggregate
 
-    every = next(iter(outcomes.values()))
-    has_truth = any(outcome.truth is not None for outcome in every)
-    aggregates = dict.fromkeys(outcome.question.aggregate for outcome in every)
+    has_truth = any(outcome.truth is not None for outcome in next(iter(outcomes.values())))
+    scores = {name: scores_by_aggregate(found) for name, found in outcomes.items()}
     lines = []
-    for aggregate in aggregates:
-        for name, found in outcomes.items():
-            mine = score([outcome for outcome in found if outcome.question.aggregate == aggregate])
+    for aggregate in next(iter(scores.values())):
+        for name, found in scores.items():
+            mine = found[aggregate]
             measured = [_percent(mine.error), _percent(mine.inside)] if has_truth else []
-            line = [aggregate, name, releases[name].form, f"{mine.questions:,}", _percent(mine.answered)]
+            line = [aggregate, name, releases[name].form.name, f"{mine.questions:,}", _percent(mine.answered)]
             lines.append([*line, _percent(mine.width), *measured])
     numbers = ("asked", "answered", "width", *(("error", "truth inside") if has_truth else ()))
     title = "Medians over random questions: width of the bounds and error, relative to the answer"
@@ -84,15 +78,15 @@ def _percent(share: float | None) -> str:
 
 
 def _check_inside(outcomes: Mapping[str, Sequence[Outcome]], releases: Mapping[str, Release]) -> None:
-    """A truth outside its bounds means that the table is not the one that was published, or rows were held back."""
+    """A truth outside its bounds means that the table is not the one that was published, or rows were suppressed."""
     for name, found in outcomes.items():
         outside = sum(outcome.inside is False for outcome in found)
         if not outside:
             continue
-        held = releases[name].rows.suppressed
-        if held:
+        suppressed = releases[name].rows.suppressed
+        if suppressed:
             click.echo(
-                f"{name} held back {held:,} rows, so that bounds are about the others: {outside:,} truths differ."
+                f"{name} suppressed {suppressed:,} rows; its bounds are about the others: {outside:,} truths differ."
             )
             continue
         click.secho(f"hedgerow: {outside:,} true answers lie outside the bounds of {name}.", err=True, fg="red")

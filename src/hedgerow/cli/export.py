@@ -44,13 +44,12 @@ def _load(release: Release, bundle: str, url: str, schema: str, overwrite: bool)
     """Load the tables, the help table and the indexes that questions need."""
     from hedgerow.query.postgres_engine import SCHEMA
     from hedgerow.query.postgres_engine import export as load
-    from hedgerow.query.rewriter import PLAIN
 
     if not url.startswith(("postgresql://", "postgres://")):
         raise ParameterError("--to must be the address of a database: postgresql://user@host/database.")
     load(release, url, schema=schema, overwrite=overwrite)
     click.echo(f"{release.rows.published:,} rows are in schema '{schema}'.")
-    if release.form in PLAIN:
+    if release.form.is_permutation:
         click.echo(f"For the SQL of a question: hedgerow query {bundle} --explain --dialect postgres 'SELECT ...'")
     else:
         place = "" if schema == SCHEMA else f" --schema {shlex.quote(schema)}"

@@ -116,29 +116,16 @@ def show(result: pa.Table) -> None:
 
 
 def _described(release: Release, name: str) -> tuple[str, str]:
-    names = (_low(release, name), name)
+    ends = release.form.lower_ends(release.columns, release.group_column)
+    names = (ends.get(name, name), name)
     published = [t.schema.field(name).type for name in names for t in release.tables.values() if name in t.column_names]
     return str(published[0]) if published else "", _fate(release, name)
 
 
-def _low(release: Release, name: str) -> str:
-    """The column that holds the lower ends, where a column is published as a label and two ends."""
-    from hedgerow.release.forms.disguised import subdomain_columns
-    from hedgerow.release.forms.generalized import box_columns
-
-    if release.form == "disguised" and name in release.columns.sensitive:
-        return subdomain_columns(release.columns, release.group_column)[0]
-    boxes = box_columns(release.columns, release.group_column) if release.form == "generalized" else {}
-    return boxes[name].low if name in boxes else name
-
-
 def _fate(release: Release, name: str) -> str:
-    if not release.groups:
+    if release.form.is_altered:
         return "changed: answers are estimates" if name in release.guarantee.columns else "as they are"
-    if name in release.columns.sensitive:
-        return "hidden among those of its group"
-    blurred = {"generalized": "ranges or sets that hold them", "scattered": "shuffled inside its group"}
-    return blurred.get(release.form, "as they are")
+    return "hidden among those of its group" if name in release.columns.sensitive else release.form.known_columns
 
 
 def _typed() -> Iterator[str]:

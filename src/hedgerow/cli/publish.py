@@ -3,77 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from hedgerow.errors import BundleError, ParameterError, QueryError
-from hedgerow.methods.registry import METHODS
-from hedgerow.recipe import Recipe, Roles, read_recipe
+from hedgerow.errors import ParameterError, QueryError
+from hedgerow.methods.registry import HELP, METHODS, help_text
+from hedgerow.recipe import Recipe, Roles, publish_recipe, read_recipe
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
 __all__ = ["publish", "run"]
 
-LETTERS = {
-    "k": "least number of distinct sensitive values (or of rows) in a group",
-    "e": "least range of the sensitive values in a group",
-    "objective": "which partition is best: sum, max, max_overlap, count or random",
-    "refine": "quasi divides groups further by quasi-identifiers, for tighter answers (ke)",
-    "l": "diversity of the sensitive values of a group",
-    "diversity": "sense of l: frequency, distinct, entropy or recursive",
-    "c": "factor of recursive diversity",
-    "t": "greatest distance of a group from the whole column",
-    "distance": "sense of t: equal, ordered or hierarchical",
-    "eps": "how far a private neighbourhood reaches to either side (below, if e2 is given)",
-    "m": "at most 1/m of a group in any private neighbourhood; values that everybody stays among (m-invariant)",
-    "e2": "how far a private neighbourhood reaches above",
-    "relative": "true or false: eps is a share of the value",
-    "grouping": "what groups look at: blind, near or ncp",
-    "alpha": "greatest share of one value in a group",
-    "delta": "greatest logarithm of a share over that in the whole column",
-    "beta": "greatest gain of a share over that in the whole column",
-    "enhanced": "true or false: cap the gain by the logarithm, too",
-    "presence_low": "least share of members in a group",
-    "presence_high": "greatest share of members in a group",
-    "blind": "true or false: cut without looking at sensitive values (mondrian)",
-    "relaxed": "true or false: rows at a median may go to either side",
-    "suppression": "greatest share of rows to hold back",
-    "form": "how the groups are published: generalized, permuted, separated or scattered",
-    "together": "true or false: keep a person's sensitive values in one row",
-    "p": "chance that a value is published as it is (retention)",
-    "scale": "deviation of the noise, as a share of the column's",
-    "kind": "shape of the noise: normal, laplace or uniform",
-    "share": "share of localities to keep (walk), or of the rows as the window of ranks (rank-swap)",
-    "segment": "most values that move together (walk)",
-    "steps": 'steps of a segment, or "auto": until it has mixed (walk)',
-    "keep": "further properties to keep, parted by ';': \"age >= 18; age[60] - age[30] >= 20\" (walk)",
-    "whole": "true or false: whole numbers stay whole (walk)",
-    "layout": "runs of neighbouring values, or rows scattered over segments (walk)",
-    "r": "odds of at most 1/r even for someone who knows the odds beforehand (robust)",
-    "model": "what such a person reasons about: binary or full (robust)",
-    "protect": "the value to protect; every value unless given (robust)",
-    "max_suppressed": "greatest share of rows to hold back (robust)",
-    "target": "distribution to show instead: uniform, normal, zipf or source (target, personal)",
-    "parts": "column whose values part the table, each with groups of its own (target)",
-    "fakes": "greatest share of fake values to add (target, m-invariant)",
-    "shift": "how far shares may stray from the target, 0 to 1 (target)",
-    "quantize": "largest whole number in the ratios of the target (target)",
-    "node_column": "column with each person's wish (personal)",
-    "partition": "how groups are sought: cheapest, one, quasi, top_down or bottom_up (personal)",
-    "consent": "true, or the column that says who agrees to be published exactly (personal)",
-    "columns": "columns to replace, parted by commas",
-}
-"""The parameters of all methods, by name; a method refuses those that it does not have."""
 
-
-def _letters(command: Any) -> Any:
-    for name, meaning in reversed(LETTERS.items()):
-        command = click.option(f"--{name.replace('_', '-')}", name, metavar="VALUE", help=meaning)(command)
+def _parameter_flags(command: Any) -> Any:
+    """Give the command a flag for every parameter that can be typed."""
+    for name in reversed(HELP):
+        if name != "knowledge":
+            flag = f"--{name.replace('_', '-')}"
+            command = click.option(flag, name, metavar="VALUE", help=help_text(name))(command)
     return command
 
 
@@ -92,7 +42,7 @@ def _letters(command: Any) -> Any:
     help="hierarchy of a column, in ARX's format; may be given for several columns",
 )
 @click.option("--method", metavar="NAME", help=", ".join(METHODS))
-@_letters
+@_parameter_flags
 @click.option("--out", type=click.Path(), help="folder for the release")
 @click.option("--ledger", type=click.Path(), help="your record of what was published; refuses rows that are in it")
 @click.option("--again", is_flag=True, help="publish although the ledger knows these rows")
@@ -148,41 +98,14 @@ def run(
 ) -> Release:
     """Publish what a recipe says, save it, and print what was done."""
     from hedgerow.cli.show import console, progress_bar
-    from hedgerow.table import read_table
 
     began = time.perf_counter()
     with progress_bar() as progress:
-        progress("reading", 0.0)
-        method, source = recipe.build_method(), read_table(recipe.table)
-        schema = recipe.build_schema(source.names)
-        release = method.publish(source, schema, ledger=recipe.ledger, again=again, seed=seed, progress=progress)
-        progress("writing", 0.9)
-        with _taken_back(release, recipe.output):
-            release.save(recipe.output, overwrite=overwrite, allow_insecure=allow_insecure)
+        release = publish_recipe(
+            recipe, again=again, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure, progress=progress
+        )
     console().print(summary(release, recipe.output, time.perf_counter() - began))
     return release
-
-
-@contextmanager
-def _taken_back(release: Release, output: str) -> Iterator[None]:
-    """Take a release out of the ledger if it could not be saved: it is gone with this process, so nothing left."""
-    before = _checksum(output)
-    try:
-        yield
-    except BaseException:
-        # Saving may also fail after the bundle was put in place; then it has left, and its entry stays.
-        if release.receipt is not None and _checksum(output) == before:
-            release.receipt.withdraw()
-        raise
-
-
-def _checksum(output: str) -> str | None:
-    from hedgerow.release.bundle import checksum
-
-    try:
-        return checksum(output)
-    except BundleError:
-        return None
 
 
 def summary(release: Release, output: str, seconds: float) -> Any:
@@ -260,7 +183,7 @@ def _recipe(source: str, flags: dict[str, Any], *, needs_out: bool) -> Recipe:
     """Write down flags as the recipe that they stand for."""
     if not flags["method"] or (needs_out and not flags["out"]):
         raise ParameterError("A table needs at least --method and --out; or put everything into a recipe (.toml).")
-    parameters = {name: value for name in LETTERS if (value := flags[name]) is not None}
+    parameters = {name: value for name in HELP if (value := flags.get(name)) is not None}
     return Recipe(
         table=source,
         output=flags["out"] or "",

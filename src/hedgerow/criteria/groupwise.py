@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Counts
 from hedgerow.errors import Infeasible, ParameterError
 
 __all__ = [
@@ -35,8 +36,6 @@ __all__ = [
     "require",
     "weighted_groups",
 ]
-
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

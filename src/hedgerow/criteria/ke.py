@@ -7,6 +7,8 @@ Deviates   comparisons are exact: integers against the rounded-up e, floats with
 
 The threshold e is in the same units as `positions`, the sorted distinct values on an exact line (`hedgerow.exact`).
 A float position is the binary number that it is.
+
+`GroupwiseKE` is the criterion as a search over groups of rows sees it: histograms of codes, and where the codes lie.
 """
 
 from __future__ import annotations
@@ -20,11 +22,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.criteria.groupwise import Groups, Limits
 from hedgerow.errors import Infeasible
 from hedgerow.exact import as_fraction, float_above, float_below
 from hedgerow.parameters import Number, read_number, read_whole
 
-__all__ = ["KE", "Number", "Positions", "largest_e", "largest_k", "latest_start"]
+__all__ = ["KE", "GroupwiseKE", "Number", "Positions", "largest_e", "largest_k", "latest_start"]
 
 Positions = NDArray[np.int64] | NDArray[np.float64]
 
@@ -160,3 +163,29 @@ def _words(number: Fraction) -> str:
     while as_fraction(nearest) > number:
         nearest = math.nextafter(nearest, -math.inf)
     return repr(nearest)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupwiseKE:
+    """A criterion on histograms: code c stands for the value at `positions[c]`, in the units of the criterion's e."""
+
+    ke: KE
+    positions: Positions
+
+    monotone: ClassVar[bool] = True
+    absorbing: ClassVar[bool] = True
+    relative: ClassVar[bool] = False
+
+    def limits(self, overall: NDArray[np.int64]) -> Limits:
+        """Distinct values, and the rows to have them; a spread is beyond numbers of rows."""
+        return Limits.of(overall, rows=self.ke.k, distinct=self.ke.k, whole=self.ke.e == 0)
+
+    def holds(self, groups: Groups) -> NDArray[np.bool_]:
+        """Tell for each group whether it has enough values, far enough apart."""
+        ends = np.append(groups.starts[1:], len(groups.values)) - 1
+        lowest, highest = (self.positions[groups.values[places]] for places in (groups.starts, ends))
+        return self.ke.holds(groups.distinct, lowest, highest)
+
+    def nearest(self, overall: NDArray[np.int64]) -> str:
+        """Say what a column that is not good as a whole could satisfy."""
+        return f"it has {np.count_nonzero(overall):,} distinct values, or they lie closer together than e."

@@ -18,14 +18,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Counts
 from hedgerow.criteria.neighbourhood import Reach
 from hedgerow.errors import Infeasible
 
 __all__ = ["largest_retention", "retention_risk"]
-
-Counts = NDArray[np.int64]
 
 
 def retention_risk(p: Fraction, inside: Fraction, width: Fraction) -> Fraction:

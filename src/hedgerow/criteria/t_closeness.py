@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Counts
 from hedgerow.criteria.groupwise import Groups, Limits, group_sums, merge_values
 from hedgerow.errors import ParameterError
 from hedgerow.parameters import read_number
@@ -29,8 +30,6 @@ __all__ = ["DISTANCES", "TCloseness", "levels_of"]
 DISTANCES = ("equal", "ordered", "hierarchical")
 
 _SAFE = 2**62
-
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

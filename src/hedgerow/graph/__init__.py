@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hedgerow._lazy import lazy
 
 if TYPE_CHECKING:
-    from hedgerow.graph.answer import GraphAnswer
+    from hedgerow.graph.ask import GraphAnswer
     from hedgerow.graph.audit import verify, verify_bundle
     from hedgerow.graph.bipartite import BipartiteGraph
     from hedgerow.graph.bundle import read as open
@@ -34,7 +34,7 @@ __all__ = [
 
 _HOMES = {
     "BipartiteGraph": "bipartite.BipartiteGraph",
-    "GraphAnswer": "answer.GraphAnswer",
+    "GraphAnswer": "ask.GraphAnswer",
     "GroupedGraph": "grouped.GroupedGraph",
     "SafeGrouping": "method.SafeGrouping",
     "author_paper_graph": "generate.author_paper_graph",

@@ -1,6 +1,6 @@
 """Answer a question from a grouped graph alone.
 
-Source     dissertation on permutation-based microdata protection, section 4.4.4
+Source     [Zhang 2008], section 4.4.4
 Guarantee  the truth lies between the bounds, because the engine has checked that the grouping is safe
 Cost       O(edges + nodes log nodes)
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import weakref
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -17,19 +18,18 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import BrokenPromise
 from hedgerow.exact import float_above, float_below
-from hedgerow.graph.answer import GraphAnswer
-from hedgerow.graph.criterion import count_unsafe
+from hedgerow.graph.adjacency import count_unsafe
 from hedgerow.graph.distinct import count_joined
+from hedgerow.graph.draws import Draws, Extent, average, largest, total
 from hedgerow.graph.grouped import GroupedGraph, Side
-from hedgerow.graph.links import count_links
-from hedgerow.graph.paths import count_ends, count_paths
-from hedgerow.graph.pool import Extent, Pool, average, largest, total
+from hedgerow.graph.links import count_ends, count_links, count_paths
 from hedgerow.graph.question import ENDS, GraphQuestion, read_question
 from hedgerow.graph.select import Selected, columns_of_side, degree_name, select
 from hedgerow.query.numbers import ticks_of
 from hedgerow.query.question import Kind
 
-__all__ = ["ask"]
+__all__ = ["GraphAnswer", "ask"]
+
 
 _safe: weakref.WeakSet[GroupedGraph] = weakref.WeakSet()
 
@@ -87,12 +87,12 @@ def _over_edges(question: GraphQuestion, chosen: dict[str, Selected], kind: int)
 
 def _over_entities(question: GraphQuestion, chosen: Selected, kind: int) -> GraphAnswer:
     if question.argument == "column":
-        pool, unit, is_whole = _column_pool(question, chosen)
+        draws, unit, is_whole = _column_draws(question, chosen)
     else:
-        pool, unit, is_whole = _node_pool(chosen, chosen.side.degrees, chosen.side.degrees), Fraction(1), True
+        draws, unit, is_whole = _node_draws(chosen, chosen.side.degrees, chosen.side.degrees), Fraction(1), True
     if question.function == "count":
-        return _numbers(pool.count(), Fraction(1), kind, is_whole=True)
-    return _numbers(_extent(question.function, pool), unit, kind, is_whole=is_whole and question.function != "avg")
+        return _numbers(draws.count(), Fraction(1), kind, is_whole=True)
+    return _numbers(_extent(question.function, draws), unit, kind, is_whole=is_whole and question.function != "avg")
 
 
 def _over_links(question: GraphQuestion, chosen: dict[str, Selected], kind: int) -> GraphAnswer:
@@ -101,24 +101,24 @@ def _over_links(question: GraphQuestion, chosen: dict[str, Selected], kind: int)
     far = chosen["left" if question.end == "right" else "right"]
     graph = near.side.neighbours
     low, high = graph.sums(far.must[graph.neighbours]), graph.sums(far.may[graph.neighbours])
-    pool = _node_pool(near, low, low if np.array_equal(low, high) else high)
-    extent = _extent(question.function, pool)
-    if question.function in ("sum", "avg") and not pool.is_certain and extent.lower is not None:
-        extent = _through_edges(question.function, near, far, pool, extent)
+    draws = _node_draws(near, low, low if np.array_equal(low, high) else high)
+    extent = _extent(question.function, draws)
+    if question.function in ("sum", "avg") and not draws.is_certain and extent.lower is not None:
+        extent = _through_edges(question.function, near, far, draws, extent)
     return _numbers(extent, Fraction(1), kind, is_whole=question.function != "avg")
 
 
-def _through_edges(function: str, near: Selected, far: Selected, pool: Pool, extent: Extent) -> Extent:
+def _through_edges(function: str, near: Selected, far: Selected, draws: Draws, extent: Extent) -> Extent:
     """Take the bounds of COUNT(*) FROM edges where they are the tighter ones: the sum of links is that count."""
     edges = count_links(near, far)
-    if function == "sum" and pool.forced.any():
+    if function == "sum" and draws.forced.any():
         return Extent(*_tighter(extent, Fraction(edges.lower), Fraction(edges.upper)), edges.expected, edges.variance)
-    number = int(pool.forced.sum())
-    if function == "avg" and number == int(pool.most.sum()):
+    number = int(draws.forced.sum())
+    if function == "avg" and number == int(draws.most.sum()):
         bounds = _tighter(extent, Fraction(edges.lower, number), Fraction(edges.upper, number))
         return Extent(*bounds, edges.expected / number, None if edges.variance is None else edges.variance / number**2)
     # Where the number of entities is uncertain the ratio of means stands in, as for every average.
-    expected = edges.expected / float(pool.chances.sum()) if function == "avg" else None
+    expected = edges.expected / float(draws.chances.sum()) if function == "avg" else None
     return Extent(extent.lower, extent.upper, expected)
 
 
@@ -128,15 +128,15 @@ def _tighter(extent: Extent, lower: Fraction, upper: Fraction) -> tuple[Fraction
     return max(extent.lower, lower), min(extent.upper, upper)
 
 
-def _node_pool(chosen: Selected, low: NDArray[np.int64], high: NDArray[np.int64]) -> Pool:
+def _node_draws(chosen: Selected, low: NDArray[np.int64], high: NDArray[np.int64]) -> Draws:
     """Nodes that fit carry a number; as many are drawn as entities are selected."""
     nodes = chosen.nodes
     inside = low[nodes]
     groups = chosen.side.node_groups[nodes].astype(np.int64)
-    return Pool(groups, inside, inside if low is high else high[nodes], chosen.sizes, chosen.counts)
+    return Draws(groups, inside, inside if low is high else high[nodes], chosen.sizes, chosen.counts)
 
 
-def _column_pool(question: GraphQuestion, chosen: Selected) -> tuple[Pool, Fraction, bool]:
+def _column_draws(question: GraphQuestion, chosen: Selected) -> tuple[Draws, Fraction, bool]:
     """Selected entities carry their value; as many are drawn as nodes fit."""
     side: Side = chosen.side
     column = question.column
@@ -146,16 +146,16 @@ def _column_pool(question: GraphQuestion, chosen: Selected) -> tuple[Pool, Fract
     numbers = ticks_of(array.filter(pa.array(has_value)), column.kind)
     groups = side.entity_groups[has_value].astype(np.int64)
     fitting = np.bincount(side.node_groups, weights=chosen.nodes, minlength=side.groups).astype(np.int64)
-    pool = Pool(
+    draws = Draws(
         groups, numbers.lows, numbers.lows if numbers.lows is numbers.highs else numbers.highs, side.sizes, fitting
     )
-    return pool, numbers.unit, column.kind is Kind.INT
+    return draws, numbers.unit, column.kind is Kind.INT
 
 
-def _extent(function: str, pool: Pool) -> Extent:
+def _extent(function: str, draws: Draws) -> Extent:
     if function == "min":
-        return largest(pool.negated).negated
-    return {"sum": total, "avg": average, "max": largest}[function](pool)
+        return largest(draws.negated).negated
+    return {"sum": total, "avg": average, "max": largest}[function](draws)
 
 
 def _numbers(extent: Extent, unit: Fraction, kind: int, *, is_whole: bool) -> GraphAnswer:
@@ -177,3 +177,38 @@ def _std(variance: float | None, exact: bool) -> float | None:
     if exact:
         return 0.0
     return None if variance is None else math.sqrt(variance)
+
+
+Number = int | float
+
+
+@dataclass(frozen=True)
+class GraphAnswer:
+    """One aggregate over a grouped graph.
+
+    `lower` and `upper` enclose the true answer. `expected` is the mean over all assignments of entities to nodes that
+    fit the release, each as likely as the others, and `std` their standard deviation; each is None where it has no
+    closed form. `exact` says that every assignment gives the same answer; bounds that are no whole numbers are rounded
+    outwards all the same. `kind` counts the sides with conditions on entities: 0, 1 or 2. SQL's NULL is None in all
+    numbers; where some assignments select nothing, the numbers speak of those that select something.
+    """
+
+    lower: Number | None
+    upper: Number | None
+    expected: float | None
+    exact: bool
+    kind: int
+    std: float | None = None
+
+    def __repr__(self) -> str:
+        if self.lower is None or self.upper is None:
+            return "NULL (exact)"
+        if self.exact:
+            return f"{_text(self.lower if isinstance(self.lower, int) else float(self.expected or 0))} (exact)"
+        middle = "no expectation in closed form" if self.expected is None else f"expected {self.expected:.8g}"
+        spread = "" if self.std is None else f" with a standard deviation of {self.std:.4g}"
+        return f"between {_text(self.lower)} and {_text(self.upper)}, {middle}{spread}"
+
+
+def _text(number: Number) -> str:
+    return str(number) if isinstance(number, int) else f"{number:.15g}"

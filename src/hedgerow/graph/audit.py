@@ -1,6 +1,6 @@
 """Re-derive a grouped graph's guarantee from its published tables.
 
-Source     dissertation on permutation-based microdata protection, definitions 4.4.1 and 4.4.3
+Source     [Zhang 2008], definitions 4.4.1 and 4.4.3
 Guarantee  passes exactly the releases whose groups have k (l) nodes and as many entities, and in which no two
            nodes of a group share a neighbour
 Cost       O(edges log edges)

@@ -1,6 +1,6 @@
 """How many selected entities of one side are joined with at least one selected entity of the other.
 
-Source     dissertation on permutation-based microdata protection, section 4.4.4, example 7
+Source     [Zhang 2008], section 4.4.4, example 7
 Guarantee  the true number lies between the bounds; with conditions on the counted side alone some assignment reaches
            each of them; the expectation is exact
 Cost       O(edges + nodes log s) with groups of s
@@ -12,14 +12,15 @@ Deviates   the printed expectation multiplies chances of pairs of groups as if a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
-from hedgerow.graph.crowded import crowded
-from hedgerow.graph.links import Links, most_links, side_by_side, smallest_sums
-from hedgerow.graph.select import Selected
+from hedgerow.graph.adjacency import side_by_side
+from hedgerow.graph.links import Links, most_links, smallest_sums
+from hedgerow.graph.select import MultiEdgePairs, Selected, multi_edge_pairs
 from hedgerow.kernel import kernel
 
 __all__ = ["count_joined"]
@@ -44,8 +45,7 @@ def count_joined(counted: Selected, other: Selected) -> Links:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _ByGroup:
+class _JoinedByGroup(NamedTuple):
     """For each group: the fewest and the most joined entities, and the most that are joined for sure."""
 
     lower: Ints
@@ -53,14 +53,11 @@ class _ByGroup:
     sure: Ints
 
 
-def _by_group(counted: Selected, other: Selected, near: _Surroundings) -> _ByGroup:
-    found = _ByGroup(*(np.zeros(counted.side.groups, np.int64) for _ in range(3)))
-    pairs = crowded(counted.side, other.side)
-    _visit(
-        np.append(0, np.cumsum(counted.sizes)), counted.nodes, near.certain, near.reach, counted.counts,
-        other.codes, other.shares, pairs.offsets, pairs.nodes, pairs.ends, pairs.groups,
-        found.lower, found.upper, found.sure,
-    )  # fmt: skip
+def _by_group(counted: Selected, other: Selected, near: _Surroundings) -> _JoinedByGroup:
+    found = _JoinedByGroup(*(np.zeros(counted.side.groups, np.int64) for _ in range(3)))
+    firsts = np.append(0, np.cumsum(counted.sizes))
+    nodes = _CountedNodes(firsts, counted.nodes, near.certain, near.reach, counted.counts)
+    _visit(nodes, other.codes, other.shares, multi_edge_pairs(counted.side, other.side), found)
     return found
 
 
@@ -109,6 +106,7 @@ def _look_around(
     reach: Ints,
     missed: NDArray[np.float64],
 ) -> None:
+    """Find, for each node, whether a neighbour is selected, how many may be, and the chance that none is."""
     for node in range(len(certain)):
         for edge in range(offsets[node], offsets[node + 1]):
             code = codes[neighbours[edge]]
@@ -118,23 +116,28 @@ def _look_around(
                 certain[node] |= shares[code, 0] == shares[code, 1]
 
 
+class _CountedNodes(NamedTuple):
+    """The counted side: first node and selected entities of each group; of each node what surrounds it."""
+
+    firsts: Ints
+    nodes: NDArray[np.bool_]
+    certain: NDArray[np.bool_]
+    reach: Ints
+    counts: Ints
+
+
 @kernel
 def _visit(
-    firsts: Ints,
-    counted_nodes: NDArray[np.bool_],
-    certain: NDArray[np.bool_],
-    reach: Ints,
-    counted_counts: Ints,
+    counted: _CountedNodes,
     codes: NDArray[np.uint32],
     shares: NDArray[np.int32],
-    crowd_offsets: Ints,
-    crowd_nodes: NDArray[np.int32],
-    crowd_ends: NDArray[np.int32],
-    crowd_groups: NDArray[np.int32],
-    lower: Ints,
-    upper: Ints,
-    certainly: Ints,
+    pairs: MultiEdgePairs,
+    found: _JoinedByGroup,
 ) -> None:
+    """Bound the joined entities of each group of the counted side."""
+    firsts, counted_nodes, certain, reach, counted_counts = counted
+    pair_offsets, pair_nodes, pair_ends, pair_groups = pairs
+    lower, upper, certainly = found
     for group in range(len(counted_counts)):
         b, l = counted_counts[group], firsts[group + 1] - firsts[group]  # noqa: E741 - the paper's letters
         if b == 0:
@@ -146,12 +149,12 @@ def _visit(
             elif counted_nodes[node] and reach[node] > 0:
                 perhaps += 1
                 most += reach[node]
-        start, last = crowd_offsets[group], crowd_offsets[group + 1]
+        start, last = pair_offsets[group], pair_offsets[group + 1]
         while start < last:
             stop, c = start, 0
             a = k = 0
-            while stop < last and crowd_groups[stop] == crowd_groups[start]:
-                node, code = crowd_nodes[stop], codes[crowd_ends[stop]]
+            while stop < last and pair_groups[stop] == pair_groups[start]:
+                node, code = pair_nodes[stop], codes[pair_ends[stop]]
                 if code != 0 and counted_nodes[node] and not certain[node]:
                     c += 1
                     a, k = shares[code, 0], shares[code, 1]

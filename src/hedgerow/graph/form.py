@@ -1,6 +1,6 @@
 """Publish a grouping: entities and nodes each in a secret order inside their groups, edges on masked numbers.
 
-Source     dissertation on permutation-based microdata protection, definition 4.4.2
+Source     [Zhang 2008], definition 4.4.2
 Guarantee  every assignment of a group's entities to its nodes is equally likely; group numbers, node numbers and the
            order of all rows are independent of the input's order
 Cost       O(entities + edges log edges)

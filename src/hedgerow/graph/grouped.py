@@ -24,7 +24,7 @@ from hedgerow.release.release import Made
 
 if TYPE_CHECKING:
     from hedgerow.audit import Verification
-    from hedgerow.graph.answer import GraphAnswer
+    from hedgerow.graph.ask import GraphAnswer
 
 __all__ = ["SIDES", "TABLES", "GroupedGraph", "Side"]
 

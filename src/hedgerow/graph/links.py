@@ -1,39 +1,51 @@
-"""How many edges join a selected left entity with a selected right one.
+"""How many edges join a selected left entity with a selected right one, and how many paths of two edges there are.
 
-Source     dissertation on permutation-based microdata protection, section 4.4.4, example 7
+Source     [Zhang 2008], section 4.4.4, example 7; paths are named in section 4.2.3, not solved
 Guarantee  the true number lies between the bounds; with conditions on one side only some assignment reaches each of
-           them; expectation and variance are exact
+           them; expectation and variance of edges are exact, and so is the expectation of COUNT(*) over paths
 Cost       O(edges + nodes log s) with groups of s
-Deviates   never looser than the paper's sums over pairs of groups, mostly tighter: see docs/methods/graph_queries.md
+Deviates   never looser than the paper's sums over pairs of groups, mostly tighter: see docs/methods/graph_queries.md.
+           The source gives no variance
 
 Between a group of k nodes, a of them selected, and a group of l, b of them selected, the c edges form a matching. Fix
 the choice X of a nodes in one group: the edges to a far group that is wholly selected are then known, so over those
 the least and the greatest sum of degrees of a nodes are exact. Only far groups that are selected in part are bounded
 pair by pair.
+
+Variance: whether a node is selected is drawn without replacement inside its group, independently of all other groups.
+In a group of k nodes, a of them selected, the covariances are u (I - J/k) with u = a (k - a) / (k (k - 1)). With x and
+y the choices of both sides and M the edges, Var(x'My) is the variance of x against the mean of y, that of y against the
+mean of x, and the trace of both covariances through M. Between two groups M is a matching of c edges, so a pair adds
+u t (c (1 - 1/k) (1 - 1/l) + c (c - 1) / (k l)) to the trace. See docs/methods/graph_queries.md.
+
+Paths: start and end share a neighbour, so they lie in different groups: which entity the one is says nothing about the
+other, and the chances multiply. The nodes that are reached do not have this: paths to one end may start in one group,
+so COUNT(DISTINCT end) has bounds but no expectation in closed form.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Ints
-from hedgerow.graph.crowded import crowded
-from hedgerow.graph.select import Selected
-from hedgerow.graph.spread import pair_scatter, side_scatter
+from hedgerow.arrays import Floats, Ints
+from hedgerow.graph.adjacency import Adjacency, side_by_side
+from hedgerow.graph.select import MultiEdgePairs, Selected, multi_edge_pairs
 from hedgerow.kernel import kernel
 
-__all__ = ["Links", "count_links", "most_links", "side_by_side", "smallest_sums"]
-
-A = TypeVar("A")
-B = TypeVar("B")
-
-_WORTH_A_THREAD = 100_000
+__all__ = [
+    "Links",
+    "count_ends",
+    "count_links",
+    "count_paths",
+    "most_links",
+    "pair_variance",
+    "side_variance",
+    "smallest_sums",
+]
 
 
 @dataclass(frozen=True)
@@ -65,24 +77,15 @@ def count_links(left: Selected, right: Selected) -> Links:
 def _variance(left: Selected, right: Selected) -> float:
     near, far = side_by_side(
         left.side.neighbours.edges,
-        lambda: side_scatter(left, right, with_edges=True),
-        lambda: side_scatter(right, left, with_edges=False),
+        lambda: side_variance(left, right, with_edges=True),
+        lambda: side_variance(right, left, with_edges=False),
     )
-    return max(0.0, near + far + pair_scatter(left, right))
+    return max(0.0, near + far + pair_variance(left, right))
 
 
 def most_links(left: Selected, right: Selected, among: NDArray[np.bool_]) -> int:
     """Return an upper bound of the edges from selected left nodes to selected right ones that `among` marks."""
     return int(_by_group(left, right, np.where(among, right.codes, np.uint32(0))).upper.sum())
-
-
-def side_by_side(edges: int, first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
-    """Do two things at once where the graph is large: compiled loops do not hold each other up."""
-    if edges < _WORTH_A_THREAD:
-        return first(), second()
-    with ThreadPoolExecutor(1) as pool:
-        other = pool.submit(second)
-        return first(), other.result()
 
 
 def smallest_sums(values: Ints, sizes: Ints, counts: Ints) -> Ints:
@@ -92,8 +95,7 @@ def smallest_sums(values: Ints, sizes: Ints, counts: Ints) -> Ints:
     return sums
 
 
-@dataclass(frozen=True, eq=False)
-class _ByGroup:
+class _ByGroup(NamedTuple):
     """For each group of the near side: the fewest and the most edges of any choice, and their far ends' chances."""
 
     lower: Ints
@@ -103,37 +105,50 @@ class _ByGroup:
 
 def _by_group(near: Selected, far: Selected, codes: NDArray[np.uint32]) -> _ByGroup:
     """Visit the edges of the near side; `codes` are those of the far nodes that count."""
-    graph, groups = near.side.neighbours, near.side.groups
-    pairs = crowded(near.side, far.side)
+    groups = near.side.groups
     found = _ByGroup(np.zeros(groups, np.int64), np.zeros(groups, np.int64), np.zeros(groups))
-    _visit(
-        graph.offsets, graph.neighbours, np.append(0, np.cumsum(near.sizes)), near.nodes, near.counts,
-        codes, far.shares, far.shares[:, 0] / np.maximum(far.shares[:, 1], 1),
-        pairs.offsets, pairs.nodes, pairs.ends, pairs.groups,
-        np.empty((4, int(near.sizes.max(initial=0))), np.int64), found.lower, found.upper, found.shares,
-    )  # fmt: skip
+    scratch = np.empty((4, int(near.sizes.max(initial=0))), np.int64)
+    ends = _FarEnds(codes, far.shares, far.shares[:, 0] / np.maximum(far.shares[:, 1], 1))
+    _visit(_near_side(near), near.counts, ends, multi_edge_pairs(near.side, far.side), scratch, found)
     return found
+
+
+class _NearSide(NamedTuple):
+    """The edges of a side node by node, the first node of each group, and which nodes count."""
+
+    offsets: Ints
+    neighbours: NDArray[np.int32]
+    firsts: Ints
+    nodes: NDArray[np.bool_]
+
+
+class _FarEnds(NamedTuple):
+    """The code of each far node, and for each code its counts with the chance that they give."""
+
+    codes: NDArray[np.uint32]
+    shares: NDArray[np.int32]
+    chances: NDArray[np.float64]
+
+
+def _near_side(near: Selected) -> _NearSide:
+    graph = near.side.neighbours
+    return _NearSide(graph.offsets, graph.neighbours, np.append(0, np.cumsum(near.sizes)), near.nodes)
 
 
 @kernel
 def _visit(
-    offsets: Ints,
-    neighbours: NDArray[np.int32],
-    firsts: Ints,
-    near_nodes: NDArray[np.bool_],
+    near: _NearSide,
     near_counts: Ints,
-    codes: NDArray[np.uint32],
-    far_shares: NDArray[np.int32],
-    far_chances: NDArray[np.float64],
-    crowd_offsets: Ints,
-    crowd_nodes: NDArray[np.int32],
-    crowd_ends: NDArray[np.int32],
-    crowd_groups: NDArray[np.int32],
+    far: _FarEnds,
+    pairs: MultiEdgePairs,
     scratch: Ints,
-    lower: Ints,
-    upper: Ints,
-    shares: NDArray[np.float64],
+    found: _ByGroup,
 ) -> None:
+    """Bound the edges of each group of the near side."""
+    offsets, neighbours, firsts, near_nodes = near
+    codes, far_shares, far_chances = far
+    pair_offsets, pair_nodes, pair_ends, pair_groups = pairs
+    lower, upper, shares = found
     low, high, uncapped = scratch[0], scratch[1], scratch[2]
     for group in range(len(near_counts)):
         a, first = near_counts[group], firsts[group]
@@ -152,13 +167,13 @@ def _visit(
                         chances += far_chances[code]
             low[place], high[place], uncapped[place] = sure, perhaps, perhaps
         capped = forced = 0
-        start, last = crowd_offsets[group], crowd_offsets[group + 1]
+        start, last = pair_offsets[group], pair_offsets[group + 1]
         while start < last:
             stop, c = start, 0
             b = l = 0  # noqa: E741 - the paper's letters
-            while stop < last and crowd_groups[stop] == crowd_groups[start]:
-                code = codes[crowd_ends[stop]]
-                if near_nodes[crowd_nodes[stop]] and code != 0:
+            while stop < last and pair_groups[stop] == pair_groups[start]:
+                code = codes[pair_ends[stop]]
+                if near_nodes[pair_nodes[stop]] and code != 0:
                     c += 1
                     b, l = far_shares[code, 0], far_shares[code, 1]  # noqa: E741
                 stop += 1
@@ -167,8 +182,8 @@ def _visit(
             if b < min(a, c):
                 capped += b
                 for place in range(start, stop):
-                    if near_nodes[crowd_nodes[place]] and codes[crowd_ends[place]] != 0:
-                        uncapped[crowd_nodes[place] - first] -= 1
+                    if near_nodes[pair_nodes[place]] and codes[pair_ends[place]] != 0:
+                        uncapped[pair_nodes[place] - first] -= 1
             start = stop
         shares[group] = chances
         lower[group] = forced + _smallest_sum(low, k, a, scratch[3])
@@ -216,3 +231,92 @@ def _smallest_sum(values: Ints, size: int, count: int, scratch: Ints) -> int:
         total += value
         length += 1
     return total
+
+
+def side_variance(near: Selected, far: Selected, *, with_edges: bool) -> float:
+    """The variance of the near side against the mean of the far one; on one side also that of single edges."""
+    found = np.zeros(len(near.sizes))
+    _add_variances(_near_side(near), near.chances, far.chances, _factors(near), with_edges, found)
+    return float(found.sum())
+
+
+def pair_variance(left: Selected, right: Selected) -> float:
+    """What pairs of groups with several edges between them add to the variance of these edges one by one."""
+    pairs = multi_edge_pairs(left.side, right.side)
+    counted = left.nodes[pairs.nodes] & right.nodes[pairs.ends]
+    near, far = left.side.node_groups[pairs.nodes[counted]], pairs.groups[counted]
+    ends, edges = np.unique(near.astype(np.int64) * right.side.groups + far, return_counts=True)
+    weights = [_factors(side) / side.sizes for side in (left, right)]
+    i, j = np.divmod(ends, right.side.groups)
+    return float((weights[0][i] * weights[1][j] * edges * (edges - 1)).sum())
+
+
+def _factors(chosen: Selected) -> Floats:
+    """The factor u of each group's covariances."""
+    a, k = chosen.counts, chosen.sizes
+    factors: Floats = a * (k - a) / (k * np.maximum(k - 1, 1))
+    return factors
+
+
+@kernel
+def _add_variances(
+    near: _NearSide,
+    near_chances: Floats,
+    far_chances: Floats,
+    factors: Floats,
+    with_edges: bool,
+    found: Floats,
+) -> None:
+    """Write the variance that each group of the near side brings."""
+    offsets, neighbours, firsts, nodes = near
+    for group in range(len(found)):
+        if factors[group] == 0.0:
+            continue
+        total = squares = edges = 0.0
+        for node in range(firsts[group], firsts[group + 1]):
+            if nodes[node]:
+                reached = 0.0
+                for edge in range(offsets[node], offsets[node + 1]):
+                    chance = far_chances[neighbours[edge]]
+                    reached += chance
+                    edges += near_chances[node] * (1.0 - near_chances[node]) * chance * (1.0 - chance)
+                total += reached
+                squares += reached * reached
+        # The number of nodes of the group is not below two here, else nothing would be uncertain.
+        size = firsts[group + 1] - firsts[group]
+        found[group] = factors[group] * (squares - total * total / size) + (edges if with_edges else 0.0)
+
+
+def count_paths(start: Selected, via: Selected, end: Selected) -> tuple[int, int, float]:
+    """COUNT(*) over paths whose start and end are different nodes: lower, upper, expected."""
+    lower = _pairs(via, start.must.astype(np.float64), end.must.astype(np.float64), via.must.astype(np.float64))
+    upper = _pairs(via, start.may.astype(np.float64), end.may.astype(np.float64), via.may.astype(np.float64))
+    return round(lower), round(upper), _pairs(via, start.chances, end.chances, via.chances)
+
+
+def count_ends(start: Selected, via: Selected, end: Selected) -> tuple[int, int]:
+    """COUNT(DISTINCT end): lower and upper."""
+    sure = _reached(start.must, via.must, start.side.neighbours, via.side.neighbours) & end.nodes
+    perhaps = _reached(start.may, via.may, start.side.neighbours, via.side.neighbours) & end.nodes
+    groups, sizes = end.side.node_groups, end.sizes
+    certain, possible = (np.bincount(groups, weights=mark, minlength=len(sizes)) for mark in (sure, perhaps))
+    lower = np.maximum(0, end.counts + certain - sizes).sum()
+    return int(lower), int(np.minimum(end.counts, possible).sum())
+
+
+def _pairs(via: Selected, start: NDArray[np.float64], end: NDArray[np.float64], middle: NDArray[np.float64]) -> float:
+    """Add up, over the nodes in the middle, the weights of all pairs of different neighbours."""
+    graph = via.side.neighbours
+    near, far = start[graph.neighbours], end[graph.neighbours]
+    sums = (np.bincount(graph.ends, weights=weights, minlength=graph.nodes) for weights in (near, far, near * far))
+    first, last, both = sums
+    return float((middle * (first * last - both)).sum())
+
+
+def _reached(start: NDArray[np.bool_], via: NDArray[np.bool_], near: Adjacency, far: Adjacency) -> NDArray[np.bool_]:
+    """Mark the nodes that have a path from another marked one over a marked middle."""
+    starts = far.sums(start[far.neighbours])
+    # A middle node with one marked neighbour leads that neighbour back to itself only.
+    others = np.where(via, starts, 0)[near.neighbours]
+    alone = (others == 1) & start[near.ends]
+    return near.sums((others > 0) & ~alone) > 0

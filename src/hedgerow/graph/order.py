@@ -1,6 +1,6 @@
 """In which order the nodes are grouped: at random, or by structure with secret ties.
 
-Source     dissertation on permutation-based microdata protection, section 4.4.5
+Source     [Zhang 2008], section 4.4.5
 Guarantee  the order depends on the published structure and on secret coins, never on entities or on row numbers
 Cost       O(edges log nodes) for `neighbourhood`, O(nodes) for the others
 Deviates   the paper breaks ties as the rows come, which tells an insider which rows came first; here ties are secret,
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
 from hedgerow.graph.adjacency import Adjacency
-from hedgerow.partition.secret import by_code
+from hedgerow.partition.shuffles import by_code
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.shuffle import permutation
 

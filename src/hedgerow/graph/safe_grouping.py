@@ -1,32 +1,36 @@
-"""Group the nodes of one side greedily so that no two of a group share a neighbour.
+"""Group the nodes of both sides greedily so that no two of a group share a neighbour.
 
-Source     dissertation on permutation-based microdata protection, section 4.4.5, algorithm 5
-Guarantee  every group satisfies graph.criterion with at least k nodes, or Infeasible is raised
-Cost       O(nodes + sum over edges of the open groups that their far end touches), near O(edges) on sparse graphs
+Source     [Zhang 2008], sections 4.4.2 and 4.4.5, algorithm 5
+Guarantee  every group is safe and has at least k nodes, or Infeasible is raised; `check_possible` refuses only what no
+           grouping can reach, and `largest_found` names a size that was reached
+Cost       O(nodes + sum over edges of the open groups that their far end touches), near O(edges) on sparse graphs;
+           O(log k) such searches for `largest_found`
 Deviates   the printed comparisons fill groups to k + j + 1 and dissolve groups of exactly k; here a group takes a
            node below k + j, and groups of at least k stay. The order is secret. Sizes end at 2k - 1: a safe group of
            2k is two safe groups of k
 
 A node of the other side touches a group if it has a neighbour in it. Each keeps the list of open groups that it
 touches, so the groups that a new node must avoid are read off its neighbours, and a search through the open groups
-steps only over those.
+steps only over those. Both sides are grouped at once where the graph is large and randomness is the operating
+system's; a seeded source has one order in which its keys are drawn, so with one the sides follow each other.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.graph.adjacency import Adjacency
-from hedgerow.graph.criterion import check_size
-from hedgerow.graph.feasible import check_possible, not_found
+from hedgerow.errors import Infeasible
+from hedgerow.graph.adjacency import Adjacency, check_size, largest_possible, side_by_side
 from hedgerow.graph.order import Order, check_order, ordered
 from hedgerow.kernel import kernel
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["Grouping", "greedy", "safe_grouping"]
+__all__ = ["Grouping", "check_possible", "greedy", "group_both_sides", "largest_found", "not_found", "safe_grouping"]
+
 
 ATTEMPTS = 10
 """Orders to try before giving up: the greedy search depends on its order, and a new one is cheap."""
@@ -92,6 +96,16 @@ def greedy(
     return Grouping(search.groups, int(search.state[_COUNT]), len(loose)), 0
 
 
+class _Built(NamedTuple):
+    """Groups under construction as the kernels see them; `state` holds their number and the ends of the open list."""
+
+    groups: NDArray[np.int32]
+    sizes: NDArray[np.int32]
+    nexts: NDArray[np.int32]
+    avoided: NDArray[np.int32]
+    state: NDArray[np.int64]
+
+
 class _Search:
     """Groups under construction: sizes, and a linked list of those that are open, in the order of their making."""
 
@@ -113,20 +127,15 @@ class _Search:
         # Read front to back, the search waits for memory a quarter of the time that it would in a random order.
         offsets, neighbours = _in_order(self.side, queue)
         groups = np.empty_like(self.groups)
-        _fill(
-            offsets, neighbours, self.opposite.offsets, touched, more,
-            groups, self.sizes, self.nexts, self.avoided, self.state, limit,
-        )  # fmt: skip
+        _fill(offsets, neighbours, self.opposite.offsets, touched, more, self._built(groups), limit)
         self.groups[queue] = groups
         self.avoided[:] = -1
 
     def refill(self, queue: NDArray[np.int32], limit: int) -> None:
         """Do the same for the few nodes that are left over, among all groups that are there."""
         self._open_below(limit)
-        _refill(
-            queue, self.side.offsets, self.side.neighbours, self.opposite.offsets, self.opposite.neighbours,
-            self.groups, self.sizes, self.nexts, self.avoided, self.state, limit,
-        )  # fmt: skip
+        near, far = self.side, self.opposite
+        _refill(queue, near.offsets, near.neighbours, far.offsets, far.neighbours, self._built(self.groups), limit)
 
     def dissolve(self, queue: NDArray[np.int32], k: int) -> NDArray[np.int32]:
         """Keep groups of at least k nodes, numbered anew; return the nodes of the others as the queue had them."""
@@ -142,6 +151,9 @@ class _Search:
         self.avoided[:] = -1
         self.state[_COUNT] = is_kept.sum()
         return queue[self.groups[queue] < 0]
+
+    def _built(self, groups: NDArray[np.int32]) -> _Built:
+        return _Built(groups, self.sizes, self.nexts, self.avoided, self.state)
 
     def _open_below(self, limit: int) -> None:
         open_groups = np.flatnonzero(self.sizes[: self.state[_COUNT]] < limit)
@@ -173,16 +185,13 @@ def _copy(
 
 
 @kernel
-def _settle(
+def _place(
     node: int,
-    groups: NDArray[np.int32],
-    sizes: NDArray[np.int32],
-    nexts: NDArray[np.int32],
-    avoided: NDArray[np.int32],
-    state: NDArray[np.int64],
+    built: _Built,
     limit: int,
 ) -> int:
     """Put a node into the first open group that it need not avoid; return that group if it stays open, else -1."""
+    groups, sizes, nexts, avoided, state = built
     before, group = -1, state[1]
     while group != -1 and avoided[group] == node:
         before, group = group, np.int64(nexts[group])
@@ -216,13 +225,11 @@ def _fill(
     far_offsets: NDArray[np.int64],
     touched: NDArray[np.int32],
     more: NDArray[np.int32],
-    groups: NDArray[np.int32],
-    sizes: NDArray[np.int32],
-    nexts: NDArray[np.int32],
-    avoided: NDArray[np.int32],
-    state: NDArray[np.int64],
+    built: _Built,
     limit: int,
 ) -> None:
+    """Place all nodes in turn, with the open groups that each far end touches at hand."""
+    groups, sizes, avoided = built.groups, built.sizes, built.avoided
     for node in range(len(groups)):
         for edge in range(offsets[node], offsets[node + 1]):
             far = neighbours[edge]
@@ -241,7 +248,7 @@ def _fill(
                         more[kept] = group
                         kept += 1
                 touched[far, 1] = kept - start
-        opened = _settle(node, groups, sizes, nexts, avoided, state, limit)
+        opened = _place(node, built, limit)
         if opened == -1:
             continue
         for edge in range(offsets[node], offsets[node + 1]):
@@ -260,13 +267,11 @@ def _refill(
     neighbours: NDArray[np.int32],
     far_offsets: NDArray[np.int64],
     far_neighbours: NDArray[np.int32],
-    groups: NDArray[np.int32],
-    sizes: NDArray[np.int32],
-    nexts: NDArray[np.int32],
-    avoided: NDArray[np.int32],
-    state: NDArray[np.int64],
+    built: _Built,
     limit: int,
 ) -> None:
+    """Place the nodes of the queue, looking up the groups that they must avoid edge by edge."""
+    groups, avoided = built.groups, built.avoided
     for node in queue:
         for edge in range(offsets[node], offsets[node + 1]):
             far = neighbours[edge]
@@ -274,4 +279,72 @@ def _refill(
                 group = groups[far_neighbours[place]]
                 if group != -1:
                     avoided[group] = node
-        _settle(node, groups, sizes, nexts, avoided, state, limit)
+        _place(node, built, limit)
+
+
+def check_possible(side: Adjacency, opposite: Adjacency, k: int, name: str) -> None:
+    """Raise Infeasible where counting alone shows that no safe grouping exists."""
+    most = largest_possible(opposite)
+    if k <= most:
+        return
+    nodes, busiest = side.nodes, int(opposite.degrees.max(initial=0))
+    if busiest <= 1:
+        raise Infeasible(
+            f"Groups of {name} = {k} need as many nodes; this side has {nodes:,}, so {name} = {most} is the most."
+        )
+    raise Infeasible(
+        f"No safe grouping with {name} = {k} exists: a node of the other side is joined to {busiest:,} of the "
+        f"{nodes:,} nodes, which must all be in different groups, and there are too few for {busiest:,} groups of {k}. "
+        f"{_advice(largest_found(side, opposite), name)}"
+    )
+
+
+def not_found(side: Adjacency, opposite: Adjacency, *, k: int, name: str, strict: bool, loose: int) -> Infeasible:
+    """Say that the search failed, and which size it reaches."""
+    works = largest_found(side, opposite, below=k, strict=strict)
+    sizes = f"{k} or {k + 1}" if strict else f"{k} to {2 * k - 1}"
+    return Infeasible(
+        f"No safe grouping with {name} = {k} was found: {loose:,} of {side.nodes:,} nodes share a neighbour with a "
+        f"node of every group of {sizes} nodes that has room for them. {_advice(works, name)}"
+    )
+
+
+def largest_found(
+    side: Adjacency, opposite: Adjacency, *, below: int | None = None, strict: bool = False, keys: Keys = system_keys
+) -> int:
+    """Search for the largest size that the greedy search reaches in one try; 1 always works."""
+    low, high = 1, largest_possible(opposite) + 1
+    if below is not None:
+        high = min(high, below)
+    while high - low > 1:
+        middle = (low + high) // 2
+        found, _ = greedy(side, opposite, k=middle, order="random", strict=strict, keys=keys)
+        low, high = (middle, high) if found is not None else (low, middle)
+    return low
+
+
+def _advice(works: int, name: str) -> str:
+    if works == 1:
+        return f"Only {name} = 1 works, which leaves this side as it is; hide the links by groups of the other side."
+    return f"The largest {name} that works is {works}."
+
+
+def group_both_sides(
+    near: Adjacency,
+    far: Adjacency,
+    *,
+    k: int,
+    l: int,  # noqa: E741 - the paper's letter
+    order: Order = "random",
+    strict: bool = False,
+    keys: Keys = system_keys,
+) -> tuple[Grouping, Grouping]:
+    """Return safe groupings of the left side, in groups of k, and of the right side, in groups of l."""
+
+    def left() -> Grouping:
+        return safe_grouping(near, far, k=k, order=order, strict=strict, name="k", keys=keys)
+
+    def right() -> Grouping:
+        return safe_grouping(far, near, k=l, order=order, strict=strict, name="l", keys=keys)
+
+    return side_by_side(near.edges, left, right) if keys is system_keys else (left(), right())

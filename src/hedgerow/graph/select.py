@@ -1,10 +1,17 @@
-"""What a condition leaves of one side: how many entities of each group, and which nodes."""
+"""What a condition leaves of one side: how many entities of each group, and which nodes.
+
+Beside it, once for a release, the pairs of groups with two or more edges between them. Between groups with one edge the
+bounds of that edge follow from its own ends. In sparse graphs nearly all pairs are of that kind, so questions look at
+single edges, and at the few pairs with several edges apart.
+"""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +23,7 @@ from hedgerow.query.predicate import evaluate
 from hedgerow.query.question import Column, Kind, Predicate, columns_of
 from hedgerow.query.view import column_of
 
-__all__ = ["Selected", "columns_of_side", "degree_name", "select"]
+__all__ = ["MultiEdgePairs", "Selected", "columns_of_side", "degree_name", "multi_edge_pairs", "select"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,3 +122,36 @@ def _marked(predicate: Predicate, columns: Mapping[str, pa.Array], length: int) 
     """Mark the rows where a condition is true; unknown is not true."""
     truth = evaluate(predicate, columns, length).fill_null(False)
     return np.asarray(truth.to_numpy(zero_copy_only=False), np.bool_)
+
+
+class MultiEdgePairs(NamedTuple):
+    """Edges of pairs of groups with several of them, by near and far group; `offsets` parts them by near group."""
+
+    offsets: NDArray[np.int64]
+    nodes: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    groups: NDArray[np.int32]
+
+
+_known: weakref.WeakKeyDictionary[Side, MultiEdgePairs] = weakref.WeakKeyDictionary()
+
+
+def multi_edge_pairs(near: Side, far: Side) -> MultiEdgePairs:
+    """Return the pairs of groups with several edges, seen from the near side; found when first asked."""
+    if near not in _known:
+        _known[near] = _find(near, far)
+    return _known[near]
+
+
+def _find(near: Side, far: Side) -> MultiEdgePairs:
+    graph = near.neighbours
+    nodes = graph.ends
+    pairs = near.node_groups[nodes].astype(np.int64) * far.groups + far.node_groups[graph.neighbours]
+    ascending = np.sort(pairs)
+    repeated = np.unique(ascending[1:][ascending[1:] == ascending[:-1]])
+    chosen = np.flatnonzero(np.isin(pairs, repeated))
+    chosen = chosen[np.argsort(pairs[chosen], kind="stable")]
+    owners = near.node_groups[nodes[chosen]]
+    offsets = np.append(0, np.cumsum(np.bincount(owners, minlength=near.groups)))
+    ends = graph.neighbours[chosen]
+    return MultiEdgePairs(offsets, nodes[chosen], ends, far.node_groups[ends])

@@ -114,7 +114,7 @@ class Page:
             table=self.hashes.mark(self.ledger.key),
             method=release.made.method,
             parameters=dict(release.made.parameters),
-            form=release.form,
+            form=release.form.name,
             rows=release.rows.published,
             marks=marks,
             series=self.series,

@@ -6,13 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hedgerow.criteria.alpha_k import AlphaK
-from hedgerow.criteria.beta_likeness import BetaLikeness
-from hedgerow.criteria.delta_disclosure import DeltaDisclosure
-from hedgerow.criteria.delta_presence import DeltaPresence
 from hedgerow.criteria.groupwise import All, Criterion
 from hedgerow.criteria.k_anonymity import KAnonymity
 from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
+from hedgerow.criteria.shares import AlphaK, BetaLikeness, DeltaDisclosure, DeltaPresence
 from hedgerow.criteria.t_closeness import DISTANCES, TCloseness, levels_of
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import written

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from hedgerow.release.forms import form_of
+
 __all__ = ["promise_words"]
 
 _DIVERSITY = {
@@ -25,7 +27,7 @@ _OTHERS = {
 
 def promise_words(letters: Mapping[str, int | str], columns: Iterable[str], form: str) -> str:
     """Say what each group satisfies."""
-    alike = ", which their published quasi-identifiers do not tell apart" if form == "generalized" else ""
+    alike = ", which their published quasi-identifiers do not tell apart" if form_of(form).has_boxes else ""
     rows = f"Each group has at least {letters['k']} rows{alike}."
     sentences = list(_on_values(letters))
     if not sentences:

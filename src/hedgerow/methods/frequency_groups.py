@@ -55,16 +55,16 @@ def diverse_labels(
 
 
 def _blind(prepared: Prepared, codes: NDArray[np.int32], l: int, *, deal: bool) -> NDArray[np.int32]:  # noqa: E741
-    from hedgerow.partition.anatomize import anatomize
-    from hedgerow.partition.round_robin import round_robin
+    from hedgerow.partition.anatomy import anatomize
+    from hedgerow.partition.permutation import round_robin
 
     return (round_robin if deal else anatomize)(codes, l=l, keys=prepared.keys)
 
 
 def _near(prepared: Prepared, codes: NDArray[np.int32], l: int, grouping: str) -> NDArray[np.int32]:  # noqa: E741
     from hedgerow.criteria.neighbourhood import same_value
-    from hedgerow.partition.ncp_split import ncp_split
-    from hedgerow.partition.proximity_split import proximity_split
+    from hedgerow.partition.permutation import ncp_split
+    from hedgerow.partition.proximity.split import proximity_split
 
     quasi, sizes = quasi_codes(prepared)
     lines = places(prepared)
@@ -80,8 +80,8 @@ def _several(
     l: int,  # noqa: E741
     grouping: str,
 ) -> NDArray[np.int32]:
-    from hedgerow.partition.anatomize_several import anatomize_several
-    from hedgerow.partition.mondrian import mondrian
+    from hedgerow.partition.anatomy import anatomize_several
+    from hedgerow.partition.mondrian.split import mondrian
 
     if grouping == "blind":
         return anatomize_several(columns, l=l, keys=prepared.keys)

@@ -67,8 +67,7 @@ class FullDomain(Classic):
         )
 
     def _search(self, prepared: Prepared, trees: dict[str, Hierarchy]) -> Generalization:
-        from hedgerow.partition.full_domain import full_domain
-        from hedgerow.partition.lattice import ladder_of, plain_ladder
+        from hedgerow.partition.full_domain import full_domain, ladder_of, plain_ladder
 
         ladders = []
         for name in prepared.columns.quasi:

@@ -20,13 +20,14 @@ from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import BLIND, LOOKING, not_promised, places, quasi_codes, release_of
 from hedgerow.release import Guarantee, Made, Release
-from hedgerow.release.forms.permuted import free_name, permuted
+from hedgerow.release.forms.permuted import PERMUTED, permuted
+from hedgerow.release.release import free_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.exact import Line
-    from hedgerow.partition.pieces import Pieces
+    from hedgerow.partition.ke.runs import Pieces
     from hedgerow.table import Encoded
 
 __all__ = ["OBJECTIVES", "REFINEMENTS", "KEAnonymity"]
@@ -99,7 +100,7 @@ class KEAnonymity(Method):
             prepared.table.arrow, prepared.columns, sensitive, pieces, group_column=group_column, keys=prepared.keys
         )
         return Release(
-            form="permuted",
+            form=PERMUTED,
             tables={"release": table},
             columns=prepared.columns,
             group_column=group_column,
@@ -112,7 +113,7 @@ class KEAnonymity(Method):
 
     def _refined(self, prepared: Prepared, sensitive: Encoded, where: Line, pieces: Pieces) -> Release:
         """Deal the rows to the groups, divide these by quasi-identifiers, and shuffle inside the parts."""
-        from hedgerow.partition.ke_refine import ke_refine
+        from hedgerow.partition.ke.refine import ke_refine
         from hedgerow.release.shuffle import deal
 
         rows, offsets = deal(sensitive.codes, pieces.values, pieces.groups, pieces.counts, keys=prepared.keys)
@@ -127,7 +128,7 @@ class KEAnonymity(Method):
         return release_of(
             prepared,
             finer,
-            form="permuted",
+            form=PERMUTED,
             together=True,
             guarantee=_guarantee(prepared.columns.sensitive[0], criterion, looking="ke-quasi"),
             method="KEAnonymity",
@@ -136,7 +137,7 @@ class KEAnonymity(Method):
 
     def _partition(self, where: Line, counts: NDArray[np.int64], prepared: Prepared) -> Pieces:
         name = f"ke_{self.objective}"
-        partition = getattr(importlib.import_module(f"hedgerow.partition.{name}"), name)
+        partition = getattr(importlib.import_module("hedgerow.partition.ke"), name)
         coins = {"keys": prepared.keys} if self.objective == "random" else {}
         pieces: Pieces = partition(where.positions, counts, k=self.k, e=where.distance(KE(self.k, self.e).e), **coins)
         return pieces
@@ -164,5 +165,5 @@ def _guarantee(column: str, criterion: KE, *, looking: str | None = None) -> Gua
         columns=(column,),
         promise=_PROMISE.format(column=column, k=criterion.k, e=e),
         adversary=BLIND if looking is None else LOOKING,
-        not_promised=(_FREQUENCY, *not_promised("permuted", looking=looking)),
+        not_promised=(_FREQUENCY, *not_promised(PERMUTED.name, looking=looking)),
     )

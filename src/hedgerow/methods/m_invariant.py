@@ -24,8 +24,8 @@ from hedgerow.methods.row_groups import BLIND, LOOKING, places, quasi_codes
 from hedgerow.parameters import read_number
 from hedgerow.partition.m_invariant import Invariant, Signatures, m_invariant
 from hedgerow.release import Guarantee, Made, Release
-from hedgerow.release.forms.permuted import free_name
 from hedgerow.release.guarantee import NOT_PROMISED
+from hedgerow.release.release import free_name
 
 __all__ = ["GROUPINGS", "MInvariant"]
 
@@ -99,6 +99,7 @@ class MInvariant(Method):
             )
 
     def _published(self, prepared: Prepared, column: str, series: _Series, found: Invariant) -> Release:
+        from hedgerow.release.forms import PADDED, SEPARATED
         from hedgerow.release.forms.padded import padded
 
         group_column = free_name("group", prepared.columns.all)
@@ -114,7 +115,7 @@ class MInvariant(Method):
         parameters: dict[str, int | str] = {"m": int(self.m), "grouping": self.grouping, "fakes": str(self.fakes)}
         return Release(
             # Without counterfeits the two tables have the same rows, which databases answer as they are.
-            form="padded" if len(found.fake_codes) else "separated",
+            form=PADDED if len(found.fake_codes) else SEPARATED,
             tables=tables,
             columns=prepared.columns,
             group_column=group_column,

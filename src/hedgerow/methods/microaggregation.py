@@ -29,7 +29,7 @@ from hedgerow.methods.row_release import (
 from hedgerow.parameters import read_whole
 from hedgerow.partition.microaggregate import microaggregate
 from hedgerow.release import Guarantee, Release
-from hedgerow.release.forms.perturbed import perturbed
+from hedgerow.release.forms.perturbed import PERTURBED, perturbed
 
 __all__ = ["Microaggregation"]
 
@@ -76,7 +76,7 @@ class Microaggregation(Method):
         return release_of_rows(
             prepared,
             {"release": table},
-            form="perturbed",
+            form=PERTURBED,
             guarantee=self._guarantee(names, prepared, same),
             method="Microaggregation",
             parameters={"k": int(self.k), "columns": ",".join(names)},

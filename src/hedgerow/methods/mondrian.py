@@ -57,7 +57,7 @@ class Mondrian(Classic):
             raise ParameterError("'relaxed', 'blind' and 'together' must be true or false.")
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
-        from hedgerow.partition.mondrian import mondrian
+        from hedgerow.partition.mondrian.split import mondrian
 
         progress("counting", 0.1)
         columns, criteria = sensitive_codes(prepared), self._criteria(prepared)

@@ -29,7 +29,7 @@ from hedgerow.methods.row_release import (
 )
 from hedgerow.parameters import Number, read_number
 from hedgerow.release import Guarantee, Release
-from hedgerow.release.forms.perturbed import NOISES, noise, perturbed
+from hedgerow.release.forms.perturbed import NOISES, PERTURBED, noise, perturbed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,7 +81,7 @@ class Noise(Method):
         return release_of_rows(
             prepared,
             {"release": table},
-            form="perturbed",
+            form=PERTURBED,
             guarantee=Guarantee("noise", parameters, names, promise, _ADVERSARY, self._not_promised(prepared, names)),
             method="Noise",
             parameters=parameters,

@@ -25,14 +25,12 @@ from hedgerow.methods.minimality import minimality
 from hedgerow.methods.personal_wishes import named_nodes, require_consent
 from hedgerow.methods.target_choice import SHAPES, check_target, default_tree, one_column
 from hedgerow.methods.target_parts import equal_quasi, grouped, parts_of
-from hedgerow.partition.personal import Bundle, Wishes, one_group, split_by_domain, total_cost
-from hedgerow.partition.personal_bottom_up import personal_bottom_up
-from hedgerow.partition.personal_merge import merge_groups
-from hedgerow.partition.personal_top_down import personal_top_down
+from hedgerow.partition.personal.search import merge_groups, personal_bottom_up, personal_top_down
+from hedgerow.partition.personal.wishes import Bundle, Wishes, one_group, split_by_domain, total_cost
 from hedgerow.release import Guarantee, Made, Release
-from hedgerow.release.forms.disguised import Groups, disguised
-from hedgerow.release.forms.permuted import free_name
+from hedgerow.release.forms.disguised import DISGUISED, Groups, disguised
 from hedgerow.release.guarantee import NOT_PROMISED
+from hedgerow.release.release import free_name
 from hedgerow.release.shuffle import deal
 from hedgerow.schema.hierarchy import Hierarchy
 
@@ -119,7 +117,7 @@ class Personal(Method):
         parameters: dict[str, int | str] = {"partition": chosen, "node_column": self.node_column}
         parameters["target"] = self.target if isinstance(self.target, str) else "given"
         return Release(
-            form="disguised",
+            form=DISGUISED,
             tables=tables,
             columns=prepared.columns,
             group_column=group_column,

@@ -3,7 +3,7 @@
 Source     preserving properties of interest
 Guarantee  every listed property holds exactly; no definition of privacy comes with it
 Cost       about 10,000 steps per segment of 20 distinct values, on all cores
-Deviates   see partition/segments, partition/walk and docs/methods/property_walk.md
+Deviates   see partition/walk and docs/methods/property_walk.md
 
 The method is driven by utility. What it hides is measured, not promised: each release carries the rates at which three
 adversaries succeeded against it.
@@ -24,12 +24,12 @@ from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction, written
 from hedgerow.methods.method import Method, Prepared, Progress, prepare
 from hedgerow.parameters import read_names
-from hedgerow.partition.kept import Kept, Settings, plan_column
+from hedgerow.partition.walk.kept import Kept, Settings, plan_column
 from hedgerow.release import Guarantee, Made, Release
 from hedgerow.release.forms.substituted import PROPERTY_KINDS
 
 if TYPE_CHECKING:
-    from hedgerow.attack.rate import Rate
+    from hedgerow.attack.finding import Rate
     from hedgerow.methods.walk_result import Replaced
     from hedgerow.schema import Schema
 
@@ -122,7 +122,7 @@ class PropertyWalk(Method):
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         from hedgerow.methods.walk_result import measured, walked
-        from hedgerow.release.forms.substituted import substituted
+        from hedgerow.release.forms.substituted import SUBSTITUTED, substituted
 
         progress("finding properties", 0.1)
         plans = self._plan(prepared)
@@ -149,7 +149,7 @@ class PropertyWalk(Method):
         rates = measured(results, keys=prepared.keys)
         guarantee = _guarantee(tables["properties"], results, rates, self.layout)
         return Release(
-            form="substituted",
+            form=SUBSTITUTED,
             tables=tables,
             columns=prepared.columns,
             group_column="",

@@ -93,7 +93,7 @@ class Proximity(Method):
         )
 
     def _labels(self, prepared: Prepared, column: str, progress: Progress) -> NDArray[np.int32]:
-        from hedgerow.partition.proximity_split import proximity_split
+        from hedgerow.partition.proximity.split import proximity_split
 
         progress("counting", 0.1)
         encoded = prepared.table.encode(column)

@@ -20,7 +20,7 @@ from hedgerow.methods.row_release import ESTIMATES, constant, quoted, release_of
 from hedgerow.parameters import Number, read_number
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.perturbed import perturbed
-from hedgerow.release.forms.swapped import swapped_rows, window_for
+from hedgerow.release.forms.swapped import SWAPPED, swapped_rows, window_for
 
 __all__ = ["RankSwap"]
 
@@ -74,7 +74,7 @@ class RankSwap(Method):
         return release_of_rows(
             prepared,
             {"release": table},
-            form="swapped",
+            form=SWAPPED,
             guarantee=Guarantee("rank-swap", told, names, promise, _ADVERSARY, (*same, *_NOT_PROMISED)),
             method="RankSwap",
             parameters=self._parameters() | told,

@@ -23,7 +23,7 @@ from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_release import ESTIMATES, release_of_rows, require_complete, unchanged
 from hedgerow.parameters import Number, read_number, read_whole
 from hedgerow.release import Guarantee, Release
-from hedgerow.release.forms.perturbed import perturbed, retained
+from hedgerow.release.forms.perturbed import PERTURBED, perturbed, retained
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,7 +88,7 @@ class Retention(Method):
         return release_of_rows(
             prepared,
             {"release": table, "domain": pa.table({column: domain})},
-            form="perturbed",
+            form=PERTURBED,
             guarantee=self._guarantee(column, p, len(domain)),
             method="Retention",
             parameters=self._parameters(p),

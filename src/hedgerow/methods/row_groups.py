@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.methods.method import Prepared
 from hedgerow.methods.minimality import minimality
 from hedgerow.release import Guarantee, Made, Release
-from hedgerow.release.forms.permuted import free_name
+from hedgerow.release.forms import Labelled, form_of
 from hedgerow.release.guarantee import NOT_PROMISED
+from hedgerow.release.release import free_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,10 +30,6 @@ LOOKING = (
     "Knows everybody's quasi-identifiers and that they are in the table; knows nobody's sensitive value and no "
     "relation between sensitive values and quasi-identifiers, and does not work back from the choice of the groups, "
     "which followed quasi-identifiers and tested sensitive values."
-)
-_PRESENCE = (
-    "Presence beyond chance: a combination of quasi-identifiers may exist in a group if each of its values does; how "
-    "likely that is follows from their counts."
 )
 
 
@@ -89,10 +85,21 @@ def release_of(
     levels: Mapping[str, int] | None = None,
 ) -> Release:
     """Publish labelled rows in a form; a generalized one uses nodes of `hierarchies`, not below `levels`."""
-    group_column = free_name("group", prepared.columns.all)
+    group_column, layout = free_name("group", prepared.columns.all), form_of(form)
+    assert layout.publish is not None
+    rows = Labelled(
+        prepared.table,
+        prepared.columns,
+        labels,
+        group_column,
+        together=together,
+        hierarchies=hierarchies or {},
+        levels=levels or {},
+        keys=prepared.keys,
+    )
     return Release(
-        form=form,
-        tables=_tables(prepared, labels, form, group_column, together, hierarchies, levels),
+        form=layout,
+        tables=layout.publish(rows),
         columns=prepared.columns,
         group_column=group_column,
         guarantee=guarantee,
@@ -103,44 +110,7 @@ def release_of(
     )
 
 
-def _tables(
-    prepared: Prepared,
-    labels: NDArray[np.int32],
-    form: str,
-    group_column: str,
-    together: bool,
-    hierarchies: Mapping[str, Hierarchy] | None,
-    levels: Mapping[str, int] | None,
-) -> dict[str, pa.Table]:
-    from hedgerow.release.forms.generalized import generalized
-    from hedgerow.release.forms.scattered import scattered
-    from hedgerow.release.forms.separated import joined, separated
-
-    if form == "generalized":
-        return generalized(
-            prepared.table,
-            prepared.columns,
-            labels,
-            group_column=group_column,
-            hierarchies=hierarchies,
-            levels=levels,
-            together=together,
-            keys=prepared.keys,
-        )
-    publish = scattered if form == "scattered" else separated
-    tables = publish(
-        prepared.table.arrow,
-        prepared.columns,
-        labels,
-        group_column=group_column,
-        together=together,
-        keys=prepared.keys,
-    )
-    return {"release": joined(tables, prepared.columns, group_column)} if form == "permuted" else tables
-
-
 def not_promised(form: str, *, looking: str | None) -> tuple[str, ...]:
     """What a release of this form does not promise; `looking` names a grouping that tested sensitive values."""
-    presence, *others = NOT_PROMISED
-    sentences = (_PRESENCE if form == "scattered" else presence, *others)
+    sentences = (form_of(form).presence, *NOT_PROMISED[1:])
     return sentences if looking is None else (*sentences, minimality(looking))

@@ -13,6 +13,7 @@ from hedgerow.release import Guarantee, Made, Release
 
 if TYPE_CHECKING:
     from hedgerow.methods.method import Prepared
+    from hedgerow.release.forms import Form
 
 __all__ = [
     "ESTIMATES",
@@ -32,7 +33,7 @@ def release_of_rows(
     prepared: Prepared,
     tables: Mapping[str, pa.Table],
     *,
-    form: str,
+    form: Form,
     guarantee: Guarantee,
     method: str,
     parameters: Mapping[str, int | str],

@@ -23,12 +23,12 @@ from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.minimality import minimality
 from hedgerow.methods.target_choice import Targets, check_target, choose_targets, one_column
 from hedgerow.methods.target_parts import Grouped, equal_quasi, grouped, parts_of
-from hedgerow.partition.disguise import disguise
-from hedgerow.partition.least_range import Published
+from hedgerow.partition.target.disguise import disguise
+from hedgerow.partition.target.least_range import Published
 from hedgerow.release import Guarantee, Made, Release
-from hedgerow.release.forms.disguised import Groups, disguised
-from hedgerow.release.forms.permuted import free_name
+from hedgerow.release.forms.disguised import DISGUISED, Groups, disguised
 from hedgerow.release.guarantee import NOT_PROMISED
+from hedgerow.release.release import free_name
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.table import Encoded
 
@@ -121,7 +121,7 @@ class TargetDistribution(Method):
         fakes = int(published.counts.sum()) - prepared.table.num_rows
         group_column = free_name("group", prepared.columns.all)
         return Release(
-            form="disguised",
+            form=DISGUISED,
             tables=disguised(
                 prepared.table.arrow,
                 prepared.columns,

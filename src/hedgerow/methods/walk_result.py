@@ -10,15 +10,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.attack.identity import identity
-from hedgerow.attack.known_sample import known_sample
-from hedgerow.attack.rank import rank
-from hedgerow.attack.rate import Rate
+from hedgerow.attack.adversaries.aligned import identity, known_sample, rank
+from hedgerow.attack.finding import Rate
 from hedgerow.exact import written
-from hedgerow.partition.blocks import Block, blocks
-from hedgerow.partition.kept import Kept
-from hedgerow.partition.polytope import sparse_rows
-from hedgerow.partition.walk_blocks import Trip, walk_blocks
+from hedgerow.partition.walk.blocks import Block, blocks
+from hedgerow.partition.walk.kept import Kept
+from hedgerow.partition.walk.parallel import Trip, walk_blocks
+from hedgerow.partition.walk.polytope import sparse_rows
 from hedgerow.randomness import Keys
 from hedgerow.release.forms.substituted import PropertyTerms
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import Infeasible
 from hedgerow.kernel import kernel
-from hedgerow.partition.secret import permutation
+from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["microaggregate"]

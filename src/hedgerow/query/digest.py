@@ -29,6 +29,7 @@ from hedgerow.query.sqltext import literal, predicate_sql, quoted, value_sql
 from hedgerow.query.stand_ins import StandIns, stand_ins
 from hedgerow.query.statement import Bound
 from hedgerow.query.view import is_paired
+from hedgerow.release.forms import PERMUTED
 from hedgerow.release.forms.disguised import subdomain_columns
 from hedgerow.release.forms.generalized import SETS, box_columns
 from hedgerow.release.release import PublishedColumns
@@ -41,18 +42,18 @@ __all__ = ["digested", "published_tables", "statements"]
 
 def published_tables(release: Release) -> dict[str, pa.Table]:
     """Name the tables that a database holds: as published, but two halves of whole rows lie side by side."""
-    return {"release": rows_of(release)} if release.form in ("permuted", "separated") else dict(release.tables)
+    return {"release": rows_of(release)} if release.form.is_permutation else dict(release.tables)
 
 
 def digested(release: Release, bound: Bound, fetch: Fetch) -> Result:
     """Answer a question from what a database counts."""
-    digest = _DIGESTS[release.form](release, bound)
+    digest = _DIGESTS[release.form.name](release, bound)
     return ArrayEngine(source_of(digest.release(fetch))).run(digest.asked.bound)
 
 
 def statements(release: Release, bound: Bound) -> list[str]:
     """Print what the database is asked."""
-    return [part.sql for part in _DIGESTS[release.form](release, bound).parts()]
+    return [part.sql for part in _DIGESTS[release.form.name](release, bound).parts()]
 
 
 class _Digest:
@@ -96,7 +97,7 @@ class _Digest:
         for part in self.parts():
             columns |= part.rows(fetch)
         tables = {"release": pa.table(columns), **self._others(fetch)}
-        form = "permuted" if self._release.form == "separated" else self._release.form
+        form = PERMUTED if self._release.form.is_permutation else self._release.form
         return replace(self._release, form=form, tables=tables, columns=self._columns)
 
     def _others(self, fetch: Fetch) -> dict[str, pa.Table]:
@@ -204,7 +205,7 @@ class _Padded(_Digest):
         """Put the counts together, rows and values apart; without values rows are all there is."""
         tables = [pa.table(part.rows(fetch)) for part in self.parts()]
         if len(tables) == 1:
-            return replace(self._release, form="permuted", tables={"release": tables[0]}, columns=self._columns)
+            return replace(self._release, form=PERMUTED, tables={"release": tables[0]}, columns=self._columns)
         return replace(
             self._release, tables=dict(zip(("quasi", "sensitive"), tables, strict=True)), columns=self._columns
         )

@@ -29,7 +29,7 @@ from hedgerow.query.question import Predicate, Truth
 from hedgerow.query.result import Estimate
 from hedgerow.query.row_source import RowSource
 from hedgerow.query.subdomains import Subdomains
-from hedgerow.query.view import view_of
+from hedgerow.query.view import View, view_of
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -55,6 +55,10 @@ class DisguisedSource(RowSource):
     def is_open(self, name: str) -> bool:
         """All columns are, but the sensitive one."""
         return name != self._name
+
+    def hidden_view(self, name: str) -> View:
+        """Values are not published one by one."""
+        raise QueryError(f"'{name}' is published as ranges of values, over which this question has no bounds")
 
     def numbers(self, name: str) -> Numbers:
         """The ticks of a column; those of the sensitive one are its possible values."""

@@ -19,6 +19,7 @@ from hedgerow.query.help import help_of
 from hedgerow.query.parts import result_of
 from hedgerow.query.result import Result
 from hedgerow.query.rewriter import PLAIN, is_plain, parts_sql
+from hedgerow.query.sqltext import quoted
 from hedgerow.query.statement import Bound
 from hedgerow.query.view import view_of
 from hedgerow.release.bundle import read_all
@@ -39,13 +40,13 @@ class DuckDBEngine:
         """Load the release; its help table is built unless one comes along with a bundle."""
         self._release, self._view = release, view_of(release)
         self.connection = duckdb.connect()
+        for setting in _SETTINGS:  # before anything that came with a bundle is touched
+            self.connection.execute(f"SET {setting}")
         for name, table in published_tables(release).items():
             self._load(name, table)
         if release.form in PLAIN:
             # Few questions hit a whole group: sorted by hits, the rows that no group needs are skipped in blocks.
             self._load("help", help_table if help_table is not None else help_of(self._view), 'ORDER BY hits, "group"')
-        for setting in _SETTINGS:
-            self.connection.execute(f"SET {setting}")
 
     @classmethod
     def from_bundle(cls, path: str | os.PathLike[str]) -> DuckDBEngine:
@@ -55,7 +56,7 @@ class DuckDBEngine:
 
     def _load(self, name: str, table: pa.Table, order: str = "") -> None:
         self.connection.register("arriving", table)
-        self.connection.execute(f"CREATE TABLE {name} AS SELECT * FROM arriving {order}")
+        self.connection.execute(f"CREATE TABLE {quoted(name)} AS SELECT * FROM arriving {order}")
         self.connection.unregister("arriving")
 
     def run(self, bound: Bound) -> Result:

@@ -21,7 +21,7 @@ _WHOLE = ("sum", "min", "max", "quantile_disc")
 CHOSEN = ("min", "max", "quantile_disc")
 """Aggregates that are one of the published values."""
 
-__all__ = ["CHOSEN", "Numbers", "numbers_of", "ticks_of", "values_at", "values_of"]
+__all__ = ["CHOSEN", "Numbers", "numbers_of", "sorted_codes", "ticks_of", "values_at", "values_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +109,18 @@ def _decimal_steps(domain: pa.Array) -> Ints:
 
 def values_of(view: View, name: str, keep: NDArray[np.bool_] | None = None) -> Values:
     """Return each group's values of a column; `keep` marks the distinct values (missing last) that count."""
-    codes = view.remember(f"sorted codes of {name}", lambda: _sorted_codes(view, name))
+    codes = sorted_codes(view, name)
     values: Values = view.remember(f"values of {name}", lambda: _values(view, name, codes))
     return values if keep is None or keep.all() else values.kept(keep[codes])
 
 
+def sorted_codes(view: View, name: str) -> Ints:
+    """Codes of the column, ascending inside each group, missing last; sorted when first asked."""
+    codes: Ints = view.remember(f"sorted codes of {name}", lambda: _sorted_codes(view, name))
+    return codes
+
+
 def _sorted_codes(view: View, name: str) -> Ints:
-    """Codes of the column, ascending inside each group, missing last."""
     codes = view.codes(name)
     width = len(codes.domain) + 1
     # One sort of (group, code) in a single integer; the group drops out again.

@@ -48,6 +48,10 @@ class PaddedSource(RowSource):
         """All columns are, but the sensitive one and what is computed from it."""
         return name not in self._hidden.view.columns and name not in self._hidden.view.derived
 
+    def hidden_view(self, name: str) -> View:
+        """Values are in a table of their own."""
+        return self._hidden.view
+
     def numbers(self, name: str) -> Numbers:
         """The ticks of a column, counterfeits among them."""
         return super().numbers(name) if self.is_open(name) else self._hidden.numbers(name)

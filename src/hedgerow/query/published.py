@@ -27,7 +27,7 @@ def rows_of(release: Release) -> pa.Table:
     makers["padded"] = _without_values
     if release.form not in makers:
         raise QueryError(f"a release of the form '{release.form}' cannot be asked; the forms are {', '.join(makers)}")
-    return makers[release.form](release)
+    return makers[release.form.name](release)
 
 
 def _whole(release: Release) -> pa.Table:

@@ -38,6 +38,10 @@ class RowSource:
         """Tell whether a column that is not hidden can be read row by row."""
         return True
 
+    def hidden_view(self, name: str) -> View:
+        """Where the values of a hidden column are: beside the rows."""
+        return self.view
+
     def numbers(self, name: str) -> Numbers:
         """The ticks of a column."""
         return numbers_of(self.view, name)

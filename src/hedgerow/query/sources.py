@@ -36,5 +36,5 @@ _SOURCES: dict[str, Callable[[Release], Source]] = {
 def source_of(release: Release) -> Source:
     """The evidence of a release; its arrays live as long as its view."""
     view = view_of(release)  # refuses forms that have no rows to ask about
-    source: Source = view.remember("source", lambda: _SOURCES[release.form](release))
+    source: Source = view.remember("source", lambda: _SOURCES[release.form.name](release))
     return source

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from hedgerow.errors import BundleError
+from hedgerow.errors import BrokenPromise, BundleError
 from hedgerow.release.folder import write_folder
+from hedgerow.release.forms import form_of
 from hedgerow.release.holding import Held, hold, read_manifest
 from hedgerow.release.manifest import Manifest, decode, describe, encode
 from hedgerow.release.readme import readme
 from hedgerow.release.release import Made, PublishedColumns, Release, Rows
+from hedgerow.verify.structure import TABLES, check_structure
 
 __all__ = ["HELPERS", "Opened", "checksum", "read", "read_all", "read_held", "refuse_seeded", "write"]
 
@@ -35,7 +37,7 @@ def write(
     write_folder(
         path,
         tables={**release.tables, **helpers},
-        texts={"README.md": readme(release)},
+        texts={"README.md": readme(release, helpers)},
         manifest=lambda files: encode(describe(release, files)),
         overwrite=overwrite,
     )
@@ -82,6 +84,9 @@ def read_all(path: str | os.PathLike[str]) -> Opened:
 
 
 def _stems(manifest: Manifest) -> list[str]:
+    """The tables that the manifest lists; no other name of a file is ever looked at."""
+    if not set(manifest.files) <= {"README.md", *(f"{name}.parquet" for name in TABLES)}:
+        raise BundleError("The manifest lists a file that no release has.")
     return [Path(name).stem for name in manifest.files if name.endswith(".parquet")]
 
 
@@ -91,8 +96,8 @@ def _tables(bundle: Held, manifest: Manifest, stems: list[str]) -> dict[str, pa.
 
 
 def _release(manifest: Manifest, tables: dict[str, pa.Table]) -> Release:
-    return Release(
-        form=manifest.form,
+    release = Release(
+        form=form_of(manifest.form),
         tables=tables,
         columns=PublishedColumns(manifest.columns.quasi, manifest.columns.sensitive, manifest.columns.plain),
         group_column=manifest.group_column,
@@ -101,6 +106,11 @@ def _release(manifest: Manifest, tables: dict[str, pa.Table]) -> Release:
         groups=manifest.groups,
         made=Made(manifest.method, manifest.parameters, manifest.missing, manifest.reproducible_insecure),
     )
+    try:
+        check_structure(release)
+    except BrokenPromise as error:
+        raise BundleError(f"The bundle is not a release: {error}") from None
+    return release
 
 
 def checksum(path: str | os.PathLike[str]) -> str:

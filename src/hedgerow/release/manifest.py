@@ -56,7 +56,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def describe(release: Release, files: dict[str, FileEntry]) -> Manifest:
     """Write down a release whose files are known."""
     return Manifest(
-        form=release.form,
+        form=release.form.name,
         method=release.made.method,
         parameters=dict(release.made.parameters),
         guarantee=release.guarantee,

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from hedgerow.audit import Verification
     from hedgerow.ledger import Receipt
     from hedgerow.query import Answer, Session
+    from hedgerow.query.regression import Regression
+    from hedgerow.release.forms import Form
 
-__all__ = ["Made", "PublishedColumns", "Release", "Rows"]
+__all__ = ["Made", "PublishedColumns", "Release", "Rows", "free_name"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Release:
     `receipt` says where the owner recorded the release; it does not leave.
     """
 
-    form: str
+    form: Form
     tables: Mapping[str, pa.Table]
     columns: PublishedColumns
     group_column: str
@@ -88,6 +90,12 @@ class Release:
         from hedgerow import query
 
         return query.sql(self, sql)
+
+    def regress(self, formula: str, *, where: str | None = None, weights: str | None = None) -> Regression:
+        """Fit a linear model of a sensitive outcome by least squares, with guaranteed bounds: "income ~ age + sex"."""
+        from hedgerow.query.regress import regress
+
+        return regress(self, formula, where=where, weights=weights)
 
     def connect(self, engine: str = "arrays", *, schema: str | None = None) -> Session:
         """Open a session for many questions: on "arrays", on "duckdb", or on a PostgreSQL address and its schema."""
@@ -131,3 +139,10 @@ class Release:
 
         table = self.tables[name] if name is not None else next(iter(self.tables.values()))
         return to_kind(table, self.kind)
+
+
+def free_name(wanted: str, taken: tuple[str, ...]) -> str:
+    """Return `wanted`, or the first of wanted_2, wanted_3, ... that no column has; SQL ignores case, so do we."""
+    lowered = {name.lower() for name in taken}
+    candidates = (wanted if n == 1 else f"{wanted}_{n}" for n in range(1, len(taken) + 2))
+    return next(name for name in candidates if name.lower() not in lowered)

@@ -1,4 +1,4 @@
-"""The secret dealing of equal rows to groups; the shuffles themselves are those of `partition.secret`.
+"""The secret dealing of equal rows to groups; the shuffles themselves are those of `partition.shuffles`.
 
 Guarantee  which of the rows of one value go to which of the groups that share it is uniformly random
 Cost       two passes, and one 64-bit key per row of a value that several groups share
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
-from hedgerow.partition.secret import by_code, permutation, shuffle_within
+from hedgerow.partition.shuffles import by_code, permutation, shuffle_within
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["deal", "permutation", "shuffle_within"]

@@ -28,7 +28,7 @@ __all__ = ["Uncountable", "outcomes", "summed"]
 V = TypeVar("V")
 
 _FULL = 2**64
-_SHUFFLES = "hedgerow.partition.secret"
+_SHUFFLES = "hedgerow.partition.shuffles"
 _ORDER_ALONE = {
     ("hedgerow.release.grouped", "grouped_rows"),
     ("hedgerow.release.grouped", "reshuffled"),

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.partition.secret import permutation
+from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import Keys
 from hedgerow.testing.posterior_view import View, view_of
 from hedgerow.testing.posterior_worlds import Bench, Likelihoods, Prior, World, chances_by_row

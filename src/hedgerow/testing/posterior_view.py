@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from hedgerow.release import Release
+from hedgerow.release.forms import Form
 from hedgerow.release.forms.disguised import subdomain_columns
 from hedgerow.release.forms.generalized import SETS, box_columns
 
@@ -38,7 +39,7 @@ class Shown:
 class View:
     """The groups of a release in an order of their own, and what its manifest says beside them."""
 
-    form: str
+    form: Form
     names: tuple[str, ...]
     groups: tuple[Shown, ...]
     manifest: str
@@ -46,14 +47,14 @@ class View:
     @property
     def tells_values(self) -> bool:
         """Tell whether groups list true sensitive values, so that shares in them mean something."""
-        return self.form in ("permuted", "separated", "scattered", "generalized")
+        return self.form.lists_true_values
 
     def homes(self, row: Row) -> tuple[int, ...]:
         """The groups that somebody with these open columns may be in."""
         return tuple(number for number, group in enumerate(self.groups) if self._fits(group, row))
 
     def _fits(self, group: Shown, row: Row) -> bool:
-        if self.form in ("scattered", "generalized"):
+        if not self.form.keeps_rows:
             return all(_may_be(part, row[name]) for part, name in zip(group.opened, self.names, strict=True))
         return tuple(row[name] for name in self.names) in group.opened
 
@@ -87,7 +88,7 @@ def _groups(release: Release, names: tuple[str, ...]) -> list[Shown]:
     people = release.tables["quasi" if "quasi" in release.tables else "release"].to_pydict()
     hidden = release.tables["sensitive" if "sensitive" in release.tables else "release"].to_pydict()
     column = release.columns.sensitive[0]
-    if release.form == "disguised":
+    if release.form.has_subdomains:
         column = subdomain_columns(release.columns, release.group_column)[2]
     by_group = _gathered(release, people), _gathered(release, hidden)
     return [
@@ -113,10 +114,10 @@ def _gathered(release: Release, table: Mapping[str, Sequence[Any]]) -> dict[int,
 def _opened(
     release: Release, table: Mapping[str, Sequence[Any]], names: Sequence[str], rows: list[int]
 ) -> tuple[Any, ...]:
-    if release.form == "generalized":
+    if release.form.has_boxes:
         boxes = tuple(_box(release, table, name, rows[0]) for name in release.columns.quasi)
         return boxes + tuple(_sorted(table[name][row] for row in rows) for name in release.columns.plain)
-    if release.form == "scattered":
+    if release.form.columns_apart:
         return tuple(_sorted(table[name][row] for row in rows) for name in names)
     return _sorted(tuple(table[name][row] for name in names) for row in rows)
 

@@ -1,6 +1,6 @@
 """Several releases, the same random questions: who answers, how wide the bounds are, how far expectations are off.
 
-Source     dissertation on permutation-based microdata protection, section 2.7; proximity paper, section 8
+Source     [Zhang 2008], section 2.7; [Li 2008], section 8
 Guarantee  none; a measure. With the original table it also sees whether every true answer lies inside its bounds
 
 The truth comes from DuckDB on the original table. Whoever holds only the releases compares widths alone.
@@ -9,7 +9,7 @@ The truth comes from DuckDB on the original table. Whoever holds only the releas
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,16 @@ from hedgerow.utility.random_questions import RandomQuestion, Workload, draw_que
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-__all__ = ["Outcome", "Score", "outcomes_of", "questions_for", "score", "true_answers"]
+__all__ = [
+    "Outcome",
+    "Score",
+    "compare_releases",
+    "outcomes_of",
+    "questions_for",
+    "score",
+    "scores_by_aggregate",
+    "true_answers",
+]
 
 _FLOAT_ERROR = 1e-12
 """Sums of floats in a database are off by their last digits; bounds are not."""
@@ -74,6 +83,23 @@ class Score:
     inside: float | None
 
 
+def compare_releases(
+    releases: Mapping[str, Release],
+    workload: Workload,
+    original: pa.Table | None = None,
+    *,
+    progress: Callable[[str, float], None] = lambda step, share: None,
+) -> dict[str, list[Outcome]]:
+    """Ask all releases the same questions; with the original table the truth stands beside the answers."""
+    questions = questions_for(list(releases.values()), workload, original)
+    truths = true_answers(original, questions) if original is not None else None
+    outcomes = {}
+    for place, (name, release) in enumerate(releases.items()):
+        progress(f"asking {name}", place / len(releases))
+        outcomes[name] = outcomes_of(release, questions, truths)
+    return outcomes
+
+
 def questions_for(
     releases: Sequence[Release], workload: Workload, original: pa.Table | None = None
 ) -> list[RandomQuestion]:
@@ -111,7 +137,7 @@ def _first_plain(releases: Sequence[Release], names: Sequence[str]) -> pa.Table:
     """Published values, column by column; which row they belong to does not matter here."""
     for release in releases:
         columns = {name: table.column(name) for table in release.tables.values() for name in table.column_names}
-        if release.form not in ("generalized", "disguised") and all(name in columns for name in names):
+        if not (release.form.has_boxes or release.form.has_subdomains) and all(name in columns for name in names):
             return pa.table({name: columns[name] for name in names})
     raise ParameterError(
         "none of the releases has values as they were; name the table that they come from: --original."
@@ -165,6 +191,14 @@ def score(outcomes: Sequence[Outcome]) -> Score:
         _median(outcome.error for outcome in outcomes),
         sum(inside) / len(inside) if inside else None,
     )
+
+
+def scores_by_aggregate(outcomes: Sequence[Outcome]) -> dict[str, Score]:
+    """Sum up each aggregate by itself, in the order in which they were asked."""
+    by_aggregate: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        by_aggregate.setdefault(outcome.question.aggregate, []).append(outcome)
+    return {aggregate: score(found) for aggregate, found in by_aggregate.items()}
 
 
 def _median(numbers: Iterable[float | None]) -> float | None:

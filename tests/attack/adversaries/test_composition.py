@@ -8,8 +8,8 @@ import hedgerow as hr
 from hedgerow.attack import run
 from hedgerow.attack.adversaries.composition import composition
 from hedgerow.attack.beliefs import beliefs
-from hedgerow.attack.candidates import people_of, seen_rows
-from hedgerow.attack.placing import placed
+from hedgerow.attack.candidates import candidate_rows, people_of
+from hedgerow.attack.matching import place_people
 from hedgerow.randomness import seeded_keys
 
 SCHEMA = hr.Schema(quasi=["q"], sensitive="s")
@@ -44,8 +44,8 @@ def test_candidates_are_the_intersection_of_groups():
     releases = [hr.Anatomy(l=2, form=form).publish(table, SCHEMA) for form in ("separated", "permuted")]
     views, sets = [], [set(range(5))] * 60
     for release in releases:
-        seen = seen_rows(release)
-        where = placed(seen, people_of(seen, table, np.arange(60)), form=release.form)
+        seen = candidate_rows(release)
+        where = place_people(seen, people_of(seen, table, np.arange(60)), columns_apart=release.form == "scattered")
         views.append((beliefs(release, "s"), where))
         opened = release.tables["quasi" if release.form == "separated" else "release"].to_pydict()
         hidden = release.tables["sensitive" if release.form == "separated" else "release"].to_pydict()

@@ -6,7 +6,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.attack import run
-from hedgerow.attack.adversaries.definetti import Rows, binned, learn, learn_from
+from hedgerow.attack.worlds import CodedGroups, bin_numbers, cut_points, learn, learn_from
 from hedgerow.randomness import seeded_keys
 
 QUASI = [f"q{column}" for column in range(7)]
@@ -57,7 +57,7 @@ def test_large_groups_are_walked_through():
     truth = np.array([int(one[1:]) for one in table["s"].to_pylist()])
     rng = np.random.default_rng(0)
     values = np.concatenate([rng.permutation(truth[first : first + 12]) for first in range(0, 2400, 12)])
-    rows = Rows(codes, (6,) * 7, values, np.arange(0, 2401, 12))
+    rows = CodedGroups(codes, (6,) * 7, values, np.arange(0, 2401, 12))
     scores = learn(rows, np.arange(6), keys=seeded_keys(3)).scores(np.arange(2401), np.arange(2400), 6)
     assert (scores.argmax(axis=1) == truth).mean() > 0.9
     assert scores.sum(axis=1) == pytest.approx(np.ones(2400))
@@ -70,7 +70,7 @@ def test_a_tiny_release_is_learned_by_the_plain_loops():
     truth = np.array([int(one[1:]) for one in table["s"].to_pylist()])
     tiny, large = (
         learn(
-            Rows(np.tile(codes, copies), (6,) * 7, np.tile(truth, copies), np.arange(0, 120 * copies + 1, 4)),
+            CodedGroups(np.tile(codes, copies), (6,) * 7, np.tile(truth, copies), np.arange(0, 120 * copies + 1, 4)),
             np.arange(6),
         )
         for copies in (1, 10)
@@ -85,8 +85,8 @@ def test_known_odds_read_what_learned_ones_do():
     table = correlated(900, 0.9)
     codes = np.stack([table[name].to_numpy() for name in QUASI])
     truth = np.array([int(one[1:]) for one in table["s"].to_pylist()])
-    rows = Rows(codes, (6,) * 7, truth.reshape(-1, 3)[:, ::-1].ravel(), np.arange(0, 901, 3))
-    teacher = Rows(codes, (6,) * 7, truth, np.arange(901))
+    rows = CodedGroups(codes, (6,) * 7, truth.reshape(-1, 3)[:, ::-1].ravel(), np.arange(0, 901, 3))
+    teacher = CodedGroups(codes, (6,) * 7, truth, np.arange(901))
     scores = learn_from(teacher, rows, np.arange(6)).scores(np.arange(901), np.arange(900), 6)
     assert (scores.argmax(axis=1) == truth).mean() > 0.97
 
@@ -104,8 +104,10 @@ def test_boxes_are_learned_from_when_everybody_is_known():
 
 def test_bins_are_quantiles_or_the_values_themselves():
     """Few values stay apart, many are cut into equal shares, and gaps have a bin of their own."""
-    bins, _ = binned(np.array([3.0, 1.0, np.nan, 2.0]))
+    few = np.array([3.0, 1.0, np.nan, 2.0])
+    bins = bin_numbers(few, cut_points(few))
     assert bins.tolist() == [2, 0, 3, 1]
-    many, cuts = binned(np.arange(1000.0))
+    cuts = cut_points(np.arange(1000.0))
+    many = bin_numbers(np.arange(1000.0), cuts)
     assert len(cuts) == 15
     assert np.bincount(many).tolist() == pytest.approx([62.5] * 16, abs=1)

@@ -9,14 +9,14 @@ import pytest
 import hedgerow as hr
 from hedgerow.attack import run
 from hedgerow.attack.adversaries.downcoding import downcoding
-from hedgerow.attack.candidates import SeenColumn
+from hedgerow.attack.candidates import CandidateColumn
 from hedgerow.randomness import seeded_keys
 
 
 def test_ends_are_compared_with_values_in_widened_columns_alone():
     """Box 1..4 of people with 1, 4, 2 and 3: the low end is right once, the high end once; points are not guessed."""
     low, high = np.array([1.0, 5.0]), np.array([4.0, 5.0])
-    column = SeenColumn("a", 0, low, high, np.zeros(2, bool))
+    column = CandidateColumn("a", 0, low, high, np.zeros(2, bool))
     people = np.array([[1.0, 4.0, 2.0, 3.0, 5.0]])
     rows, coins = np.array([0, 0, 0, 0, 1]), np.array([True, False, True, True, True])
     found = downcoding((column,), rows, people, coins)
@@ -29,7 +29,7 @@ def test_minimal_boxes_are_read_as_often_as_enumeration_says():
     rng = np.random.default_rng(2)
     values = rng.integers(1, 10, (4000, 3))
     low, high = values.min(axis=1).astype(float), values.max(axis=1).astype(float)
-    column = SeenColumn("a", 0, low, high, np.zeros(4000, bool))
+    column = CandidateColumn("a", 0, low, high, np.zeros(4000, bool))
     coins = rng.random(4000) < 0.5
     found = downcoding((column,), np.arange(4000), values[:, :1].T.astype(float), coins)
     groups = [group for group in product(range(1, 10), repeat=3) if len(set(group)) > 1]

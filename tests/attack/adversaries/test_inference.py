@@ -6,7 +6,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.attack import run
-from hedgerow.attack.adversaries.inference import best, is_right, reach_of
+from hedgerow.attack.adversaries.inference import best, is_right
+from hedgerow.attack.context import reach_of
 from hedgerow.randomness import seeded_keys
 
 SCHEMA = hr.Schema(quasi=["q"], sensitive="s")

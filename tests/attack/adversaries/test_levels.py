@@ -9,7 +9,7 @@ from scipy import stats
 
 import hedgerow as hr
 from hedgerow.attack import run
-from hedgerow.attack.levels import told, whole_chances
+from hedgerow.attack.adversaries.downcoding import weigh_parts, whole_chances
 
 
 def _is_whole(row, k):
@@ -36,7 +36,7 @@ def _worlds(sizes, odds):
 )
 def test_odds_are_those_of_all_tables_whose_finer_level_fails(sizes, odds, k):
     """Enumerated: the chance that the finer level fails, and the chance of each part of a given row after it did."""
-    found = told(sizes, [np.array(shares) for shares in odds], k)
+    found = weigh_parts(sizes, [np.array(shares) for shares in odds], k)
     left = [(world, chance) for world, chance in _worlds(sizes, odds) if not all(_is_whole(row, k) for row in world)]
     failing = sum(chance for _, chance in left)
     assert found.failing == pytest.approx(failing)
@@ -57,7 +57,7 @@ def test_the_real_method_tells_what_is_computed():
         if release.made.parameters["level of a"] == 1:
             weights[values] = np.prod([odds[value] for value in values])
     total = sum(weights.values())
-    found = told([2, 2], [np.array([0.7, 0.3]), np.array([0.6, 0.4])], 2)
+    found = weigh_parts([2, 2], [np.array([0.7, 0.3]), np.array([0.6, 0.4])], 2)
     assert found.failing == pytest.approx(total)
     assert found.odds[0][1] == pytest.approx(sum(w for values, w in weights.items() if values[0] == 2) / total)
     assert found.odds[0][1] > 0.3
@@ -74,7 +74,7 @@ def test_two_columns_fail_each_for_itself():
         if (made["level of a"], made["level of b"]) == (1, 1):
             top[a, b] = np.prod([shares["a"][one] for one in a] + [shares["b"][one] for one in b])
     total = sum(top.values())
-    found = {name: told([3], [np.array(odds)], 2) for name, odds in shares.items()}
+    found = {name: weigh_parts([3], [np.array(odds)], 2) for name, odds in shares.items()}
     assert found["a"].failing * found["b"].failing == pytest.approx(total)
     assert found["a"].odds[0][1] == pytest.approx(sum(w for (a, _), w in top.items() if a[0] == 1) / total)
     assert found["b"].odds[0][1] == pytest.approx(sum(w for (_, b), w in top.items() if b[2] == 1) / total)
@@ -82,15 +82,15 @@ def test_two_columns_fail_each_for_itself():
 
 def test_two_rows_that_could_not_be_told_apart_by_two_values_differ():
     """One box of two rows, k = 2: had both the same value, it would have been published; a bit is told at even odds."""
-    found = told([2], [np.array([0.5, 0.5])], 2)
+    found = weigh_parts([2], [np.array([0.5, 0.5])], 2)
     assert found.bits == pytest.approx(1)
-    assert told([2], [np.array([0.9, 0.1])], 2).odds[0] == pytest.approx([0.5, 0.5])
+    assert weigh_parts([2], [np.array([0.9, 0.1])], 2).odds[0] == pytest.approx([0.5, 0.5])
 
 
 def test_many_boxes_make_the_choice_no_news():
     """Among hundreds of boxes some falls apart badly anyway: odds stay as they were."""
     odds = [np.array([0.6, 0.3, 0.1])] * 300
-    found = told([9] * 300, odds, 5)
+    found = weigh_parts([9] * 300, odds, 5)
     assert found.bits == 0
     assert all(after is before for after, before in zip(found.odds, odds, strict=True))
 

@@ -6,21 +6,21 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.attack import run
-from hedgerow.attack.adversaries.membership import sides
+from hedgerow.attack.adversaries.membership import count_right_sides
 from hedgerow.randomness import seeded_keys
 
 
 def test_the_better_half_is_said_to_be_published():
     """Scores 3, 1 of members against 2, 0 of others: 3 and 2 are said, so two of four are right."""
     keys = np.zeros(4, np.uint64)
-    assert sides(np.array([3.0, 1.0]), np.array([2.0, 0.0]), keys) == 2
-    assert sides(np.array([3.0, 2.0]), np.array([1.0, 0.0]), keys) == 4
-    assert sides(np.array([0.0, 1.0]), np.array([2.0, 3.0]), keys) == 0
+    assert count_right_sides(np.array([3.0, 1.0]), np.array([2.0, 0.0]), keys) == 2
+    assert count_right_sides(np.array([3.0, 2.0]), np.array([1.0, 0.0]), keys) == 4
+    assert count_right_sides(np.array([0.0, 1.0]), np.array([2.0, 3.0]), keys) == 0
 
 
 def test_equal_scores_are_a_coin():
     """Where the release supports everyone alike, half are right."""
-    right = sides(np.zeros(2000), np.zeros(2000), seeded_keys(1)(4000))
+    right = count_right_sides(np.zeros(2000), np.zeros(2000), seeded_keys(1)(4000))
     assert right / 4000 == pytest.approx(0.5, abs=0.04)
 
 

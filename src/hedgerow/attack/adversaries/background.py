@@ -17,15 +17,18 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from hedgerow.criteria.knowledge import Knowledge
-from hedgerow.criteria.robust import Grouped, Model, Posteriors, Robustness, members, posteriors
+from hedgerow.arrays import Bools, Floats
+from hedgerow.attack.context import Context, need_original, need_quasi, need_values
+from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, clustered_rate, percent
+from hedgerow.attack.worlds import classes_of, guess_within_groups, learn_from
 from hedgerow.errors import ParameterError
+from hedgerow.inference.knowledge import Knowledge
+from hedgerow.inference.robust import Grouped, Model, Posteriors, Robustness, members, posteriors
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release import Release
 
-__all__ = ["Background", "background", "background_of"]
+__all__ = ["ADVERSARY", "Background", "background", "background_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +47,7 @@ class Background:
     worst: float
     blind: float
     is_exact: bool
-    p: NDArray[np.float64]
+    p: Floats
 
     def __str__(self) -> str:
         sure = "" if self.is_exact else " (some groups were sampled)"
@@ -112,7 +115,7 @@ def background_of(
 
 
 def _people(release: Release) -> pa.Table:
-    if release.form not in ("permuted", "separated"):
+    if not release.form.is_permutation:
         raise ParameterError(
             f"The form '{release.form}' does not tell who is in which group; pass 'register', everybody's "
             "quasi-identifiers with their group."
@@ -120,18 +123,44 @@ def _people(release: Release) -> pa.Table:
     return release.tables["quasi" if "quasi" in release.tables else "release"]
 
 
-def _above(p: NDArray[np.float64], r: Fraction) -> NDArray[np.bool_]:
+def _above(p: Floats, r: Fraction) -> Bools:
     """Tell which probabilities exceed 1/r by more than rounding."""
     return np.asarray(p * float(r) > 1.0 + 1e-9)
 
 
-def _blind(grouped: Grouped, member: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _blind(grouped: Grouped, member: Bools) -> Floats:
     sizes = np.diff(grouped.offsets)
     counts = [np.add.reduceat(row[grouped.values].astype(np.float64), grouped.offsets[:-1]) for row in member]
     return np.repeat(np.stack(counts, axis=1) / sizes[:, None], sizes, axis=0)
 
 
-def _expected_share(found: Posteriors, sure: NDArray[np.bool_]) -> float:
+def _expected_share(found: Posteriors, sure: Bools) -> float:
     """The share of the probability of protected values that lies on rows that stand out."""
     mass = found.low.sum(axis=1)
     return float(mass[sure].sum() / mass.sum()) if mass.sum() > 0 else 0.0
+
+
+def _measure(context: Context) -> Finding | None:
+    """How values go with each quasi-identifier in the original; None where no target can be placed."""
+    known, width = context.members, len(context.beliefs.overall)
+    if len(known.truth) == 0:
+        return None
+    learner = learn_from(known.teacher, known.rows, classes_of(context.beliefs.overall), keys=context.keys)
+    scores = learner.scores(known.offsets, known.fitting, width)
+    finding = Finding(
+        adversary=ADVERSARY.name,
+        column=context.column,
+        knows="quasi-identifiers of everyone, their groups, and how each quasi-identifier goes with the values",
+        guesses="the value of the person's group that those odds make most likely",
+        **clustered_rate(scores.argmax(axis=1) == known.truth, known.groups),
+        baseline=guess_within_groups(known.rows, known.offsets, known.fitting, width),
+    )
+    gain = finding.rate - finding.baseline
+    step = "No promise covers this adversary: drop telling quasi-identifiers, or use the method Robust."
+    return finding.conclude(
+        f"Knowing the odds beforehand adds {percent(max(gain, 0.0))} of the people to guessing inside groups.",
+        NOTHING_TO_DO if gain <= SLIGHT else step,
+    )
+
+
+ADVERSARY = Adversary("background", 40, _measure, (need_original, need_quasi, need_values))

@@ -1,6 +1,6 @@
 """The adversary who holds two releases of the same people.
 
-Source     Ganta, Kasiviswanathan and Smith, Composition attacks and auxiliary information in data privacy, 2008
+Source     [Ganta 2008]
 Knows      quasi-identifiers of everyone, that they are in both tables, and both releases
 Guesses    the only sensitive value that both releases leave possible for a person
 Rate       the share of people for whom one value is left, which is then theirs
@@ -15,12 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from hedgerow.attack.beliefs import Beliefs, codes_in
-from hedgerow.attack.placing import Placed
+from hedgerow.arrays import Floats, Ints
+from hedgerow.attack.beliefs import Beliefs, beliefs, codes_in
+from hedgerow.attack.candidates import candidate_rows, people_of
+from hedgerow.attack.context import Context, need_groups, need_original, need_quasi
+from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, percent, sampled_rate
+from hedgerow.attack.matching import Placement, place_people
 
-__all__ = ["Composition", "composition"]
+__all__ = ["ADVERSARY", "Composition", "composition"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +34,12 @@ class Composition:
     """
 
     domain: pa.Array
-    alone: NDArray[np.int64]
-    together: NDArray[np.int64]
-    likeliest: NDArray[np.int64]
+    alone: Ints
+    together: Ints
+    likeliest: Ints
 
 
-def composition(releases: Sequence[tuple[Beliefs, Placed]]) -> Composition:
+def composition(releases: Sequence[tuple[Beliefs, Placement]]) -> Composition:
     """Intersect what several releases leave possible for the same people, placed in each of them."""
     domain = pc.unique(pa.concat_arrays([seen.domain for seen, _ in releases]))
     spots = [_places(seen, domain) for seen, _ in releases]
@@ -53,14 +56,49 @@ def composition(releases: Sequence[tuple[Beliefs, Placed]]) -> Composition:
     return Composition(domain, alone, together, likeliest)
 
 
-def _places(seen: Beliefs, domain: pa.Array) -> NDArray[np.int64]:
+def _places(seen: Beliefs, domain: pa.Array) -> Ints:
     return np.append(codes_in(domain, pa.chunked_array([seen.domain]), seen.column), len(domain))
 
 
-def _chances(seen: Beliefs, where: Placed, person: int, spot: NDArray[np.int64], width: int) -> NDArray[np.float64]:
+def _chances(seen: Beliefs, where: Placement, person: int, spot: Ints, width: int) -> Floats:
     """The chances of the values; everything stays possible for somebody who fits no row perfectly."""
     if not where.is_fit[person]:
         return np.ones(width)
     spread = np.zeros(width)
     spread[spot] = seen.spread(where.groups[person], where.weights[person])
     return spread
+
+
+def _measure(context: Context) -> Finding:
+    views = [(context.beliefs, context.placement)]
+    for other in context.also:
+        candidates = candidate_rows(other)
+        people = people_of(candidates, context.table, context.chosen)
+        placement = place_people(candidates, people, columns_apart=other.form.columns_apart)
+        views.append((beliefs(other, context.column), placement))
+    found = composition(views)
+    truth = codes_in(found.domain, context.table.column(context.column), context.column)[context.chosen]
+    is_only = (found.together == 1) & (found.likeliest == truth)
+    finding = Finding(
+        adversary=ADVERSARY.name,
+        column=context.column,
+        knows=f"{len(views)} releases, and quasi-identifiers of everyone",
+        guesses="the only value that all releases leave possible",
+        **sampled_rate(int(is_only.sum()), len(truth)),
+        baseline=float((found.alone == 1).mean()),
+    )
+    sentence = (
+        f"One value is left for {percent(finding.rate)} of the people, {percent(finding.baseline)} from this release "
+        f"alone; guessing the likeliest is right for {percent(float((found.likeliest == truth).mean()))}."
+    )
+    step = NOTHING_TO_DO
+    if finding.rate > finding.baseline + SLIGHT:
+        step = "Never publish the same people twice independently: keep a ledger, re-publish the same groups."
+    return finding.conclude(sentence, step)
+
+
+def _need_second(context: Context) -> str | None:
+    return None if context.also else "it needs another release of the same people: --also"
+
+
+ADVERSARY = Adversary("composition", 60, _measure, (need_original, need_quasi, need_groups, _need_second))

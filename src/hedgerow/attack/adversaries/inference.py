@@ -1,6 +1,6 @@
 """The adversary who infers a person's sensitive value from the published rows that look most like the person.
 
-Source     Giomi et al., A unified framework for quantifying privacy risk in synthetic data, 2023 (inference)
+Source     [Giomi 2023], inference
 Knows      all quasi-identifiers of a person
 Guesses    the sensitive value that is most likely over the rows that fit the person best; of numbers the one with most
            of them near it
@@ -13,32 +13,18 @@ Control    people of the same kind who were not published: what is right for the
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
-from hedgerow.arrays import Ints
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.attack.beliefs import Beliefs
-from hedgerow.attack.placing import Placed
-from hedgerow.criteria.neighbourhood import Reach, relative, same_value
-from hedgerow.exact import column_line
+from hedgerow.attack.context import Context, need_original, need_quasi
+from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, percent, sampled_rate
+from hedgerow.attack.matching import Placement
+from hedgerow.criteria.neighbourhood import Reach
 
-__all__ = ["guesses", "is_right", "reach_of"]
-
-
-NEAR = "0.05"
-"""A number is guessed if it is off by at most this share of the guess."""
+__all__ = ["ADVERSARY", "best", "guesses", "is_right"]
 
 
-def reach_of(domain: pa.Array, name: str) -> Reach:
-    """Which values a guess covers: numbers nearby, a text itself alone; missing is a value."""
-    if pa.types.is_string(domain.type) or pa.types.is_boolean(domain.type) or pa.types.is_timestamp(domain.type):
-        return same_value(len(domain) + 1)
-    near = relative(NEAR).reach(column_line(domain, name))
-    last = np.int32(len(domain))
-    return Reach(np.append(near.first, last), np.append(near.last, last))
-
-
-def guesses(seen: Beliefs, where: Placed, reach: Reach) -> Ints:
+def guesses(seen: Beliefs, where: Placement, reach: Reach) -> Ints:
     """Everybody's most likely value."""
     return np.array(
         [
@@ -49,13 +35,44 @@ def guesses(seen: Beliefs, where: Placed, reach: Reach) -> Ints:
     )
 
 
-def best(chances: NDArray[np.float64], reach: Reach) -> int:
+def best(chances: Floats, reach: Reach) -> int:
     """The value with most of the chances near it; among equals the one that is itself most likely."""
     upto = np.append(0.0, np.cumsum(chances))
     near = upto[reach.last + 1] - upto[reach.first]
     return int(np.argmax(np.round(near, 12) + 1e-13 * chances))
 
 
-def is_right(guessed: Ints, truth: Ints, reach: Reach) -> NDArray[np.bool_]:
+def is_right(guessed: Ints, truth: Ints, reach: Reach) -> Bools:
     """Tell which guesses cover the truth; a value that the release does not have is never guessed."""
     return (reach.first[guessed] <= truth) & (truth <= reach.last[guessed])
+
+
+def _measure(context: Context) -> Finding:
+    reach, truth = context.reach, context.truth
+    hits = int(is_right(guesses(context.beliefs, context.placement, reach), truth, reach).sum())
+    everybody = np.full(len(truth), best(context.beliefs.overall, reach))
+    control = None
+    if context.strangers is not None:
+        theirs = guesses(context.beliefs, context.strangers_placement, reach)
+        control = float(is_right(theirs, context.strangers[1], reach).mean())
+    finding = Finding(
+        adversary=ADVERSARY.name,
+        column=context.column,
+        knows="all quasi-identifiers of a person",
+        guesses="the value most likely over the published rows that fit the person best",
+        **sampled_rate(hits, len(truth)),
+        baseline=float(is_right(everybody, truth, reach).mean()),
+        control=control,
+    )
+    compared = "." if control is None else f", {percent(control)} of people who were not published."
+    step = NOTHING_TO_DO
+    if finding.rate - (finding.baseline if control is None else control) > SLIGHT:
+        step = (
+            "Try with --holdout, which tells a leak from correlation."
+            if control is None
+            else "Make groups larger or more diverse."
+        )
+    return finding.conclude(f"{percent(finding.rate)} of {finding.trials:,} people are guessed right{compared}", step)
+
+
+ADVERSARY = Adversary("inference", 70, _measure, (need_original, need_quasi))

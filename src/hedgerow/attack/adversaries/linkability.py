@@ -1,6 +1,6 @@
 """The adversary who has two lists about the same people, with nothing in common, and wants to join them.
 
-Source     Giomi et al., A unified framework for quantifying privacy risk in synthetic data, 2023 (linkability)
+Source     [Giomi 2023], linkability
 Knows      half of a person's quasi-identifiers from one list and the other half from another
 Guesses    that two entries are the same person if among the few published rows nearest to either one is the same
 Rate       the share of people whose own two entries are joined
@@ -11,32 +11,32 @@ Control    people of the same kind who were not published
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hedgerow.arrays import Ints
-from hedgerow.attack.candidates import People, Seen
+from hedgerow.arrays import Bools, Ints
+from hedgerow.attack.candidates import CandidateRows, People
+from hedgerow.attack.context import Context, need_original, need_quasi
+from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, percent, sampled_rate
 from hedgerow.attack.matching import Fit, fit
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["linked"]
-
+__all__ = ["ADVERSARY", "link_entries"]
 
 NEIGHBOURS = 10
 
 
-def linked(seen: Seen, people: People, *, shift: int = 0, keys: Keys = system_keys) -> NDArray[np.bool_]:
+def link_entries(candidates: CandidateRows, people: People, *, shift: int = 0, keys: Keys = system_keys) -> Bools:
     """Tell whose entries are joined; with a `shift` the second entry is that of the person so many places on."""
-    half = (len(seen.columns) + 1) // 2
-    names = [column.name for column in seen.columns]
-    first = _nearest(seen, fit(seen.of(names[:half]), people[:half]), keys)
-    second = _nearest(seen, fit(seen.of(names[half:]), np.roll(people[half:], -shift, axis=1)), keys)
+    half = (len(candidates.columns) + 1) // 2
+    names = [column.name for column in candidates.columns]
+    first = _nearest(candidates, fit(candidates.select(names[:half]), people[:half]), keys)
+    second = _nearest(candidates, fit(candidates.select(names[half:]), np.roll(people[half:], -shift, axis=1)), keys)
     return np.array([len(np.intersect1d(one, other)) > 0 for one, other in zip(first, second, strict=True)])
 
 
-def _nearest(seen: Seen, found: Fit, keys: Keys) -> list[Ints]:
+def _nearest(candidates: CandidateRows, found: Fit, keys: Keys) -> list[Ints]:
     """A few of the nearest rows of each person, all of them if they are few; a box stands for several rows."""
-    behind = np.cumsum(seen.weights)
-    return [_few(found.of(person), seen.weights, behind, keys) for person in range(len(found.distances))]
+    behind = np.cumsum(candidates.weights)
+    return [_few(found.of(person), candidates.weights, behind, keys) for person in range(len(found.distances))]
 
 
 def _few(rows: Ints, weights: Ints, behind: Ints, keys: Keys) -> Ints:
@@ -45,3 +45,34 @@ def _few(rows: Ints, weights: Ints, behind: Ints, keys: Keys) -> Ints:
     drawn = np.arange(total) if total <= NEIGHBOURS else (keys(NEIGHBOURS) % np.uint64(total)).astype(np.int64)
     place = np.searchsorted(ends, drawn, side="right")
     return np.asarray(behind[rows[place]] - (ends[place] - drawn))
+
+
+def _measure(context: Context) -> Finding:
+    candidates, keys = context.candidates, context.keys
+    ones = link_entries(candidates, context.people, keys=keys)
+    wrong = link_entries(candidates, context.people, shift=1, keys=keys)
+    control = None
+    if context.strangers is not None:
+        control = float(link_entries(candidates, context.strangers[0], keys=keys).mean())
+    half = (len(candidates.columns) + 1) // 2
+    finding = Finding(
+        adversary=ADVERSARY.name,
+        column="",
+        knows=f"{half} quasi-identifiers of a person in one list, {len(candidates.columns) - half} in another",
+        guesses="which entries of the two lists belong together",
+        **sampled_rate(int(ones.sum()), len(ones)),
+        baseline=float(wrong.mean()),
+        control=control,
+    )
+    gain = finding.rate - (finding.baseline if control is None else control)
+    return finding.conclude(
+        f"{percent(finding.rate)} of the entries are joined rightly, {percent(finding.baseline)} of wrong pairs.",
+        NOTHING_TO_DO if gain <= SLIGHT else "Publish scattered or in boxes, which do not tie columns together.",
+    )
+
+
+def _need_two_quasi(context: Context) -> str | None:
+    return None if len(context.release.columns.quasi) > 1 else "one quasi-identifier cannot be halved"
+
+
+ADVERSARY = Adversary("linkability", 110, _measure, (need_original, need_quasi, _need_two_quasi), per_column=False)

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow.attack.beliefs import Beliefs, beliefs
+from hedgerow.attack.beliefs import Beliefs, beliefs, promised_share
+from hedgerow.attack.context import Context, need_groups
+from hedgerow.attack.finding import KNOWS_GROUPS, NOTHING_TO_DO, STOP, Adversary, Finding, exact_rate, percent
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 
-__all__ = ["Linking", "linking", "linking_of"]
+__all__ = ["ADVERSARY", "Linking", "linking", "linking_of"]
 
 
 @dataclass(frozen=True)
@@ -55,3 +57,37 @@ def linking_of(seen: Beliefs) -> Linking:
         baseline=float(seen.overall.max()),
         fewest_candidates=int(np.diff(seen.starts).min()),
     )
+
+
+def _measure(context: Context) -> Finding:
+    found, promised = linking_of(context.beliefs), promised_share(context.release)
+    least = _least_candidates(context.release)
+    left = f"{found.fewest_candidates:,} or more values stay possible for everyone"
+    left += f", {least:,} were promised" if least is not None else ""
+    finding = Finding(
+        adversary=ADVERSARY.name,
+        column=context.column,
+        knows=KNOWS_GROUPS,
+        guesses="the most frequent value of the person's group",
+        **exact_rate(found.rate, int(context.beliefs.sizes.sum())),
+        baseline=found.baseline,
+        worst=found.worst,
+        promised=promised,
+    )
+    step = NOTHING_TO_DO
+    if finding.holds is False or (least is not None and found.fewest_candidates < least):
+        step = STOP
+    elif found.worst > 0.5 and promised is None:
+        step = "Cap the share of a value in every group: Anatomy, or Mondrian with l."
+    return finding.conclude(f"In the worst group {percent(found.worst)} share one value; {left}.", step)
+
+
+def _least_candidates(release: Release) -> int | None:
+    """How many different values must remain possible for everyone by the guarantee; None where it says nothing."""
+    parameters = release.guarantee.parameters
+    if release.guarantee.criterion == "ke":
+        return int(parameters["k"])
+    return int(parameters["l"]) if parameters.get("diversity") == "distinct" else None
+
+
+ADVERSARY = Adversary("linking", 10, _measure, (need_groups,))

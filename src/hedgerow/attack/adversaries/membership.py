@@ -12,13 +12,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.attack.beliefs import Beliefs
-from hedgerow.attack.placing import Placed
+from hedgerow.attack.context import Context, need_holdout, need_original, need_quasi
+from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, percent, sampled_rate
+from hedgerow.attack.matching import Placement
 
-__all__ = ["sides", "support"]
+__all__ = ["ADVERSARY", "count_right_sides", "support"]
 
 
-def support(seen: Beliefs, where: Placed, truth: NDArray[np.int64]) -> NDArray[np.float64]:
+def support(seen: Beliefs, where: Placement, truth: Ints) -> Floats:
     """How many published rows each record may be, on average: those that fit, times the chance of its value there."""
     found = np.zeros(len(where))
     for person in np.flatnonzero(where.is_fit & (truth >= 0)).tolist():
@@ -27,10 +30,33 @@ def support(seen: Beliefs, where: Placed, truth: NDArray[np.int64]) -> NDArray[n
     return found
 
 
-def sides(members: NDArray[np.float64], others: NDArray[np.float64], keys: NDArray[np.uint64]) -> int:
+def count_right_sides(members: Floats, others: Floats, keys: NDArray[np.uint64]) -> int:
     """Count who is put on the right side when the better supported half is said to be published; ties by coins."""
     scores = np.concatenate((members, others))
     order = np.lexsort((keys, scores))
     said = np.zeros(len(scores), bool)
     said[order[len(order) - len(members) :]] = True
     return int(said[: len(members)].sum() + (~said[len(members) :]).sum())
+
+
+def _measure(context: Context) -> Finding:
+    strangers = context.strangers
+    assert strangers is not None
+    count = min(len(context.truth), len(strangers[1]))
+    mine = support(context.beliefs, context.placement, context.truth)[:count]
+    theirs = support(context.beliefs, context.strangers_placement, strangers[1])[:count]
+    finding = Finding(
+        adversary=ADVERSARY.name,
+        column=context.column,
+        knows="whole records, half of which were published",
+        guesses="that those which the release supports best were",
+        **sampled_rate(count_right_sides(mine, theirs, context.keys(2 * count)), 2 * count),
+        baseline=0.5,
+    )
+    return finding.conclude(
+        f"{percent(finding.rate)} of {finding.trials:,} records are put on the right side; a coin does half.",
+        NOTHING_TO_DO if finding.low <= 0.5 + SLIGHT else "If membership is a secret, make groups larger.",
+    )
+
+
+ADVERSARY = Adversary("membership", 80, _measure, (need_original, need_quasi, need_holdout))

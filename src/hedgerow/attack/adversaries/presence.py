@@ -1,10 +1,10 @@
 """The adversary who wants to know whether somebody is in the table at all.
 
-Source     permutation anonymization, lemma 1, as corrected in criteria.presence
+Source     [Li 2015], lemma 1, as corrected in inference.presence
 Knows      all quasi-identifiers of a person
 Guesses    that a row with them was published, if that is more likely than not
 Rate       the share of people in the table of whom it is more likely than not
-Control    the same for people who are not in the table: held out, or put together from values of several people
+Control    the same for people who are not in the table: a holdout, or people put together from values of several people
 
 Where combinations are published as they are, whoever looks for one sees it. Where every column was shuffled apart, a
 group whose rows have the values n_1, ..., n_d times has the combination by the chance of a hypergeometric intersection;
@@ -20,19 +20,22 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats
 from hedgerow.attack.candidates import People
-from hedgerow.attack.placing import Scatter
-from hedgerow.criteria.presence import presence, presence_at_most
+from hedgerow.attack.context import Context, need_original, need_quasi
+from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, percent, sampled_rate
+from hedgerow.attack.matching import Occurrences, occurrences_of
+from hedgerow.inference.presence import presence, presence_at_most
 
-__all__ = ["Presence", "made_up", "presence_of"]
+__all__ = ["ADVERSARY", "Presence", "make_up_people", "presence_of"]
 
 
 @dataclass(frozen=True, eq=False)
 class Presence:
     """How likely each person's combination is to be in the table, and the bound on it from the counts alone."""
 
-    chances: NDArray[np.float64]
-    bounds: NDArray[np.float64]
+    chances: Floats
+    bounds: Floats
 
     @property
     def more_likely(self) -> int:
@@ -40,15 +43,15 @@ class Presence:
         return int((self.chances > 0.5).sum())
 
 
-def presence_of(scatter: Scatter, people: People) -> Presence:
+def presence_of(occurrences: Occurrences, people: People) -> Presence:
     """Compute the chances for people against columns that were shuffled apart."""
-    pairs = [_of_person(scatter, person) for person in people.T]
+    pairs = [_of_person(occurrences, person) for person in people.T]
     return Presence(np.array([chance for chance, _ in pairs]), np.array([bound for _, bound in pairs]))
 
 
-def _of_person(scatter: Scatter, person: NDArray[np.float64]) -> tuple[float, float]:
-    groups, counts = scatter.of(person)
-    cases = np.vstack((np.sort(counts, axis=0), scatter.sizes[groups])).T
+def _of_person(occurrences: Occurrences, person: Floats) -> tuple[float, float]:
+    groups, counts = occurrences.of(person)
+    cases = np.vstack((np.sort(counts, axis=0), occurrences.sizes[groups])).T
     distinct, times = np.unique(cases, axis=0, return_counts=True) if len(cases) else (cases, cases)
     absent, expected = 1.0, Fraction(0)
     for case, number in zip(distinct.tolist(), times.tolist(), strict=True):
@@ -63,7 +66,7 @@ def _in_group(counts: tuple[int, ...], rows: int) -> tuple[float, Fraction]:
     return float(presence(counts, rows)), presence_at_most(counts, rows)
 
 
-def made_up(people: People, others: People, first: NDArray[np.uint64]) -> People:
+def make_up_people(people: People, others: People, first: NDArray[np.uint64]) -> People:
     """Put together people who need not exist: each column of another person of `others`, drawn by `first`."""
     count = people.shape[1]
     made = np.empty_like(people)
@@ -71,3 +74,42 @@ def made_up(people: People, others: People, first: NDArray[np.uint64]) -> People
         drawn = first[column * count : (column + 1) * count] % np.uint64(others.shape[1])
         made[column] = others[column, drawn.astype(np.int64)]
     return made
+
+
+def _measure(context: Context) -> Finding:
+    is_apart = context.release.form.columns_apart
+    found, control = _presence(context, context.people), _presence(context, _absent(context))
+    finding = Finding(
+        adversary=ADVERSARY.name,
+        column="",
+        knows="all quasi-identifiers of a person",
+        guesses="that a row with them was published",
+        **sampled_rate(round(float(found.chances.sum())), len(found.chances)),
+        baseline=float(control.chances.mean()),
+        control=float(control.chances.mean()),
+        promised=float(found.bounds.mean()) if is_apart else None,
+    )
+    whose = "who were not published" if context.strangers is not None else "put together at random"
+    sentence = (
+        f"People in the table seem present with {percent(finding.rate)} on average, people {whose} with "
+        f"{percent(finding.baseline)}."
+    )
+    change = "fewer quasi-identifiers or larger groups" if is_apart else "the form scattered, or larger boxes"
+    is_slight = finding.rate - finding.baseline <= SLIGHT
+    return finding.conclude(sentence, NOTHING_TO_DO if is_slight else f"If being in the table is a secret: {change}.")
+
+
+def _presence(context: Context, people: People) -> Presence:
+    if context.release.form.columns_apart:
+        return presence_of(occurrences_of(context.candidates), people)
+    fits = (context.placement if people is context.people else context.place(people)).is_fit
+    return Presence(fits.astype(np.float64), np.ones(len(fits)))
+
+
+def _absent(context: Context) -> People:
+    if context.strangers is not None:
+        return context.strangers[0]
+    return make_up_people(context.people, context.people, context.keys(context.people.size))
+
+
+ADVERSARY = Adversary("presence", 90, _measure, (need_original, need_quasi), per_column=False)

@@ -14,20 +14,26 @@ group's own values at most doubles for it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from hedgerow.arrays import Floats
 from hedgerow.attack.beliefs import Beliefs
+from hedgerow.attack.context import Context, need_groups
+from hedgerow.attack.finding import KNOWS_GROUPS, NOTHING_TO_DO, STOP, Adversary, Finding, exact_rate, percent
 from hedgerow.criteria.neighbourhood import Neighbourhood, Reach, general
 from hedgerow.errors import ParameterError
-from hedgerow.exact import column_line
+from hedgerow.exact import as_fraction, column_line, written
+from hedgerow.release import Release
 
-__all__ = ["Proximity", "proximity"]
+__all__ = ["ADVERSARY", "NearGuess", "proximity"]
 
 
 @dataclass(frozen=True)
-class Proximity:
+class NearGuess:
     """How often a guess is near enough: on average, at worst, by a guess anywhere, and without groups."""
 
     rate: float
@@ -36,13 +42,13 @@ class Proximity:
     baseline: float
 
 
-def proximity(seen: Beliefs, near: Neighbourhood) -> Proximity:
+def proximity(seen: Beliefs, near: Neighbourhood) -> NearGuess:
     """Attack a column of numbers without missing values."""
     line = column_line(seen.domain, seen.column)
     reach = near.reach(line)
     covered = np.maximum.reduceat(_covered(seen, reach), seen.starts[:-1])
     anywhere = np.maximum.reduceat(_covered(seen, _stretch(near).reach(line)), seen.starts[:-1])
-    return Proximity(
+    return NearGuess(
         rate=float(covered @ seen.sizes / seen.sizes.sum()),
         worst=float(covered.max()),
         anywhere=float(anywhere.max()),
@@ -79,3 +85,73 @@ def _fullest(overall: Floats, reach: Reach) -> float:
 def _chance(differences: Floats) -> Floats:
     """Running sums round: a group that lies wholly in one neighbourhood would be hit with slightly more than 1."""
     return np.clip(differences, 0.0, 1.0)
+
+
+def _measure(context: Context) -> Finding:
+    protected = _protected(context.release)
+    near, promised = protected if protected is not None else (_hundredth(context.beliefs.domain), None)
+    found = proximity(context.beliefs, near)
+    finding = Finding(
+        adversary=ADVERSARY.name,
+        column=context.column,
+        knows=KNOWS_GROUPS,
+        guesses=f"a number {_words(near)} the true one",
+        **exact_rate(found.rate, int(context.beliefs.sizes.sum())),
+        baseline=found.baseline,
+        worst=found.worst,
+        promised=promised,
+    )
+    step = NOTHING_TO_DO
+    if finding.holds is False:
+        step = STOP
+    elif promised is None and found.worst > 0.5:
+        step = "If nearly right is harmful, publish with the method Proximity and this eps."
+    sentence = (
+        f"In the worst group {percent(found.worst)} lie so near one of its values, {percent(found.anywhere)} so near "
+        "some number."
+    )
+    return finding.conclude(sentence, step)
+
+
+def _protected(release: Release) -> tuple[Neighbourhood, float] | None:
+    """The neighbourhood that a release protects and its promise; None where it protects none."""
+    if release.guarantee.criterion != "proximity":
+        return None
+    parameters = release.guarantee.parameters
+    below, above, share = (Fraction(parameters[name]) for name in ("below", "above", "relative"))
+    return Neighbourhood(below, above, share), float(1 / Fraction(parameters["m"]))
+
+
+def _hundredth(domain: pa.Array) -> Neighbourhood:
+    """Where the guarantee names no distance: a hundredth of the column's range."""
+    ends = pc.min_max(domain).as_py()
+    if pa.types.is_date32(domain.type):
+        width = Fraction((ends["max"] - ends["min"]).days)
+    else:
+        width = as_fraction(ends["max"]) - as_fraction(ends["min"])
+    whole = not (pa.types.is_floating(domain.type) or pa.types.is_decimal(domain.type))
+    # Between whole numbers and days nothing is nearer than 1.
+    step = max(width / 100, Fraction(1)) if whole else width / 100
+    return Neighbourhood(below=step, above=step)
+
+
+def _words(near: Neighbourhood) -> str:
+    if near.share:
+        return f"within {written(near.share * 100)}% of"
+    if near.below == near.above:
+        return f"within {_short(near.below)} of"
+    return f"from {_short(near.below)} below to {_short(near.above)} above"
+
+
+def _short(number: Fraction) -> str:
+    return f"{float(np.format_float_positional(float(number), precision=6)):,g}"
+
+
+def _need_numbers(context: Context) -> str | None:
+    kind = context.beliefs.domain.type
+    if pa.types.is_string(kind) or pa.types.is_boolean(kind) or pa.types.is_timestamp(kind):
+        return f"'{context.column}' is not a column of numbers"
+    return "missing values have no distance" if context.beliefs.overall[-1] > 0 else None
+
+
+ADVERSARY = Adversary("proximity", 30, _measure, (need_groups, _need_numbers))

@@ -8,14 +8,19 @@ Baseline   the share of the same value in the whole table, which is known withou
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hedgerow.attack.beliefs import Beliefs
+from hedgerow.arrays import Floats, Ints
+from hedgerow.attack.beliefs import Beliefs, promised_share
+from hedgerow.attack.context import Context, need_groups
+from hedgerow.attack.finding import KNOWS_GROUPS, NOTHING_TO_DO, STOP, Adversary, Finding, exact_rate
+from hedgerow.release import Release
 
-__all__ = ["Skewness", "skewness"]
+__all__ = ["ADVERSARY", "Skewness", "most_skewed", "skewness"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +33,8 @@ class Skewness:
     rate: float
     baseline: float
     factor: float
-    usual: NDArray[np.float64]
-    sizes: NDArray[np.int64]
+    usual: Floats
+    sizes: Ints
 
 
 def skewness(seen: Beliefs) -> Skewness:
@@ -45,3 +50,45 @@ def skewness(seen: Beliefs) -> Skewness:
         usual=usual[picked],
         sizes=seen.sizes,
     )
+
+
+def most_skewed(release: Release, usual: Floats) -> Floats | None:
+    """The largest share in a group, by the guarantee, of values whose share in the table is `usual`; None without."""
+    parameters = release.guarantee.parameters
+    caps = []
+    if "t" in parameters and parameters.get("distance") == "equal":
+        caps.append(usual + float(Fraction(parameters["t"])))
+    if "delta" in parameters:
+        caps.append(usual * math.exp(Fraction(parameters["delta"])))
+    if "beta" in parameters:
+        beta = np.full(len(usual), float(Fraction(parameters["beta"])))
+        gain = np.minimum(beta, -np.log(usual)) if parameters.get("enhanced") else beta
+        caps.append(usual * (1 + gain))
+    if (share := promised_share(release)) is not None and caps:
+        caps.append(np.full(len(usual), share))
+    return np.min(caps, axis=0) if caps else None
+
+
+def _measure(context: Context) -> Finding:
+    found = skewness(context.beliefs)
+    caps = most_skewed(context.release, found.usual)
+    finding = Finding(
+        adversary=ADVERSARY.name,
+        column=context.column,
+        knows=KNOWS_GROUPS,
+        guesses="the value that the person's group raises most over the table",
+        **exact_rate(found.rate, int(found.sizes.sum())),
+        baseline=found.baseline,
+        promised=None if caps is None else float(caps @ found.sizes / found.sizes.sum()),
+    )
+    step = NOTHING_TO_DO
+    if finding.holds is False:
+        step = STOP
+    elif finding.promised is None and found.factor > 5:
+        step = "If rare values are delicate, bound their growth: Mondrian with t, beta or delta."
+    return finding.conclude(
+        f"A value is up to {found.factor:,.1f} times as frequent in a group as in the whole table.", step
+    )
+
+
+ADVERSARY = Adversary("skewness", 20, _measure, (need_groups,))

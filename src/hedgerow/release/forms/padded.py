@@ -15,11 +15,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.randomness import Keys, system_keys
+from hedgerow.release.forms.form import SHUFFLED, Form
 from hedgerow.release.grouped import group_numbers, grouped_rows, taken
 from hedgerow.release.release import PublishedColumns
 from hedgerow.release.shuffle import shuffle_within
 
-__all__ = ["padded"]
+__all__ = ["PADDED", "padded"]
 
 
 def padded(
@@ -50,3 +51,17 @@ def padded(
         "quasi": pa.table({**opened, group_column: group_numbers(offsets)}),
         "sensitive": pa.table({name: values, group_column: group_numbers(ends)}),
     }
+
+
+PADDED = Form(
+    name="padded",
+    may_have_fakes=True,
+    done="The values of {sensitive} are in a table of their own, in random order inside {groups} of rows, with "
+    "counterfeit values that belong to nobody among them; all other columns are as they were.",
+    files={
+        "quasi": "the other columns and `{group}`",
+        "sensitive": "{sensitive} and `{group}`; a group that has more values than rows has so many counterfeit ones, "
+        "and nobody can tell which",
+    },
+    unverifiable=f"{SHUFFLED}, and how many of the values are counterfeit",
+)

@@ -18,14 +18,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.randomness import Keys, system_keys
+from hedgerow.release.forms.form import Form, Labelled
+from hedgerow.release.forms.separated import joined, publish_separated
 from hedgerow.release.release import PublishedColumns
 from hedgerow.release.shuffle import deal, permutation, shuffle_within
 
 if TYPE_CHECKING:
-    from hedgerow.partition.pieces import Pieces
+    from hedgerow.partition.ke.runs import Pieces
     from hedgerow.table import Encoded
 
-__all__ = ["free_name", "permuted"]
+__all__ = ["PERMUTED", "permuted"]
 
 
 def permuted(
@@ -50,13 +52,6 @@ def permuted(
     return pa.table(published)
 
 
-def free_name(wanted: str, taken: tuple[str, ...]) -> str:
-    """Return `wanted`, or the first of wanted_2, wanted_3, ... that no column has; SQL ignores case, so do we."""
-    lowered = {name.lower() for name in taken}
-    candidates = (wanted if n == 1 else f"{wanted}_{n}" for n in range(1, len(taken) + 2))
-    return next(name for name in candidates if name.lower() not in lowered)
-
-
 def _relabelled(groups: NDArray[np.int32], keys: Keys) -> NDArray[np.int32]:
     """Give the groups secret random numbers."""
     return permutation(int(groups.max()) + 1, keys=keys)[groups]
@@ -66,3 +61,15 @@ def _values_by_group(pieces: Pieces, groups: NDArray[np.int32]) -> NDArray[np.in
     """List the codes of each group, group after group."""
     order = np.argsort(groups, kind="stable")
     return np.repeat(pieces.values[order], pieces.counts[order])
+
+
+def _publish(rows: Labelled) -> dict[str, pa.Table]:
+    return {"release": joined(publish_separated(rows), rows.columns, rows.group_column)}
+
+
+PERMUTED = Form(
+    name="permuted",
+    done="The values of {sensitive} were shuffled inside {groups} of rows; all other columns are as they were.",
+    files={"release": "the columns {columns} and `{group}`"},
+    publish=_publish,
+)

@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
 from hedgerow.randomness import Keys, system_keys
+from hedgerow.release.forms.example import altered_example
+from hedgerow.release.forms.form import Form
 from hedgerow.release.release import PublishedColumns
 from hedgerow.release.shuffle import permutation
 
-__all__ = ["NOISES", "inverted_count", "noise", "perturbed", "retained"]
+__all__ = ["NOISES", "PERTURBED", "inverted_count", "noise", "perturbed", "retained"]
 
 _FULL = 2**64
 NOISES = ("normal", "laplace", "uniform")
@@ -79,3 +81,13 @@ def _below(keys: NDArray[np.uint64], size: int) -> NDArray[np.int32]:
 def _units(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Uniform numbers above 0 and at most 1."""
     return ((keys >> np.uint64(11)).astype(np.float64) + 1.0) / 2.0**53
+
+
+PERTURBED = Form(
+    name="perturbed",
+    is_altered=True,
+    done="Some values were replaced by chance or by means; see the promise. Rows are in random order.",
+    files={"release": "the columns {columns}", "domain": "the values that were drawn from"},
+    unverifiable=None,
+    example=altered_example,
+)

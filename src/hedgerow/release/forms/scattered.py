@@ -17,11 +17,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.randomness import Keys, system_keys
+from hedgerow.release.forms.form import Form, Labelled
 from hedgerow.release.forms.separated import sensitive_columns
 from hedgerow.release.grouped import group_numbers, grouped_rows, reshuffled, taken
 from hedgerow.release.release import PublishedColumns
 
-__all__ = ["scattered"]
+__all__ = ["SCATTERED", "scattered"]
 
 
 def scattered(
@@ -45,3 +46,31 @@ def scattered(
         opened |= taken(kept, (name,), reshuffled(rows, offsets, keys=keys))
     hidden = sensitive_columns(kept, columns, rows, offsets, together=together, keys=keys)
     return {"quasi": pa.table(opened | numbers), "sensitive": pa.table(hidden | numbers)}
+
+
+def _publish(rows: Labelled) -> dict[str, pa.Table]:
+    return scattered(
+        rows.table.arrow,
+        rows.columns,
+        rows.labels,
+        group_column=rows.group_column,
+        together=rows.together,
+        keys=rows.keys,
+    )
+
+
+SCATTERED = Form(
+    name="scattered",
+    columns_apart=True,
+    done="Every column was shuffled on its own inside {groups} of rows, so that no row belongs to anybody.",
+    files={
+        "quasi": "the columns that are not sensitive, each shuffled on its own, and `{group}`; of N rows of a group, "
+        "n_1 to n_d of which meet d conditions one by one, max(0, n_1 + ... + n_d - (d-1)N) to min(n_1, ..., n_d) meet "
+        "all of them",
+        "sensitive": "{sensitive} and `{group}`",
+    },
+    known_columns="shuffled inside its group",
+    presence="Presence beyond chance: a combination of quasi-identifiers may exist in a group if each of its values "
+    "does; how likely that is follows from their counts.",
+    publish=_publish,
+)

@@ -16,10 +16,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.randomness import Keys, system_keys
+from hedgerow.release.forms.form import Form, Labelled
 from hedgerow.release.grouped import group_numbers, grouped_rows, reshuffled, taken
 from hedgerow.release.release import PublishedColumns
 
-__all__ = ["joined", "sensitive_columns", "separated"]
+__all__ = ["SEPARATED", "joined", "publish_separated", "sensitive_columns", "separated"]
 
 
 def separated(
@@ -66,3 +67,24 @@ def joined(tables: dict[str, pa.Table], columns: PublishedColumns, group_column:
     sides = {name: quasi.column(name) for name in (*columns.quasi, *columns.plain)}
     sides |= {name: sensitive.column(name) for name in columns.sensitive}
     return pa.table(sides | {group_column: quasi.column(group_column)})
+
+
+def publish_separated(rows: Labelled) -> dict[str, pa.Table]:
+    """Publish labelled rows in two tables."""
+    return separated(
+        rows.table.arrow,
+        rows.columns,
+        rows.labels,
+        group_column=rows.group_column,
+        together=rows.together,
+        keys=rows.keys,
+    )
+
+
+SEPARATED = Form(
+    name="separated",
+    done="The values of {sensitive} are in a table of their own, in random order inside {groups} of rows; all other "
+    "columns are as they were.",
+    files={"quasi": "the other columns and `{group}`", "sensitive": "{sensitive} and `{group}`"},
+    publish=publish_separated,
+)

@@ -18,10 +18,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.randomness import Keys, system_keys
+from hedgerow.release.forms.example import altered_example
+from hedgerow.release.forms.form import Form
 from hedgerow.release.release import PublishedColumns
 from hedgerow.release.shuffle import permutation
 
-__all__ = ["PROPERTY_COLUMNS", "PROPERTY_KINDS", "PropertyTerms", "substituted"]
+__all__ = ["PROPERTY_COLUMNS", "PROPERTY_KINDS", "SUBSTITUTED", "PropertyTerms", "substituted"]
 
 PROPERTY_COLUMNS = ("property", "column", "kind", "row", "coefficient", "at_most")
 PROPERTY_KINDS = ("locality", "order", "bound", "given")
@@ -81,3 +83,18 @@ def _property_table(parts: list[PropertyTerms], place: NDArray[np.int32]) -> pa.
 
 def _joined(arrays: list[NDArray[np.int64]]) -> NDArray[np.int64]:
     return np.concatenate(arrays)
+
+
+SUBSTITUTED = Form(
+    name="substituted",
+    is_altered=True,
+    done="Numbers were replaced by others that keep chosen properties; all other columns are as they were. Rows are in "
+    "random order.",
+    files={
+        "release": "the columns {columns}",
+        "properties": "what is kept, a row per term: over the terms of a `property` the sum of `coefficient` times the "
+        "value of `column` in row `row` of the release (counted from 0) is at most `at_most`",
+    },
+    unverifiable=None,
+    example=altered_example,
+)

@@ -17,10 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
-from hedgerow.partition.secret import by_value
+from hedgerow.partition.shuffles import by_value
 from hedgerow.randomness import Keys, system_keys
+from hedgerow.release.forms.example import altered_example
+from hedgerow.release.forms.form import Form
 
-__all__ = ["swapped_rows", "window_for"]
+__all__ = ["SWAPPED", "swapped_rows", "window_for"]
 
 Positions = NDArray[np.int64] | NDArray[np.float64]
 
@@ -92,3 +94,13 @@ def _paired(keys: NDArray[np.uint64], window: int) -> NDArray[np.int64]:
         is_free[other] = False
         partners[rank], partners[other] = other, rank
     return partners
+
+
+SWAPPED = Form(
+    name="swapped",
+    is_altered=True,
+    done="Values of {sensitive} changed places with others of nearby rank. Rows are in random order.",
+    files={"release": "the columns {columns}"},
+    unverifiable=None,
+    example=altered_example,
+)

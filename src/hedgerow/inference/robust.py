@@ -1,0 +1,198 @@
+"""r-robustness: to an adversary who knows the odds, nobody has a protected value with a probability above 1/r.
+
+Source     worst-case background knowledge paper, definition 1, by the possible worlds of its section 3
+Guarantee  p(t:x) <= 1/r for every row t, every protected set of values x and every attribute set that is known
+Cost       one pass of `robust_binary` per attribute set and protected set over the groups that hold it, or one of
+           `robust_full` per attribute set
+Deviates   the model is stated: "binary" reads the odds of x against not x, as the paper's theorem does; "full" reads
+           the odds of all values, as its definition of a possible world does. Neither implies the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.errors import ParameterError, SchemaError
+from hedgerow.exact import as_fraction
+from hedgerow.inference.binary import binary_posteriors
+from hedgerow.inference.full import MOST_STATES, full_by_group
+from hedgerow.inference.knowledge import Distribution, Knowledge
+from hedgerow.inference.sampling import sample_posteriors
+from hedgerow.parameters import came
+from hedgerow.randomness import Keys, system_keys
+
+__all__ = ["Grouped", "Held", "Model", "Posteriors", "Robustness", "binary", "held_by", "members", "posteriors"]
+
+Model = Literal["binary", "full"]
+
+
+@dataclass(frozen=True, init=False)
+class Robustness:
+    """At most 1/r, read exactly, under a stated model."""
+
+    r: Fraction
+    model: Model
+
+    monotone: ClassVar[bool] = False
+    """A group that fails may split into groups that hold, and two that hold may fail together."""
+
+    def __init__(self, r: object, model: Model = "binary") -> None:
+        object.__setattr__(self, "r", _read_r(r))
+        if model not in get_args(Model):
+            raise ParameterError(f"'model' must be one of {', '.join(get_args(Model))}.")
+        object.__setattr__(self, "model", model)
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """Published rows group after group: for each attribute set the signature of each row, and the group's values.
+
+    `values` are codes in the knowledge's list; only which group they are in means anything, not their order inside.
+    """
+
+    signatures: list[NDArray[np.int32]]
+    values: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """The groups that hold a protected set of values: their numbers, how often each does, and their rows.
+
+    Group after group; `offsets` are the borders in `rows`. Nobody in any other group has such a value.
+    """
+
+    inside: NDArray[np.bool_]
+    groups: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Posteriors:
+    """p of each row (rows) for each protected set (columns), the greatest over the attribute sets.
+
+    `low` and `high` differ from each other where worlds were sampled; `sampled` counts the pairs of group and attribute
+    set for which they were.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    sampled: int = 0
+
+    @property
+    def is_exact(self) -> bool:
+        """Tell whether every p was computed, none estimated."""
+        return self.sampled == 0
+
+
+def members(values: pa.Array, protect: Sequence[object] | None) -> NDArray[np.bool_]:
+    """Which values belong to which protected set: a row per set. None protects every value by itself.
+
+    An item of `protect` is a value, or a list of values that are one secret together.
+    """
+    if not isinstance(protect, list | tuple | None):
+        raise ParameterError(f"'protect' must be a list of values of the sensitive column; got {came(protect)}.")
+    if protect is None:
+        return np.eye(len(values), dtype=bool)
+    known = {value: code for code, value in enumerate(values.to_pylist())}
+    member = np.zeros((len(protect), len(values)), bool)
+    for row, item in zip(member, protect, strict=True):
+        wanted = list(item) if isinstance(item, list | tuple | set | frozenset) else [item]
+        row[[known[value] for value in wanted if value in known]] = True
+    if len(member) == 0 or not member.any(axis=1).all():
+        raise SchemaError("'protect' must name values of the sensitive column; at least one item names none of them.")
+    if (member.sum(axis=0) > 1).any():
+        raise SchemaError("'protect' names a value twice; each value may belong to one protected set.")
+    return member
+
+
+def posteriors(
+    knowledge: Knowledge,
+    grouped: Grouped,
+    member: NDArray[np.bool_],
+    *,
+    model: Model = "binary",
+    most_states: int = MOST_STATES,
+    samples: int = 2048,
+    keys: Keys = system_keys,
+) -> Posteriors:
+    """What the adversary infers about each row: the greatest p over all attribute sets, for each protected set."""
+    if model == "binary":
+        return _binary(knowledge, grouped, member)
+    low = np.zeros((len(grouped.values), len(member)))
+    high, sampled = low.copy(), 0
+    for distribution, signatures in zip(knowledge.distributions, grouped.signatures, strict=True):
+        bounds = _full(distribution, signatures, grouped, member, most_states, samples, keys)
+        low, high = np.maximum(low, bounds[0]), np.maximum(high, bounds[1])
+        sampled += bounds[2]
+    return Posteriors(low, high, sampled)
+
+
+def held_by(grouped: Grouped, inside: NDArray[np.bool_]) -> Held:
+    """Where a protected set of values, given as a row of `members`, occurs."""
+    counts = np.add.reduceat(inside[grouped.values].astype(np.int64), grouped.offsets[:-1])
+    groups = np.flatnonzero(counts)
+    sizes = np.diff(grouped.offsets)[groups]
+    offsets = np.append(0, np.cumsum(sizes))
+    rows = np.repeat(grouped.offsets[groups] - offsets[:-1], sizes) + np.arange(offsets[-1])
+    return Held(inside, groups, counts[groups], rows, offsets)
+
+
+def binary(
+    distribution: Distribution, signatures: NDArray[np.int32], held: Held, *, calls: int = 1
+) -> NDArray[np.float64]:
+    """p of each of the rows `held.rows` by one attribute set, x against not x; `calls` as in `binary_posteriors`."""
+    yes, no = distribution.of(np.flatnonzero(held.inside))
+    with np.errstate(divide="ignore"):
+        odds = np.where(no > 0, yes / np.maximum(no, 1), np.inf)
+    return binary_posteriors(odds[signatures[held.rows]], held.offsets, held.counts, calls=calls)
+
+
+def _binary(knowledge: Knowledge, grouped: Grouped, member: NDArray[np.bool_]) -> Posteriors:
+    p, calls = np.zeros((len(grouped.values), len(member))), len(knowledge.distributions) * len(member)
+    for i, inside in enumerate(member):
+        held = held_by(grouped, inside)
+        for distribution, signatures in zip(knowledge.distributions, grouped.signatures, strict=True):
+            p[held.rows, i] = np.maximum(p[held.rows, i], binary(distribution, signatures, held, calls=calls))
+    return Posteriors(p, p)
+
+
+def _full(
+    distribution: Distribution,
+    signatures: NDArray[np.int32],
+    grouped: Grouped,
+    member: NDArray[np.bool_],
+    most_states: int,
+    samples: int,
+    keys: Keys,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    values = grouped.values.astype(np.int32)
+    p, too_large = full_by_group(distribution.f, signatures, values, grouped.offsets, member, most_states)
+    low, high = p, p.copy()
+    for g in np.flatnonzero(too_large):
+        rows = slice(grouped.offsets[g], grouped.offsets[g + 1])
+        distinct, counts = np.unique(values[rows], return_counts=True)
+        estimate = sample_posteriors(distribution.f[signatures[rows]][:, distinct], counts, samples=samples, keys=keys)
+        inside = member[:, distinct].T
+        low[rows] = estimate.low @ inside
+        high[rows] = np.minimum(estimate.high @ inside, 1.0)
+    return low, high, int(too_large.sum())
+
+
+def _read_r(r: object) -> Fraction:
+    try:
+        exact = Fraction(r) if isinstance(r, str) and "/" in r else as_fraction(r)
+    except (ValueError, ZeroDivisionError):
+        exact = Fraction(0)
+    if exact <= 1:
+        raise ParameterError(f"'r' must be a number above 1; got {came(r)}. A probability of at most 1/1 says nothing.")
+    return exact

@@ -1,0 +1,247 @@
+"""Cut sorted distinct values into runs, best by two aims in order: the program that three partitions share.
+
+Source     dissertation on permutation-based microdata protection, section 2.6 (least total range)
+Guarantee  run d..i is taken only if earliest[i] <= d <= latest[i]; every value is covered
+Cost       O(u) time and memory on u distinct values: both limits never decrease, so a monotone queue holds the starts
+Deviates   two neighbouring runs may share a value that occurs at least twice; a second cost decides among equals
+
+The costs are the total range and the number of runs below zero, in either order: each is a length on a line plus a fee
+for every run.
+
+What a partition over distinct values is: how many rows of which value go to which group.
+
+Rows with equal sensitive values are interchangeable for every criterion here, so a partition of a billion rows is a
+short list of pieces. Which of the tied rows go where is decided later, at random.
+
+Cut sorted values into as many (k,e)-anonymous runs as there can be.
+
+Source     dissertation on permutation-based microdata protection, section 2.6 (the search space of runs)
+Guarantee  every group satisfies criteria.ke; no partition into groups whose ranges do not overlap has more groups
+Cost       O(u) time and memory on u distinct values, after one counting pass over n rows
+Deviates   cutting at the earliest place gives as many groups; of all such cuts this takes the least total range
+
+Cut sorted values into runs with the least total range, each run (k,e)-anonymous.
+
+Source     dissertation on permutation-based microdata protection, section 2.6.1
+Guarantee  every group satisfies criteria.ke; no partition of the rows, overlapping or not, has a smaller total range
+Cost       O(u) time and memory on u distinct values, after one counting pass over n rows
+Deviates   the printed recurrence takes a maximum and starts at infinity; the sum needs + and 0. A running minimum
+           replaces the inner loop. Equal totals are decided by more groups: a tied value may end one and start the next
+
+Cut sorted values into runs whose largest range is least, each run (k,e)-anonymous.
+
+Source     dissertation on permutation-based microdata protection, section 2.6.2, problem 2.6.3
+Guarantee  every group satisfies criteria.ke; no partition into groups whose ranges do not overlap has a smaller
+           largest range, and no partition at all has less than half of it
+Cost       O(u) time and memory on u distinct values, after one counting pass over n rows
+Deviates   the printed program is quadratic; a queue of undominated starts makes it linear. Among partitions with the
+           least largest range this takes the most groups, and among those the least total range
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.criteria.ke import KE, Number, Positions, latest_start
+from hedgerow.exact import ticks
+from hedgerow.kernel import kernel
+
+__all__ = ["Pieces", "cut_runs", "first_within", "from_memberships", "ke_count", "ke_max", "ke_sum"]
+
+
+def cut_runs(
+    positions: NDArray[Any],
+    counts: NDArray[np.int64],
+    latest: NDArray[np.int64],
+    *,
+    earliest: NDArray[np.int64] | None = None,
+    most_groups: bool,
+) -> Pieces:
+    """Cut into runs whose starts lie within the limits: the most groups first, or the least total range first."""
+    # Whole ticks make equal totals equal; a float total would see a difference in the order of addition.
+    where = ticks(positions)[0]
+    span, number = (where, 0), (np.zeros_like(where), -1)
+    costs = (*number, *span) if most_groups else (*span, *number)
+    limits = np.zeros_like(latest) if earliest is None else earliest
+    starts, shared = best_starts(limits, latest, counts > 1, *costs)
+    first, last = follow(starts, shared)
+    lengths = last - first + 1
+    groups = np.repeat(np.arange(len(first)), lengths)
+    values = np.arange(len(groups)) + (first - (np.cumsum(lengths) - lengths))[groups]
+    return from_memberships(values, groups, counts)
+
+
+@kernel
+def best_starts(
+    earliest: NDArray[np.int64],
+    latest: NDArray[np.int64],
+    tied: NDArray[np.bool_],
+    line: NDArray[np.int64],
+    fee: int,
+    second_line: NDArray[np.int64],
+    second_fee: int,
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """For each i the start of the last run of the best cut of 0..i (-1: no cut), and whether it shares that start."""
+    size = len(latest)
+    starts, shared = np.full(size, -1, np.int64), np.zeros(size, np.bool_)
+    cost, second_cost = np.zeros(size + 1, np.int64), np.zeros(size + 1, np.int64)  # of the best cut before value i
+    entry, second_entry = np.zeros(size, np.int64), np.zeros(size, np.int64)  # of a run from d, without its end
+    queue, joins = np.empty(size, np.int64), np.zeros(size, np.bool_)
+    head, tail, start = 0, 0, 0
+    for i in range(size):
+        while start <= latest[i]:
+            d, start = start, start + 1
+            apart = d == 0 or starts[d - 1] >= 0
+            together = tied[d] and starts[d] >= 0
+            if not (apart or together):
+                continue
+            joins[d] = together and (not apart or (cost[d + 1], second_cost[d + 1]) < (cost[d], second_cost[d]))
+            before = d + 1 if joins[d] else d
+            entry[d], second_entry[d] = cost[before] - line[d], second_cost[before] - second_line[d]
+            while tail > head and (entry[d], second_entry[d]) <= (
+                entry[queue[tail - 1]],
+                second_entry[queue[tail - 1]],
+            ):
+                tail -= 1
+            queue[tail] = d
+            tail += 1
+        while head < tail and queue[head] < earliest[i]:
+            head += 1
+        if head < tail:
+            d = queue[head]
+            starts[i], shared[i] = d, joins[d]
+            cost[i + 1] = entry[d] + line[i] + fee
+            second_cost[i + 1] = second_entry[d] + second_line[i] + second_fee
+    return starts, shared
+
+
+@kernel
+def follow(starts: NDArray[np.int64], shared: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Walk back from the last value: the first and last value of every run, ascending."""
+    size = len(starts)
+    first, last = np.empty(size, np.int64), np.empty(size, np.int64)
+    place, end = size, size - 1
+    while end >= 0:
+        place -= 1
+        first[place], last[place] = starts[end], end
+        end = starts[end] if shared[end] else starts[end] - 1
+    return first[place:].copy(), last[place:].copy()
+
+
+@kernel
+def first_within(positions: NDArray[Any], widest: Any) -> NDArray[np.int64]:
+    """For each i the smallest d with positions[i] - positions[d] <= widest."""
+    earliest = np.zeros(len(positions), np.int64)
+    d = 0
+    for i in range(len(positions)):
+        while positions[i] - positions[d] > widest:
+            d += 1
+        earliest[i] = d
+    return earliest
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Group `groups[p]` takes `counts[p]` rows of distinct value `values[p]`; sorted by (value, group).
+
+    Groups are numbered 0..G-1 in no secret order: a form relabels them before anything is published.
+    """
+
+    values: NDArray[np.int32]
+    groups: NDArray[np.int32]
+    counts: NDArray[np.int64]
+
+    @cached_property
+    def num_groups(self) -> int:
+        """The number of groups."""
+        return int(self.groups.max()) + 1
+
+    def distinct(self) -> NDArray[np.int64]:
+        """The number of distinct values of each group."""
+        return np.bincount(self.groups, minlength=self.num_groups)
+
+    def lowest(self) -> NDArray[np.int32]:
+        """The rank of the least value of each group."""
+        first = np.empty(self.num_groups, np.int32)
+        first[self.groups[::-1]] = self.values[::-1]  # values ascend, and the last assignment stays
+        return first
+
+    def highest(self) -> NDArray[np.int32]:
+        """The rank of the greatest value of each group."""
+        last = np.empty(self.num_groups, np.int32)
+        last[self.groups] = self.values
+        return last
+
+    def rows(self) -> NDArray[np.int64]:
+        """The number of rows of each group."""
+        return np.bincount(self.groups, self.counts, minlength=self.num_groups).astype(np.int64)
+
+
+def from_memberships(values: NDArray[np.int64], groups: NDArray[np.int64], counts: NDArray[np.int64]) -> Pieces:
+    """Divide each value's rows evenly over its groups; memberships come sorted by (value, group), at most one a pair.
+
+    An even split keeps a heavily tied value from filling one of its groups while it only shows up in the other.
+    """
+    sharing = np.bincount(values, minlength=len(counts))
+    rank = np.arange(len(values)) - (np.cumsum(sharing) - sharing)[values]
+    share, rest = counts[values] // sharing[values], counts[values] % sharing[values]
+    return Pieces(values.astype(np.int32), groups.astype(np.int32), share + (rank < rest))
+
+
+def ke_count(positions: Positions, counts: NDArray[np.int64], *, k: int, e: Number) -> Pieces:
+    """Partition rows into the most groups that do not overlap; equal numbers are decided by a smaller total range."""
+    KE(k, e).require(positions)
+    return cut_runs(positions, counts, latest_start(positions, k=k, e=e), most_groups=True)
+
+
+def ke_sum(positions: Positions, counts: NDArray[np.int64], *, k: int, e: Number) -> Pieces:
+    """Partition rows with the least sum of group ranges; equal sums are decided by more groups."""
+    KE(k, e).require(positions)
+    return cut_runs(positions, counts, latest_start(positions, k=k, e=e), most_groups=False)
+
+
+def ke_max(positions: Positions, counts: NDArray[np.int64], *, k: int, e: Number) -> Pieces:
+    """Partition rows into groups that do not overlap with the least largest range; ties by more groups."""
+    KE(k, e).require(positions)
+    latest = latest_start(positions, k=k, e=e)
+    earliest = first_within(positions, least_largest(positions, latest, counts > 1))
+    return cut_runs(positions, counts, latest, earliest=earliest, most_groups=True)
+
+
+@kernel
+def least_largest(positions: NDArray[Any], latest: NDArray[np.int64], tied: NDArray[np.bool_]) -> Any:
+    """The least largest range over all cuts of the values into runs that start no later than `latest`.
+
+    A start costs `entry`, the least largest range before it. A later start with no larger entry dominates, so in the
+    queue entries rise and ranges fall. Once the front's range reaches the next entry, it stays above it for good.
+    """
+    size = len(positions)
+    widest, reached = np.zeros_like(positions), np.zeros(size, np.bool_)  # of the values 0..i
+    entry, queue = np.zeros_like(positions), np.empty(size, np.int64)
+    head, tail, start = 0, 0, 0
+    for i in range(size):
+        while start <= latest[i]:
+            d, start = start, start + 1
+            apart = d == 0 or reached[d - 1]
+            together = tied[d] and reached[d]
+            if not (apart or together):
+                continue
+            if d > 0:
+                entry[d] = widest[d - 1] if apart else widest[d]
+                if together and widest[d] < entry[d]:
+                    entry[d] = widest[d]
+            while tail > head and entry[queue[tail - 1]] >= entry[d]:
+                tail -= 1
+            queue[tail] = d
+            tail += 1
+        while tail - head > 1 and positions[i] - positions[queue[head]] >= entry[queue[head + 1]]:
+            head += 1
+        if head < tail:
+            reached[i] = True
+            widest[i] = max(entry[queue[head]], positions[i] - positions[queue[head]])
+    return widest[size - 1]

@@ -1,0 +1,5 @@
+"""Groups that withstand an attacker who knows how values are distributed."""
+
+from hedgerow.partition.robust.gather import art
+
+__all__ = ["art"]

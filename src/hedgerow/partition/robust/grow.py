@@ -1,0 +1,328 @@
+"""The compiled part of ART: the closest admissible row, and a group that grows until nobody stands out.
+
+Rows are kept in stacks by cell (equal signatures in every attribute set) and protected value. The rows of a stack are
+interchangeable but for a secret rank, which breaks ties: the closest row of the least rank is one and the same for the
+tree and for exhaustive search.
+
+Distances are sums of whole numbers: `ticks` are the probabilities f as multiples of a step so small that a sum over all
+attribute sets fits 32 bits. Such sums need no order, so the machine adds eight at a time.
+
+A row's odds of a protected value in an attribute set are those of its signature: `odds` lists them once per signature,
+`entry` tells where a cell's are. A group looks at the values that it holds and at no others, so it costs nothing that
+the table has hundreds more.
+
+`Pool` arrays: `stack_head` to `stack_end` are the positions in `stacked` of a stack's rows, `place` and `stack` tell
+where a row is; `cell_stacks` where a cell's stacks begin; `node_rank` is the least rank and `node_mask` the values
+that are left below a node of each tree.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.kernel import kernel
+
+__all__ = ["NOBODY", "Group", "Pool", "closest", "closest_exhaustive", "form", "give_back", "grow", "needed"]
+
+NOBODY = np.iinfo(np.int64).max
+"""The rank of no row: above every rank."""
+
+_LEAVES = 64
+"""How many leaves a search looks at, the nearest first: in many dimensions the rest hardly ever holds a closer row."""
+
+
+class Pool(NamedTuple):
+    """Rows that are still free, and the trees that find them: one tree for each protected value."""
+
+    ticks: NDArray[np.int32]
+    odds: NDArray[np.float64]
+    entry: NDArray[np.int32]
+    cell: NDArray[np.int32]
+    value: NDArray[np.int32]
+    rank: NDArray[np.int64]
+    is_free: NDArray[np.bool_]
+    stacked: NDArray[np.int32]
+    place: NDArray[np.int64]
+    stack: NDArray[np.int32]
+    stack_value: NDArray[np.int32]
+    stack_head: NDArray[np.int64]
+    stack_end: NDArray[np.int64]
+    cell_stacks: NDArray[np.int64]
+    cell_rank: NDArray[np.int64]
+    cell_mask: NDArray[np.int64]
+    order: NDArray[np.int32]
+    borders: NDArray[np.int64]
+    leaf: NDArray[np.int32]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    node_rank: NDArray[np.int64]
+    node_mask: NDArray[np.int64]
+
+
+class Group(NamedTuple):
+    """A group that grows: for each protected value and attribute set the range of f (in ticks) and of the odds.
+
+    Only values that the group holds have a range; what stands in the places of the others means nothing. `is_full`
+    tells of which values the group takes no further row.
+    """
+
+    rows: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    is_full: NDArray[np.bool_]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    odds_low: NDArray[np.float64]
+    odds_high: NDArray[np.float64]
+    odds_sum: NDArray[np.float64]
+
+
+@kernel
+def _refresh(pool: Pool, cell: int) -> None:
+    """Bring a cell and the nodes above it up to date after a row left or came back."""
+    least, mask = NOBODY, np.int64(0)
+    for s in range(pool.cell_stacks[cell], pool.cell_stacks[cell + 1]):
+        while pool.stack_head[s] < pool.stack_end[s] and not pool.is_free[pool.stacked[pool.stack_head[s]]]:
+            pool.stack_head[s] += 1
+        if pool.stack_head[s] < pool.stack_end[s]:
+            least = min(least, pool.rank[pool.stacked[pool.stack_head[s]]])
+            mask |= np.int64(1) << np.int64(pool.stack_value[s] % 62)
+    pool.cell_rank[cell], pool.cell_mask[cell] = least, mask
+    first_leaf = len(pool.borders) - 2
+    if first_leaf == 0:
+        return  # a single leaf is looked through in any case
+    for t in range(len(pool.order)):
+        node = pool.leaf[t, cell]
+        least, mask = NOBODY, np.int64(0)
+        for place in range(pool.borders[node - first_leaf], pool.borders[node - first_leaf + 1]):
+            least = min(least, pool.cell_rank[pool.order[t, place]])
+            mask |= pool.cell_mask[pool.order[t, place]]
+        pool.node_rank[t, node], pool.node_mask[t, node] = least, mask
+        while node > 0:
+            node = (node - 1) // 2
+            pool.node_rank[t, node] = min(pool.node_rank[t, 2 * node + 1], pool.node_rank[t, 2 * node + 2])
+            pool.node_mask[t, node] = pool.node_mask[t, 2 * node + 1] | pool.node_mask[t, 2 * node + 2]
+
+
+@kernel
+def _admissible(pool: Pool, group: Group, cell: int) -> int:
+    """The stack of a cell whose top row has the least rank among the values that the group takes, or -1."""
+    best, least = -1, NOBODY
+    for s in range(pool.cell_stacks[cell], pool.cell_stacks[cell + 1]):
+        value = pool.stack_value[s]
+        free = value == len(group.counts) or not group.is_full[value]
+        if free and pool.stack_head[s] < pool.stack_end[s]:
+            rank = pool.rank[pool.stacked[pool.stack_head[s]]]
+            if rank < least:
+                best, least = s, rank
+    return best
+
+
+@kernel
+def _overhang(
+    low: NDArray[np.int32], high: NDArray[np.int32], least: NDArray[np.int32], greatest: NDArray[np.int32]
+) -> int:
+    """The least increase of Delta, summed over attribute sets, by a point between `least` and `greatest`."""
+    nothing, total = np.int32(0), np.int32(0)
+    for k in range(len(low)):
+        above, below = np.int32(least[k] - high[k]), np.int32(low[k] - greatest[k])
+        total = np.int32(total + np.int32(max(above, nothing) + max(below, nothing)))
+    return int(total)
+
+
+@kernel
+def closest(pool: Pool, group: Group, x: int) -> int:
+    """The stack of the row that increases the group's Delta with respect to x least; -1 where none is admissible."""
+    low, high = group.low[x], group.high[x]
+    taken = np.int64(0)
+    if len(group.counts) < 62:
+        for v in range(len(group.counts)):
+            if group.is_full[v]:
+                taken |= np.int64(1) << np.int64(v)
+    leaves, looked = len(pool.borders) - 1, 0
+    stack, depth = np.empty(128, np.int64), 1
+    bounds = np.empty(128, np.int64)
+    stack[0], bounds[0] = 0, _overhang(low, high, pool.low[x, 0], pool.high[x, 0])
+    best, least, found = NOBODY, NOBODY, -1
+    while depth > 0:
+        depth -= 1
+        node, bound = stack[depth], bounds[depth]
+        if bound > best or (bound == best and pool.node_rank[x, node] >= least):
+            continue
+        if pool.node_rank[x, node] == NOBODY or pool.node_mask[x, node] & ~taken == 0:
+            continue
+        if node >= leaves - 1:
+            looked += 1
+            if looked > _LEAVES and found >= 0:
+                return found
+            for place in range(pool.borders[node - leaves + 1], pool.borders[node - leaves + 2]):
+                cell = pool.order[x, place]
+                if pool.cell_mask[cell] & ~taken == 0:
+                    continue
+                distance = _overhang(low, high, pool.ticks[x, cell], pool.ticks[x, cell])
+                if distance > best or (distance == best and pool.cell_rank[cell] >= least):
+                    continue
+                s = _admissible(pool, group, cell)
+                if s >= 0:
+                    rank = pool.rank[pool.stacked[pool.stack_head[s]]]
+                    if distance < best or rank < least:
+                        best, least, found = distance, rank, s
+            continue
+        left, right = 2 * node + 1, 2 * node + 2
+        left_bound = _overhang(low, high, pool.low[x, left], pool.high[x, left])
+        right_bound = _overhang(low, high, pool.low[x, right], pool.high[x, right])
+        if left_bound < right_bound:  # the nearer child is looked at first, so it goes on top
+            left, right, left_bound, right_bound = right, left, right_bound, left_bound
+        stack[depth], bounds[depth] = left, left_bound
+        stack[depth + 1], bounds[depth + 1] = right, right_bound
+        depth += 2
+    return found
+
+
+@kernel
+def closest_exhaustive(pool: Pool, group: Group, x: int) -> int:
+    """The same by looking at every cell: the oracle."""
+    best, least, found = NOBODY, NOBODY, -1
+    for cell in range(len(pool.cell_rank)):
+        s = _admissible(pool, group, cell)
+        if s >= 0:
+            distance = _overhang(group.low[x], group.high[x], pool.ticks[x, cell], pool.ticks[x, cell])
+            rank = pool.rank[pool.stacked[pool.stack_head[s]]]
+            if distance < best or (distance == best and rank < least):
+                best, least, found = distance, rank, s
+    return found
+
+
+@kernel
+def _widen(pool: Pool, group: Group, v: int, cell: int, is_first: bool) -> None:
+    """Count a row of a cell in the ranges of one value; the first row is the range."""
+    for k in range(group.low.shape[1]):
+        tick = pool.ticks[v, cell, k]
+        group.low[v, k] = tick if is_first else min(group.low[v, k], tick)
+        group.high[v, k] = tick if is_first else max(group.high[v, k], tick)
+    for k in range(group.odds_sum.shape[1]):
+        odds = pool.odds[v, pool.entry[cell, k]]
+        group.odds_low[v, k] = odds if is_first else min(group.odds_low[v, k], odds)
+        group.odds_high[v, k] = odds if is_first else max(group.odds_high[v, k], odds)
+        group.odds_sum[v, k] = odds if is_first else group.odds_sum[v, k] + odds
+
+
+@kernel
+def _add(pool: Pool, group: Group, size: int, row: int) -> None:
+    """Put a free row into the group."""
+    cell, value = pool.cell[row], pool.value[row]
+    group.rows[size] = row
+    for v in range(len(group.counts)):
+        if group.counts[v] > 0:
+            _widen(pool, group, v, cell, False)
+    if value < len(group.counts):
+        if group.counts[value] == 0:
+            for place in range(size + 1):
+                _widen(pool, group, value, pool.cell[group.rows[place]], place == 0)
+        group.counts[value] += 1
+        group.is_full[value] = True
+    pool.is_free[row] = False
+    _refresh(pool, cell)
+
+
+@kernel
+def _violated(group: Group, size: int, r: float, at_least: int) -> int:
+    """A value of the group with which somebody stands out, or -1.
+
+    With one occurrence p = o / sum of o, with c at most c times that. Sums round, so a margin covers that; equal odds
+    are decided by the size alone.
+    """
+    margin = 1.0 + (4.0 * size + 16.0) * 2.0**-52
+    for v in range(len(group.counts)):
+        if group.counts[v] == 0:
+            continue
+        most = r * group.counts[v]
+        for k in range(group.odds_sum.shape[1]):
+            if group.odds_low[v, k] == group.odds_high[v, k]:
+                if size < at_least or (group.counts[v] > 1 and size < most):
+                    return v
+            elif group.odds_high[v, k] == np.inf or most * group.odds_high[v, k] * margin > group.odds_sum[v, k]:
+                return v
+    return -1
+
+
+@kernel
+def _make_room(group: Group, size: int, r: float, x: int) -> bool:
+    """Let the group take values again of which one more would not stand out; tell whether there are any."""
+    is_any = False
+    for v in range(len(group.counts)):
+        if v == x or not group.is_full[v]:
+            continue
+        most = r * (group.counts[v] + 1)
+        fits = size >= most
+        for k in range(group.odds_sum.shape[1]):
+            fits = fits and most * group.odds_high[v, k] <= group.odds_sum[v, k]
+        if fits:
+            group.is_full[v] = False
+            is_any = True
+    return is_any
+
+
+@kernel
+def needed(group: Group, size: int, r: float) -> float:
+    """How many rows the group would need if those to come were like those that it has; they are no closer."""
+    rows = 0.0
+    for v in range(len(group.counts)):
+        if group.counts[v] > 0:
+            for k in range(group.odds_sum.shape[1]):
+                if group.odds_low[v, k] == group.odds_high[v, k]:
+                    rows = max(rows, r * group.counts[v])
+                elif group.odds_high[v, k] == np.inf:
+                    rows = np.inf
+                else:
+                    most = r * group.counts[v] * group.odds_high[v, k]
+                    rows = max(rows, most * size / group.odds_sum[v, k])
+    return rows
+
+
+@kernel
+def give_back(pool: Pool, rows: NDArray[np.int32]) -> None:
+    """Make the rows of a failed group free again."""
+    for row in rows:
+        pool.is_free[row] = True
+        s = pool.stack[row]
+        pool.stack_head[s] = min(pool.stack_head[s], pool.place[row])
+        _refresh(pool, pool.cell[row])
+
+
+@kernel
+def form(pool: Pool, group: Group, row: int, r: float, at_least: int, most: int, is_exhaustive: bool) -> int:
+    """Grow a group from one row; where that fails its rows are free again and the size is negative."""
+    group.counts[:] = 0
+    group.is_full[:] = False
+    _add(pool, group, 0, row)
+    size = grow(pool, group, 1, r, at_least, most, -1, is_exhaustive)
+    if size < 0:
+        give_back(pool, group.rows[:-size])
+    return size
+
+
+@kernel
+def grow(pool: Pool, group: Group, size: int, r: float, at_least: int, most: int, x: int, is_exhaustive: bool) -> int:
+    """Add the closest row until no value stands out; return the size.
+
+    A value is taken a second time where rows of all others are used up and it still does not stand out. The size is
+    negative where no row is left, or where more than `most` rows are needed. With `x` of at least 0 one row,
+    closest with respect to x, is added whatever the test says.
+    """
+    while True:
+        v = x if x >= 0 else _violated(group, size, r, at_least)
+        x = -1
+        if v < 0:
+            return size
+        if size >= most or (size >= at_least and needed(group, size, r) > most):
+            return -size
+        s = closest_exhaustive(pool, group, v) if is_exhaustive else closest(pool, group, v)
+        if s < 0 and _make_room(group, size, r, v):
+            s = closest_exhaustive(pool, group, v) if is_exhaustive else closest(pool, group, v)
+        if s < 0:
+            return -size
+        _add(pool, group, size, pool.stacked[pool.stack_head[s]])
+        size += 1

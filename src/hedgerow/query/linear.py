@@ -1,0 +1,184 @@
+"""Bounds of sums that are linear in the hidden values: weighted totals, covariances, regression coefficients.
+
+Source     own; the rearrangement inequality (Hardy, Littlewood, Pólya 1934), [Hoeffding 1951] for the variance
+Guarantee  the true sum lies inside the bounds; both are reached by an assignment, up to what rounding the weights may
+           change in the order of rows, which is bounded and added outwards
+Cost       one sort of the weights inside groups, and exact sums of products
+
+Row i of a group adds c(i) times the value that it gets. Equal orders of weights and values give the greatest sum,
+opposite orders the least; rows of the group that are not touched have weight zero. Weights are c = sum of s(a) * x(a),
+where columns x(a) are known exactly and the factors s(a) are fractions: floats decide the order, exact sums give the
+bound. If e(i) bounds the error of a float weight, another order gains at most e(i) times the range of the group's
+values.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.kernel import kernel
+from hedgerow.query.evidence import Floats, Ints
+from hedgerow.query.precise import Digits, gram
+
+__all__ = ["Linear", "LinearBounds", "arranged"]
+
+_ROUNDING = Fraction(1, 2**52)
+
+
+@dataclass(frozen=True)
+class LinearBounds:
+    """Bounds of one sum, its mean and deviation over fair assignments; `exact` if all assignments agree."""
+
+    lower: Fraction
+    upper: Fraction
+    expected: float
+    std: float
+    exact: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """Rows in entries (rows `first[e]:first[e+1]` of one group) that draw from the values `start[e]:end[e]`.
+
+    `columns` are the known columns of the rows; `values` one column of hidden values, ascending inside each group.
+    """
+
+    columns: Digits
+    first: Ints
+    values: Digits
+    start: Ints
+    end: Ints
+
+    @functools.cached_property
+    def owner(self) -> Ints:
+        """The entry of each row."""
+        return np.repeat(np.arange(len(self.start)), np.diff(self.first))
+
+    @functools.cached_property
+    def _floats(self) -> Floats:
+        return self.columns.floats
+
+    @functools.cached_property
+    def _levels(self) -> tuple[Floats, Floats]:
+        """Mean of each entry's values, and their squared deviations over one less than their number."""
+        numbers = self.values.floats[:, 0]
+        # Counted from the least value, so that a large offset does not swallow small differences.
+        base = numbers[self.start] if len(self.start) else np.zeros(0)
+        size = (self.end - self.start).astype(np.float64)
+        mean, spread = _value_moments(numbers, self.start, self.end, base)
+        return base + mean / size, spread / np.maximum(size - 1.0, 1.0)
+
+    @functools.cached_property
+    def _ranges(self) -> Floats:
+        """The greatest less the least value of each entry, rounded upwards."""
+        if not len(self.start):
+            return np.zeros(0)
+        numbers = self.values.floats[:, 0]
+        low, high = numbers[self.start], numbers[self.end - 1]
+        spread: Floats = np.where(low == high, 0.0, (high - low) * (1.0 + 1e-15))
+        if not self.values.is_sharp:
+            spread += np.where(self._are_alike_values, 0.0, (np.abs(low) + np.abs(high)) * 1e-15)
+        return spread
+
+    @functools.cached_property
+    def _are_alike_values(self) -> NDArray[np.bool_]:
+        ends = [(part[self.start, 0], part[self.end - 1, 0]) for part in self.values.parts]
+        alike: NDArray[np.bool_] = np.logical_and.reduce([low == high for low, high in ends])
+        return alike
+
+    @functools.cached_property
+    def _are_open(self) -> NDArray[np.bool_]:
+        """Entries in which it matters who gets what: values differ, and so do weights, or not all rows are touched."""
+        rows = np.diff(self.first)
+        whole = rows == self.end - self.start
+        alike = np.ones(len(rows), dtype=np.bool_)
+        inside = np.flatnonzero(self.owner[1:] == self.owner[:-1]) if len(self.owner) else np.zeros(0, dtype=np.int64)
+        for part in self.columns.parts:
+            differs = (part[inside] != part[inside + 1]).any(axis=1)
+            alike[self.owner[inside[differs]]] = False
+        # An entry without rows is closed: nothing of it is touched.
+        is_open: NDArray[np.bool_] = ~self._are_alike_values & ~(whole & alike) & (rows > 0)
+        return is_open
+
+    def bounds(self, factors: Sequence[Fraction]) -> LinearBounds:
+        """Bound the sum over rows of (sum of factor * column) * value; factors are for the columns' whole numbers."""
+        key, error = self._keys(factors)
+        greatest, least = arranged(key, self.first, self.start, self.end)
+        upper = self._total(factors, greatest)
+        lower = self._total(factors, least)
+        slack = self._slack(error)
+        mean, variance = self._moments(key)
+        unit = self.values.units[0]
+        is_exact = not self._are_open.any()
+        scale = float(unit)
+        expected = mean * scale if not is_exact else float(lower * unit)
+        std = 0.0 if is_exact else math.sqrt(variance) * scale
+        return LinearBounds((lower - slack) * unit, (upper + slack) * unit, expected, std, is_exact)
+
+    def _keys(self, factors: Sequence[Fraction]) -> tuple[Floats, Floats | None]:
+        """Weights as floats, and how far each may be off; None where they are right."""
+        if len(factors) == 1 and self.columns.is_sharp and abs(factors[0]) == 1:
+            key: Floats = float(factors[0]) * self._floats[:, 0]
+            return key, None
+        near = np.array([float(factor) for factor in factors])
+        return self._floats @ near, (len(near) + 4) * float(_ROUNDING) * (np.abs(self._floats) @ np.abs(near))
+
+    def _slack(self, error: Floats | None) -> Fraction:
+        """The most that the right order could gain over that of the floats."""
+        if error is None or not self._are_open.any():
+            return Fraction(0)
+        gain = np.where(self._are_open, self._ranges, 0.0)[self.owner] * error
+        # A sum of n positive floats errs by less than n parts in 2^52.
+        return Fraction(float(gain.sum())) * (1 + len(gain) * _ROUNDING) if len(gain) else Fraction(0)
+
+    def _total(self, factors: Sequence[Fraction], chosen: Ints) -> Fraction:
+        sums = gram(self.columns, self.values.take(chosen))
+        return sum((factor * line[0] for factor, line in zip(factors, sums, strict=True)), Fraction(0))
+
+    def _moments(self, key: Floats) -> tuple[float, float]:
+        mean, spread = self._levels
+        rows, size = np.diff(self.first), self.end - self.start
+        total = np.bincount(self.owner, weights=key, minlength=len(rows))
+        level = total / size
+        around = np.bincount(self.owner, weights=(key - level[self.owner]) ** 2, minlength=len(rows))
+        variance = (around + (size - rows) * level**2) * spread
+        return float(total @ mean), float(variance.sum())
+
+
+def arranged(key: Floats, first: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """For each row the number of the value that it gets in the greatest, and in the least sum of key * value."""
+    return _arranged(np.ascontiguousarray(key), first, start, end)
+
+
+@kernel
+def _arranged(key: Floats, first: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """Positive keys take values from one end, the others from the other end."""
+    greatest, least = np.empty(len(key), dtype=np.int64), np.empty(len(key), dtype=np.int64)
+    for e in range(len(start)):
+        rows = first[e + 1] - first[e]
+        order = np.argsort(key[first[e] : first[e + 1]])
+        for t in range(rows):
+            at = first[e] + order[t]
+            greatest[at] = end[e] - rows + t if key[at] > 0.0 else start[e] + t
+            least[at] = end[e] - 1 - t if key[at] < 0.0 else start[e] + rows - 1 - t
+    return greatest, least
+
+
+@kernel
+def _value_moments(numbers: Floats, start: Ints, end: Ints, base: Floats) -> tuple[Floats, Floats]:
+    """Sum of (number - base) per entry, and the sum of squared distances from its mean."""
+    total, squares = np.zeros(len(start)), np.zeros(len(start))
+    for e in range(len(start)):
+        for at in range(start[e], end[e]):
+            total[e] += numbers[at] - base[e]
+        mean = total[e] / (end[e] - start[e])
+        for at in range(start[e], end[e]):
+            squares[e] += (numbers[at] - base[e] - mean) ** 2
+    return total, squares

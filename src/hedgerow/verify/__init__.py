@@ -1,0 +1,5 @@
+"""What a third party relies on: a strict decoder of bundles and the promise re-derived from the published bytes.
+
+Nothing here imports more than numpy, pyarrow and the base modules, and nothing is shared with the code that makes
+releases.
+"""

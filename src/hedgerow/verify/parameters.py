@@ -1,0 +1,159 @@
+"""The parameters that each criterion has, and their ranges: a closed list.
+
+Guarantee  what is not on the list, missing from it, out of range or not written as we write it is refused, so that a
+           check never meets a number that it was not made for
+Cost       O(length of the texts)
+
+Numbers are whole, or texts that hold a decimal or a ratio of limited length: a threshold of a million digits would
+stall whoever compares with it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from hedgerow.errors import BrokenPromise
+
+__all__ = ["CRITERIA", "check_parameters"]
+
+_MOST_DIGITS = 800
+_NUMBER = re.compile(
+    rf"-?[0-9]{{1,{_MOST_DIGITS}}}(\.[0-9]{{1,{_MOST_DIGITS}}}|/[1-9][0-9]{{0,{_MOST_DIGITS}}})?", re.A
+)
+_MOST_WHOLE = 2**53
+
+Rule = Callable[[object], bool]
+
+
+def _whole(least: int, most: int = _MOST_WHOLE) -> Rule:
+    def fits(value: object) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+    return fits
+
+
+def _number(*, above: int | None = None, least: int | None = None, most: int | None = None) -> Rule:
+    def fits(value: object) -> bool:
+        if not isinstance(value, str) or not _NUMBER.fullmatch(value):
+            return False
+        exact = Fraction(value)
+        low = (above is None or exact > above) and (least is None or exact >= least)
+        return low and (most is None or exact <= most)
+
+    return fits
+
+
+def _one_of(*texts: str) -> Rule:
+    return lambda value: isinstance(value, str) and value in texts
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= 1000
+
+
+def _is_json(value: object, fits: Callable[[Any], bool]) -> bool:
+    try:
+        return isinstance(value, str) and fits(json.loads(value))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
+
+
+def _is_protected(value: object) -> bool:
+    return _is_json(value, lambda sets: sets is None or (isinstance(sets, list) and all(map(_is_texts, sets)) and sets))
+
+
+def _is_hierarchy(value: object) -> bool:
+    return _is_json(value, lambda lines: isinstance(lines, list) and bool(lines) and all(map(_is_texts, lines)))
+
+
+_COUNT = _whole(0)
+_GROUPWISE: dict[str, Rule] = {
+    "l": lambda value: _whole(2)(value) or _number(above=1)(value),
+    "diversity": _one_of("distinct", "frequency", "entropy", "recursive"),
+    "c": _number(above=0),
+    "t": _number(least=0, most=1),
+    "distance": _one_of("equal", "ordered", "hierarchical"),
+    "alpha": _number(above=0, most=1),
+    "delta": _number(above=0),
+    "beta": _number(above=0),
+    "enhanced": _whole(0, 1),
+    "presence_low": _number(least=0, most=1),
+    "presence_high": _number(least=0, most=1),
+    "hierarchy of ": _is_hierarchy,
+}
+_KINDS = ("properties", "locality", "order", "bound", "given", "pinned")
+
+CRITERIA: dict[str, tuple[dict[str, Rule], dict[str, Rule]]] = {
+    "frequency": ({"l": _whole(2)}, {}),
+    "groupwise": ({"k": _whole(2)}, _GROUPWISE),
+    "ke": ({"k": _whole(2), "e": _number(least=0)}, {}),
+    "m_invariance": ({"m": _whole(2), "counterfeits": _COUNT}, {}),
+    "microaggregation": ({"k": _whole(2)}, {}),
+    "noise": ({"scale": _number(above=0), "kind": _one_of("normal", "laplace", "uniform")}, {}),
+    "personal": ({"exact": _COUNT}, {}),
+    "properties": (
+        dict.fromkeys(_KINDS, _COUNT),
+        {"identity": _is_text, "rank": _is_text, "known sample of ": _is_text},
+    ),
+    "proximity": (
+        {
+            "m": _whole(1),
+            "below": _number(least=0),
+            "above": _number(least=0),
+            "relative": _number(least=0, most=1),
+        },
+        {},
+    ),
+    "rank-swap": ({}, {"window of ": _whole(1)}),
+    "retention": (
+        {"p": _number(least=0, most=1)},
+        {"m": _whole(1), "eps": _number(least=0), "relative": _whole(0, 1)},
+    ),
+    "robust": ({"r": _number(above=1), "model": _one_of("binary", "full"), "protect": _is_protected}, {}),
+    "target": ({"shift": _number(least=0, most=1), "fakes": _COUNT}, {}),
+}
+"""By criterion: the parameters that it must have and those that it may have; a name that ends in a space begins one."""
+
+
+def check_parameters(criterion: str, parameters: Mapping[str, object]) -> None:
+    """Raise BrokenPromise unless a criterion has its own parameters and no others, all within their ranges."""
+    if criterion not in CRITERIA:
+        raise BrokenPromise("The release promises a criterion that this version cannot verify.")
+    needed, possible = CRITERIA[criterion]
+    if missing := sorted(needed.keys() - parameters.keys()):
+        raise BrokenPromise(f"The guarantee names no '{missing[0]}', which its criterion needs.")
+    for name, value in parameters.items():
+        rule = needed.get(name) or possible.get(name) or _opened(possible, name)
+        if rule is None:
+            raise BrokenPromise("The guarantee has a parameter that its criterion does not know.")
+        if not rule(value):
+            raise BrokenPromise(f"The guarantee's '{_shown(name)}' is out of range, or not what it must be.")
+    if criterion == "groupwise":
+        _check_together(parameters)
+
+
+def _opened(possible: Mapping[str, Rule], name: str) -> Rule | None:
+    return next((rule for start, rule in possible.items() if start.endswith(" ") and name.startswith(start)), None)
+
+
+def _shown(name: str) -> str:
+    return name if len(name) <= 40 else f"{name[:40]}..."
+
+
+def _check_together(parameters: Mapping[str, object]) -> None:
+    """Parameters that mean something only with others must come with them."""
+    for one, other in (("l", "diversity"), ("t", "distance"), ("beta", "enhanced"), ("presence_low", "presence_high")):
+        if (one in parameters) != (other in parameters):
+            raise BrokenPromise(f"The guarantee's '{one}' and '{other}' must come together.")
+    if ("c" in parameters) != (parameters.get("diversity") == "recursive"):
+        raise BrokenPromise("The guarantee's 'c' must come with recursive diversity, and only with it.")
+    if "l" in parameters and isinstance(parameters["l"], str) != (parameters["diversity"] == "entropy"):
+        raise BrokenPromise("The guarantee's 'l' must be a whole number, or a decimal for entropy.")

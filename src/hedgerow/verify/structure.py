@@ -1,0 +1,238 @@
+"""What a release is made of: form, columns, counts, and the tables with exactly the columns and types of the form.
+
+Guarantee  after `check_structure` every table, column and type is on a closed list, names are distinct, counts add up,
+           floats are finite and not -0.0, and the promise speaks of sensitive columns that are there
+Cost       O(cells)
+
+Nothing that a stranger wrote goes on to a check or to a database before this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from hedgerow.errors import BrokenPromise
+from hedgerow.verify.parameters import check_parameters
+
+if TYPE_CHECKING:
+    from hedgerow.release import PublishedColumns, Release
+
+__all__ = [
+    "FORMS",
+    "TABLES",
+    "check_structure",
+    "check_table",
+    "derived_names",
+    "expected_columns",
+    "free_name",
+    "subdomain_names",
+]
+
+FORMS = {
+    "permuted": ("frequency", "groupwise", "ke", "proximity", "robust"),
+    "separated": ("frequency", "groupwise", "m_invariance", "proximity", "robust"),
+    "scattered": ("frequency", "groupwise", "proximity"),
+    "padded": ("m_invariance",),
+    "generalized": ("frequency", "groupwise", "proximity", "robust"),
+    "disguised": ("personal", "target"),
+    "substituted": ("properties",),
+    "perturbed": ("microaggregation", "noise", "retention"),
+    "swapped": ("rank-swap",),
+}
+"""Every form, and the criteria that a release of it can promise."""
+
+TABLES = ("release", "quasi", "sensitive", "sets", "target", "implied", "properties", "domain", "help")
+"""Every table that a bundle can hold; no other name is ever looked at."""
+
+_UNGROUPED = ("substituted", "perturbed", "swapped")
+_MOST_COLUMNS = 10_000
+_LONGEST_NAME = 10_000
+_INT, _LONG, _TEXT, _BOOL = pa.int32(), pa.int64(), pa.string(), pa.bool_()
+_SETS = {"column": _TEXT, "set": _INT, "value": _TEXT}
+_IMPLIED = {"group": _INT, "node": _INT, "weight": _LONG}
+_PROPERTIES = {"property": _INT, "column": _TEXT, "kind": _TEXT, "row": _INT, "coefficient": _LONG, "at_most": _TEXT}
+
+Expected = dict[str, dict[str, pa.DataType | None]]
+"""By table and column the type that it must have; None for any type of data."""
+
+
+def check_structure(release: Release) -> str:
+    """Raise BrokenPromise unless a release has the shape of its form and nothing else."""
+    _check_claims(release)
+    expected = expected_columns(release)
+    if sorted(release.tables) != sorted(expected):
+        raise BrokenPromise("The published tables are not those of the release's form.")
+    for name, columns in expected.items():
+        check_table(release.tables[name], columns)
+    _check_same_types(release)
+    _check_counts(release)
+    return f"{sum(map(len, expected.values()))} columns, all declared, no metadata"
+
+
+def check_table(table: pa.Table, expected: Mapping[str, pa.DataType | None]) -> None:
+    """Raise BrokenPromise unless a table has exactly these columns, of these types, without metadata."""
+    if sorted(table.column_names) != sorted(expected):
+        raise BrokenPromise("The published columns are not those that the release declares.")
+    if table.schema.metadata or any(field.metadata for field in table.schema):
+        raise BrokenPromise("The published table carries metadata.")
+    for name, wanted in expected.items():
+        column = table.column(name)
+        if pa.types.is_dictionary(column.type):
+            raise BrokenPromise("A published column carries a dictionary, which may hold values of suppressed rows.")
+        if (column.type != wanted) if wanted is not None else not _is_data(column.type):
+            raise BrokenPromise(f"'{name}' is of a type that it cannot have in a release.")
+        if pa.types.is_floating(column.type):
+            _check_floats(name, column)
+
+
+def _is_data(kind: pa.DataType) -> bool:
+    known = (_TEXT, _BOOL, _LONG, pa.float64(), pa.date32(), pa.timestamp("us"))
+    return kind in known or pa.types.is_decimal128(kind)
+
+
+def _check_floats(name: str, column: pa.ChunkedArray) -> None:
+    """NaN is no value, and -0.0 is one that looks like another."""
+    for chunk in column.drop_null().chunks:
+        numbers = chunk.to_numpy(zero_copy_only=False)
+        if not np.isfinite(numbers).all() or (np.signbit(numbers) & (numbers == 0.0)).any():
+            raise BrokenPromise(f"'{name}' holds a number that is not finite, or a negative zero.")
+
+
+def _check_claims(release: Release) -> None:
+    """What the release says of itself fits together before a table is looked at."""
+    columns, guarantee = release.columns, release.guarantee
+    if release.form not in FORMS:
+        raise BrokenPromise("The release has a form that this version does not know.")
+    check_parameters(guarantee.criterion, guarantee.parameters)
+    if guarantee.criterion not in FORMS[release.form]:
+        raise BrokenPromise("A release of this form cannot promise this criterion.")
+    names = [*columns.all, *([release.group_column] if release.group_column else [])]
+    if len(set(names)) < len(names):
+        raise BrokenPromise("A column is published twice, or under two roles.")
+    if len(names) > _MOST_COLUMNS or not all(0 < len(name) <= _LONGEST_NAME for name in names):
+        raise BrokenPromise("The release names too many columns, one without a name, or one with a name too long.")
+    _check_protected(release)
+    if bool(release.group_column) == (release.form in _UNGROUPED) or (release.groups > 0) != bool(release.group_column):
+        raise BrokenPromise("The release's groups are not those of its form.")
+
+
+def _check_protected(release: Release) -> None:
+    """A promise about no column, or about one that is not there, is no promise."""
+    sensitive, protected = release.columns.sensitive, release.guarantee.columns
+    if not protected:
+        raise BrokenPromise("The guarantee covers no column, so it promises nothing.")
+    if release.form in _UNGROUPED:
+        if len(set(protected)) < len(protected) or not set(protected) <= set(release.columns.all):
+            raise BrokenPromise("The guarantee speaks of columns that are not published.")
+        return
+    if protected != sensitive:
+        raise BrokenPromise("The guarantee does not cover every sensitive column.")
+    if release.guarantee.criterion not in ("frequency", "groupwise") and len(sensitive) != 1:
+        raise BrokenPromise("The criterion speaks of one sensitive column.")
+
+
+def _check_counts(release: Release) -> None:
+    rows = release.rows
+    if min(rows.input, rows.published, rows.suppressed) < 0 or release.groups < 0:
+        raise BrokenPromise("A count of rows or groups is negative.")
+    published = release.tables["quasi" if "quasi" in release.tables else "release"].num_rows
+    if rows.published != published or rows.input != published + rows.suppressed or not published:
+        raise BrokenPromise("The row counts do not add up: published and suppressed must make the input.")
+    if release.groups > published:
+        raise BrokenPromise("There are more groups than rows.")
+
+
+def expected_columns(release: Release) -> Expected:
+    """The tables that a release of its form has, and their columns."""
+    columns = release.columns
+    opened: dict[str, pa.DataType | None] = dict.fromkeys((*columns.quasi, *columns.plain))
+    hidden: dict[str, pa.DataType | None] = dict.fromkeys(columns.sensitive)
+    group: dict[str, pa.DataType | None] = {release.group_column: _INT}
+    if release.form in ("separated", "scattered", "padded"):
+        return {"quasi": opened | group, "sensitive": hidden | group}
+    if release.form == "permuted":
+        return {"release": opened | hidden | group}
+    if release.form == "generalized":
+        return _generalized(release, dict.fromkeys(columns.plain) | hidden | group)
+    if release.form == "disguised":
+        return _disguised(release, opened, group)
+    others: Expected = {"substituted": {"properties": dict(_PROPERTIES)}}.get(release.form, {})
+    if release.guarantee.criterion == "retention":
+        others = {"domain": hidden}
+    return {"release": opened | hidden, **others}
+
+
+def _generalized(release: Release, others: dict[str, pa.DataType | None]) -> Expected:
+    """Intervals or sets, whichever are published; the names of their columns are derived."""
+    table = release.tables.get("release")
+    present = set(table.column_names) if table is not None else set[str]()
+    used = [*release.columns.all, release.group_column]
+    quasi: dict[str, pa.DataType | None] = {}
+    has_sets = False
+    for column in release.columns.quasi:
+        low, high, numbers, missing = derived_names(column, ("low", "high", "set", "missing"), used)
+        quasi[column] = _TEXT
+        quasi |= {numbers: _INT} if numbers in present else {low: None, high: None}
+        quasi |= {missing: _BOOL} if missing in present else {}
+        has_sets |= numbers in present
+    return {"release": quasi | others} | ({"sets": dict(_SETS)} if has_sets else {})
+
+
+def _disguised(
+    release: Release, opened: dict[str, pa.DataType | None], group: dict[str, pa.DataType | None]
+) -> Expected:
+    names = subdomain_names(release.columns, release.group_column)
+    hidden: dict[str, pa.DataType | None] = dict(zip(names, (None, None, _INT), strict=True))
+    target = {"target": _INT, "node": _INT, "parent": _INT, "low": None, "high": None, "label": _TEXT, "weight": _LONG}
+    others: Expected = {"target": target}
+    if release.guarantee.criterion == "target" and release.guarantee.parameters["shift"] != "0":
+        others["implied"] = dict(_IMPLIED)
+    if "quasi" in release.tables and release.guarantee.criterion == "target":
+        return {"quasi": opened | group, "sensitive": hidden | group, **others}
+    return {"release": opened | hidden | group, **others}
+
+
+def _check_same_types(release: Release) -> None:
+    """Both ends of an interval, and all that is published of a value, have one type."""
+    tables = release.tables
+    if release.form == "generalized":
+        used = [*release.columns.all, release.group_column]
+        for column in release.columns.quasi:
+            low, high, _, _ = derived_names(column, ("low", "high", "set", "missing"), used)
+            schema = tables["release"].schema
+            if low in schema.names and high in schema.names and schema.field(low).type != schema.field(high).type:
+                raise BrokenPromise(f"The ends of the intervals of '{column}' are of different types.")
+    if release.form == "disguised":
+        low, high, _ = subdomain_names(release.columns, release.group_column)
+        values, target = tables.get("release", tables.get("sensitive")), tables["target"]
+        assert values is not None
+        kinds = {values.schema.field(low).type, values.schema.field(high).type}
+        if len(kinds | {target.schema.field(end).type for end in ("low", "high")}) > 1:
+            raise BrokenPromise("Subdomains and their targets are of different types.")
+    if "domain" in tables:
+        (name,) = release.columns.sensitive
+        if tables["domain"].schema.field(name).type != tables["release"].schema.field(name).type:
+            raise BrokenPromise(f"'{name}' and its domain are of different types.")
+
+
+def derived_names(column: str, suffixes: Sequence[str], used: list[str]) -> list[str]:
+    """Name columns after another one, clear of all names in `used`, to which they are added."""
+    for suffix in suffixes:
+        used.append(free_name(f"{column}_{suffix}", tuple(used)))
+    return used[-len(suffixes) :]
+
+
+def subdomain_names(columns: PublishedColumns, group_column: str) -> list[str]:
+    """The columns low, high and node of the sensitive column."""
+    return derived_names(columns.sensitive[0], ("low", "high", "node"), [*columns.all, group_column])
+
+
+def free_name(wanted: str, taken: tuple[str, ...]) -> str:
+    """Return `wanted`, or the first of wanted_2, wanted_3, ... that no column has; SQL ignores case, so do we."""
+    lowered = {name.lower() for name in taken}
+    candidates = (wanted if n == 1 else f"{wanted}_{n}" for n in range(1, len(taken) + 2))
+    return next(name for name in candidates if name.lower() not in lowered)

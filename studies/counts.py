@@ -1,0 +1,168 @@
+"""COUNT workloads: random boxes over quasi-identifiers and a sensitive condition, and how far estimates are off.
+
+Source     [Li 2015], section 4.2; [Li 2008], section 8
+Cost       O(q n w) for q questions over n rows and w conditions
+
+A question asks how many rows lie in an interval of each of some quasi-identifiers and have a sensitive value in an
+interval; intervals are runs of codes. Each form answers from its groups what it expects when every assignment inside a
+group is equally likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.arrays import Codes, Floats
+from hedgerow.errors import ParameterError
+from hedgerow.randomness import Keys, system_keys
+
+__all__ = [
+    "CountQuery",
+    "count_errors",
+    "count_queries",
+    "expected_generalized",
+    "expected_retained",
+    "expected_scattered",
+    "expected_separated",
+    "true_counts",
+]
+
+Run = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class CountQuery:
+    """Codes first..last, both included, of each quasi-identifier that is asked about, and of the sensitive column."""
+
+    quasi: dict[int, Run]
+    sensitive: Run
+
+
+def count_queries(
+    sizes: Sequence[int],
+    values: int,
+    *,
+    dimensions: int,
+    volume: float,
+    count: int = 1000,
+    exact_value: bool = True,
+    keys: Keys = system_keys,
+) -> list[CountQuery]:
+    """Draw questions with `dimensions` conditions, the sensitive one included, that select about `volume` of the space.
+
+    Each interval has a share volume^(1/(dimensions+1)) of its domain's codes, at least one; the sensitive condition
+    names one value, or with `exact_value` off an interval of that share, too.
+    """
+    if not 2 <= dimensions <= len(sizes) + 1:
+        raise ParameterError(f"'dimensions' must lie between 2 and {len(sizes) + 1}; got {dimensions}.")
+    if not 0 < volume <= 1:
+        raise ParameterError(f"'volume' must lie above 0 and at most at 1; got {volume}.")
+    share = volume ** (1 / (dimensions + 1))
+    return [_drawn(sizes, values, dimensions - 1, share, exact_value, keys) for _ in range(count)]
+
+
+def _drawn(sizes: Sequence[int], values: int, conditions: int, share: float, exact: bool, keys: Keys) -> CountQuery:
+    order = np.argsort(keys(len(sizes)))[:conditions]
+    quasi = {int(column): _run(sizes[column], share, keys) for column in sorted(order.tolist())}
+    return CountQuery(quasi, _run(values, 0.0 if exact else share, keys))
+
+
+def _run(size: int, share: float, keys: Keys) -> Run:
+    length = max(1, int(size * share))
+    first = int(keys(1)[0] % np.uint64(size - length + 1))
+    return first, first + length - 1
+
+
+def true_counts(queries: Sequence[CountQuery], quasi: Codes, sensitive: Codes) -> Floats:
+    """Answer from the original rows; `quasi` holds one row of codes per quasi-identifier."""
+    return np.array([(_rows(query, quasi) & _inside(sensitive, query.sensitive)).sum() for query in queries], float)
+
+
+def expected_separated(queries: Sequence[CountQuery], quasi: Codes, labels: Codes, sensitive: Codes) -> Floats:
+    """Expect from known rows and shuffled values (permuted, separated): sum over groups of hits * matches / rows."""
+    sizes = np.bincount(labels)
+
+    def answer(query: CountQuery) -> float:
+        hits = np.bincount(labels[_rows(query, quasi)], minlength=len(sizes))
+        return float((hits * _matches(query, labels, sensitive, len(sizes)) / sizes).sum())
+
+    return _each(queries, answer)
+
+
+def expected_scattered(queries: Sequence[CountQuery], quasi: Codes, labels: Codes, sensitive: Codes) -> Floats:
+    """Expect from columns shuffled apart: the shares of the conditions multiply inside a group."""
+    sizes = np.bincount(labels)
+
+    def answer(query: CountQuery) -> float:
+        expected = _matches(query, labels, sensitive, len(sizes)).astype(float)
+        for column, run in query.quasi.items():
+            expected *= np.bincount(labels[_inside(quasi[column], run)], minlength=len(sizes)) / sizes
+        return float(expected.sum())
+
+    return _each(queries, answer)
+
+
+def expected_generalized(queries: Sequence[CountQuery], quasi: Codes, labels: Codes, sensitive: Codes) -> Floats:
+    """Expect from the bounding boxes of the groups, rows being anywhere in a box: the share of its codes."""
+    sizes = np.bincount(labels)
+    order = np.argsort(labels, kind="stable")
+    starts = np.cumsum(sizes) - sizes
+    lows = [np.minimum.reduceat(column[order], starts) for column in quasi]
+    highs = [np.maximum.reduceat(column[order], starts) for column in quasi]
+
+    def answer(query: CountQuery) -> float:
+        expected = _matches(query, labels, sensitive, len(sizes)).astype(float)
+        for column, (first, last) in query.quasi.items():
+            covered = np.minimum(highs[column], last) - np.maximum(lows[column], first) + 1
+            expected *= np.maximum(covered, 0) / (highs[column] - lows[column] + 1)
+        return float(expected.sum())
+
+    return _each(queries, answer)
+
+
+def expected_retained(
+    queries: Sequence[CountQuery], quasi: Codes, published: Codes, *, p: Fraction, size: int
+) -> Floats:
+    """Estimate from values under retention, drawn from `size` values, by inverting the perturbation."""
+    from hedgerow.release.forms.perturbed import inverted_count
+
+    def answer(query: CountQuery) -> float:
+        rows = _rows(query, quasi)
+        first, last = query.sensitive
+        observed = float((rows & _inside(published, query.sensitive)).sum())
+        return inverted_count(observed, float(rows.sum()), p=p, share=Fraction(last - first + 1, size))
+
+    return _each(queries, answer)
+
+
+def count_errors(truth: Floats, expected: Floats) -> Floats:
+    """|expected - truth| / truth; nan where the truth is 0, which has no relative error."""
+    errors: Floats = np.full(len(truth), np.nan)
+    np.divide(np.abs(expected - truth), truth, out=errors, where=truth > 0)
+    return errors
+
+
+def _each(queries: Sequence[CountQuery], answer: Callable[[CountQuery], float]) -> Floats:
+    answers: Iterator[float] = map(answer, queries)
+    return np.fromiter(answers, float, count=len(queries))
+
+
+def _rows(query: CountQuery, quasi: Codes) -> NDArray[np.bool_]:
+    chosen = np.ones(quasi.shape[1], np.bool_)
+    for column, run in query.quasi.items():
+        chosen &= _inside(quasi[column], run)
+    return chosen
+
+
+def _inside(codes: Codes, run: Run) -> NDArray[np.bool_]:
+    inside: NDArray[np.bool_] = (codes >= run[0]) & (codes <= run[1])
+    return inside
+
+
+def _matches(query: CountQuery, labels: Codes, sensitive: Codes, groups: int) -> NDArray[np.int64]:
+    return np.bincount(labels[_inside(sensitive, query.sensitive)], minlength=groups)

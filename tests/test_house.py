@@ -1,0 +1,123 @@
+"""The house as a newcomer finds it: one meaning a name, few parameters, no cycles, no module that is not there."""
+
+import ast
+import importlib
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools import house
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FACADES = {"hedgerow.release.release", "hedgerow.graph.grouped"}
+"""Their methods are the front door to the modules that follow, and import them when called."""
+
+TO_CUT = {"hedgerow.attack.register"}
+TO_RENAME = {
+    "Bench",
+    "Case",
+    "Counted",
+    "Crowd",
+    "Estimate",
+    "Finding",
+    "Forest",
+    "Grouped",
+    "Groups",
+    "Held",
+    "Measured",
+    "Outcome",
+    "Plan",
+    "Pool",
+    "Proximity",
+    "Published",
+    "Records",
+    "Robust",
+    "Rows",
+    "Rules",
+    "Scratch",
+    "View",
+}
+TO_SHORTEN = {"attack", "certificate", "graph", "methods", "partition", "query", "release", "testing"}
+
+
+def test_no_class_name_means_two_things():
+    """Public classes are found by name; two of one name are two things to know."""
+    twice = {name: places for name, places in house.classes().items() if len(places) > 1 and name[0] != "_"}
+    assert twice.keys() <= TO_RENAME
+
+
+def test_functions_take_at_most_seven_parameters():
+    """More belong together in a class of their own; a command has one for each of its options."""
+    assert {place.split("/")[0] for place, _, _ in house.long_parameter_lists()} <= TO_SHORTEN
+
+
+def _modules():
+    names = {}
+    for file in house.sources():
+        parts = ("hedgerow", *file.relative_to(house.SOURCE).with_suffix("").parts)
+        names[".".join(parts).removesuffix(".__init__")] = file
+    return names
+
+
+def _imported(file, known):
+    """The modules that a file imports, anywhere in it; imports for type checking alone do not count."""
+    for node in house.import_statements(file):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif node.module in known:
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (name if name in known else node.module for name in inner)
+
+
+def test_no_module_imports_itself_in_a_circle():
+    """Imports inside functions count; the facades are left out, for whom those are the whole point."""
+    known = _modules()
+    graph = {name: set(_imported(file, known)) - {name} for name, file in known.items() if name not in FACADES | TO_CUT}
+    done, path = set(), []
+
+    def visit(name):
+        if name in done or name not in graph:
+            return
+        assert name not in path, " -> ".join([*path[path.index(name) :], name])
+        path.append(name)
+        for other in sorted(graph[name]):
+            visit(other)
+        path.pop()
+        done.add(name)
+
+    sys.setrecursionlimit(10_000)
+    for name in graph:
+        visit(name)
+
+
+@pytest.mark.parametrize("file", [*PAGES, *house.sources()], ids=lambda file: str(file.relative_to(ROOT)))
+def test_modules_that_are_named_exist(file):
+    """Pages and docstrings name modules as `package/module` or `hedgerow.package.name`; all are there."""
+    text = file.read_text()
+    packages = "|".join(path.name for path in house.SOURCE.iterdir() if path.is_dir() and path.name[0] != "_")
+    for place in re.findall(
+        rf"(?<![\w/.-])(?:src/hedgerow/|hedgerow/)?((?:{packages})/[a-z_0-9/]++)(?![\w<*-]|\.(?:md|json|html|csv|toml))",
+        text,
+    ):
+        path = (ROOT / "tests" if "/test_" in place else house.SOURCE) / place.rstrip("/")
+        assert path.is_dir() or path.with_suffix(".py").is_file(), place
+    for name in re.findall(r"(?<![\w.])hedgerow((?:\.\w+)+)(?!\w)", text):
+        _find(name.strip(".").split("."))
+
+
+def _find(parts):
+    """Import as much of a dotted name as is a module; the rest are its names."""
+    found = importlib.import_module("hedgerow")
+    for place, part in enumerate(parts):
+        if (
+            importlib.util.find_spec(".".join(["hedgerow", *parts[: place + 1]]))
+            if hasattr(found, "__path__")
+            else None
+        ):
+            found = importlib.import_module(".".join(["hedgerow", *parts[: place + 1]]))
+        else:
+            found = getattr(found, part)
