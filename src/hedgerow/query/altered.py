@@ -83,6 +83,10 @@ class _Plan:
         self._selection = select(view, rows, groups, shown)
         self.keys, self.cells = self._selection.keys, self._selection.cells
 
+    def crossed(self, aggregate: Aggregate) -> Estimate | None:
+        """Rows are taken as they are published."""
+        return None
+
     def known(self, aggregate: Aggregate) -> Estimate | None:
         """Every answer is given here: what the rows say, without bounds."""
         if aggregate.function in _DIRECT:

@@ -86,6 +86,10 @@ class _Plan:
         self._check_places()
         self._cell, self._group, self._number, self.keys, self.cells = self._entries()
 
+    def crossed(self, aggregate: Aggregate) -> Estimate | None:
+        """Columns that are shuffled apart never meet: expressions of two are refused above."""
+        return None
+
     def _unit(self, name: str) -> str:
         """The published column that stands for those with which a column lies in one row: mostly that column alone."""
         derived = self._bound.derived
