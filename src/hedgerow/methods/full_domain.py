@@ -1,6 +1,6 @@
 """Full-domain generalization: every column is published at one level of its hierarchy, the best that is allowed.
 
-Source     Samarati, 2001; lattice searches after Incognito and Flash
+Source     [Samarati 2001]; lattice searches after [LeFevre 2005] and [Kohlmayer 2012]
 Guarantee  every group satisfies every criterion that is asked for; at most the stated share of rows is held back. Which
            levels are best depends on quasi-identifiers and, beyond k, on sensitive values; whoever knows the algorithm
            can learn from that

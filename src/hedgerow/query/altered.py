@@ -1,6 +1,6 @@
 """Releases whose values were changed (perturbed, swapped, substituted): estimates, and no bounds.
 
-Source     proximity paper, section 7 (retention); the other forms are read as they are published
+Source     [Li 2008], section 7 (retention); the other forms are read as they are published
 Guarantee  none: the published values are not the true ones, and no bound on the difference is published
 Cost       that of the plain question
 

@@ -1,6 +1,6 @@
 """Questions to scattered releases: every column is shuffled on its own, so a group tells only counts per column.
 
-Source     permutation anonymization, section 4.2
+Source     [Li 2015], section 4.2
 Guarantee  the true answer lies inside the bounds; they are reached, because any overlap between the two ends of
            max(0, n_1 + ... + n_d - (d-1)N) .. min(n_1, ..., n_d) occurs in some assignment
 Cost       O(n) per column named
