@@ -37,7 +37,7 @@ def write(
     write_folder(
         path,
         tables={**release.tables, **helpers},
-        texts={"README.md": readme(release)},
+        texts={"README.md": readme(release, helpers)},
         manifest=lambda files: encode(describe(release, files)),
         overwrite=overwrite,
     )

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
+from dataclasses import asdict
+
+import pyarrow as pa
+
 from hedgerow.release.release import Release
 
 __all__ = ["done", "readme"]
@@ -24,42 +30,62 @@ _PAGE = """\
 ## How to ask
 {ask}"""
 
-_ASK_GROUPS = """\
-With hedgerow (`pip install hedgerow`):
-
-    hedgerow query . '{question}'
-    hedgerow verify .
-
+_BOUNDED = """\
 Every answer has a lower and an upper bound that hold for sure, and the expected value if every assignment inside a
-group is equally likely. Without hedgerow any database can read the Parquet files; join the number of matching rows per
-`{group}` with `help.parquet` on (`{group}`, `hits`) and add up the bounds.
+group is equally likely. Do not read single rows as facts about people: inside a group the values of {sensitive}
+were shuffled."""
 
-Do not read single rows as facts about people: inside a group the values of {sensitive} were
-shuffled.
+_ESTIMATED = """\
+An answer is an estimate without a bound. Do not read single rows as facts about people: their values are not the true
+ones."""
+
+_ASK = """\
+{warning}
+
+With hedgerow (`pip install hedgerow`); the second command checks all that the files can show of the promise:
+
+```sh
+hedgerow query . {question}
+hedgerow verify .
+```
 """
 
-_ASK_ROWS = """\
-Any database reads `release.parquet`; an answer is an estimate without a bound. `hedgerow verify .` (`pip install
-hedgerow`) checks everything that can be seen of the promise.
+_EXAMPLE = """
+Without hedgerow, here in this folder: {asks}.
 
-Do not read single rows as facts about people: their numbers are not the true ones.
+DuckDB:
+
+```sql
+{sql}```
+
+pandas:
+
+```python
+{pandas}```
+
+R:
+
+```r
+{r}```
 """
 
-_HELP = "for each group and number of matching rows, the least and the greatest possible result"
+_HELP = (
+    "for each group and number of matching rows (`hits`) the least and the greatest possible sum, minimum and "
+    "maximum of a sensitive column of numbers without gaps"
+)
 _MANIFEST = "method, parameters, guarantee, row counts, checksums"
 _ROWS = " Rows: {rows:,} published, {suppressed:,} suppressed."
 
 
-def readme(release: Release) -> str:
-    """Write the page for a release."""
-    words = _words(release)
+def readme(release: Release, helpers: Mapping[str, pa.Table]) -> str:
+    """Write the page for a release and its help table."""
     return _PAGE.format(
         done=done(release),
         promise=release.guarantee.promise,
         adversary=release.guarantee.adversary,
         not_promised="\n".join(f"- {sentence}" for sentence in release.guarantee.not_promised),
-        files="\n".join(f"- `{file}`: {line}" for file, line in _files(release).items()) + "\n",
-        ask=(_ASK_GROUPS if release.groups else _ASK_ROWS).format(**words),
+        files="\n".join(f"- `{file}`: {line}" for file, line in _files(release, helpers).items()) + "\n",
+        ask=_ask(release, helpers),
     )
 
 
@@ -68,11 +94,20 @@ def done(release: Release) -> str:
     return (release.form.done + _ROWS).format(**_words(release))
 
 
-def _files(release: Release) -> dict[str, str]:
+def _ask(release: Release, helpers: Mapping[str, pa.Table]) -> str:
+    """Say how to ask: with hedgerow, and with what everybody has."""
+    warning = (_ESTIMATED if release.form.is_altered else _BOUNDED).format(**_words(release))
+    example = release.form.example(release, [name for table in helpers.values() for name in table.column_names])
+    question = "SELECT count(*) AS total FROM release" if example is None else example.question
+    asked = _ASK.format(warning=warning, question=shlex.quote(question))
+    return asked + (_EXAMPLE.format(**asdict(example)) if example is not None else "")
+
+
+def _files(release: Release, helpers: Mapping[str, pa.Table]) -> dict[str, str]:
     """Say what each file of the bundle holds."""
     words = _words(release)
     files = {f"{name}.parquet": release.form.files[name].format(**words) for name in release.tables}
-    helped = {"help.parquet": _HELP} if release.form.has_groups else {}
+    helped = {f"{name}.parquet": _HELP for name in helpers}
     return files | helped | {"manifest.json": _MANIFEST}
 
 
@@ -84,7 +119,6 @@ def _words(release: Release) -> dict[str, str | int]:
         "suppressed": release.rows.suppressed,
         "columns": _listed(release.columns.all),
         "group": release.group_column,
-        "question": f'SELECT avg("{release.columns.sensitive[0]}") FROM release',
     }
 
 

@@ -18,20 +18,34 @@ Without fake values there is one table, `release`. With them there are more subd
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
 from hedgerow.partition.target.trees import node_extremes
 from hedgerow.randomness import Keys, system_keys
+from hedgerow.release.forms.example import (
+    Example,
+    count_sql,
+    help_prefix,
+    known_column,
+    name_r,
+    name_sql,
+    sum_example,
+)
 from hedgerow.release.forms.form import SHUFFLED, Form
 from hedgerow.release.release import PublishedColumns, free_name
 from hedgerow.release.shuffle import permutation, shuffle_within
 from hedgerow.schema.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    from hedgerow.release.release import Release
 
 __all__ = ["DISGUISED", "Groups", "disguised", "implied_table", "subdomain_columns", "target_table"]
 
@@ -162,6 +176,81 @@ def _lower_ends(columns: PublishedColumns, group_column: str) -> dict[str, str]:
     return {columns.sensitive[0]: subdomain_columns(columns, group_column)[0]}
 
 
+def _example(release: Release, help_columns: Collection[str]) -> Example | None:
+    """A sum by the help table; a count where that has no sums: a subdomain may be any value below its node."""
+    people, hidden = ("release", "release") if "release" in release.tables else ("quasi", "sensitive")
+    known, column = known_column(release, people), release.columns.sensitive[0]
+    if known is None:
+        return None
+    if help_prefix(release, column) + "sum_lower" in help_columns:
+        return sum_example(release, people, known, column)
+    group, node = release.group_column, subdomain_columns(release.columns, release.group_column)[2]
+    target = release.tables["target"]
+    leaf = target.filter(pc.invert(pc.is_in(target.column("node"), value_set=target.column("parent")))).column("low")
+    return Example(
+        f"how many rows have a value of `{column}`, for each `{known}`: of the S subdomains of a group, h of whose "
+        "rows match, n are the value asked for and m contain it; max(0, h + n - S) to min(h, m) go together",
+        count_sql(known, column, leaf[0].as_py()),
+        f"""\
+WITH RECURSIVE
+  above AS (SELECT node AS leaf, low AS value, node FROM 'target.parquet'
+            WHERE node NOT IN (SELECT parent FROM 'target.parquet' WHERE parent IS NOT NULL)
+            UNION ALL SELECT leaf, value, parent FROM above JOIN 'target.parquet' AS target USING (node)
+            WHERE parent IS NOT NULL),
+  known AS (SELECT {name_sql(known)} AS known, {name_sql(group)} AS g, count(*) AS h
+            FROM '{people}.parquet' GROUP BY ALL),
+  hidden AS (SELECT {name_sql(node)} AS node, {name_sql(group)} AS g FROM '{hidden}.parquet'),
+  counted AS (SELECT value, g, count(*) FILTER (WHERE leaf = node) AS n, count(*) AS m
+              FROM hidden JOIN above USING (node) GROUP BY value, g),
+  sizes AS (SELECT g, count(*) AS size FROM hidden GROUP BY g)
+SELECT known, value, sum(greatest(h + n - size, 0)) AS lower, sum(least(h, m)) AS upper
+FROM known JOIN counted USING (g) JOIN sizes USING (g)
+GROUP BY known, value ORDER BY known, value
+""",
+        f"""\
+import pandas as pd
+
+target = pd.read_parquet("target.parquet")
+parents = dict(zip(target["node"], target["parent"]))
+above = []
+for leaf, value in target.loc[~target["node"].isin(target["parent"]), ["node", "low"]].itertuples(index=False):
+    node = leaf
+    while pd.notna(node):
+        above.append((value, node == leaf, int(node)))
+        node = parents[node]
+above = pd.DataFrame(above, columns=["value", "n", "node"])
+known = pd.read_parquet("{people}.parquet")[[{known!r}, {group!r}]].set_axis(["known", "g"], axis=1)
+hidden = pd.read_parquet("{hidden}.parquet")[[{node!r}, {group!r}]].set_axis(["node", "g"], axis=1)
+known = known.groupby(["known", "g"], dropna=False).size().reset_index(name="h")
+sizes = hidden.groupby("g").size().rename("size")
+counted = hidden.merge(above).groupby(["value", "g"])["n"].agg(n="sum", m="size").reset_index().join(sizes, on="g")
+pairs = known.merge(counted, on="g")
+pairs["lower"] = (pairs["h"] + pairs["n"] - pairs["size"]).clip(lower=0)
+pairs["upper"] = pairs[["h", "m"]].min(axis=1)
+answer = pairs.groupby(["known", "value"], dropna=False)[["lower", "upper"]].sum().reset_index()
+print(answer)
+""",
+        f"""\
+library(arrow); library(dplyr)
+target <- read_parquet("target.parquet")
+step <- above <- target |> filter(!node %in% parent) |> transmute(leaf = node, value = low, node)
+while (nrow(step) > 0) {{
+  step <- step |> inner_join(select(target, node, parent), by = "node") |>
+    filter(!is.na(parent)) |> transmute(leaf, value, node = parent)
+  above <- bind_rows(above, step)
+}}
+known <- read_parquet("{people}.parquet") |>
+  count(known = .data[[{name_r(known)}]], g = .data[[{name_r(group)}]], name = "h")
+hidden <- read_parquet("{hidden}.parquet") |>
+  transmute(node = .data[[{name_r(node)}]], g = .data[[{name_r(group)}]]) |> group_by(g) |> mutate(size = n())
+hidden |> inner_join(above, by = "node", relationship = "many-to-many") |>
+  group_by(value, g, size) |> summarise(n = sum(leaf == node), m = n()) |>
+  inner_join(known, by = "g", relationship = "many-to-many") |>
+  group_by(known, value) |> summarise(lower = sum(pmax(h + n - size, 0)), upper = sum(pmin(h, m)))
+""",
+    )
+
+
 DISGUISED = Form(
     name="disguised",
     has_subdomains=True,
@@ -180,4 +269,5 @@ DISGUISED = Form(
     },
     unverifiable=f"{SHUFFLED}, and that every true value lies in its subdomain",
     lower_ends=_lower_ends,
+    example=_example,
 )

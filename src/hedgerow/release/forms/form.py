@@ -6,7 +6,7 @@ members of a StrEnum do, so that tables keyed by names serve forms as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,10 +15,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.randomness import Keys, system_keys
+from hedgerow.release.forms.example import Example, values_example
 from hedgerow.release.guarantee import NOT_PROMISED
 from hedgerow.release.release import PublishedColumns
 
 if TYPE_CHECKING:
+    from hedgerow.release.release import Release
     from hedgerow.schema import Hierarchy
     from hedgerow.table import Table
 
@@ -81,6 +83,9 @@ class Form:
     """For each column that is not published as values, the published column that holds its lower ends."""
     publish: Callable[[Labelled], dict[str, pa.Table]] | None = None
     """Publish rows that a method labelled with groups; None where more than labels is needed."""
+
+    example: Callable[[Release, Collection[str]], Example | None] = values_example
+    """A question for the README, of a release and the columns of its help table; None where there is nothing to ask."""
 
     @property
     def has_groups(self) -> bool:

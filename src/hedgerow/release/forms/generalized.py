@@ -14,26 +14,31 @@ Inside a group the sensitive values are shuffled against the plain columns, as i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.boxes import Box, interval_box, is_ordered, node_box, set_box
+from hedgerow.release.forms.example import Example, name_r, name_sql, value_sql
 from hedgerow.release.forms.form import SHUFFLED, Form, Labelled
 from hedgerow.release.forms.separated import sensitive_columns
 from hedgerow.release.grouped import group_numbers, grouped_rows, taken
 from hedgerow.release.release import PublishedColumns, free_name
 
 if TYPE_CHECKING:
+    from hedgerow.release.release import Release
     from hedgerow.schema import Hierarchy
     from hedgerow.table import Table
 
 __all__ = ["GENERALIZED", "SETS", "BoxColumns", "box_columns", "generalized"]
+
+_ENDS = 10
 
 SETS = "sets"
 """The table of the sets' values: `column`, `set`, `value`."""
@@ -146,6 +151,93 @@ def _lower_ends(columns: PublishedColumns, group_column: str) -> dict[str, str]:
     return {name: box.low for name, box in box_columns(columns, group_column).items()}
 
 
+def _example(release: Release, help_columns: Collection[str]) -> Example | None:
+    """How many rows have a value in a range, or a value: rows whose boxes lie inside do, those that overlap may."""
+    table = release.tables["release"]
+    for name, box in box_columns(release.columns, release.group_column).items():
+        is_range = box.low in table.column_names and not pa.types.is_boolean(table.schema.field(box.low).type)
+        if is_range and (ends := sorted(table.column(box.low).drop_null().unique().to_pylist())[:_ENDS]):
+            return _range_example(name, box, ends[-1], box.missing in table.column_names)
+    for name, box in box_columns(release.columns, release.group_column).items():
+        if box.set in table.column_names:
+            sets = release.tables[SETS]
+            values = sorted(sets.filter(pc.equal(sets.column("column"), name)).column("value").to_pylist())
+            return _set_example(name, box, values[0], box.missing in table.column_names) if values else None
+    return None
+
+
+def _range_example(name: str, box: BoxColumns, end: Any, has_gaps: bool) -> Example:
+    low, high, gaps = name_sql(box.low), name_sql(box.high), name_sql(box.missing) if has_gaps else "false"
+    return Example(
+        f"how many rows have `{name}` at or above a value, for {_ENDS} of them: rows whose interval begins there or "
+        "above do, rows whose interval ends there or above may",
+        f"SELECT count(*) AS total FROM release WHERE {name_sql(name)} >= {value_sql(end)}",
+        f"""\
+WITH ends AS (SELECT DISTINCT {low} AS value FROM 'release.parquet' WHERE {low} IS NOT NULL ORDER BY 1 LIMIT {_ENDS}),
+     boxes AS (SELECT {low} AS low, {high} AS high, {gaps} AS gaps, count(*) AS n FROM 'release.parquet' GROUP BY ALL)
+SELECT value, coalesce(sum(n) FILTER (WHERE low >= value AND NOT gaps), 0) AS lower,
+       coalesce(sum(n) FILTER (WHERE high >= value), 0) AS upper
+FROM ends, boxes GROUP BY value ORDER BY value
+""",
+        f"""\
+import pandas as pd
+
+rows = pd.read_parquet("release.parquet")
+boxes = rows[[{box.low!r}, {box.high!r}]].set_axis(["low", "high"], axis=1)
+boxes["gaps"] = {f"rows[{box.missing!r}]" if has_gaps else "False"}
+boxes = boxes.dropna()
+answer = pd.DataFrame({{"value": sorted(boxes["low"].unique())[:{_ENDS}]}})
+answer["lower"] = [((boxes["low"] >= value) & ~boxes["gaps"]).sum() for value in answer["value"]]
+answer["upper"] = [(boxes["high"] >= value).sum() for value in answer["value"]]
+print(answer)
+""",
+        f"""\
+library(arrow); library(dplyr)
+boxes <- read_parquet("release.parquet") |>
+  transmute(low = .data[[{name_r(box.low)}]], high = .data[[{name_r(box.high)}]],
+            gaps = {f".data[[{name_r(box.missing)}]]" if has_gaps else "FALSE"}) |> filter(!is.na(low))
+tibble(value = head(sort(unique(boxes$low)), {_ENDS})) |> rowwise() |>
+  mutate(lower = sum(boxes$low >= value & !boxes$gaps), upper = sum(boxes$high >= value))
+""",
+    )
+
+
+def _set_example(name: str, box: BoxColumns, value: str, has_gaps: bool) -> Example:
+    gaps = name_sql(box.missing) if has_gaps else "false"
+    return Example(
+        f"how many rows have a value of `{name}`: rows whose set has no other value do, rows whose set has it may",
+        f"SELECT count(*) AS total FROM release WHERE {name_sql(name)} = {value_sql(value)}",
+        f"""\
+WITH members AS (SELECT "set", value, count(*) OVER (PARTITION BY "set") AS size
+                 FROM 'sets.parquet' WHERE "column" = {value_sql(name)}),
+     boxes AS (SELECT {name_sql(box.set)} AS "set", {gaps} AS gaps, count(*) AS n FROM 'release.parquet' GROUP BY ALL)
+SELECT value, coalesce(sum(n) FILTER (WHERE size = 1 AND NOT gaps), 0) AS lower, sum(n) AS upper
+FROM members JOIN boxes USING ("set") GROUP BY value ORDER BY value
+""",
+        f"""\
+import pandas as pd
+
+rows, sets = pd.read_parquet("release.parquet"), pd.read_parquet("sets.parquet")
+sets = sets[sets["column"] == {name!r}]
+sets["size"] = sets.groupby("set")["value"].transform("size")
+boxes = rows[[{box.set!r}]].set_axis(["set"], axis=1)
+boxes["gaps"] = {f"rows[{box.missing!r}]" if has_gaps else "False"}
+boxes = boxes.merge(sets, on="set")
+boxes["lower"], boxes["upper"] = ((boxes["size"] == 1) & ~boxes["gaps"]).astype(int), 1
+answer = boxes.groupby("value")[["lower", "upper"]].sum().reset_index()
+print(answer)
+""",
+        f"""\
+library(arrow); library(dplyr)
+sets <- read_parquet("sets.parquet") |> filter(column == {name_r(name)}) |> group_by(set) |> mutate(size = n())
+read_parquet("release.parquet") |>
+  transmute(set = .data[[{name_r(box.set)}]], gaps = {f".data[[{name_r(box.missing)}]]" if has_gaps else "FALSE"}) |>
+  inner_join(sets, by = "set", relationship = "many-to-many") |>
+  group_by(value) |> summarise(lower = sum(size == 1 & !gaps), upper = n())
+""",
+    )
+
+
 GENERALIZED = Form(
     name="generalized",
     has_boxes=True,
@@ -160,4 +252,5 @@ GENERALIZED = Form(
     unverifiable=f"{SHUFFLED}, and that every true value lies in its interval or set",
     lower_ends=_lower_ends,
     publish=_publish,
+    example=_example,
 )

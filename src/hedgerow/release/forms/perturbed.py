@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
 from hedgerow.randomness import Keys, system_keys
+from hedgerow.release.forms.example import altered_example
 from hedgerow.release.forms.form import Form
 from hedgerow.release.release import PublishedColumns
 from hedgerow.release.shuffle import permutation
@@ -88,4 +89,5 @@ PERTURBED = Form(
     done="Some values were replaced by chance or by means; see the promise. Rows are in random order.",
     files={"release": "the columns {columns}", "domain": "the values that were drawn from"},
     unverifiable=None,
+    example=altered_example,
 )

@@ -18,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.randomness import Keys, system_keys
+from hedgerow.release.forms.example import altered_example
 from hedgerow.release.forms.form import Form
 from hedgerow.release.release import PublishedColumns
 from hedgerow.release.shuffle import permutation
@@ -95,4 +96,5 @@ SUBSTITUTED = Form(
         "value of `column` in row `row` of the release (counted from 0) is at most `at_most`",
     },
     unverifiable=None,
+    example=altered_example,
 )

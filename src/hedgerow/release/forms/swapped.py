@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from hedgerow.kernel import kernel
 from hedgerow.partition.shuffles import by_value
 from hedgerow.randomness import Keys, system_keys
+from hedgerow.release.forms.example import altered_example
 from hedgerow.release.forms.form import Form
 
 __all__ = ["SWAPPED", "swapped_rows", "window_for"]
@@ -101,4 +102,5 @@ SWAPPED = Form(
     done="Values of {sensitive} changed places with others of nearby rank. Rows are in random order.",
     files={"release": "the columns {columns}"},
     unverifiable=None,
+    example=altered_example,
 )
