@@ -18,7 +18,7 @@ from hedgerow.exact import Line, column_line
 from hedgerow.randomness import seeded_keys
 from hedgerow.report.figure import new_figure, save_figure
 from hedgerow.table import read_table
-from hedgerow.utility.counts import CountQuery, count_errors, count_queries, true_counts
+from studies.counts import CountQuery, count_errors, count_queries, true_counts
 
 __all__ = [
     "Coded",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.randomness import Keys, system_keys
-from hedgerow.utility.distortion import distortion
+from hedgerow.utility.measures import distortion
 
 __all__ = ["noise_at_distortion"]
 

@@ -21,7 +21,6 @@ from hedgerow.partition.anatomy import anatomize
 from hedgerow.partition.permutation import ncp_split, round_robin
 from hedgerow.partition.proximity.split import proximity_split
 from hedgerow.randomness import seeded_keys
-from hedgerow.utility.counts import expected_scattered, expected_separated
 from studies.counting import (
     Coded,
     Panel,
@@ -36,6 +35,7 @@ from studies.counting import (
     table_of,
     workload,
 )
+from studies.counts import expected_scattered, expected_separated
 from studies.real import acs, data_folder
 from studies.study import Claim, Study
 

@@ -25,7 +25,6 @@ from hedgerow.errors import Infeasible
 from hedgerow.partition.proximity.split import proximity_split
 from hedgerow.randomness import seeded_keys
 from hedgerow.release.forms.perturbed import retained
-from hedgerow.utility.counts import expected_generalized, expected_retained, expected_separated
 from studies.counting import (
     Coded,
     Panel,
@@ -40,6 +39,7 @@ from studies.counting import (
     table_of,
     workload,
 )
+from studies.counts import expected_generalized, expected_retained, expected_separated
 from studies.real import acs, data_folder
 from studies.study import Claim, Study
 

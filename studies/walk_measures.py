@@ -16,7 +16,7 @@ from hedgerow.partition.walk.chain import Course, effective_sizes, walk
 from hedgerow.partition.walk.polytope import Polytope, deepest_points
 from hedgerow.partition.walk.segments import localities, runs, sample
 from hedgerow.randomness import Keys, seeded_keys
-from hedgerow.utility.distortion import distortion
+from hedgerow.utility.measures import distortion
 from studies.averages import average_errors, random_average_queries
 from studies.clustering import k_means, misplaced
 from studies.noise import noise_at_distortion

@@ -12,7 +12,7 @@ from hedgerow.release import PublishedColumns
 from hedgerow.release.forms.scattered import scattered
 from hedgerow.release.forms.separated import SEPARATED, separated
 from hedgerow.testing import check_method
-from hedgerow.utility.counts import (
+from studies.counts import (
     CountQuery,
     expected_generalized,
     expected_scattered,

@@ -5,8 +5,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.report.target_advice import advise
-from hedgerow.report.tree_figure import draw_tree
+from hedgerow.report.target_advice import advise, draw_tree
 from hedgerow.schema.target import normal, uniform
 
 SCHEMA = hr.Schema(quasi=["age"], sensitive="pay")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.randomness import seeded_keys
-from hedgerow.utility.distortion import distortion
+from hedgerow.utility.measures import distortion
 from studies.noise import noise_at_distortion
 
 RNG = np.random.default_rng(0)

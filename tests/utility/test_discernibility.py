@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from hedgerow.utility.class_size import average_class_size
-from hedgerow.utility.discernibility import discernibility
+from hedgerow.utility.measures import average_class_size, discernibility
 
 LABELS = np.array([0, 0, 0, 1, 1, -1], np.int32)
 

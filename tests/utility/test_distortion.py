@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.utility.distortion import distortion
+from hedgerow.utility.measures import distortion
 
 
 def test_distortion_is_the_mean_relative_change():

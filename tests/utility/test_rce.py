@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.utility.rce import rce, rce_bound
+from hedgerow.utility.measures import rce, rce_bound
 
 
 def _by_definition(labels, sensitive, presence):

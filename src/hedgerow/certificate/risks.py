@@ -66,7 +66,7 @@ def risk_of(finding: Finding, basis: Literal["release", "original"]) -> Risk:
 
 def exact_risk(*, rate: float, basis: Literal["release", "promise"] = "release", **described: Any) -> Risk:
     """A rate that was computed, not sampled; `described` are further fields of a Risk."""
-    shares = {name: rounded(described.pop(name, None)) for name in ("baseline", "worst", "promised")}
+    shares: dict[str, Any] = {name: rounded(described.pop(name, None)) for name in ("baseline", "worst", "promised")}
     six = _six(rate)
     return Risk(rate=six, low=six, high=six, exact=True, basis=basis, **described, **shares)
 

@@ -120,7 +120,7 @@ def _promised(finding: Finding) -> str:
 def _write(report: AttackReport, figure: Path | None, file: Path | None) -> list[Path]:
     files = []
     if figure is not None:
-        from hedgerow.report.attack_figure import attack_figure
+        from hedgerow.report.release_figures import attack_figure
 
         files.append(attack_figure(report, figure.parent, figure.stem))
     if file is not None:

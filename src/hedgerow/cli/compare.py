@@ -30,7 +30,7 @@ def compare(bundles: tuple[Path, ...], file: str | None, original: str | None, o
     """
     from hedgerow.cli.show import console, progress_bar
     from hedgerow.release import read
-    from hedgerow.report.compare import compare_figure
+    from hedgerow.report.release_figures import compare_figure
     from hedgerow.table import read_table
     from hedgerow.utility.compare import compare_releases
     from hedgerow.utility.random_questions import Workload, read_workload

@@ -117,6 +117,6 @@ def _answers(answered: list[tuple[str, Answer, float]]) -> Any:
 
 
 def _figures(release: Release, answered: list[tuple[str, Answer, float]], folder: Path) -> list[Path]:
-    from hedgerow.report.answers import bounds_figure, groups_figure
+    from hedgerow.report.release_figures import bounds_figure, groups_figure
 
     return [bounds_figure(answered, folder), groups_figure(release, folder)]

@@ -1,4 +1,4 @@
-"""Before publishing: how far is a table from its target, and what would disguising it cost?
+"""Before publishing: how far is a table from its target, what does disguising it cost, what does the tree look like?
 
 Nothing here is published. The figures depend on the sensitive values: they are for the owner's eyes.
 """
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +20,18 @@ from hedgerow.methods.method import prepare
 from hedgerow.methods.target_distribution import Plan, TargetDistribution
 from hedgerow.partition.target.least_range import Published
 from hedgerow.partition.target.trees import node_ranges
-from hedgerow.schema import Schema
+from hedgerow.report.figure import COLOURS, new_figure, save_figure
+from hedgerow.schema import Hierarchy, Schema
 from hedgerow.schema.target import leaf_numbers
 
-__all__ = ["SHARES", "SHIFTS", "Advice", "advise"]
+__all__ = ["SHARES", "SHIFTS", "Advice", "advise", "draw_tree"]
 
 SHIFTS = ("0", "0.1", "0.2", "0.3", "0.4", "0.5")
 SHARES = ("0", "0.05", "0.1", "0.2")
+
+_PLAIN = {"fc": "white", "ec": "none", "pad": 0.6}
+_MOST_ENDS = 32
+"""More ends than this cannot be read side by side; deeper levels are left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +48,6 @@ class Advice:
 
     def figure(self, folder: Path, name: str = "advice") -> Path:
         """Draw cost against shift and against fakes; return the path of the PNG."""
-        from hedgerow.report.figure import new_figure, save_figure
-
         figure, axes = new_figure(2)
         lines = self.table.to_pylist()
         for axis, setting, other in zip(axes, ("shift", "fakes"), ("fakes", "shift"), strict=True):
@@ -138,3 +142,57 @@ def _distance(plan: Plan) -> float:
         asked = np.array([float(share) for share in tree.target()])
         total += counts.sum() * np.abs(counts / max(counts.sum(), 1) - asked).sum() / 2
     return float(total / len(plan.leaves))
+
+
+def draw_tree(tree: Hierarchy, folder: Path, name: str = "tree") -> Path:
+    """Draw the upper levels of a tree with its weights; return the path of the PNG."""
+    deepest = _deepest(tree)
+    shown = [node for node in range(tree.num_nodes) if tree.depths[node] <= deepest]
+    ends = [node for node in shown if tree.depths[node] == deepest or node < tree.num_leaves]
+    figure, axis = new_figure(width=max(5.2, 0.55 * len(ends)), height=1.8 + 0.9 * deepest)
+    for node in shown:
+        _draw_node(axis, tree, node, node in ends)
+    # A layout that makes room for every label would squeeze the tree to nothing; labels hang into the margin.
+    figure.set_layout_engine("none")
+    axis.set_position((0.02, 0.02, 0.96, 0.92))
+    axis.set_axis_off()
+    axis.margins(0.06, 0.2)
+    left_out = tree.height - deepest
+    if left_out:
+        axis.set_title(f"{tree.num_leaves:,} values; {left_out} further level(s) not shown", fontsize=9, loc="left")
+    return save_figure(figure, folder, name)
+
+
+def _deepest(tree: Hierarchy) -> int:
+    """The deepest level whose ends fit side by side."""
+    for depth in range(1, tree.height + 1):
+        ends = sum(1 for node in range(tree.num_nodes) if _is_end(tree, node, depth))
+        if ends > _MOST_ENDS:
+            return max(depth - 1, 1)
+    return tree.height
+
+
+def _is_end(tree: Hierarchy, node: int, depth: int) -> bool:
+    return bool(tree.depths[node] == depth or (node < tree.num_leaves and tree.depths[node] < depth))
+
+
+def _place(tree: Hierarchy, node: int) -> tuple[float, float]:
+    return (float(tree.low[node] + tree.high[node]) / 2 / tree.num_leaves, -float(tree.depths[node]))
+
+
+def _draw_node(axis: Any, tree: Hierarchy, node: int, is_end: bool) -> None:
+    x, y = _place(tree, node)
+    parent = tree.parent(node)
+    if parent >= 0:
+        above = _place(tree, parent)
+        axis.plot([above[0], x], [above[1], y], color=COLOURS[6], linewidth=1, zorder=1)
+        if tree.weights is not None:
+            weight = {"color": COLOURS[1], "ha": "center", "va": "center", "fontsize": 8}
+            middle = ((above[0] + x) / 2, (above[1] + y) / 2)
+            axis.text(*middle, str(tree.weights[node]), bbox=_PLAIN, **weight)
+    axis.plot([x], [y], marker="o", color=COLOURS[0], markersize=4, zorder=2)
+    label: dict[str, Any] = {"rotation": 90, "va": "top"} if is_end else {"va": "bottom", "bbox": _PLAIN}
+    offset = (0, -7 if is_end else 6)
+    axis.annotate(
+        tree.labels[node], (x, y), xytext=offset, textcoords="offset points", ha="center", fontsize=8, **label
+    )

@@ -1,6 +1,6 @@
 """Measures of loss, one function each, and workloads of random questions."""
 
-from hedgerow.utility.workload import (
+from hedgerow.utility.widths import (
     RandomQuery,
     arbitrary_queries,
     range_columns,

@@ -1,6 +1,6 @@
 """Several releases, the same random questions: who answers, how wide the bounds are, how far expectations are off.
 
-Source     dissertation on permutation-based microdata protection, section 2.7; proximity paper, section 8
+Source     [Zhang 2008], section 2.7; [Li 2008], section 8
 Guarantee  none; a measure. With the original table it also sees whether every true answer lies inside its bounds
 
 The truth comes from DuckDB on the original table. Whoever holds only the releases compares widths alone.

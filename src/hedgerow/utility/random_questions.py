@@ -1,7 +1,6 @@
 """Random workloads of the papers as SQL text, so that releases of every form are asked the same questions.
 
-Source     dissertation on permutation-based microdata protection, section 2.7; proximity paper, section 8;
-           permutation anonymization, section 4.2
+Source     [Zhang 2008], section 2.7; [Li 2008], section 8; [Li 2015], section 4.2
 Deviates   a condition takes a share of the rows, not of the domain's values, so that skewed columns are asked evenly
 
 A question has `dimensions` conditions on columns that an adversary may know, each of a random run of values (numbers,
@@ -98,7 +97,7 @@ def draw_questions(
     known = {column: _Frequencies.of(values) for column, values in columns.items()}
     hidden = {name: _Frequencies.of(sensitive)}
     return [
-        RandomQuestion(_drawn(known, hidden, aggregate, number, share, keys), aggregate, number, share)
+        RandomQuestion(_draw_sql(known, hidden, aggregate, number, share, keys), aggregate, number, share)
         for aggregate in workload.aggregates
         for number in workload.dimensions
         for share in workload.selectivity
@@ -124,7 +123,7 @@ class _Frequencies:
         return cls(counted.field("values"), counted.field("counts").to_numpy(), is_ordered)
 
 
-def _drawn(
+def _draw_sql(
     known: Mapping[str, _Frequencies],
     hidden: Mapping[str, _Frequencies],
     aggregate: str,
@@ -147,9 +146,9 @@ def _condition(name: str, frequencies: _Frequencies, share: float, keys: Keys) -
         return f"{quoted(name)} IS NULL"
     if not frequencies.is_ordered:
         picked = _prefix(np.argsort(keys(len(frequencies.values))), frequencies, share)
-        return f"{quoted(name)} IN ({', '.join(_written(frequencies.values[i].as_py()) for i in sorted(picked))})"
+        return f"{quoted(name)} IN ({', '.join(_sql_value(frequencies.values[i].as_py()) for i in sorted(picked))})"
     first, last = _run(frequencies, share, keys)
-    low, high = (_written(frequencies.values[place].as_py()) for place in (first, last))
+    low, high = (_sql_value(frequencies.values[place].as_py()) for place in (first, last))
     return f"{quoted(name)} BETWEEN {low} AND {high}"
 
 
@@ -171,7 +170,7 @@ def _run(frequencies: _Frequencies, share: float, keys: Keys) -> tuple[int, int]
     return int(first), int(last)
 
 
-def _written(value: Any) -> str:
+def _sql_value(value: Any) -> str:
     if isinstance(value, str):
         return literal(value)
     if isinstance(value, datetime):

@@ -4,14 +4,15 @@ Guarantee  none; everything here is found by asking the release more questions
 Cost       one question per group cell, and about twenty questions per range condition
 
 A group of which a question takes all rows, or none, leaves nothing open. Width comes from groups that are hit in part.
+Of a column that is published as boxes only ranges that begin and end where boxes do take boxes whole.
 """
 
 from __future__ import annotations
 
-import itertools
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +20,9 @@ import pyarrow as pa
 
 from hedgerow.errors import QueryError
 from hedgerow.query import Session, connect
-from hedgerow.release.release import free_name
-from hedgerow.utility.boundaries import boundaries_of
+from hedgerow.release.forms import PERMUTED
+from hedgerow.release.forms.generalized import box_columns
+from hedgerow.release.release import PublishedColumns, free_name
 from hedgerow.utility.rephrase import Range, by_group, ranges_of
 
 if TYPE_CHECKING:
@@ -96,7 +98,7 @@ def causes(release: Release, sql: str, *, most: int = 5) -> Causes:
     rows = dict(zip(*(sizes.column(column).to_pylist() for column in ("number", "hits")), strict=True))
     numbers, place = np.unique(found.column("number").to_numpy(), return_inverse=True)
     hits = np.bincount(place, weights=_floats(found, "hits"))
-    shares = np.bincount(place, weights=_shares(found))
+    shares = np.bincount(place, weights=_width_shares(found))
     order = np.argsort(-shares, kind="stable")[:most]
     worst = [
         Cause(int(numbers[i]), float(hits[i]), int(rows[int(numbers[i])]), float(shares[i])) for i in order if shares[i]
@@ -119,7 +121,7 @@ def _with_groups(release: Release) -> tuple[Session, str]:
     return connect(replace(release, tables=tables, columns=columns)), name
 
 
-def _shares(found: pa.Table) -> Any:
+def _width_shares(found: pa.Table) -> Any:
     """Each row's share of the width of an aggregate, averaged over the aggregates that have any."""
     names = [
         name for name in found.column_names if name.startswith("answer_") and f"{name}_lower" in found.column_names
@@ -146,13 +148,13 @@ def best_moves(release: Release, session: Session, sql: str) -> tuple[Move | Non
     wider: list[Move] = []
     hidden = {name.lower() for name in release.columns.sensitive}
     for found in [found for found in ranges_of(sql) if found.column.lower() not in hidden][:_MOST_RANGES]:
-        inner, outer = _tries(release, session, found)
-        narrower += _tried(session, found, inner, before)
-        wider += _tried(session, found, outer, before)
+        inner, outer = _ranges_to_try(release, session, found)
+        narrower += _try_ranges(session, found, inner, before)
+        wider += _try_ranges(session, found, outer, before)
     return _best(narrower), _best(wider)
 
 
-def _tries(release: Release, session: Session, found: Range) -> tuple[Iterator[Ends], Iterator[Ends]]:
+def _ranges_to_try(release: Release, session: Session, found: Range) -> tuple[Iterator[Ends], Iterator[Ends]]:
     """Ranges to try instead, inside and around: of values, or of whole boxes."""
     boundaries = boundaries_of(release, found)
     if boundaries is not None:
@@ -173,7 +175,7 @@ def _values(session: Session, found: Range, *, inside: bool) -> list[Any]:
 def _parts_of(values: Sequence[Any]) -> Iterator[Ends]:
     for parts in _PARTS:
         edges = [len(values) * part // parts for part in range(parts + 1)]
-        for first, last in itertools.pairwise(edges):
+        for first, last in pairwise(edges):
             if first < last and last - first < len(values):
                 yield values[first], values[last - 1]
 
@@ -187,7 +189,7 @@ def _wider_than(inside: Sequence[Any], everywhere: Sequence[Any]) -> Iterator[En
     yield everywhere[0], everywhere[-1]
 
 
-def _tried(session: Session, found: Range, tries: Iterator[Ends], before: float) -> Iterator[Move]:
+def _try_ranges(session: Session, found: Range, tries: Iterator[Ends], before: float) -> Iterator[Move]:
     for low, high in tries:
         after = relative_width(session.sql(found.moved_sql(low, high)))
         if after is not None and after < before:
@@ -196,3 +198,66 @@ def _tried(session: Session, found: Range, tries: Iterator[Ends], before: float)
 
 def _best(moves: Sequence[Move]) -> Move | None:
     return min(moves, key=lambda move: move.after, default=None)
+
+
+class Boundaries:
+    """The ends of a column's boxes, and which of them a range holds."""
+
+    def __init__(self, lows: Sequence[Any], highs: Sequence[Any], inner: tuple[Sequence[Any], Sequence[Any]]) -> None:
+        self._lows, self._highs = lows, highs
+        self._inner = inner
+
+    def narrower(self, parts: Sequence[int]) -> Iterator[tuple[Any, Any]]:
+        """The largest range of whole boxes inside the range, and as many parts of it."""
+        lows, highs = self._inner
+        for number in (1, *parts):
+            edges = sorted({len(lows) * part // number for part in range(number + 1)})
+            for first, last in pairwise(edges):
+                below = [high for high in highs if high >= lows[first] and (last == len(lows) or high < lows[last])]
+                if below:
+                    yield lows[first], below[-1]
+
+    def wider(self) -> Iterator[tuple[Any, Any]]:
+        """The smallest range of whole boxes around the range, and all."""
+        lows, highs = self._inner
+        inside = [*lows, *highs]
+        if inside:
+            yield (
+                max((low for low in self._lows if low <= min(inside)), default=self._lows[0]),
+                min((high for high in self._highs if high >= max(inside)), default=self._highs[-1]),
+            )
+        yield self._lows[0], self._highs[-1]
+
+
+def boundaries_of(release: Release, found: Range) -> Boundaries | None:
+    """The ends of the boxes of a range's column; None where it is published as something else than intervals."""
+    name = next((name for name in release.columns.quasi if name.lower() == found.column.lower()), None)
+    if not release.form.has_boxes or name is None:
+        return None
+    ends = box_columns(release.columns, release.group_column)[name]
+    table = release.tables["release"]
+    if ends.low not in table.column_names:
+        return None
+    lows, highs = (_distinct(table.column(side)) for side in (ends.low, ends.high))
+    if not len(lows):
+        return None
+    inner = (_values_inside(release, name, lows, found), _values_inside(release, name, highs, found))
+    return Boundaries(lows.to_pylist(), highs.to_pylist(), inner)
+
+
+def _distinct(column: pa.ChunkedArray) -> pa.Array:
+    values = column.drop_null().unique()
+    return values.take(pa.array(np.argsort(values.to_numpy(zero_copy_only=False), kind="stable")))
+
+
+def _values_inside(release: Release, name: str, values: pa.Array, found: Range) -> list[Any]:
+    """Which of the values the range holds: asked of a release that lists them."""
+    group = pa.array(np.zeros(len(values), np.int32))
+    listed = replace(
+        release,
+        form=PERMUTED,
+        tables={"release": pa.table({name: values, release.group_column: group})},
+        columns=PublishedColumns((name,), ()),
+        groups=1,
+    )
+    return sorted(connect(listed).sql(found.values_sql(inside=True)).column("value").to_pylist())

@@ -6,7 +6,7 @@ import pytest
 
 from hedgerow.datasets import printed
 from hedgerow.errors import ParameterError
-from hedgerow.utility.ncp import ncp, partition_ncp
+from hedgerow.utility.measures import ncp, partition_ncp
 from tests.support.boxes import generalized_release
 
 PATIENTS = generalized_release(printed.patients(), printed.PATIENT_GROUPS, quasi=("age", "sex"), sensitive=("disease",))

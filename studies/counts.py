@@ -1,6 +1,6 @@
 """COUNT workloads: random boxes over quasi-identifiers and a sensitive condition, and how far estimates are off.
 
-Source     permutation anonymization, section 4.2; proximity paper, section 8
+Source     [Li 2015], section 4.2; [Li 2008], section 8
 Cost       O(q n w) for q questions over n rows and w conditions
 
 A question asks how many rows lie in an interval of each of some quasi-identifiers and have a sensitive value in an

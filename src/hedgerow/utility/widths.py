@@ -1,6 +1,6 @@
 """What an answer costs: how wide bounds are, over workloads of random questions.
 
-Source     dissertation on permutation-based microdata protection, section 2.7
+Source     [Zhang 2008], section 2.7
 Guarantee  none; a measure. Computed from the release alone unless the true answers are given
 Deviates   the paper divides by the true answer; whoever holds only the release divides by the expected one
 
@@ -58,7 +58,7 @@ def arbitrary_queries(release: Release, *, rows: int, count: int = 50, keys: Key
     total = view_of(release).num_rows
     if not 1 <= rows <= total:
         raise ParameterError(f"'rows' must lie between 1 and the {total:,} rows of the release; got {rows:,}")
-    return [_arbitrary(total, rows, keys) for _ in range(_checked(count))]
+    return [_arbitrary(total, rows, keys) for _ in range(_check_count(count))]
 
 
 def _arbitrary(total: int, rows: int, keys: Keys) -> RandomQuery:
@@ -84,7 +84,7 @@ def range_queries(release: Release, column: str, *, count: int = 50, keys: Keys 
     domain = view.codes(column).domain
     if len(domain) == 0:
         raise ParameterError(f"'column' must have values; all of {column!r} are missing")
-    ends = (keys(2 * _checked(count)) % np.uint64(len(domain))).astype(np.int64).reshape(-1, 2)
+    ends = (keys(2 * _check_count(count)) % np.uint64(len(domain))).astype(np.int64).reshape(-1, 2)
     return [_range(view, column, int(min(pair)), int(max(pair))) for pair in ends]
 
 
@@ -159,7 +159,7 @@ def typical_widths(release: Release, *, count: int = 25, keys: Keys = system_key
     return [(question, float(np.nanmedian(w))) for question, w in widths.items() if not np.isnan(w).all()]
 
 
-def _checked(count: int) -> int:
+def _check_count(count: int) -> int:
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ParameterError(f"'count' must be an integer of at least 1; got {count!r}")
     return count

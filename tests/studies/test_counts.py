@@ -10,7 +10,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.randomness import seeded_keys
 from hedgerow.release.forms.perturbed import retained
 from hedgerow.table import read_table
-from hedgerow.utility.counts import (
+from studies.counts import (
     CountQuery,
     count_errors,
     count_queries,

@@ -1,7 +1,7 @@
 """The figure of an attack report."""
 
 from hedgerow.attack import AttackReport, Finding
-from hedgerow.report.attack_figure import attack_figure
+from hedgerow.report.release_figures import attack_figure
 
 LINE = {"knows": "", "guesses": "", "low": 0.2, "high": 0.4, "trials": 9, "exact": False, "rate": 0.3, "baseline": 0.1}
 

@@ -1,11 +1,20 @@
-"""Normalized certainty penalty: how much of its domain the box of a row covers, summed over columns and rows.
+"""Measures of loss: what publishing a partition, or changed cells, costs whoever uses them.
 
-Source     Xu et al., 2006; permutation anonymization, definition 3
-Cost       O(n) per column
+Source     NCP: [Xu 2006]; [Li 2015], definition 3. RCE: [Xiao 2006]; [Li 2015], section 2.3. Discernibility:
+           [Bayardo 2005]. Average class size: [LeFevre 2006]. Distortion: [Xue 2011], equation 6
+Cost       O(n) per column; RCE O(n log n)
+Deviates   the printed RCE of a scattered release multiplies counts by a product that is no posterior; here a value v
+           has the chance s c(v)/N, s being the chance that the person's row exists in the group at all: 1 where
+           quasi-identifiers are published as they are. A cell that is zero has no relative change; its distortion is
+           measured against the mean size of its column
 
-A column of numbers costs its range over the range of the domain; a column of categories the values covered over all of
-them, and nothing where there is one. A box with missing values costs a column's whole domain, for a missing value may
-be any. The sum runs from 0 to rows times columns.
+NCP, the normalized certainty penalty, is the share of its domain that the box of a row covers, summed over columns and
+rows. A column of numbers costs its range over the range of the domain; a column of categories the values covered over
+all of them, and nothing where there is one. A box with missing values costs a column's whole domain, for a missing
+value may be any. The sum runs from 0 to rows times columns.
+
+RCE, the reconstruction error of a person with value v in a group of N rows, is
+(1 - s c(v)/N)^2 + sum over other values w of (s c(w)/N)^2.
 """
 
 from __future__ import annotations
@@ -17,17 +26,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from hedgerow.arrays import Floats
+from hedgerow.arrays import Codes, Floats, Ints
 from hedgerow.errors import ParameterError
 from hedgerow.exact import column_line
+from hedgerow.parameters import read_whole
 from hedgerow.release.forms.generalized import SETS, BoxColumns, box_columns
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-__all__ = ["ncp", "partition_ncp"]
+__all__ = ["average_class_size", "discernibility", "distortion", "ncp", "partition_ncp", "rce", "rce_bound"]
 
 
 def ncp(release: Release, *, widths: Mapping[str, float] | None = None) -> float:
@@ -42,10 +51,10 @@ def ncp(release: Release, *, widths: Mapping[str, float] | None = None) -> float
     return float(sum(_column_penalty(release, name, box, known.get(name)) for name, box in boxes.items()))
 
 
-def partition_ncp(columns: Mapping[str, pa.Array | pa.ChunkedArray], labels: NDArray[np.int32]) -> float:
+def partition_ncp(columns: Mapping[str, pa.Array | pa.ChunkedArray], labels: Codes) -> float:
     """Add up the penalty that a partition of these columns would have if it were generalized.
 
-    `labels` number the group of each row; rows held back, -1, cost every column's whole domain.
+    `labels` number the group of each row; suppressed rows, -1, cost every column's whole domain.
     """
     order = np.argsort(labels, kind="stable")
     kept = order[np.searchsorted(labels[order], 0) :]
@@ -83,9 +92,7 @@ def _set_penalties(release: Release, name: str, numbers: pa.ChunkedArray, width:
     return np.where(covered > 1, covered / total, 0.0)
 
 
-def _penalties(
-    column: pa.Array | pa.ChunkedArray, kept: NDArray[np.int64], starts: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> Floats:
+def _penalties(column: pa.Array | pa.ChunkedArray, kept: Ints, starts: Ints, sizes: Ints) -> Floats:
     """The penalty of each group in one column."""
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     gaps = np.maximum.reduceat(whole.is_null().to_numpy(zero_copy_only=False)[kept].astype(np.int8), starts) > 0
@@ -98,7 +105,7 @@ def _penalties(
     return np.where(gaps, 1.0, penalty)
 
 
-def _covered(column: pa.Array, kept: NDArray[np.int64], sizes: NDArray[np.int64]) -> Floats:
+def _covered(column: pa.Array, kept: Ints, sizes: Ints) -> Floats:
     encoded = column.dictionary_encode()
     total = len(encoded.dictionary)
     codes = encoded.indices.fill_null(total).to_numpy().astype(np.int64)[kept]
@@ -124,3 +131,47 @@ def _positions(column: pa.Array) -> Floats:
 def _unit(column: pa.Array) -> float:
     is_counted = pa.types.is_boolean(column.type) or pa.types.is_timestamp(column.type)
     return float(Fraction(1) if is_counted else column_line(column).unit)
+
+
+def rce(labels: Codes, sensitive: Codes, *, presence: Floats | None = None) -> float:
+    """Add up the error of every row; `presence` is the chance of each row's combination of quasi-identifiers."""
+    width = int(sensitive.max()) + 1
+    groups, counts = np.unique(labels.astype(np.int64) * width + sensitive, return_counts=True)
+    sizes = np.bincount(labels)
+    owners = groups // width
+    concentration = np.bincount(owners, weights=(counts / sizes[owners]) ** 2, minlength=len(sizes))
+    own = counts[np.searchsorted(groups, labels.astype(np.int64) * width + sensitive)] / sizes[labels]
+    chance = np.ones(len(labels)) if presence is None else presence
+    return float((1.0 - 2.0 * chance * own + chance**2 * concentration[labels]).sum())
+
+
+def rce_bound(rows: int, *, l: int) -> float:  # noqa: E741
+    """The least error of l-diverse groups of l to 2l-1 rows under quasi-identifiers as they are: rows times 1 - 1/l.
+
+    Larger groups may have less: a group of all rows in which no value fills more than 1/l can still follow the truth.
+    """
+    return rows * (1.0 - 1.0 / l)
+
+
+def average_class_size(labels: Codes, *, k: int = 1) -> float:
+    """Rows per group over `k`; 1 is the best that k-anonymity can do. Suppressed rows, labelled -1, do not count."""
+    kept = labels[labels >= 0]
+    groups = len(np.unique(kept))
+    return len(kept) / groups / read_whole("k", k, least=1) if groups else float("nan")
+
+
+def discernibility(labels: Codes) -> int:
+    """Add up the squared sizes of the groups; a suppressed row, labelled -1, is charged the whole table."""
+    sizes = np.bincount(labels[labels >= 0]).astype(np.int64)
+    suppressed = int((labels < 0).sum())
+    return int((sizes**2).sum()) + suppressed * len(labels)
+
+
+def distortion(original: Floats, published: Floats) -> float:
+    """Mean of |published - original| / |original| over all cells of two aligned tables (rows x columns)."""
+    sizes = np.abs(original)
+    measure = np.where(sizes > 0, sizes, sizes.mean(axis=0))
+    changes = np.abs(published - original)
+    # A column of zeros that stays one did not change; any change of it is boundless.
+    relative = np.divide(changes, measure, out=np.where(changes > 0, np.inf, 0.0), where=measure > 0)
+    return float(relative.mean())

@@ -1,0 +1,189 @@
+"""Figures of releases: bounds of answers, groups, rates of adversaries, and several releases compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.report.figure import COLOURS, new_figure, save_figure
+from hedgerow.utility.compare import Outcome, score
+
+if TYPE_CHECKING:
+    from hedgerow.attack import AttackReport, Finding
+    from hedgerow.query import Answer
+    from hedgerow.release import Release
+
+__all__ = ["attack_figure", "bounds_figure", "compare_figure", "groups_figure"]
+
+_RIGHT, _PROMISED, _GUESSED, _CONTROL = COLOURS[0], COLOURS[1], COLOURS[6], COLOURS[3]
+
+
+def bounds_figure(answered: Sequence[tuple[str, Answer, float]], folder: Path) -> Path:
+    """Draw each answer's bounds around the truth, as a share of the truth."""
+    figure, axes = new_figure(width=7.2, height=0.8 + 0.75 * len(answered))
+    for line, (_, answer, truth) in enumerate(answered):
+        lower, upper, expected = (_off_percent(value, truth) for value in (answer.lower, answer.upper, answer.expected))
+        bar = {"color": COLOURS[0], "linewidth": 7, "alpha": 0.35, "solid_capstyle": "butt"}
+        axes.plot([lower, upper], [line, line], **bar, label="guaranteed bounds" if line == 0 else None)
+        axes.plot([expected], [line], "o", color=COLOURS[0], label="expected answer" if line == 0 else None)
+    axes.axvline(0, color=COLOURS[1], linewidth=1.2, label="true answer")
+    axes.set_yticks(range(len(answered)), [_short(question) for question, _, _ in answered], fontsize=8)
+    axes.invert_yaxis()
+    axes.set_ylim(len(answered) - 0.4, -0.6)
+    axes.set_xlabel("distance from the true answer, %")
+    figure.legend(loc="outside upper right", ncols=3, fontsize=8)
+    return save_figure(figure, folder, "bounds")
+
+
+def groups_figure(release: Release, folder: Path) -> Path:
+    """Draw the range of sensitive values that each group leaves possible, and the sizes of the groups."""
+    column = release.columns.sensitive[0]
+    table = release.tables["release"]
+    groups = table.column(release.group_column).to_numpy()
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    values = table.column(column).cast("double").to_numpy()
+    lows, highs = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
+    order = np.argsort(lows)
+    figure, (ranges, sizes) = new_figure(2, width=4.6, height=3.2)
+    width = min(8.0, max(0.8, 200 / len(starts)))
+    ranges.vlines(
+        np.arange(len(starts)), lows[order], np.maximum(highs, lows + 1e-9)[order], color=COLOURS[0], linewidth=width
+    )
+    ranges.set_xlabel(f"{len(starts):,} groups, by least value")
+    ranges.set_ylabel(f"values of {column} in the group")
+    _thousands(ranges.yaxis)
+    sizes.hist(np.diff(np.append(starts, len(values))), bins=30, color=COLOURS[2])
+    sizes.set_xlabel("rows in a group")
+    sizes.set_ylabel("groups")
+    return save_figure(figure, folder, "groups")
+
+
+def _off_percent(value: float | None, truth: float) -> float:
+    return 100 * (float(value or 0) - truth) / abs(truth) if truth else 0.0
+
+
+def _short(question: str) -> str:
+    return question.replace(" FROM release", "").replace("SELECT ", "").replace(" WHERE ", "\n")
+
+
+def _thousands(axis: Any) -> None:
+    axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+
+
+def attack_figure(report: AttackReport, folder: Path, name: str = "attack") -> Path:
+    """Draw one row per adversary: a dot with its interval, and marks for what it is compared with."""
+    findings = list(reversed(report.findings))
+    figure, axes = new_figure(width=7.4, height=1.5 + 0.38 * len(findings))
+    for place, finding in enumerate(findings):
+        _draw_finding(axes, place, finding)
+    axes.set_yticks(range(len(findings)), [report.label(finding) for finding in findings])
+    axes.set_ylim(-0.6, len(findings) - 0.4)
+    axes.set_xlim(-1.5, 101.5)
+    axes.set_xlabel("% of the guesses that are right")
+    axes.set_title(f"{report.method}, {report.form}, {report.rows:,} rows", fontsize=10, loc="left")
+    _explain_marks(figure, axes, findings)
+    return save_figure(figure, folder, name)
+
+
+def _draw_finding(axes: Any, place: int, finding: Finding) -> None:
+    low, high = 100 * finding.low, 100 * finding.high
+    axes.plot([100 * finding.baseline, 100 * finding.rate], [place, place], color=_GUESSED, linewidth=1, zorder=1)
+    axes.plot([low, high], [place, place], color=_RIGHT, linewidth=4, alpha=0.45, solid_capstyle="butt", zorder=2)
+    axes.plot(100 * finding.baseline, place, "|", color="#555555", markersize=11, markeredgewidth=1.6, zorder=3)
+    if finding.control is not None:
+        axes.plot(100 * finding.control, place, "x", color=_CONTROL, markersize=6, markeredgewidth=1.8, zorder=3)
+    if finding.worst is not None:
+        axes.plot(100 * finding.worst, place, "o", markerfacecolor="none", color=_RIGHT, markersize=7, zorder=3)
+    axes.plot(100 * finding.rate, place, "o", color=_RIGHT, markersize=6, zorder=4)
+    if finding.promised is not None:
+        ends = [place - 0.32, place + 0.32]
+        axes.plot([100 * finding.promised] * 2, ends, color=_PROMISED, linewidth=2.2, zorder=5)
+
+
+def _explain_marks(figure: Any, axes: Any, findings: list[Finding]) -> None:
+    """Explain the marks that occur."""
+    from matplotlib.lines import Line2D
+
+    def mark(label: str, **style: Any) -> Line2D:
+        return Line2D([], [], linestyle="none", label=label, **style)
+
+    shown = [
+        mark("measured, with its 95% interval", marker="o", color=_RIGHT, markersize=6),
+        mark("by guessing", marker="|", color="#555555", markersize=11, markeredgewidth=1.6),
+    ]
+    if any(finding.control is not None for finding in findings):
+        shown.append(mark("about people not published", marker="x", color=_CONTROL, markeredgewidth=1.8))
+    if any(finding.worst is not None for finding in findings):
+        shown.append(mark("for the person worst off", marker="o", markerfacecolor="none", color=_RIGHT, markersize=7))
+    if any(finding.promised is not None for finding in findings):
+        shown.append(Line2D([], [], color=_PROMISED, linewidth=2.2, label="promised at most"))
+    figure.legend(handles=shown, loc="outside lower center", ncols=3, fontsize=8.5, frameon=False)
+
+
+def compare_figure(outcomes: Mapping[str, Sequence[Outcome]], folder: Path) -> Path:
+    """Draw one panel per aggregate and one line per release; medians, in percent of the answer."""
+    every = [outcome for found in outcomes.values() for outcome in found]
+    aggregates = list(dict.fromkeys(outcome.question.aggregate for outcome in every))
+    axis = _axis(every)
+    figure, drawn = new_figure(len(aggregates), width=max(3.9, 5.4 / len(aggregates)), height=3.6)
+    panels = [drawn] if len(aggregates) == 1 else list(drawn)
+    for aggregate, panel in zip(aggregates, panels, strict=True):
+        for place, (name, found) in enumerate(outcomes.items()):
+            mine = [outcome for outcome in found if outcome.question.aggregate == aggregate]
+            _draw_scores(panel, name, mine, axis, place)
+        _label(panel, aggregate, axis, sorted({getattr(outcome.question, axis) for outcome in every}))
+    _name_lines(figure, panels, has_errors=any(outcome.error is not None for outcome in every))
+    return save_figure(figure, folder, "compare")
+
+
+def _axis(outcomes: Sequence[Outcome]) -> str:
+    """What the questions vary in: selectivity unless only the dimensions differ."""
+    return "selectivity" if len({outcome.question.selectivity for outcome in outcomes}) > 1 else "dimensions"
+
+
+def _draw_scores(panel: Any, name: str, outcomes: Sequence[Outcome], axis: str, place: int) -> None:
+    places = sorted({getattr(outcome.question, axis) for outcome in outcomes})
+    scores = [score([outcome for outcome in outcomes if getattr(outcome.question, axis) == x]) for x in places]
+    shown = [100 * x if axis == "selectivity" else x for x in places]
+    style: Any = {"color": COLOURS[place % len(COLOURS)], "marker": "osD^v<>"[place % 7], "markersize": 4.5}
+    # Without bounds there is nothing on this line, but the legend has its name from it.
+    panel.plot(shown, [_percent(s.width) for s in scores], label=name, **style)
+    if any(s.error is not None for s in scores):
+        panel.plot(shown, [_percent(s.error) for s in scores], linestyle="--", linewidth=1.1, **style)
+
+
+def _percent(share: float | None) -> float:
+    return float("nan") if share is None else 100 * share
+
+
+def _label(panel: Any, aggregate: str, axis: str, places: Sequence[float]) -> None:
+    panel.set_title(aggregate.upper(), fontsize=10)
+    panel.set_ylabel("% of the answer")
+    # Widths reach from nothing at all to many times the answer: linear up to 1 %, logarithmic above.
+    panel.set_yscale("symlog", linthresh=1.0)
+    panel.set_ylim(bottom=0)
+    panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    if axis == "selectivity":
+        panel.set_xscale("log")
+        panel.set_xticks([100 * place for place in places], [f"{100 * place:g}" for place in places])
+        panel.set_xticks([], minor=True)
+        panel.set_xlabel("rows selected, about, %")
+    else:
+        panel.set_xticks(places, [str(place) for place in places])
+        panel.set_xlabel("conditions")
+
+
+def _name_lines(figure: Any, panels: Sequence[Any], *, has_errors: bool) -> None:
+    """Name each release once, and say what the two kinds of lines are."""
+    from matplotlib.lines import Line2D
+
+    named = {
+        label: handle for panel in panels for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    named["width of the bounds"] = Line2D([], [], color="grey")
+    if has_errors:
+        named["error of the expected answer"] = Line2D([], [], color="grey", linestyle="--", linewidth=1.1)
+    figure.legend(named.values(), named, loc="outside upper center", ncols=4, fontsize=8, frameon=False)
