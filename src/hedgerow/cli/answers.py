@@ -181,13 +181,15 @@ def _around(width: float) -> str:
 
 
 def _print_causes(release: Release, found: Causes) -> None:
-    click.echo(f"Of {release.groups:,} groups the question hits {found.hit:,}; {found.open:,} of them leave it open.")
+    click.echo(
+        f"Of {release.groups:,} groups {found.hit:,} have matching rows; {found.open:,} of them leave the answer uncertain."
+    )
     rows = [
         (cause.group, f"{number(round(cause.hits, 1))} of {cause.rows:,}", f"{100 * cause.share:.1f}%")
         for cause in found.worst
     ]
     if rows:
-        columns = ("group", "rows hit", "share of the uncertainty")
+        columns = ("group", "matching rows", "share of the uncertainty")
         console().print(table("", columns, rows, right=columns))
 
 
