@@ -111,7 +111,7 @@ def test_the_guarantee_is_honest() -> None:
     release = Robust(3, Estimate(support=20), protect=["x"], max_suppressed=0.1).publish(table_of(), SCHEMA)
     words = " ".join(release.guarantee.not_promised)
     assert "Minimality" in words
-    assert "Held-back" in words
+    assert "Suppressed rows" in words
     assert "Other values" in words
     assert "3 sets" in release.guarantee.promise
     assert "x" not in release.made.parameters["r"]

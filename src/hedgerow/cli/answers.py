@@ -182,7 +182,8 @@ def _around(width: float) -> str:
 
 def _print_causes(release: Release, found: Causes) -> None:
     click.echo(
-        f"Of {release.groups:,} groups {found.hit:,} have matching rows; {found.open:,} of them leave the answer uncertain."
+        f"Of {release.groups:,} groups {found.hit:,} have matching rows; "
+        f"{found.open:,} of them leave the answer uncertain."
     )
     rows = [
         (cause.group, f"{number(round(cause.hits, 1))} of {cause.rows:,}", f"{100 * cause.share:.1f}%")

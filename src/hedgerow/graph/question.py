@@ -113,8 +113,8 @@ class _Reader:
             return self._count(words, wheres)
         if self.source not in self.columns:
             raise QueryError(
-                f"{function.upper()} is supported over entities only: ask FROM left or FROM right, with links(condition) "
-                f"for the number of edges that satisfy a condition"
+                f"{function.upper()} is supported over entities only: ask FROM left or FROM right, with "
+                f"links(condition) for the number of edges that satisfy a condition"
             )
         inside = re.fullmatch(r"\s*links\s*\((.*)\)\s*", argument, re.IGNORECASE | re.DOTALL)
         if inside is not None:

@@ -24,17 +24,20 @@ from hedgerow.kernel import SMALL, kernel
 __all__ = ["delta_max", "least_held_back", "pair_bound", "printed_bound_holds", "rate_bound"]
 
 
-def least_held_back(counts: NDArray[np.int64], rows: int, r: Fraction, *, most: int) -> int:
-    """How many of `rows` rows no r-robust partition can publish, whatever is known, once above `most` not further.
+def least_held_back(
+    counts: NDArray[np.int64], rows: int, r: Fraction, *, most: int, lost: NDArray[np.int64] | int = 0
+) -> NDArray[np.int64]:
+    """How many rows of each value no r-robust partition can publish, once above `most` in all not further.
 
-    The p of a group add up to the occurrences of a value: it fills at most 1/r of the group, and of all groups.
+    The p of a group add up to the occurrences of a value: it fills at most 1/r of the group, and of all groups. `lost`
+    are rows of each value that are known to be left out.
     """
-    held = 0
-    while held <= most:
-        cap = (rows - held) // r
-        needed = int(np.maximum(counts - cap, 0).sum())
-        if needed <= held:
-            return held
+    held = np.zeros_like(counts) + lost
+    while held.sum() <= most:
+        cap = int((rows - int(held.sum())) // r)
+        needed = np.maximum(held, counts - cap)
+        if (needed == held).all():
+            break
         held = needed
     return held
 

@@ -8,6 +8,7 @@ Cost       an estimate per attribute set, then near n log n
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -18,7 +19,6 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import Infeasible, ParameterError, SchemaError
 from hedgerow.exact import as_fraction
-from hedgerow.inference.bounds import least_held_back
 from hedgerow.inference.estimate import Estimate
 from hedgerow.inference.knowledge import Knowledge
 from hedgerow.inference.robust import Grouped, Model, Robustness, members
@@ -29,10 +29,19 @@ from hedgerow.release.forms import form_of
 
 if TYPE_CHECKING:
     from hedgerow.partition.robust.crowd import Crowd
+    from hedgerow.partition.robust.limits import Limits
 
 __all__ = ["FORMS", "Robust"]
 
 FORMS = ("separated", "permuted", "generalized")
+
+_HALVINGS = 7
+"""How many other r are tried after a refusal."""
+
+_NAMED = 8
+"""Of how many protected values, the most frequent ones, a refusal asks which limits r."""
+
+_ORDINAL = {1: "", 2: "second ", 3: "third "}
 
 _PROMISE = (
     "Whoever knows, for any one of {sets} sets of quasi-identifiers, how likely each of their combinations has a "
@@ -44,9 +53,9 @@ _ADVERSARY = (
     "quasi-identifiers and tested sensitive values."
 )
 _ODDS = {"binary": "a protected value against all others", "full": "all values"}
-_HELD_BACK = (
-    "Held-back rows: rows are held back because they stand out, so whoever knows that a person is in the table and "
-    "finds no row for them may suspect a protected value."
+_SUPPRESSED = (
+    "Suppressed rows: {suppressed} of the {protected} rows with a protected value are suppressed because they stand "
+    "out, and no others, so whoever knows that a person is in the table and finds no row for them may suspect one."
 )
 _TOGETHER = "Sets together: odds of several sets of quasi-identifiers, put together, may say more than any one of them."
 _UNPROTECTED = "Other values: values that are not protected may be published beside the row that has them."
@@ -59,8 +68,8 @@ class Robust(Method):
     `knowledge` is what the adversary knows: an `Estimate`, applied to the table itself, which is the worst case and the
     default, or a `Knowledge` from another table or given. `model` says which odds: "binary", x against not x, as the
     paper's theorem reads them, or "full", those of all values. `protect` lists the protected values, or lists of values
-    that are one secret together; None protects each value. At most the share `max_suppressed` of the rows is held back:
-    one in a hundred is what people accept as missing at random.
+    that are one secret together; None protects each value. At most the share `max_suppressed` of the rows is left
+    out: one in a hundred is what people accept as missing at random.
     """
 
     r: Fraction | int | float | str
@@ -90,7 +99,7 @@ class Robust(Method):
         codes = knowledge.value_codes(prepared.table.arrow.column(column))
         crowd = Crowd(knowledge, knowledge.signatures(quasi), codes, members(knowledge.values, self.protect))
         progress("partitioning", 0.2)
-        labels = self._labels(crowd, criterion, prepared)
+        labels = self._labels(crowd, criterion, prepared, progress)
         progress("publishing", 0.7)
         return self._published(prepared, crowd, criterion, labels)
 
@@ -101,42 +110,64 @@ class Robust(Method):
             raise SchemaError(f"The knowledge is about '{self.knowledge.column}', the sensitive column is '{column}'.")
         return self.knowledge
 
-    def _labels(self, crowd: Crowd, criterion: Robustness, prepared: Prepared) -> NDArray[np.int32]:
+    def _labels(self, crowd: Crowd, criterion: Robustness, prepared: Prepared, progress: Progress) -> NDArray[np.int32]:
+        from hedgerow.partition.robust.gather import art
+        from hedgerow.partition.robust.limits import Limits
+
         if criterion.r > crowd.size:
             raise Infeasible(
                 f"{criterion.r}-robustness needs as many rows in a group; there are {crowd.size:,} in all."
             )
-        allowed = int(_share(self.max_suppressed) * crowd.size)
-        groups, held = self._tried(crowd, criterion.r, allowed, prepared, restarts=2)
-        if groups is None:
-            raise Infeasible(
-                f"{criterion.r}-robustness would hold back {held} of {crowd.size:,} rows, which is more "
-                f"than the {allowed:,} allowed. " + self._reachable(crowd, criterion.r, allowed, prepared)
+        limits, allowed = Limits(crowd), int(_share(self.max_suppressed) * crowd.size)
+
+        def suppressed(r: Fraction, *, restarts: int, begin: float, end: float) -> tuple[NDArray[np.int32] | None, str]:
+            """The groups, None where too many rows would be suppressed, and how many would; limits are asked first."""
+            if (lost := int(limits.least_suppressed(r, most=allowed).sum())) > allowed:
+                return None, f"at least {lost:,}"
+            found = art(
+                crowd,
+                r=r,
+                model=self.model,
+                allowed=allowed,
+                restarts=restarts,
+                keys=prepared.keys,
+                progress=lambda share: progress("partitioning", begin + (end - begin) * share),
             )
-        return groups
+            return (found.groups if found.left_out <= allowed else None), f"{found.left_out:,}"
 
-    def _tried(
-        self, crowd: Crowd, r: Fraction, allowed: int, prepared: Prepared, *, restarts: int
-    ) -> tuple[NDArray[np.int32] | None, str]:
-        """The groups, None where too many rows would be held back, and how many would; counts are asked first."""
-        from hedgerow.partition.robust.gather import art
+        groups, lost = suppressed(criterion.r, restarts=2, begin=0.2, end=0.5)
+        if groups is not None:
+            return groups
+        limit = limits.largest_r(criterion.r, allowed)
+        low, high, begin, step = 10, math.ceil(limit * 10) + (limit < criterion.r), 0.5, 0.2 / _HALVINGS
+        for _ in range(_HALVINGS):
+            if high - low > 1:
+                middle = (low + high) // 2
+                found, _ = suppressed(Fraction(middle, 10), restarts=0, begin=begin, end=begin + step)
+                low, high, begin = (low, middle, begin + step) if found is None else (middle, high, begin + step)
+        reached = f"r = {low / 10:g} was reached" if low > 10 else "No r above 1 was reached"
+        raise Infeasible(
+            f"{criterion.r}-robustness would suppress {lost} of {crowd.size:,} rows, which is more than the "
+            f"{allowed:,} allowed. {reached}{self._cause(criterion.r, limit, limits, allowed)}; protect fewer values, "
+            "suppress more, or assume an adversary who knows less."
+        )
 
+    def _cause(self, r: Fraction, limit: Fraction, limits: Limits, allowed: int) -> str:
+        """Say what no grouping can pass, and which protected value is the cause: as given, or by its rank."""
+        crowd = limits.crowd
+        if limit >= r:
+            return ""
         counts = np.bincount(crowd.secret, minlength=crowd.secrets + 1)[: crowd.secrets]
-        if (held := least_held_back(counts, crowd.size, r, most=allowed)) > allowed:
-            return None, f"at least {held:,}"
-        found = art(crowd, r=r, model=self.model, allowed=allowed, restarts=restarts, keys=prepared.keys)
-        return (found.groups if found.left_out <= allowed else None), f"{found.left_out:,}"
-
-    def _reachable(self, crowd: Crowd, r: Fraction, allowed: int, prepared: Prepared) -> str:
-        """Say which r could be kept, to a tenth, by halving between 1 and what failed."""
-        low, high = 10, int(r * 10)
-        while high - low > 1:
-            middle = (low + high) // 2
-            groups, _ = self._tried(crowd, Fraction(middle, 10), allowed, prepared, restarts=0)
-            low, high = (low, middle) if groups is None else (middle, high)
-        if low == 10:
-            return "No r above 1 was reached; protect fewer values, or hold back more."
-        return f"r = {low / 10:g} was reached; or hold back more, or assume an adversary who knows less."
+        own = {x: limits.largest_r(r, allowed, int(x)) for x in np.argsort(-counts, kind="stable")[:_NAMED]}
+        x = min(own, key=lambda x: own[x])
+        if own[x] > limit:
+            return f", and all protected values together limit it to r = {float(limit):g}"
+        if self.protect is not None:
+            name = "/".join(f"'{value}'" for value in json.loads(_written(self.protect))[x])
+        else:
+            place = int((counts > counts[x]).sum()) + 1
+            name = f"the {_ORDINAL.get(place, f'{place}th ')}most frequent protected value"
+        return f", and {name} limits it to r = {float(own[x]):g} whatever the grouping"
 
     def _published(self, prepared: Prepared, crowd: Crowd, criterion: Robustness, labels: NDArray[np.int32]) -> Release:
         from hedgerow.audit.robust import check_grouped, check_odds
@@ -149,7 +180,7 @@ class Robust(Method):
             labels,
             form=self.form,
             together=True,
-            guarantee=self._guarantee(prepared.columns.sensitive[0], crowd, criterion),
+            guarantee=self._guarantee(prepared.columns.sensitive[0], crowd, criterion, held_back),
             method="Robust",
             parameters=self._parameters(criterion),
         )
@@ -166,15 +197,17 @@ class Robust(Method):
             "form": self.form,
         }
 
-    def _guarantee(self, column: str, crowd: Crowd, criterion: Robustness) -> Guarantee:
+    def _guarantee(self, column: str, crowd: Crowd, criterion: Robustness, suppressed: int) -> Guarantee:
         unprotected = () if crowd.member.any(axis=0).all() else (_UNPROTECTED,)
+        protected = int((crowd.secret < crowd.secrets).sum())
+        missing = _SUPPRESSED.format(suppressed=suppressed, protected=protected)
         return Guarantee(
             criterion="robust",
             parameters={"r": str(criterion.r), "model": self.model, "protect": _written(self.protect)},
             columns=(column,),
             promise=_PROMISE.format(sets=len(crowd.distributions), column=column, r=criterion.r),
             adversary=_ADVERSARY.format(odds=_ODDS[self.model]),
-            not_promised=(*not_promised(self.form, looking="robust"), _HELD_BACK, _TOGETHER, *unprotected),
+            not_promised=(*not_promised(self.form, looking="robust"), missing, _TOGETHER, *unprotected),
         )
 
 

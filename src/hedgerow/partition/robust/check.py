@@ -50,8 +50,10 @@ class Check:
         total = odds.sum(axis=1)
         bounded = np.isfinite(high) & (count * float_above(self.r) * high * margin <= total)
         fine = (odds.min(axis=1) == high) | bounded
-        # Nearly at least q / (1 + q) for that bound q, so the polynomials need not be asked where q is far above 1/r.
-        hopeless = ~fine & ((count == 1) | (count * (float(self.r) - 1.0) * high > total))
+        # By Maclaurin's inequality p is above 1/r where the others' odds are too few: no polynomials need be asked.
+        others = (total - high) * (1.0 + relative_error(len(rows)))
+        too_few = count * (float(self.r) - 1.0) * high * (len(rows) - 1) > others * (len(rows) - count)
+        hopeless = ~fine & ((count == 1) | too_few)
         if hopeless.any():
             return False
         doubtful = np.argwhere(~fine)

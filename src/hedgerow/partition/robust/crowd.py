@@ -158,6 +158,7 @@ def new_group(crowd: Crowd) -> Group:
     return Group(
         rows=np.empty(crowd.size, np.int32),
         counts=np.zeros(crowd.secrets, np.int64),
+        is_full=np.zeros(crowd.secrets, bool),
         low=np.empty((crowd.secrets, width), np.int32),
         high=np.empty((crowd.secrets, width), np.int32),
         odds_low=np.empty((crowd.secrets, sets)),

@@ -6,7 +6,10 @@ Cost       a search in a tree per row, near n log n; groups that need many rows 
 Deviates   groups grow until p itself is at most 1/r, not the printed bound, which is wider and for many values false;
            a group takes single rows until it holds and is then left alone; the number of rows that a group may take
            starts small and doubles, so that the few who stand out most cannot use up everybody else's companions;
-           order inside a value and ties are secret-random; stuck rows are rescued (`art_rescue`)
+           every other start serves those first who stand out most; order and ties are secret-random; stuck rows are
+           rescued (`art_rescue`)
+Bound      the number of rows that a group may take doubles until it reaches the free rows, beyond which nobody has
+           companions: at most log2 n rounds, in each of which a row joins a growing group at most `WORK` n times
 """
 
 from __future__ import annotations
@@ -31,6 +34,15 @@ from hedgerow.randomness import Keys, system_keys
 __all__ = ["Robust", "art"]
 
 Rows = NDArray[np.int32]
+
+WORK = 8
+"""How often each row is tried in a group, on average, before a round ends."""
+
+_OFTEN = 64
+"""Rows between two words of progress."""
+
+_SLICE = 1 << 16
+"""Rows whose odds are looked at together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +74,11 @@ def art(
     """
     check = Check(crowd, r, model)
     best = None
-    for _ in range(1 + restarts):
-        groups, stuck = _gather(_Search(crowd, check, crowd.pool(keys), new_group(crowd), exhaustive), keys, progress)
-        groups, stuck = rescue(check, groups, stuck, keys)
+    for start in range(1 + restarts):
+        search = _Search(crowd, check, crowd.pool(keys), new_group(crowd), exhaustive)
+        seeds = _seeds(crowd, keys, hardest_first=start % 2 == 1)
+        groups, stuck = _gather(search, seeds, lambda share, done=start: progress((done + share) / (1 + restarts)))
+        groups, stuck = rescue(check, groups, stuck, keys, allowed)
         if best is None or len(stuck) < len(best[1]):
             best = groups, stuck
         if len(best[1]) <= allowed:
@@ -73,13 +87,15 @@ def art(
     return Robust(_numbered(crowd, *best))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Search:
     crowd: Crowd
     check: Check
     pool: Pool
     group: Group
     exhaustive: bool
+    tried: int = 0
+    """How many rows the last attempt put into its group."""
 
     @property
     def at_least(self) -> int:
@@ -96,6 +112,7 @@ class _Search:
         group, r, at_least = self.group, float_above(self.check.r), self.at_least
         run = form.plain if self.is_small else form.compiled
         size = run(self.pool, group, row, r, at_least, most, self.exhaustive)
+        self.tried = abs(size)
         while size > 0 and self.check.model == "full" and not self.check.holds_full(group.rows[:size]):
             size = self._one_more(group, size, most)
         if size > 0:
@@ -113,32 +130,48 @@ class _Search:
         return grown
 
 
-def _gather(search: _Search, keys: Keys, progress: Callable[[float], None]) -> tuple[list[Rows], Rows]:
+def _gather(search: _Search, waiting: Rows, progress: Callable[[float], None]) -> tuple[list[Rows], Rows]:
     """Form groups around all rows with a protected value, those that need few companions first."""
     groups: list[Rows] = []
-    waiting = _seeds(search.crowd, keys)
-    needs = dict.fromkeys(waiting.tolist(), 0.0)
-    most, everybody = 2 * search.at_least, len(waiting)
-    while len(waiting) and min(needs[row] for row in waiting.tolist()) < math.inf:
-        for row in waiting.tolist():
-            if search.pool.is_free[row] and needs[row] <= most:
+    needs = np.zeros(search.crowd.size)
+    most = 2 * search.at_least
+    share = 0.5  # of the work, by guess: the first round half, the second half of the rest
+    while len(waiting):
+        work = WORK * max(search.crowd.size, most)
+        for place, row in enumerate(waiting.tolist()):
+            if search.pool.is_free[row] and needs[row] <= most and work > 0:
                 found, needs[row] = search.attempt(row, most)
+                work -= search.tried
                 if found is not None:
                     groups.append(found)
+            if place % _OFTEN == 0:
+                progress(1.0 - 2.0 * share + share * place / len(waiting))
         waiting = waiting[search.pool.is_free[waiting]]
-        progress(1.0 - len(waiting) / everybody)
-        if most > search.pool.is_free.sum():
-            break
-        most = min(2 * most, search.crowd.size)
+        if most >= search.pool.is_free.sum():
+            break  # nobody who still waits can have the companions they need
+        most, share = min(2 * most, search.crowd.size), share / 2.0
+    progress(1.0)
     return groups, waiting
 
 
-def _seeds(crowd: Crowd, keys: Keys) -> Rows:
-    """Rows with a protected value, the most frequent one first: it runs out of companions. Secret order inside."""
+def _seeds(crowd: Crowd, keys: Keys, *, hardest_first: bool) -> Rows:
+    """Rows with a protected value: the most frequent value first, which runs out of companions, or the greatest odds.
+
+    Secret order inside.
+    """
     order = np.argsort(keys(crowd.size)).astype(np.int32)
     order = order[crowd.secret[order] < crowd.secrets]
+    if hardest_first:
+        greatest = np.concatenate([_greatest(crowd, x, order) for x in range(0, len(order), _SLICE)] or [order])
+        return order[np.argsort(-greatest, kind="stable")]
     frequency = np.bincount(crowd.secret, minlength=crowd.secrets + 1)
     return order[np.argsort(-frequency[crowd.secret[order]], kind="stable")]
+
+
+def _greatest(crowd: Crowd, start: int, order: Rows) -> NDArray[np.float64]:
+    """The greatest odds of their own value over all attribute sets, of a slice of the rows."""
+    rows = order[start : start + _SLICE]
+    return np.asarray(crowd.odds[crowd.secret[rows][:, None], crowd.entry[crowd.cell[rows]]].max(axis=1))
 
 
 def _numbered(crowd: Crowd, groups: list[Rows], stuck: Rows) -> NDArray[np.int32]:

@@ -30,6 +30,9 @@ __all__ = ["NOBODY", "Group", "Pool", "closest", "closest_exhaustive", "form", "
 NOBODY = np.iinfo(np.int64).max
 """The rank of no row: above every rank."""
 
+_LEAVES = 64
+"""How many leaves a search looks at, the nearest first: in many dimensions the rest hardly ever holds a closer row."""
+
 
 class Pool(NamedTuple):
     """Rows that are still free, and the trees that find them: one tree for each protected value."""
@@ -62,11 +65,13 @@ class Pool(NamedTuple):
 class Group(NamedTuple):
     """A group that grows: for each protected value and attribute set the range of f (in ticks) and of the odds.
 
-    Only values that the group holds have a range; what stands in the places of the others means nothing.
+    Only values that the group holds have a range; what stands in the places of the others means nothing. `is_full`
+    tells of which values the group takes no further row.
     """
 
     rows: NDArray[np.int32]
     counts: NDArray[np.int64]
+    is_full: NDArray[np.bool_]
     low: NDArray[np.int32]
     high: NDArray[np.int32]
     odds_low: NDArray[np.float64]
@@ -103,11 +108,11 @@ def _refresh(pool: Pool, cell: int) -> None:
 
 @kernel
 def _admissible(pool: Pool, group: Group, cell: int) -> int:
-    """The stack of a cell whose top row has the least rank among the values that the group lacks, or -1."""
+    """The stack of a cell whose top row has the least rank among the values that the group takes, or -1."""
     best, least = -1, NOBODY
     for s in range(pool.cell_stacks[cell], pool.cell_stacks[cell + 1]):
         value = pool.stack_value[s]
-        free = value == len(group.counts) or group.counts[value] == 0
+        free = value == len(group.counts) or not group.is_full[value]
         if free and pool.stack_head[s] < pool.stack_end[s]:
             rank = pool.rank[pool.stacked[pool.stack_head[s]]]
             if rank < least:
@@ -134,9 +139,9 @@ def closest(pool: Pool, group: Group, x: int) -> int:
     taken = np.int64(0)
     if len(group.counts) < 62:
         for v in range(len(group.counts)):
-            if group.counts[v] > 0:
+            if group.is_full[v]:
                 taken |= np.int64(1) << np.int64(v)
-    leaves = len(pool.borders) - 1
+    leaves, looked = len(pool.borders) - 1, 0
     stack, depth = np.empty(128, np.int64), 1
     bounds = np.empty(128, np.int64)
     stack[0], bounds[0] = 0, _overhang(low, high, pool.low[x, 0], pool.high[x, 0])
@@ -149,6 +154,9 @@ def closest(pool: Pool, group: Group, x: int) -> int:
         if pool.node_rank[x, node] == NOBODY or pool.node_mask[x, node] & ~taken == 0:
             continue
         if node >= leaves - 1:
+            looked += 1
+            if looked > _LEAVES and found >= 0:
+                return found
             for place in range(pool.borders[node - leaves + 1], pool.borders[node - leaves + 2]):
                 cell = pool.order[x, place]
                 if pool.cell_mask[cell] & ~taken == 0:
@@ -214,6 +222,7 @@ def _add(pool: Pool, group: Group, size: int, row: int) -> None:
             for place in range(size + 1):
                 _widen(pool, group, value, pool.cell[group.rows[place]], place == 0)
         group.counts[value] += 1
+        group.is_full[value] = True
     pool.is_free[row] = False
     _refresh(pool, cell)
 
@@ -222,19 +231,38 @@ def _add(pool: Pool, group: Group, size: int, row: int) -> None:
 def _violated(group: Group, size: int, r: float, at_least: int) -> int:
     """A value of the group with which somebody stands out, or -1.
 
-    With one occurrence p = o / sum of o. Sums round, so a margin covers that; equal odds are decided by the size alone.
+    With one occurrence p = o / sum of o, with c at most c times that. Sums round, so a margin covers that; equal odds
+    are decided by the size alone.
     """
     margin = 1.0 + (4.0 * size + 16.0) * 2.0**-52
     for v in range(len(group.counts)):
         if group.counts[v] == 0:
             continue
+        most = r * group.counts[v]
         for k in range(group.odds_sum.shape[1]):
             if group.odds_low[v, k] == group.odds_high[v, k]:
-                if size < at_least:
+                if size < at_least or (group.counts[v] > 1 and size < most):
                     return v
-            elif group.odds_high[v, k] == np.inf or r * group.odds_high[v, k] * margin > group.odds_sum[v, k]:
+            elif group.odds_high[v, k] == np.inf or most * group.odds_high[v, k] * margin > group.odds_sum[v, k]:
                 return v
     return -1
+
+
+@kernel
+def _make_room(group: Group, size: int, r: float, x: int) -> bool:
+    """Let the group take values again of which one more would not stand out; tell whether there are any."""
+    is_any = False
+    for v in range(len(group.counts)):
+        if v == x or not group.is_full[v]:
+            continue
+        most = r * (group.counts[v] + 1)
+        fits = size >= most
+        for k in range(group.odds_sum.shape[1]):
+            fits = fits and most * group.odds_high[v, k] <= group.odds_sum[v, k]
+        if fits:
+            group.is_full[v] = False
+            is_any = True
+    return is_any
 
 
 @kernel
@@ -245,11 +273,12 @@ def needed(group: Group, size: int, r: float) -> float:
         if group.counts[v] > 0:
             for k in range(group.odds_sum.shape[1]):
                 if group.odds_low[v, k] == group.odds_high[v, k]:
-                    rows = max(rows, r)
+                    rows = max(rows, r * group.counts[v])
                 elif group.odds_high[v, k] == np.inf:
                     rows = np.inf
                 else:
-                    rows = max(rows, r * group.odds_high[v, k] * size / group.odds_sum[v, k])
+                    most = r * group.counts[v] * group.odds_high[v, k]
+                    rows = max(rows, most * size / group.odds_sum[v, k])
     return rows
 
 
@@ -267,6 +296,7 @@ def give_back(pool: Pool, rows: NDArray[np.int32]) -> None:
 def form(pool: Pool, group: Group, row: int, r: float, at_least: int, most: int, is_exhaustive: bool) -> int:
     """Grow a group from one row; where that fails its rows are free again and the size is negative."""
     group.counts[:] = 0
+    group.is_full[:] = False
     _add(pool, group, 0, row)
     size = grow(pool, group, 1, r, at_least, most, -1, is_exhaustive)
     if size < 0:
@@ -278,7 +308,8 @@ def form(pool: Pool, group: Group, row: int, r: float, at_least: int, most: int,
 def grow(pool: Pool, group: Group, size: int, r: float, at_least: int, most: int, x: int, is_exhaustive: bool) -> int:
     """Add the closest row until no value stands out; return the size.
 
-    It is negative where no row is left, or where more than `most` rows are needed. With `x` of at least 0 one row,
+    A value is taken a second time where rows of all others are used up and it still does not stand out. The size is
+    negative where no row is left, or where more than `most` rows are needed. With `x` of at least 0 one row,
     closest with respect to x, is added whatever the test says.
     """
     while True:
@@ -289,6 +320,8 @@ def grow(pool: Pool, group: Group, size: int, r: float, at_least: int, most: int
         if size >= most or (size >= at_least and needed(group, size, r) > most):
             return -size
         s = closest_exhaustive(pool, group, v) if is_exhaustive else closest(pool, group, v)
+        if s < 0 and _make_room(group, size, r, v):
+            s = closest_exhaustive(pool, group, v) if is_exhaustive else closest(pool, group, v)
         if s < 0:
             return -size
         _add(pool, group, size, pool.stacked[pool.stack_head[s]])

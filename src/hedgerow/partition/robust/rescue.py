@@ -1,7 +1,8 @@
 """Places for rows that ART could not place: other groups, unions of groups, exchanges.
 
 Guarantee  groups that hold stay groups that hold; a row that finds no place stays stuck
-Cost       O(G K) per stuck row for G groups and K attribute sets, and a few tests
+Cost       O(G K) per stuck row for G groups and K attribute sets, and at most some forty tests
+Bound      where far more rows are stuck than may be left out, no place is looked for: such an r is out of reach
 Deviates   the paper has no word for stuck groups, though they are common
 
 In this order: a stuck row joins the closest group that still holds with one occurrence more; or several groups unite
@@ -32,9 +33,15 @@ _LARGEST = 50
 """Unions of more than this many times r rows are not made: whoever asks about them learns next to nothing."""
 
 
-def rescue(check: Check, groups: list[Rows], stuck: Rows, keys: Keys) -> tuple[list[Rows], Rows]:
+_HOPELESS = 4
+"""With more than this many times as many stuck rows as may be left out, and more than `_FEW`, none is rescued."""
+
+_FEW = 1000
+
+
+def rescue(check: Check, groups: list[Rows], stuck: Rows, keys: Keys, allowed: int = 0) -> tuple[list[Rows], Rows]:
     """Find places for as many stuck rows as possible; return the groups and the rows that are still stuck."""
-    if len(stuck) == 0 or not groups:
+    if len(stuck) == 0 or not groups or len(stuck) > max(_FEW, _HOPELESS * allowed):
         return groups, stuck
     hall = _Hall(check, list(groups))
     for step in (hall.join, hall.unite, hall.exchange):

@@ -1,0 +1,181 @@
+"""Robust always ends: a release that holds, or a refusal in one sentence with the largest r."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import hedgerow as hr
+from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.robust import members
+from hedgerow.methods.robust import Robust
+from hedgerow.partition.robust.check import Check
+from hedgerow.partition.robust.crowd import Crowd
+from hedgerow.partition.robust.gather import art
+from hedgerow.partition.robust.limits import Limits
+from hedgerow.randomness import seeded_keys
+
+
+@contextmanager
+def within(seconds: int) -> Iterator[None]:
+    """Raise where the body takes longer: a search without an end must not stop the suite."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError(f"no end within {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def ends(table: pa.Table, method: Robust) -> bool:
+    """Tell whether the table was published, and verified; else it was refused with the largest r."""
+    schema = hr.Schema(quasi=[name for name in table.column_names if name != "s"], sensitive="s")
+    with within(60):
+        try:
+            release = method.publish(table, schema)
+        except hr.Infeasible as refusal:
+            reason = str(refusal)
+        else:
+            release.verify()
+            return True
+    assert any(words in reason for words in ("r = ", "No r above 1", "in all")), reason
+    return False
+
+
+FIVE = pa.table({"city": list("ABCBC"), "s": list("yxzxz")})
+TEN = pa.table({"a": ["P"] * 2 + ["Q"] * 8, "s": ["x"] * 2 + ["y"] * 8})
+
+
+def rare(rows: int, share: float, has: float) -> pa.Table:
+    """`share` of the rows are P, and `has` of these have x, 1 % of the others."""
+    few = int(rows * share)
+    a = np.where(np.arange(rows) < few, "P", "Q")
+    x = np.where(a == "P", np.arange(rows) < has * few, np.arange(rows) % 100 == 0)
+    return pa.table({"a": a, "s": np.where(x, "x", "y")})
+
+
+@pytest.mark.parametrize(
+    ("table", "method"),
+    [
+        (FIVE, Robust(2, Estimate(support=1), max_suppressed=0.3)),
+        (TEN, Robust(2, Estimate(support=2), protect=["x"])),
+        (rare(20_000, 0.01, 0.9), Robust(20, protect=["x"])),
+        (rare(400, 0.25, 0.5), Robust(200, Estimate(support=20), protect=["x"])),
+    ],
+    ids=["five rows", "ten rows", "one in a hundred", "r near the size"],
+)
+def test_where_companions_are_lacking_it_ends(table: pa.Table, method: Robust) -> None:
+    """Rows that need more companions than the table has people do not keep the search running."""
+    ends(table, method)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_random_tables_of_every_shape_end(seed: int) -> None:
+    """Ten tables a seed, from 2 rows to 60, with one to five values, skewed or not: each published or refused."""
+    rng = np.random.default_rng(seed)
+    for _ in range(10):
+        rows, values = int(rng.integers(2, 61)), int(rng.integers(1, 6))
+        weights = rng.dirichlet(np.full(values, rng.choice([0.3, 1.0, 10.0])))
+        columns = {f"q{i}": rng.integers(0, rng.integers(1, 6), rows) for i in range(rng.integers(1, 4))}
+        table = pa.table(columns | {"s": np.array(list("vwxyz"))[rng.choice(values, rows, p=weights)]})
+        shared = int(np.bincount(columns["q0"]).max())
+        support, share = min(int(rng.choice([1, 2, 5])), shared), float(rng.choice([0.0, 0.1, 0.3]))
+        model = "full" if rng.random() < 0.2 else "binary"
+        r = Fraction(int(rng.integers(11, 80)), 10)
+        ends(table, Robust(r, Estimate(support=support), model=model, max_suppressed=share))
+
+
+def crowd_of(table: pa.Table, protect: object, support: int = 1) -> Crowd:
+    """The rows as the search sees them."""
+    quasi = [name for name in table.column_names if name != "s"]
+    knowledge = Estimate(support=support).of(table, quasi=quasi, sensitive="s")
+    codes = knowledge.value_codes(table.column("s"))
+    return Crowd(knowledge, knowledge.signatures(table.select(quasi)), codes, members(knowledge.values, protect))
+
+
+def partitions(rows: list[int]) -> Iterator[list[list[int]]]:
+    """Every partition of a few rows."""
+    if not rows:
+        yield []
+        return
+    for smaller in partitions(rows[1:]):
+        yield [[rows[0]], *smaller]
+        for i, group in enumerate(smaller):
+            yield [*smaller[:i], [rows[0], *group], *smaller[i + 1 :]]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_partition_publishes_what_the_limits_rule_out(seed: int) -> None:
+    """Against every partition of every subset of six rows: never more rows are called lost than must be left out."""
+    rng = np.random.default_rng(seed)
+    table = pa.table({"q": rng.integers(0, 2, 6), "s": np.array(list("xyz"))[rng.integers(0, 3, 6)]})
+    crowd = crowd_of(table, None)
+    for r in (Fraction(3, 2), Fraction(2), Fraction(5, 2), Fraction(3)):
+        check = Check(crowd, r, "binary")
+        holds = {group for group in subsets(6) if check.holds(np.array(group, np.int32))}
+        least = min(
+            6 - len(kept)
+            for kept in subsets(6, empty=True)
+            if any(all(tuple(sorted(group)) in holds for group in split) for split in partitions(list(kept)))
+        )
+        ruled_out = int(Limits(crowd).least_suppressed(r, most=6).sum())
+        assert ruled_out <= least
+        assert art(crowd, r=r, keys=seeded_keys(seed)).left_out >= least
+
+
+def subsets(rows: int, *, empty: bool = False) -> list[tuple[int, ...]]:
+    """Every subset of a few rows."""
+    found = [tuple(i for i in range(rows) if mask >> i & 1) for mask in range(2**rows)]
+    return found if empty else found[1:]
+
+
+def test_limits_bite() -> None:
+    """Nine of ten P have x: by odds of nine to one, in a table of a thousand, r = 20 is ruled out before any search."""
+    table = rare(1000, 0.05, 0.9)
+    crowd = crowd_of(table, ["x"], support=20)
+    assert Limits(crowd).least_suppressed(Fraction(20), most=1000).sum() > 10
+    assert Limits(crowd).least_suppressed(Fraction(2), most=1000).sum() == 0
+    limit = Limits(crowd).largest_r(Fraction(20), 10)
+    assert 2 < limit < 20
+
+
+def test_a_refusal_names_what_causes_it() -> None:
+    """The protected value that limits r is named as the steward wrote it, else by its rank: no cell of the table."""
+    table = rare(1000, 0.05, 0.9)
+    schema = hr.Schema(quasi=["a"], sensitive="s")
+    with pytest.raises(hr.Infeasible, match=r"'x' limits it to r = \d"):
+        Robust(20, Estimate(support=20), protect=["x"]).publish(table, schema)
+    with pytest.raises(hr.Infeasible, match=r"most frequent protected value limits it to r = \d"):
+        Robust(20, Estimate(support=20)).publish(table, schema)
+
+
+def test_progress_moves_while_groups_grow() -> None:
+    """The bar is told of several shares between the start of the search and its end, never backwards."""
+    told: list[float] = []
+    table = rare(6000, 0.3, 0.2)
+    Robust(3, Estimate(support=20), protect=["x"]).publish(
+        table, hr.Schema(quasi=["a"], sensitive="s"), progress=lambda step, share: told.append(share)
+    )
+    assert told == sorted(told)
+    assert len({share for share in told if 0.2 < share < 0.7}) >= 5
+
+
+def test_the_release_says_how_many_of_the_protected_are_suppressed() -> None:
+    """One in a hundred of all rows may be most of those who have the secret."""
+    table = rare(1000, 0.05, 0.9)
+    release = Robust(3, Estimate(support=20), protect=["x"], max_suppressed=0.05).publish(
+        table, hr.Schema(quasi=["a"], sensitive="s")
+    )
+    protected = sum(value == "x" for value in table["s"].to_pylist())
+    assert f"{release.rows.suppressed} of the {protected} rows with a protected value" in " ".join(
+        release.guarantee.not_promised
+    )
