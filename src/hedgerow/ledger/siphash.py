@@ -1,6 +1,6 @@
 """A keyed hash of 64 bits over very many short messages at once.
 
-Source     Aumasson and Bernstein, SipHash: a fast short-input PRF, 2012 (SipHash-2-4)
+Source     [Aumasson 2012] (SipHash-2-4)
 Guarantee  without the 128-bit key the hashes look random: nobody can tell which message a hash belongs to, nor test one
 Cost       14 passes over an array per half round; two rounds for every 8 bytes and four at the end
 

@@ -1,6 +1,6 @@
 """Anatomy: quasi-identifiers as they are in one table, sensitive values of the same groups in another.
 
-Source     Xiao and Tao, Anatomy, 2006, with the criterion of permutation anonymization
+Source     [Xiao 2006], with the criterion of [Li 2015]
 Guarantee  no sensitive value fills more than 1/l of a group
 Cost       O(n) with grouping "blind", O(n log n) with "near"
 """

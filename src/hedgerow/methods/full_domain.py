@@ -1,8 +1,8 @@
 """Full-domain generalization: every column is published at one level of its hierarchy, the best that is allowed.
 
-Source     Samarati, 2001; lattice searches after Incognito and Flash
-Guarantee  every group satisfies every criterion that is asked for; at most the stated share of rows is suppressed.
-           Which levels are best depends on quasi-identifiers and, beyond k, on sensitive values; whoever knows the algorithm
+Source     [Samarati 2001]; lattice searches after [LeFevre 2005] and [Kohlmayer 2012]
+Guarantee  every group satisfies every criterion asked for; at most the stated share of rows is suppressed. Which
+           levels are best depends on quasi-identifiers and, beyond k, on sensitive values; whoever knows the algorithm
            can learn from that
 Cost       one pass over the distinct combinations of quasi-identifiers per combination of levels that is checked
 """

@@ -1,6 +1,6 @@
 """m-invariance: a table that changes is published again and again, and nobody learns from putting releases together.
 
-Source     Xiao and Tao, m-invariance: towards privacy preserving re-publication of dynamic datasets, 2007
+Source     [Xiao 2007]
 Guarantee  nobody's sensitive value has a probability above 1/m, whichever releases of the series are put together
 Cost       O(n) with grouping "blind", O(n log n) with "near"
 """

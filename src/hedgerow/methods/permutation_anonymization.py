@@ -1,6 +1,6 @@
 """Permutation anonymization: every column shuffled on its own inside groups of near rows.
 
-Source     permutation anonymization, sections 2 and 3
+Source     [Li 2015], sections 2 and 3
 Guarantee  no sensitive value fills more than 1/l of a group; combinations of quasi-identifiers are not shown to exist
 Cost       O(n log n)
 """

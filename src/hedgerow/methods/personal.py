@@ -1,6 +1,6 @@
 """Personalized privacy: everybody names the node of a hierarchy inside which nothing may be learned about them.
 
-Source     dissertation on permutation-based microdata protection, chapter 5
+Source     [Zhang 2008], chapter 5
 Guarantee  inside the node that a person named, the probabilities that a group tells are in the ratio of the target's
 Cost       one pass for one group; the two searches grow with the number of different wishes and nodes
 Deviates   groups are sought by four partitions and merged where that costs less; for each domain that has nothing to

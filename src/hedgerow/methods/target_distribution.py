@@ -1,6 +1,6 @@
 """Disguise the distribution of the sensitive column as a target distribution.
 
-Source     dissertation on permutation-based microdata protection, chapter 3
+Source     [Zhang 2008], chapter 3
 Guarantee  a subdomain of a group drawn at random, then a value from it by the target, follows exactly the target (with
            a shift factor: a distribution near it); grouping looks at no sensitive value
 Cost       a counting pass, a pass over the distinct values, two shuffles; with fakes or a shift a program per group

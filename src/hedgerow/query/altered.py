@@ -1,6 +1,6 @@
 """Releases whose values were changed (perturbed, swapped, substituted): estimates, and no bounds.
 
-Source     proximity paper, section 7 (retention); the other forms are read as they are published
+Source     [Li 2008], section 7 (retention); the other forms are read as they are published
 Guarantee  none: the published values are not the true ones, and no bound on the difference is published
 Cost       that of the plain question
 
@@ -82,6 +82,10 @@ class _Plan:
         shown = {key.alias: key.column.name for key in bound.keys if isinstance(key.column, Column)}
         self._selection = select(view, rows, groups, shown)
         self.keys, self.cells = self._selection.keys, self._selection.cells
+
+    def crossed(self, aggregate: Aggregate) -> Estimate | None:
+        """Rows are taken as they are published."""
+        return None
 
     def known(self, aggregate: Aggregate) -> Estimate | None:
         """Every answer is given here: what the rows say, without bounds."""

@@ -39,15 +39,19 @@ class ArrayEngine:
     def run(self, bound: Bound) -> Result:
         """Answer a bound question."""
         plan = self._source.plan(bound)
-        estimates = {item.alias: plan.known(item) or _estimate(plan, item) for item in bound.aggregates}
+        estimates = {item.alias: _answered(plan, item) for item in bound.aggregates}
         result = Result(plan.keys, estimates, plan.cells)
         if not bound.groups:
             return result
         # Cells that are empty under every assignment are not listed, as SQL would not list them.
         count = Aggregate("count", None, "")
-        most = (plan.known(count) or _estimate(plan, count)).upper
+        most = _answered(plan, count).upper
         possible = np.array([number is None or number > 0 for number in most], dtype=np.bool_)
         return result if possible.all() else result.take(np.flatnonzero(possible))
+
+
+def _answered(plan: Plan, item: Aggregate) -> Estimate:
+    return plan.crossed(item) or plan.known(item) or _estimate(plan, item)
 
 
 def _estimate(plan: Plan, item: Aggregate) -> Estimate:

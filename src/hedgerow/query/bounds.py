@@ -1,6 +1,6 @@
 """Least and greatest answers over all assignments of a group's values to its rows, in exact whole ticks.
 
-Source     dissertation on permutation-based microdata protection, section 2.5.1
+Source     [Zhang 2008], section 2.5.1
 Guarantee  the true answer lies inside, and both ends are reached by some assignment
 Cost       O(entries of hits) after the prefix sums; AVG over an uncertain number of rows repeats that a few times
 Deviates   the paper knows the number of values in the answer; with missing sensitive values or a condition on them it

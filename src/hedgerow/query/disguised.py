@@ -1,6 +1,6 @@
 """Questions to disguised releases: known rows per group, subdomains instead of values, perhaps more than rows.
 
-Source     dissertation on permutation-based microdata protection, section 3.3.3
+Source     [Zhang 2008], section 3.3.3
 Guarantee  the true answer lies inside the bounds; without a condition on the sensitive column, and for COUNT, they are
            reached. Under such a condition a subdomain may satisfy it surely or perhaps; which of the two the rows must
            take is relaxed, so that bounds of other aggregates may be wider than the best

@@ -1,6 +1,6 @@
 """The help table: for every group and every number of hits, the bounds of every aggregate.
 
-Source     dissertation on permutation-based microdata protection, section 2.5.2 and table 2.4
+Source     [Zhang 2008], section 2.5.2 and table 2.4
 Guarantee  derived from the release alone; bounds are exact: BIGINT for whole numbers, DECIMAL on a decimal grid
 Cost       O(n) after one sort of (group, value); as many rows as the release
 

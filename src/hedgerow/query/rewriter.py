@@ -1,6 +1,6 @@
 """The same question as plain SQL over the tables `release` and `help`.
 
-Source     dissertation on permutation-based microdata protection, section 2.5.2
+Source     [Zhang 2008], section 2.5.2
 Guarantee  bounds are the array engine's, from sums of whole numbers and decimals; AVG is rounded outwards
 Deviates   the map from rows to groups is a column of the release, so no third table is joined; mean and deviation are
            computed as well, those of MIN and MAX by walking along the help table's sorted values

@@ -9,11 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.errors import QueryError
+from hedgerow.query.crossing import Crossing
 from hedgerow.query.evidence import Values
 from hedgerow.query.numbers import Numbers, numbers_of, values_at, values_of
-from hedgerow.query.question import Predicate, Truth
+from hedgerow.query.question import Predicate, Truth, columns_of
 from hedgerow.query.row_plan import Plan, RowPlan
-from hedgerow.query.rows import Chosen
+from hedgerow.query.rows import Chosen, Selection
 from hedgerow.query.statement import Bound
 from hedgerow.query.view import View, missing_rows
 
@@ -23,8 +25,8 @@ __all__ = ["RowSource"]
 class RowSource:
     """Rows whose open columns are published as they are, and whose hidden values are shuffled inside groups."""
 
-    def __init__(self, view: View) -> None:
-        self.view = view
+    def __init__(self, view: View, *, is_together: bool = False) -> None:
+        self.view, self.is_together = view, is_together
 
     def plan(self, bound: Bound) -> Plan:
         """Prepare the answer to a question."""
@@ -55,6 +57,15 @@ class RowSource:
             return values_of(self.view, name, keep)
         rows = keep[self.view.codes(base).codes]
         return values_at(self.view, name, rows & ~missing_rows(self.view, name) if aggregated else rows)
+
+    def crossing(self, bound: Bound, selection: Selection, chosen: Chosen) -> Crossing:
+        """Rows and hidden values in pairs; several hidden columns only where they are shuffled as one."""
+        nodes = [bound.hidden, bound.mixed, *bound.derived.values()]
+        names = sorted(frozenset().union(*map(columns_of, nodes)) & frozenset(self.view.sensitive))
+        if len(names) > 1 and not self.is_together:
+            listed = " and ".join(f"'{name}'" for name in names)
+            raise QueryError(f"{listed} are shuffled apart, so that no expression of both has a bound; ask about each")
+        return Crossing(bound, self.view, self.hidden_view(names[0]), selection)
 
     def marked(self, base: str, condition: Predicate) -> NDArray[np.bool_]:
         """Published values of a hidden column that satisfy a condition."""

@@ -1,6 +1,6 @@
 """Questions to scattered releases: every column is shuffled on its own, so a group tells only counts per column.
 
-Source     permutation anonymization, section 4.2
+Source     [Li 2015], section 4.2
 Guarantee  the true answer lies inside the bounds; they are reached, because any overlap between the two ends of
            max(0, n_1 + ... + n_d - (d-1)N) .. min(n_1, ..., n_d) occurs in some assignment
 Cost       O(n) per column named
@@ -85,6 +85,10 @@ class _Plan:
         self._parts = [part for whole in (bound.known, bound.hidden, bound.mixed) for part in _conjuncts(whole)]
         self._check_places()
         self._cell, self._group, self._number, self.keys, self.cells = self._entries()
+
+    def crossed(self, aggregate: Aggregate) -> Estimate | None:
+        """Columns that are shuffled apart never meet: expressions of two are refused above."""
+        return None
 
     def _column(self, name: str) -> str:
         """The published column from which a column comes."""

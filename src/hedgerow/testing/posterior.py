@@ -1,6 +1,6 @@
 """The posterior auditor: what an adversary who knows the algorithm infers from a release, next to what is promised.
 
-Source     minimality attacks: Wong, Fu, Wang and Pei, 2007; here by enumeration, with the real method
+Source     [Wong 2007] (minimality attacks); here by enumeration, with the real method
 Guarantee  exact: every world, every outcome of the method's coins, fractions throughout. Sampled where there are too
            many: worlds and coins are drawn until enough of them give the release; all intervals hold at once in 999
            of 1,000 audits
