@@ -18,6 +18,7 @@ FACADES = {"hedgerow.release.release", "hedgerow.graph.grouped"}
 
 TO_CUT = {"hedgerow.attack.register"}
 TO_RENAME = {
+    "Limits",
     "Bench",
     "Case",
     "Counted",
