@@ -19,7 +19,7 @@ from hedgerow.audit.subdomains import Counts, Trees, check_subdomains, counts_of
 from hedgerow.audit.target import check_ratios
 from hedgerow.errors import BrokenPromise
 from hedgerow.release import Release
-from hedgerow.release.forms.disguised import Groups
+from hedgerow.release.forms.disguised import DisguisedGroups
 
 __all__ = ["check_nodes", "check_personal", "covering_nodes"]
 
@@ -68,7 +68,7 @@ def _choices(trees: Trees) -> Ints:
     return choices
 
 
-def check_nodes(release: Release, groups: Groups, nodes: NDArray[np.int32]) -> None:
+def check_nodes(release: Release, groups: DisguisedGroups, nodes: NDArray[np.int32]) -> None:
     """Raise unless the node that each person named lies below the node that covers their group.
 
     `nodes` are in the order of the input, `groups` the groups before they got their secret numbers. Only the owner

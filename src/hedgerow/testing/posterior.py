@@ -25,14 +25,14 @@ from hedgerow.randomness import seeded_keys
 from hedgerow.schema import Schema
 from hedgerow.table import read_table
 from hedgerow.testing.posterior_coins import Uncountable
-from hedgerow.testing.posterior_finding import Finding, PosteriorAudit, judged
+from hedgerow.testing.posterior_finding import PosteriorAudit, PosteriorFinding, judged
 from hedgerow.testing.posterior_sample import sampled_likelihood
 from hedgerow.testing.posterior_worlds import Bench, Prior, every_likelihood
 
 if TYPE_CHECKING:
     from hedgerow.methods.method import Method
 
-__all__ = ["Finding", "PosteriorAudit", "audit_posterior"]
+__all__ = ["PosteriorAudit", "PosteriorFinding", "audit_posterior"]
 
 
 def audit_posterior(

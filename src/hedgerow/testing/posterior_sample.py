@@ -15,7 +15,7 @@ import numpy as np
 
 from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import Keys
-from hedgerow.testing.posterior_view import View, view_of
+from hedgerow.testing.posterior_view import ReleaseView, view_of
 from hedgerow.testing.posterior_worlds import Bench, Likelihoods, Prior, World, chances_by_row
 
 __all__ = ["sampled_likelihood"]
@@ -44,7 +44,7 @@ def sampled_likelihood(bench: Bench, prior: Prior | None, *, samples: int, keys:
     return found
 
 
-def _drawer(bench: Bench, prior: Prior | None, view: View, keys: Keys) -> Callable[[], World]:
+def _drawer(bench: Bench, prior: Prior | None, view: ReleaseView, keys: Keys) -> Callable[[], World]:
     if prior is not None:
         each = chances_by_row(prior, len(bench.world))
         return lambda: tuple(_picked(list(one), list(one.values()), keys) for one in each)
@@ -60,7 +60,7 @@ def _drawer(bench: Bench, prior: Prior | None, view: View, keys: Keys) -> Callab
     return shuffled
 
 
-def _groups(bench: Bench, view: View) -> list[list[int]]:
+def _groups(bench: Bench, view: ReleaseView) -> list[list[int]]:
     """The rows that may have each other's secrets: those of a group where everybody's is shown, else all of them."""
     homes = [view.homes(row) for row in bench.rows]
     if not view.tells_values or any(len(home) != 1 for home in homes):

@@ -19,7 +19,7 @@ from hedgerow.exact import as_fraction
 from hedgerow.methods.method import Method, prepare
 from hedgerow.randomness import Keys
 from hedgerow.testing.posterior_coins import Uncountable, outcomes, summed
-from hedgerow.testing.posterior_view import View, may_show, view_of
+from hedgerow.testing.posterior_view import ReleaseView, may_show, view_of
 from hedgerow.testing.worlds import worlds
 
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ Prior = Mapping[Any, Any] | Sequence[Mapping[Any, Any]]
 class Likelihoods:
     """For each view the worlds that show it, weighted by prior times likelihood; a release for each view's promise."""
 
-    weights: dict[View, dict[World, Fraction]]
-    examples: dict[View, Release]
+    weights: dict[ReleaseView, dict[World, Fraction]]
+    examples: dict[ReleaseView, Release]
     worlds: int = 0
     runs: int = 0
     refused: Fraction = Fraction(0)
 
-    def add(self, view: View, world: World, weight: Fraction) -> None:
+    def add(self, view: ReleaseView, world: World, weight: Fraction) -> None:
         """Count a world that shows a view."""
         seen = self.weights.setdefault(view, {})
         seen[world] = seen.get(world, Fraction(0)) + weight
@@ -157,10 +157,10 @@ def every_likelihood(
 
 def _views(
     bench: Bench, world: World, order: Keys, most: int, found: Likelihoods
-) -> Iterator[tuple[View | None, Fraction]]:
+) -> Iterator[tuple[ReleaseView | None, Fraction]]:
     """What a world may be seen as, and how likely each is; keeps a release for each new view."""
     prepared = bench.prepared(world)
-    seen: list[tuple[View | None, Fraction]] = []
+    seen: list[tuple[ReleaseView | None, Fraction]] = []
     for release, chance in outcomes(lambda keys: bench.publish(prepared, keys), order=order, most=most):
         found.runs += 1
         if found.runs > most:
