@@ -17,30 +17,7 @@ FACADES = {"hedgerow.release.release", "hedgerow.graph.grouped"}
 """Their methods are the front door to the modules that follow, and import them when called."""
 
 TO_CUT = {"hedgerow.attack.register"}
-TO_RENAME = {
-    "Bench",
-    "Case",
-    "Counted",
-    "Crowd",
-    "Estimate",
-    "Finding",
-    "Forest",
-    "Grouped",
-    "Groups",
-    "Held",
-    "Measured",
-    "Outcome",
-    "Plan",
-    "Pool",
-    "Proximity",
-    "Published",
-    "Records",
-    "Robust",
-    "Rows",
-    "Rules",
-    "Scratch",
-    "View",
-}
+TO_RENAME = {"Counted", "Held", "Outcome", "Plan", "Rows"}
 TO_SHORTEN = {"attack", "certificate", "graph", "methods", "partition", "query", "release", "testing"}
 
 

@@ -66,8 +66,8 @@ class Robust(Method):
     """Probabilities of protected values of at most 1/`r` to an adversary who knows the odds.
 
     `knowledge` is what the adversary knows: a `KnowledgeEstimate`, applied to the table itself, which is the worst
-    case and the default, or a `Knowledge` from another table or given. `model` says which odds: "binary", x against not x, as the
-    paper's theorem reads them, or "full", those of all values. `protect` lists the protected values, or lists of values
+    case and the default, or a `Knowledge` from another table or given. `model` says which odds: "binary", x against
+    not x, as the paper's theorem reads them, or "full", those of all values. `protect` lists the protected values, or lists of values
     that are one secret together; None protects each value. At most the share `max_suppressed` of the rows is left
     out: one in a hundred is what people accept as missing at random.
     """
