@@ -15,7 +15,7 @@ from hedgerow.randomness import Keys, seeded_keys, system_keys
 from hedgerow.release import PublishedColumns, Release, Rows
 
 if TYPE_CHECKING:
-    from hedgerow.ledger import Page
+    from hedgerow.ledger import PendingEntry
     from hedgerow.schema import Schema
     from hedgerow.table import Table
 
@@ -27,7 +27,7 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class Prepared:
-    """A table whose columns have meaning and whose rows will all be published; `page` is its place in a ledger."""
+    """A table whose columns have meaning and whose rows will all be published; `pending` is its place in a ledger."""
 
     table: Table
     schema: Schema
@@ -35,7 +35,7 @@ class Prepared:
     rows: Rows
     keys: Keys
     reproducible: bool
-    page: Page | None = None
+    pending: PendingEntry | None = None
 
     @property
     def policies(self) -> dict[str, str]:
@@ -73,21 +73,21 @@ class Method(ABC):
         report("reading", 0.0)
         prepared = prepare(source, schema, seed)
         if ledger is not None:
-            prepared = replace(prepared, page=self._page(ledger, prepared, again=again))
+            prepared = replace(prepared, pending=self._pending(ledger, prepared, again=again))
         release = self._release(prepared, report)
-        if prepared.page is not None:
-            release = release.recorded(prepared.page.receipt)
+        if prepared.pending is not None:
+            release = release.recorded(prepared.pending.receipt)
         report("auditing", 0.8)
         verified(release)
-        if prepared.page is not None:
-            prepared.page.record(release)
+        if prepared.pending is not None:
+            prepared.pending.record(release)
         report("done", 1.0)
         return release
 
-    def _page(self, ledger: str | os.PathLike[str], prepared: Prepared, *, again: bool) -> Page:
-        from hedgerow.ledger import Page
+    def _pending(self, ledger: str | os.PathLike[str], prepared: Prepared, *, again: bool) -> PendingEntry:
+        from hedgerow.ledger import PendingEntry
 
-        return Page.open(ledger, prepared.table, prepared.schema, again=again, series=self.in_series)
+        return PendingEntry.open(ledger, prepared.table, prepared.schema, again=again, series=self.in_series)
 
     @abstractmethod
     def _release(self, prepared: Prepared, progress: Progress) -> Release:

@@ -23,8 +23,15 @@ from hedgerow.errors import ParameterError
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.minimality import minimality
 from hedgerow.methods.personal_wishes import named_nodes, require_consent
-from hedgerow.methods.target_choice import SHAPES, check_target, default_tree, one_column
-from hedgerow.methods.target_parts import equal_quasi, grouped, parts_of
+from hedgerow.methods.target_choice import (
+    SHAPES,
+    check_target,
+    default_tree,
+    equal_quasi,
+    grouped,
+    one_column,
+    parts_of,
+)
 from hedgerow.partition.personal.search import merge_groups, personal_bottom_up, personal_top_down
 from hedgerow.partition.personal.wishes import Bundle, Wishes, one_group, split_by_domain, total_cost
 from hedgerow.release import Guarantee, Made, Release

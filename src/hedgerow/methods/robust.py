@@ -67,9 +67,9 @@ class Robust(Method):
 
     `knowledge` is what the adversary knows: a `KnowledgeEstimate`, applied to the table itself, which is the worst
     case and the default, or a `Knowledge` from another table or given. `model` says which odds: "binary", x against
-    not x, as the paper's theorem reads them, or "full", those of all values. `protect` lists the protected values, or lists of values
-    that are one secret together; None protects each value. At most the share `max_suppressed` of the rows is left
-    out: one in a hundred is what people accept as missing at random.
+    not x, as the paper's theorem reads them, or "full", those of all values. `protect` lists the protected
+    values, or lists of values that are one secret together; None protects each value. At most the share
+    `max_suppressed` of the rows is left out: one in a hundred is what people accept as missing at random.
     """
 
     r: Fraction | int | float | str

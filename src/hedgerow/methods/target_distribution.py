@@ -21,8 +21,16 @@ from hedgerow.errors import ParameterError
 from hedgerow.exact import as_fraction, written
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.minimality import minimality
-from hedgerow.methods.target_choice import Targets, check_target, choose_targets, one_column
-from hedgerow.methods.target_parts import Grouped, equal_quasi, grouped, parts_of
+from hedgerow.methods.target_choice import (
+    Grouped,
+    Targets,
+    check_target,
+    choose_targets,
+    equal_quasi,
+    grouped,
+    one_column,
+    parts_of,
+)
 from hedgerow.partition.target.disguise import disguise
 from hedgerow.partition.target.least_range import PublishedNodes
 from hedgerow.release import Guarantee, Made, Release
