@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
+from hedgerow.inference.estimate import KnowledgeEstimate
 from hedgerow.inference.knowledge import Knowledge
 from hedgerow.inference.robust import GroupedRows, Robustness, members
 from hedgerow.methods.robust import Robust
