@@ -28,8 +28,8 @@ from hedgerow.release.boxes import Box, interval_box, is_ordered, node_box, set_
 from hedgerow.release.forms.example import Example, name_r, name_sql, value_sql
 from hedgerow.release.forms.form import SHUFFLED, Form, Labelled
 from hedgerow.release.forms.separated import sensitive_columns
-from hedgerow.release.grouped import group_numbers, grouped_rows, taken
 from hedgerow.release.release import PublishedColumns, free_name
+from hedgerow.release.shuffle import group_numbers, grouped_rows, taken
 
 if TYPE_CHECKING:
     from hedgerow.release.release import Release
