@@ -10,7 +10,6 @@ The internal part is what only the owner may read: every number in it was learnt
 from __future__ import annotations
 
 import os
-import statistics
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -27,7 +26,7 @@ from hedgerow.release import Release
 from hedgerow.release.bundle import read_all
 from hedgerow.release.manifest import decode
 from hedgerow.release.readme import done
-from hedgerow.utility.compare import QuestionOutcome, outcomes_of, true_answers
+from hedgerow.utility.compare import QuestionOutcome, outcomes_of, score, true_answers
 
 __all__ = ["certify_table", "internal_part"]
 
@@ -152,11 +151,12 @@ def _answers(release: Release, original: pa.Table) -> tuple[TrueAnswers, ...]:
 
 def _compare_truths(aggregate: str, selectivity: float, outcomes: list[QuestionOutcome]) -> TrueAnswers:
     inside = [outcome.inside for outcome in outcomes if outcome.inside is not None]
-    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+    found = score(outcomes)
     return TrueAnswers(
         question=aggregate.upper(),
         selectivity=selectivity,
         checked=len(inside),
         inside=sum(inside),
-        error=rounded(statistics.median(errors)) if errors else None,
+        error=rounded(found.error),
+        near=rounded(found.near),
     )
