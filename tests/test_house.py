@@ -17,6 +17,7 @@ FACADES = {"hedgerow.release.release", "hedgerow.graph.grouped"}
 """Their methods are the front door to the modules that follow, and import them when called."""
 
 TO_RENAME = {
+    "Limits",
     "Counted",
     "Estimate",
     "Finding",

@@ -1,4 +1,4 @@
-"""What Mondrian and FullDomain share: the classic criteria by their letters, the promise in words and as data."""
+"""What Mondrian and FullDomain share: the classic criteria by their parameters, the promise in words and as data."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Classic(Method):
             raise ParameterError("'c' must be given with diversity='recursive' and an 'l', and only with them.")
         if not isinstance(self.enhanced, bool):
             raise ParameterError("'enhanced' must be true or false.")
-        # Every letter is read once here, so that a bad one is refused before a table is.
+        # Every parameter is read once here, so that a bad one is refused before a table is.
         self._on_values()
         if self.t is not None:
             TCloseness(read_number("t", self.t))
@@ -121,7 +121,7 @@ class Classic(Method):
         return [DeltaPresence(low, high, member)]
 
     def _letters(self) -> dict[str, int | str]:
-        """The criteria as exact data: those that were asked for, each with all of its letters."""
+        """The criteria as exact data: those that were asked for, each with all of its parameters."""
         letters: dict[str, int | str] = {}
         for criterion in (*self._on_values(), *self._presence(member=1)):
             for name, value in vars(criterion).items():

@@ -1,4 +1,4 @@
-"""What every method does: read, check roles, hold back what the policy says, publish, audit, return or raise."""
+"""What every method does: read, check roles, suppress what the policy says, publish, audit, return or raise."""
 
 from __future__ import annotations
 
@@ -99,14 +99,14 @@ def _silent(step: str, share: float) -> None:
 
 
 def prepare(source: object, schema: Schema, seed: int | None) -> Prepared:
-    """Read a table, check it against its schema, and hold back the rows that the policies for missing values say."""
+    """Read a table, check it against its schema, and suppress the rows that the policies for missing values say."""
     from hedgerow.table import read_table
 
     table = read_table(source)
     schema.check(table)
     kept = _without_suppressed(table, schema)
     if kept.num_rows == 0:
-        raise Infeasible("No rows are left to publish: every row was held back for a missing value.")
+        raise Infeasible("No rows are left to publish: every row was suppressed for a missing value.")
     return Prepared(
         table=kept,
         schema=schema,
@@ -118,7 +118,7 @@ def prepare(source: object, schema: Schema, seed: int | None) -> Prepared:
 
 
 def _without_suppressed(table: Table, schema: Schema) -> Table:
-    """Hold back rows with a missing value where the policy says so; refuse them where it says that."""
+    """Suppress rows with a missing value where the policy says so; refuse them where it says that."""
     keep = np.ones(table.num_rows, bool)
     for name in (*schema.quasi, *schema.plain, *schema.sensitive):
         column, policy = table.arrow.column(name), schema.missing_policy(name)
@@ -127,7 +127,7 @@ def _without_suppressed(table: Table, schema: Schema) -> Table:
         if policy == "refuse":
             raise SchemaError(
                 f"'{name}' has {column.null_count:,} missing values. Say what to do with them: "
-                f'missing={{"{name}": "suppress"}} holds these rows back and counts them.'
+                f'missing={{"{name}": "suppress"}} suppresses these rows and counts them.'
             )
         keep &= column.is_valid().to_numpy()
     return table if keep.all() else table.take(np.flatnonzero(keep))

@@ -98,7 +98,8 @@ class _Plan:
             numbers = self.numbers(aggregate)
             assert numbers is not None, "only COUNT has no column"
             rounding = numbers.rounding(aggregate.function)
-            found = estimate(aggregate.function, *self.evidence(aggregate), rounding, Fraction(0), aggregate.fraction)
+            evidence = self.evidence(aggregate)
+            found = estimate(aggregate.function, *evidence, rounding, Fraction(0), aggregate.fraction, numbers.domain)
         return _estimated(found, self._inverted(aggregate, found))
 
     def _inverted(self, aggregate: Aggregate, found: Estimate) -> list[float] | None:

@@ -31,14 +31,12 @@ if TYPE_CHECKING:
 
 _FUNCTIONS = ("count", "sum", "avg", "min", "max")
 
-__all__ = ["PLAIN", "is_plain", "parts_sql", "rewritten"]
-PLAIN = ("permuted", "separated")
-"""Forms of which one statement over rows and the help table says all."""
+__all__ = ["is_plain", "parts_sql", "rewritten"]
 
 
 def is_plain(release: Release, view: View, bound: Bound) -> bool:
     """Tell whether rows and the help table answer a question, so that plain SQL does."""
-    if release.form not in PLAIN or not all(is_portable(node) for node in (bound.known, *bound.derived.values())):
+    if not release.form.is_permutation or not all(is_portable(node) for node in (bound.known, *bound.derived.values())):
         return False
     try:
         _Writer(view, bound, release.group_column)
@@ -113,12 +111,10 @@ class _Writer:
             raise QueryError(
                 "plain SQL has bounds for COUNT, SUM, AVG, MIN and MAX of columns of numbers; ask the array engine"
             )
-        if self.bound.hides(item):
-            if not is_helped(self.view, column.name) and (
-                item.function != "count" or self.view.has_missing(column.name)
-            ):
-                raise QueryError(f"the help table has no bounds for '{column.name}'; ask the array engine")
-        elif column.kind is Kind.FLOAT and item.function != "count" and numbers_of(self.view, column.name).is_rounded:
+        is_counted = item.function == "count" and not (self.bound.hides(item) and self.view.has_missing(column.name))
+        if not is_counted and self.bound.hides(item) and not is_helped(self.view, column.name):
+            raise QueryError(f"the help table has no bounds for '{column.name}'; ask the array engine")
+        if column.kind is Kind.FLOAT and not is_counted and numbers_of(self.view, column.name).is_rounded:
             raise QueryError(
                 f"'{column.name}' has no common number of decimals, so a database cannot sum it exactly; "
                 "ask the array engine"
