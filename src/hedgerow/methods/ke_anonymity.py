@@ -119,7 +119,7 @@ class KEAnonymity(Method):
         return release_of(
             prepared,
             finer,
-            form=PERMUTED,
+            form=PERMUTED.name,
             together=True,
             guarantee=_guarantee(prepared.columns.sensitive[0], criterion),
             method="KEAnonymity",
