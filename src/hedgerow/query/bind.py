@@ -137,7 +137,7 @@ def _split(condition: Predicate, sensitive: frozenset[str]) -> tuple[Predicate, 
     mixed: list[Predicate] = []
     for part in _conjuncts(condition):
         names = columns_of(part)
-        (known if not names & sensitive else hidden if len(names) == 1 else mixed).append(part)
+        (known if not names & sensitive else hidden if names <= sensitive else mixed).append(part)
     return _all(known), _all(hidden), _all(mixed)
 
 

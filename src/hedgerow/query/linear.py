@@ -1,6 +1,6 @@
 """Bounds of sums that are linear in the hidden values: weighted totals, covariances, regression coefficients.
 
-Source     own; the rearrangement inequality (Hardy, Littlewood, Pólya 1934), [Hoeffding 1951] for the variance
+Source     own; the rearrangement inequality [Hardy 1934], [Hoeffding 1951] for the variance
 Guarantee  the true sum lies inside the bounds; both are reached by an assignment, up to what rounding the weights may
            change in the order of rows, which is bounded and added outwards
 Cost       one sort of the weights inside groups, and exact sums of products

@@ -84,7 +84,7 @@ class RowPlan:
     def __init__(self, source: Rows, bound: Bound) -> None:
         self._source, self._bound, self._view = source, bound, source.view
         self._view.derive(bound.derived)
-        self._base = None if bound.is_crossed else _hidden_base(bound)
+        self._base = None if bound.is_crossed else _hidden_base(bound, self._view.paired)
         self._chosen = source.choose(bound.known)
         self._hidden_key = next((column.name for column in bound.groups if column.name in bound.bases), None)
         open_groups = [column.name for column in bound.groups if column.name not in bound.bases]
@@ -132,7 +132,8 @@ class RowPlan:
             return [(self._hits, self._bound.hidden)]
         assert self._base is not None, "a condition that mixes has a hidden side"
         found: list[tuple[Hits, Predicate]] = []
-        for branch, left in branches(self._source, self._bound.mixed, self._base):
+        hidden = frozenset(self._view.sensitive) if self._view.paired else frozenset([self._base])
+        for branch, left in branches(self._source, self._bound.mixed, hidden):
             chosen = self._chosen.both(branch)
             hits = hits_within(self._view, self._selection.among(chosen.possible), chosen)
             found.append((hits, And((self._bound.hidden, left))))
@@ -237,14 +238,14 @@ class RowPlan:
             )
 
 
-def _hidden_base(bound: Bound) -> str | None:
-    """The one sensitive column on which conditions and GROUP BY depend."""
+def _hidden_base(bound: Bound, paired: bool) -> str | None:
+    """The sensitive column on which conditions and GROUP BY depend: one alone, unless they are published in pairs."""
     hidden = frozenset(bound.bases.values())
     names = (columns_of(bound.hidden) | columns_of(bound.mixed)) & hidden
     names |= {bound.bases[column.name] for column in bound.groups if column.name in bound.bases}
-    if len(names) > 1 or sum(column.name in bound.bases for column in bound.groups) > 1:
+    if (len(names) > 1 and not paired) or sum(column.name in bound.bases for column in bound.groups) > 1:
         raise QueryError("conditions and GROUP BY may name one sensitive column; ask about each alone")
-    for aggregate in bound.aggregates if names else ():
+    for aggregate in bound.aggregates if names and not paired else ():
         name = aggregate.column.name if isinstance(aggregate.column, Column) else ""
         if bound.bases.get(name, min(names)) not in names:
             raise QueryError(

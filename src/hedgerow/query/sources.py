@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["source_of"]
 
 _SOURCES: dict[str, Callable[[Release], Source]] = {
-    "permuted": lambda release: RowSource(view_of(release), is_together=_is_together(release)),
-    "separated": lambda release: RowSource(view_of(release), is_together=_is_together(release)),
+    "permuted": lambda release: RowSource(view_of(release)),
+    "separated": lambda release: RowSource(view_of(release)),
     "scattered": lambda release: ScatteredSource(view_of(release)),
     "generalized": BoxSource,
     "disguised": DisguisedSource,
@@ -31,11 +31,6 @@ _SOURCES: dict[str, Callable[[Release], Source]] = {
     "swapped": AlteredSource,
     "substituted": AlteredSource,
 }
-
-
-def _is_together(release: Release) -> bool:
-    """Tell whether a person's sensitive values stay in one row; a release that does not say so is taken apart."""
-    return release.made.parameters.get("together", 0) == 1
 
 
 def source_of(release: Release) -> Source:
