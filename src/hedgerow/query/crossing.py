@@ -37,7 +37,7 @@ from hedgerow.query.sqltext import value_sql
 from hedgerow.query.statement import Aggregate, Bound
 from hedgerow.query.view import View
 
-__all__ = ["Crossing", "Terms", "classes_of", "digits_of"]
+__all__ = ["Crossing", "Terms", "classes_of", "digits_of", "linear_over"]
 
 MOST_PAIRS = 30_000_000
 """Pairs of different rows and different values that one question may look at."""
@@ -367,6 +367,17 @@ def digits_of(view: View, name: str) -> Digits:
     if numbers.kind is Kind.FLOAT:
         return Digits.of_column(np.append(view.codes(name).domain.to_numpy(zero_copy_only=False), 0.0))
     return Digits.of_column(np.append(numbers.lows, 0), numbers.unit)
+
+
+def linear_over(view: View, hidden: View | None, name: str, rows: Ints, columns: Digits) -> Linear:
+    """Rows by group with known columns, and the values of a column that they may have: `hidden` ones, or their own."""
+    if hidden is None:
+        places = np.arange(len(rows))
+        own = digits_of(view, name).take(view.codes(name).codes[rows])
+        return Linear(columns, np.append(places, len(rows)), own, places, places + 1)
+    drawn = digits_of(hidden, name).take(sorted_codes(hidden, name))
+    groups, first = np.unique(view.groups[rows], return_index=True)
+    return Linear(columns, np.append(first, len(rows)), drawn, hidden.offsets[groups], hidden.offsets[groups + 1])
 
 
 def _is_whole(numbers: Numbers) -> bool:
