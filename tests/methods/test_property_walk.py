@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit import verify_bundle
 from hedgerow.criteria.properties import between, difference
 from hedgerow.methods import PropertyWalk
 from hedgerow.testing import check_method
+from hedgerow.verify import verify_bundle
 
 SCHEMA = hr.Schema(quasi=["age", "pay", "sex"], sensitive="disease", identifier=["name"])
 
