@@ -1,4 +1,4 @@
-"""The adversary who knows the odds reads what other methods publish."""
+"""The adversary who already knows how values are distributed reads what other methods publish."""
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,7 @@ def _table() -> pa.Table:
 KNOWN = Estimate(support=50).of(_table(), quasi=["a"], sensitive="ill")
 
 
-def test_anatomy_is_read_by_who_knows_the_odds() -> None:
+def test_anatomy_is_read_by_who_knows_how_values_are_distributed() -> None:
     """Two-diverse groups look safe without the odds and are not with them, in either model."""
     release = Anatomy(2).publish(_table(), SCHEMA, seed=1)
     found = background(release, KNOWN, r=2, protect=["x"])
