@@ -33,7 +33,7 @@ def test_anatomy_is_read_by_who_knows_how_values_are_distributed() -> None:
     assert found.problematic > 0.05
     assert found.of_sensitive > 0.3
     assert found.worst > 0.8
-    assert "without the odds" in str(found)
+    assert "0.0% without that" in str(found)
     assert background(release, KNOWN, r=2, protect=["x"], model="full").problematic > 0.05
 
 
