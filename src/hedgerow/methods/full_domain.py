@@ -59,7 +59,7 @@ class FullDomain(Classic):
             found.labels,
             form="generalized",
             together=True,
-            guarantee=self._guarantee(prepared, "generalized", looking="full-domain"),
+            guarantee=self._guarantee(prepared),
             made=prepared.made("FullDomain", self._letters() | {"suppression": share} | chosen),
             nodes={name: (tree, levels.get(name, 0)) for name, tree in trees.items()},
         )

@@ -33,6 +33,7 @@ from hedgerow.verify.robust import check_robust
 from hedgerow.verify.structure import check_structure, layout_of
 from hedgerow.verify.target import check_target
 from hedgerow.verify.values import PublishedRelease, Verification
+from hedgerow.verify.words import check_words
 
 __all__ = ["Verification", "verified", "verify", "verify_bundle", "verify_opened"]
 
@@ -75,7 +76,7 @@ def verify(release: PublishedRelease) -> Verification:
     columns = check_structure(release)
     criterion = _CRITERIA[release.guarantee.criterion]
     shape = (check_boxes(release),) if layout_of(release).has_boxes else ()
-    return Verification((columns, _told_rows(release), *shape, criterion(release)))
+    return Verification((columns, _told_rows(release), *shape, criterion(release), check_words(release)))
 
 
 def verify_bundle(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Verification:
