@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hedgerow.schema import Hierarchy
     from hedgerow.table import Table
 
-__all__ = ["GENERALIZED", "SETS", "BoxColumns", "box_columns", "generalized"]
+__all__ = ["GENERALIZED", "SETS", "BoxColumns", "box_columns", "generalized", "has_least_boxes"]
 
 _ENDS = 10
 
@@ -58,6 +58,15 @@ class BoxColumns:
     def all(self) -> tuple[str, str, str, str, str]:
         """Every name."""
         return self.label, self.low, self.high, self.set, self.missing
+
+
+_LEAST = ("Mondrian", "Proximity", "Robust")
+"""Methods that publish least intervals and sets; the nodes of a hierarchy may cover values that a group has not."""
+
+
+def has_least_boxes(release: Release) -> bool:
+    """Tell whether both ends of each interval, and all values of each set, are values of some row of the group."""
+    return release.made.method in _LEAST
 
 
 def box_columns(columns: PublishedColumns, group_column: str) -> dict[str, BoxColumns]:
