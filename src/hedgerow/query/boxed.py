@@ -265,7 +265,7 @@ class BoxSource(RowSource):
             number = (1 + (low != high)) * boxes.filled
         is_whole = self.view.columns[name].kind is not Kind.FLOAT
         rows = _Rows(low, high, *hull, *ends, self._free(number, boxes), self._chance(held, boxes), is_whole)
-        sure = ends[0] + ends[1] + rows.free * (held.all & ~boxes.gaps)
+        sure = ends[0].astype(np.int64) + ends[1] + rows.free * (held.all & ~boxes.gaps)
         return rows.values(self._sizes, sure, numbers.unit)
 
     def _counted(self, name: str, boxes: _Boxes, held: Held, met: Any) -> Values:

@@ -219,7 +219,8 @@ class RowPlan:
         parts = conjuncts(self._bound.known)
         own = tuple(part for part in parts if columns_of(part) == {name})
         others = tuple(part for part in parts if columns_of(part) != {name})
-        hits = hits_within(self._view, self._selection, self._source.choose(And(others))) if own else self._hits
+        rest = self._source.choose(And(others) if others else Truth(True))
+        hits = hits_within(self._view, self._selection, rest) if own else self._hits
         return hits, self._source.values(name, name, And(own) if own else Truth(True), aggregated=True)
 
     def _at(self, name: str, ticks: Numbers, rows: NDArray[np.bool_], chosen: Chosen | None) -> tuple[Hits, Values]:
