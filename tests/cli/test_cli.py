@@ -42,13 +42,13 @@ def test_inspect_suggests_roles_with_reasons(people, run):
 
 
 def test_publish_says_what_it_did(people, tmp_path, run):
-    """The summary names rows, groups, the promise, typical bounds, rows held back and time."""
+    """The summary names rows, groups, the promise, typical bounds, suppressed rows and time."""
     code, output, _ = run("publish", people, *FLAGS, "--k", 4, "--e", 1000, "--out", tmp_path / "o")
     assert code == 0
     for word in (
         "rows",
         "2,000 of 2,000",
-        "held back",
+        "suppressed",
         "groups",
         "promise",
         "typical bounds",
@@ -289,7 +289,7 @@ def _cut_off(*_, **__):
 @pytest.mark.parametrize(("fault", "code"), [(_interrupted, 130), (_cut_off, 141)])
 def test_ctrl_c_and_a_closed_pipe_are_no_verdict(bundle, run, monkeypatch, fault, code):
     """Exit code 1 says that a promise is broken; whoever stops the program does not say so."""
-    monkeypatch.setattr("hedgerow.audit.verify_bundle", fault)
+    monkeypatch.setattr("hedgerow.verify.verify_bundle", fault)
     found, output, errors = run("verify", bundle)
     assert found == code
     assert "Traceback" not in output + errors
@@ -381,7 +381,7 @@ def test_a_fault_of_the_program_shows_no_cell(bundle, run, monkeypatch):
     def fail(*_):
         raise ValueError("could not convert 'Diabetes'")
 
-    monkeypatch.setattr("hedgerow.audit.verify_bundle", fail)
+    monkeypatch.setattr("hedgerow.verify.verify_bundle", fail)
     monkeypatch.delenv("HEDGEROW_DEBUG", raising=False)
     code, output, errors = run("verify", bundle)
     assert code == 3

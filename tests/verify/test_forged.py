@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit import verify_bundle
+from hedgerow.verify import verify_bundle
 from tests.support.forger import Forgery
 
 TABLE = pa.table({"age": list(range(16)), "pay": [float(n % 4) for n in range(16)], "ill": list("wxyz") * 4})
@@ -89,9 +89,9 @@ def test_k_out_of_range(ke, tmp_path, k):
 @pytest.mark.parametrize("protect", ["[]", '[["nobody has this"]]', "[[]]", "7", "[[[", '[["w"], []]'])
 def test_robust_with_nothing_to_protect(tmp_path, protect):
     """No protected value, or one that nobody has, is an empty promise."""
-    from hedgerow.inference.estimate import Estimate
+    from hedgerow.inference.estimate import KnowledgeEstimate
 
-    method = hr.Robust(r="1.2", knowledge=Estimate(support=1), max_suppressed="0.5")
+    method = hr.Robust(r="1.2", knowledge=KnowledgeEstimate(support=1), max_suppressed="0.5")
     forgery = _bundle(tmp_path, method, "ill")
     forgery.edit("sensitive", "ill", ["w"] * forgery.tables["sensitive"].num_rows)
     forgery.manifest["guarantee"]["parameters"]["protect"] = protect
@@ -154,3 +154,11 @@ def test_no_name_of_a_file_reaches_a_database(ke, tmp_path, stem, engine):
     with pytest.raises(hr.BundleError):
         hr.open(path).connect(engine)
     assert not (tmp_path / "written").exists()
+
+
+@pytest.mark.parametrize("field", ["promise", "adversary", "not_promised"])
+def test_words_that_a_stranger_wrote_are_a_lie(diverse, tmp_path, field):
+    """A promise in words that does not follow from the parameters is refused by verify, and so by certify."""
+    lie = "In each group at least 1000 distinct values."
+    diverse.manifest["guarantee"][field] = [lie] if field == "not_promised" else lie
+    assert "words of the guarantee" in _refused(diverse, tmp_path)

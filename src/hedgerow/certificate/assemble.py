@@ -26,8 +26,7 @@ from hedgerow.certificate.model import (
 )
 
 if TYPE_CHECKING:
-    from hedgerow.graph.bundle import GraphManifest
-    from hedgerow.release.manifest import Manifest
+    from hedgerow.verify.manifest import GraphManifest, Manifest
 
 __all__ = [
     "Derived",
@@ -143,14 +142,14 @@ def fill(issuer: Issuer, text: bytes, manifest: Manifest | GraphManifest, derive
         format=manifest.format,
         manifest_sha256=hashlib.sha256(text).hexdigest(),
         checksum=manifest.checksum,
-        files=manifest.files,
+        files=dict(manifest.files),
     )
     published = PublishedFacts(
         what=derived.what,
         done=derived.done,
         form=manifest.form,
         method=manifest.method,
-        parameters=manifest.parameters,
+        parameters=dict(manifest.parameters),
         counts=derived.counts,
         sizes=derived.sizes,
         columns=derived.columns,

@@ -8,6 +8,7 @@ Cost       a verification, four rounds of colour refinement, and 90 questions
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 
 import numpy as np
 
@@ -18,12 +19,12 @@ from hedgerow.certificate.risks import exact_risk
 from hedgerow.errors import ParameterError, QueryError
 from hedgerow.graph.ask import GraphAnswer
 from hedgerow.graph.attack import class_sizes, signatures, static_attack
-from hedgerow.graph.audit import verify_opened
-from hedgerow.graph.bundle import FORMAT, GraphManifest, read_held
+from hedgerow.graph.bundle import read_held
 from hedgerow.graph.grouped import GroupedGraph, Side
-from hedgerow.release.holding import hold
-from hedgerow.release.seal import unseal
 from hedgerow.utility.random_questions import Workload, draw_questions
+from hedgerow.verify.graph import verify_opened_graph
+from hedgerow.verify.holding import hold
+from hedgerow.verify.manifest import decode_graph
 
 __all__ = ["certify_graph"]
 
@@ -53,9 +54,9 @@ def certify_graph(
     """Verify a bundle and write down what it is; raise BrokenPromise or BundleError if it does not verify."""
     with hold(path) as bundle:
         text, release = bundle.manifest, read_held(bundle)
-    manifest = unseal(text, GraphManifest, FORMAT)
+    manifest = decode_graph(text)
     progress("verifying", 0.0)
-    checks = verify_opened(release).checks
+    checks = verify_opened_graph(release).checks
     progress("attacking", 0.3)
     risks = _risks(release)
     progress("asking", 0.6)
@@ -63,7 +64,7 @@ def certify_graph(
     derived = Derived(
         what="graph",
         done=_DONE.format(edges=counts.edges),
-        counts={name: getattr(counts, name) for name in counts.__struct_fields__},
+        counts=asdict(counts),
         sizes=tuple(group_sizes(f"{side.name} nodes", side.sizes) for side in sides),
         columns={side.name: _columns(side) for side in sides},
         checks=checks,
@@ -95,11 +96,11 @@ def _risks(release: GroupedGraph) -> tuple[Risk, ...]:
     signs = signatures(release.left.neighbours, release.right.neighbours, rounds=_ROUNDS)
     return (
         static,
-        *(_recognized(side, class_sizes(sign)) for side, sign in zip(("left", "right"), signs, strict=True)),
+        *(_recognition(side, class_sizes(sign)) for side, sign in zip(("left", "right"), signs, strict=True)),
     )
 
 
-def _recognized(side: str, sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Risk:
+def _recognition(side: str, sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Risk:
     return exact_risk(
         adversary="recognition by structure",
         column=f"{side} nodes",

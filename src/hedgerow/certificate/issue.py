@@ -14,10 +14,10 @@ import pyarrow as pa
 from hedgerow.certificate.model import Certificate, Earlier, Issuer, decode, encode
 from hedgerow.certificate.page import page
 from hedgerow.errors import BundleError, ParameterError
-from hedgerow.graph.bundle import FORMAT as GRAPH
 from hedgerow.randomness import token
-from hedgerow.release.holding import read_manifest
-from hedgerow.release.seal import format_of
+from hedgerow.verify.holding import read_manifest
+from hedgerow.verify.manifest import GRAPH_FORMAT as GRAPH
+from hedgerow.verify.manifest import format_of
 
 __all__ = ["NAMES", "certify", "check", "read", "write"]
 
@@ -94,14 +94,14 @@ def write(certificate: Certificate, folder: str | os.PathLike[str]) -> tuple[Pat
     try:
         target.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
-            _put(target / name, content)
+            _replace_file(target / name, content)
     except OSError as error:
         raise BundleError(f"'{target.name}' could not be written: {error.strerror or 'input/output error'}.") from None
     html, json = (target / name for name in files)
     return html, json
 
 
-def _put(file: Path, content: bytes) -> None:
+def _replace_file(file: Path, content: bytes) -> None:
     beside = file.with_name(f".{file.name}.{token(4)}")
     try:
         with beside.open("xb") as handle:

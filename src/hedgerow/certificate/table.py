@@ -10,24 +10,24 @@ The internal part is what only the owner may read: every number in it was learnt
 from __future__ import annotations
 
 import os
-import statistics
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.audit.verify import verify_opened
 from hedgerow.certificate.answers import kinds_of, typical_answers, typical_questions
 from hedgerow.certificate.assemble import Derived, Progress, fill, group_sizes
-from hedgerow.certificate.model import Certificate, GroupSizes, Internal, Issuer, Risk, TrueAnswers, rounded
+from hedgerow.certificate.model import Certificate, GroupSizes, Internal, Issuer, Risk, TrueAnswers, round_share
 from hedgerow.certificate.risks import attack_report, published_risks, risk_of
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
-from hedgerow.release.bundle import read_all
-from hedgerow.release.manifest import decode
+from hedgerow.release.bundle import as_release
 from hedgerow.release.readme import done
-from hedgerow.utility.compare import QuestionOutcome, outcomes_of, true_answers
+from hedgerow.utility.compare import QuestionOutcome, outcomes_of, score, true_answers
+from hedgerow.verify.bundle import open_bundle
+from hedgerow.verify.manifest import decode
+from hedgerow.verify.promise import verify_opened
 
 __all__ = ["certify_table", "internal_part"]
 
@@ -48,8 +48,8 @@ def certify_table(
 
     The publishable version, which is the default, is made from the bundle alone.
     """
-    bundle = read_all(path)
-    release, manifest = bundle.release, decode(bundle.manifest)
+    bundle = open_bundle(path)
+    release, manifest = as_release(bundle.release), decode(bundle.manifest)
     progress("verifying", 0.0)
     checks = verify_opened(bundle).checks
     progress("attacking", 0.2)
@@ -70,7 +70,7 @@ def certify_table(
         risks=risks,
         answers=typical_answers(release),
         internal=internal_part(release, original, risks, _second_half(progress)) if internal else None,
-        missing=manifest.missing,
+        missing=dict(manifest.missing),
         unverifiable=release.form.unverifiable,
     )
     return fill(issuer, bundle.manifest, manifest, derived)
@@ -152,11 +152,12 @@ def _answers(release: Release, original: pa.Table) -> tuple[TrueAnswers, ...]:
 
 def _compare_truths(aggregate: str, selectivity: float, outcomes: list[QuestionOutcome]) -> TrueAnswers:
     inside = [outcome.inside for outcome in outcomes if outcome.inside is not None]
-    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+    found = score(outcomes)
     return TrueAnswers(
         question=aggregate.upper(),
         selectivity=selectivity,
         checked=len(inside),
         inside=sum(inside),
-        error=rounded(statistics.median(errors)) if errors else None,
+        error=round_share(found.error),
+        near=round_share(found.near),
     )

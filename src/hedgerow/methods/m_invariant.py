@@ -15,37 +15,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.criteria.m_invariance import MInvariance
-from hedgerow.errors import Infeasible, SchemaError
+from hedgerow.criteria.m_invariance import MInvariance, count_broken_signatures
+from hedgerow.errors import BrokenPromise, Infeasible, SchemaError
 from hedgerow.ledger.memory import Memory
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import BLIND, LOOKING, check_grouping, places, quasi_codes
+from hedgerow.methods.row_groups import check_grouping, places, quasi_codes
 from hedgerow.parameters import read_number
 from hedgerow.partition.m_invariant import Invariant, Signatures, m_invariant
-from hedgerow.release import Guarantee, Made, Release
-from hedgerow.release.guarantee import NOT_PROMISED
+from hedgerow.release import Guarantee, Release
 from hedgerow.release.release import free_name
 
 __all__ = ["GROUPINGS", "MInvariant"]
 
 GROUPINGS = ("blind", "near")
-
-_PROMISE = (
-    "Each group publishes at least {m} different values of '{column}', each once, {fakes} of all {values} values "
-    "counterfeit. Whoever is in several releases of this series is in a group with exactly the same values in each, so "
-    "that putting them together gives nobody's value a probability above 1/{m}."
-)
-_COMPOSITION = (
-    "Composition beyond the series: another release of the same rows, made without the owner's ledger, can narrow down "
-    "what this one hides."
-)
-_MINIMALITY = (
-    "Minimality: newcomers filled the gaps that people left wherever they could, and near people were put together; "
-    "whoever knows the algorithm can learn from where counterfeits were needed, in small tables up to certainty."
-)
-_UPDATES = (
-    "Changes: a sensitive value that changes from one release to the next is protected in each, its change is not."
-)
 
 
 @dataclass(frozen=True)
@@ -121,21 +103,15 @@ class MInvariant(Method):
             guarantee=self._guarantee(column, found),
             rows=prepared.rows,
             groups=int(found.labels.max()) + 1,
-            made=Made("MInvariant", parameters, prepared.policies, prepared.reproducible),
+            made=prepared.made("MInvariant", parameters),
             kind=prepared.table.kind,
         )
 
     def _guarantee(self, column: str, found: Invariant) -> Guarantee:
-        fakes, values = len(found.fake_codes), len(found.fake_codes) + len(found.labels)
-        looking = self.grouping != "blind"
-        presence, _, correlation = NOT_PROMISED
         return Guarantee(
             criterion="m_invariance",
-            parameters={"m": int(self.m), "counterfeits": fakes},
+            parameters={"m": int(self.m), "counterfeits": len(found.fake_codes)},
             columns=(column,),
-            promise=_PROMISE.format(m=self.m, column=column, fakes=f"{fakes:,}", values=f"{values:,}"),
-            adversary=(LOOKING if looking else BLIND) + " Has all releases of the series.",
-            not_promised=(presence, _COMPOSITION, correlation, _UPDATES, *((_MINIMALITY,) if looking else ())),
         )
 
 
@@ -168,8 +144,6 @@ class _Series:
 
     def check(self, found: Invariant) -> None:
         """The owner's check: everybody kept the signature; nobody else can check it."""
-        from hedgerow.audit.m_invariance import check_signatures
-
         groups = np.concatenate((found.labels, found.fake_groups)).astype(np.int64)
         codes = np.concatenate((self.codes, found.fake_codes)).astype(np.int64)
         offsets, members = self.signatures.offsets, self.signatures.members
@@ -239,3 +213,16 @@ def _nearness(prepared: Prepared) -> NDArray[np.uint64]:
         for step in steps[:63]:
             number = (number << np.uint64(1)) | ((step >> np.uint64(bit)) & np.uint64(1))
     return number
+
+
+def check_signatures(
+    rows: NDArray[np.int64],
+    known: NDArray[np.int64],
+    groups: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    members: NDArray[np.int32],
+) -> None:
+    """Everybody with a signature is in a group that publishes exactly it; see `count_broken_signatures`."""
+    if broken := count_broken_signatures(rows, known, groups, codes, offsets, members):
+        raise BrokenPromise(f"{broken} people would be in groups with other values than in earlier releases.")

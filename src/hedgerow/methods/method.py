@@ -1,10 +1,10 @@
-"""What every method does: read, check roles, hold back what the policy says, publish, audit, return or raise."""
+"""What every method does: read, check roles, suppress what the policy says, publish, audit, return or raise."""
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.errors import Infeasible, SchemaError
 from hedgerow.randomness import Keys, seeded_keys, system_keys
-from hedgerow.release import PublishedColumns, Release, Rows
+from hedgerow.release import Made, PublishedColumns, Release, Rows
 
 if TYPE_CHECKING:
     from hedgerow.ledger import PendingEntry
@@ -42,6 +42,10 @@ class Prepared:
         """The declared policy for missing values of each published column."""
         return {name: str(self.schema.missing_policy(name)) for name in self.columns.all}
 
+    def made(self, method: str, parameters: Mapping[str, int | str]) -> Made:
+        """How a release of this table is made."""
+        return Made(method, parameters, self.policies, self.reproducible)
+
 
 class Method(ABC):
     """A criterion, a partition and a form under the name that people know."""
@@ -67,7 +71,8 @@ class Method(ABC):
         Randomness is the operating system's. A `seed` makes the release reproducible, which undoes its protection for
         whoever learns the seed; such a release is stamped and not written without an explicit flag.
         """
-        from hedgerow.audit import verified
+        from hedgerow.verify import verified
+        from hedgerow.verify.words import word
 
         report = progress or _silent
         report("reading", 0.0)
@@ -75,10 +80,11 @@ class Method(ABC):
         if ledger is not None:
             prepared = replace(prepared, pending=self._pending(ledger, prepared, again=again))
         release = self._release(prepared, report)
+        release = replace(release, guarantee=word(release.published))
         if prepared.pending is not None:
             release = release.recorded(prepared.pending.receipt)
         report("auditing", 0.8)
-        verified(release)
+        verified(release.published)
         if prepared.pending is not None:
             prepared.pending.record(release)
         report("done", 1.0)
@@ -99,14 +105,14 @@ def _silent(step: str, share: float) -> None:
 
 
 def prepare(source: object, schema: Schema, seed: int | None) -> Prepared:
-    """Read a table, check it against its schema, and hold back the rows that the policies for missing values say."""
+    """Read a table, check it against its schema, and suppress the rows that the policies for missing values say."""
     from hedgerow.table import read_table
 
     table = read_table(source)
     schema.check(table)
     kept = _without_suppressed(table, schema)
     if kept.num_rows == 0:
-        raise Infeasible("No rows are left to publish: every row was held back for a missing value.")
+        raise Infeasible("No rows are left to publish: every row was suppressed for a missing value.")
     return Prepared(
         table=kept,
         schema=schema,
@@ -118,7 +124,7 @@ def prepare(source: object, schema: Schema, seed: int | None) -> Prepared:
 
 
 def _without_suppressed(table: Table, schema: Schema) -> Table:
-    """Hold back rows with a missing value where the policy says so; refuse them where it says that."""
+    """Suppress rows with a missing value where the policy says so; refuse them where it says that."""
     keep = np.ones(table.num_rows, bool)
     for name in (*schema.quasi, *schema.plain, *schema.sensitive):
         column, policy = table.arrow.column(name), schema.missing_policy(name)
@@ -127,7 +133,7 @@ def _without_suppressed(table: Table, schema: Schema) -> Table:
         if policy == "refuse":
             raise SchemaError(
                 f"'{name}' has {column.null_count:,} missing values. Say what to do with them: "
-                f'missing={{"{name}": "suppress"}} holds these rows back and counts them.'
+                f'missing={{"{name}": "suppress"}} suppresses these rows and counts them.'
             )
         keep &= column.is_valid().to_numpy()
     return table if keep.all() else table.take(np.flatnonzero(keep))

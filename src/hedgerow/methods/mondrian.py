@@ -76,11 +76,13 @@ class Mondrian(Classic):
             labels,
             form=self.form,
             together=self.together,
-            guarantee=self._guarantee(prepared, self.form, looking=None if self.blind else "mondrian"),
-            method="Mondrian",
-            parameters=self._letters()
-            | {"relaxed": int(self.relaxed), "blind": int(self.blind)}
-            | {"form": self.form, "together": int(self.together)},
+            guarantee=self._guarantee(prepared),
+            made=prepared.made(
+                "Mondrian",
+                self._letters()
+                | {"relaxed": int(self.relaxed), "blind": int(self.blind)}
+                | {"form": self.form, "together": int(self.together)},
+            ),
         )
 
 

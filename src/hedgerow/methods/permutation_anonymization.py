@@ -52,7 +52,9 @@ class PermutationAnonymization(Method):
             labels,
             form="scattered",
             together=self.together,
-            guarantee=frequency_guarantee(prepared, self.l, form="scattered", grouping=self.grouping),
-            method="PermutationAnonymization",
-            parameters={"l": int(self.l), "grouping": self.grouping, "together": int(self.together)},
+            guarantee=frequency_guarantee(prepared, self.l),
+            made=prepared.made(
+                "PermutationAnonymization",
+                {"l": int(self.l), "grouping": self.grouping, "together": int(self.together)},
+            ),
         )

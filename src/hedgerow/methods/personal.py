@@ -17,12 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.audit.personal import check_nodes
 from hedgerow.criteria.personal import is_exact, possible_node
 from hedgerow.errors import ParameterError
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.minimality import minimality
-from hedgerow.methods.personal_wishes import named_nodes, require_consent
+from hedgerow.methods.personal_wishes import check_nodes, named_nodes, require_consent
 from hedgerow.methods.target_choice import (
     SHAPES,
     check_target,
@@ -34,9 +32,8 @@ from hedgerow.methods.target_choice import (
 )
 from hedgerow.partition.personal.search import merge_groups, personal_bottom_up, personal_top_down
 from hedgerow.partition.personal.wishes import Bundle, Wishes, one_group, split_by_domain, total_cost
-from hedgerow.release import Guarantee, Made, Release
-from hedgerow.release.forms.disguised import DISGUISED, Groups, disguised
-from hedgerow.release.guarantee import NOT_PROMISED
+from hedgerow.release import Guarantee, Release
+from hedgerow.release.forms.disguised import DISGUISED, DisguisedGroups, disguised
 from hedgerow.release.release import free_name
 from hedgerow.release.shuffle import deal
 from hedgerow.schema.hierarchy import Hierarchy
@@ -50,21 +47,6 @@ PARTITIONS: dict[str, Callable[[Wishes], list[Bundle]]] = {
 }
 _MOST_SEARCHED = 400_000
 """Wishes that differ times nodes of the tree up to which the searches are tried: about a minute."""
-
-_PROMISE = (
-    "Everybody named a part of the domain of '{column}'. Inside it, the published subdomains of the person's group "
-    "tell no more than the target distribution in the table 'target' does: any two values are as likely, one against "
-    "the other, as in the target. {exact:,} people consented to be published exactly."
-)
-_ADVERSARY = (
-    "Knows everybody's quasi-identifiers, that they are in the table, and the target distribution; knows nobody's "
-    "sensitive value, nobody's named part, and no relation between sensitive values and quasi-identifiers. Groups were "
-    "chosen by looking at sensitive values and named parts: whoever reasons about why the algorithm chose these groups "
-    "may learn more, and nothing is promised against that."
-)
-_STILL_TOLD = (
-    "Place: the node that covers a person's group, which may be as narrow as the part that the person named.",
-)
 
 
 @dataclass(frozen=True)
@@ -114,14 +96,18 @@ class Personal(Method):
             return PARTITIONS[self.partition](kinds), self.partition
         return cheapest(kinds, _by_quasi(prepared, kinds, places))
 
-    def _published(self, prepared: Prepared, groups: Groups, tree: Hierarchy, chosen: str) -> Release:
+    def _published(self, prepared: Prepared, groups: DisguisedGroups, tree: Hierarchy, chosen: str) -> Release:
         column = prepared.columns.sensitive[0]
         group_column = free_name("group", prepared.columns.all)
         tables = disguised(
             prepared.table.arrow, prepared.columns, groups, [tree], group_column=group_column, keys=prepared.keys
         )
         exact = _count_exact(groups, tree)
-        parameters: dict[str, int | str] = {"partition": chosen, "node_column": self.node_column}
+        parameters: dict[str, int | str] = {
+            "partition": chosen,
+            "asked": self.partition,
+            "node_column": self.node_column,
+        }
         parameters["target"] = self.target if isinstance(self.target, str) else "given"
         return Release(
             form=DISGUISED,
@@ -132,13 +118,10 @@ class Personal(Method):
                 criterion="personal",
                 parameters={"exact": exact},
                 columns=(column,),
-                promise=_PROMISE.format(column=column, exact=exact),
-                adversary=_ADVERSARY,
-                not_promised=NOT_PROMISED + _STILL_TOLD + _told_by_choice(self.partition),
             ),
             rows=prepared.rows,
             groups=len(groups.offsets) - 1,
-            made=Made("Personal", parameters, prepared.policies, prepared.reproducible),
+            made=prepared.made("Personal", parameters),
             kind=prepared.table.kind,
         )
 
@@ -180,7 +163,7 @@ def _by_quasi(prepared: Prepared, kinds: Wishes, places: NDArray[np.int64]) -> l
     return bundles
 
 
-def _as_groups(bundles: Sequence[Bundle], places: NDArray[np.int64], prepared: Prepared) -> Groups:
+def _as_groups(bundles: Sequence[Bundle], places: NDArray[np.int64], prepared: Prepared) -> DisguisedGroups:
     """Deal the rows to groups at random; bundles of many groups alike become many groups."""
     alike = [bundle for bundle in bundles for _ in range(bundle.times)]
     pieces = sorted((wish, group, people) for group, one in enumerate(alike) for wish, people in one.members.items())
@@ -189,15 +172,10 @@ def _as_groups(bundles: Sequence[Bundle], places: NDArray[np.int64], prepared: P
         places.astype(np.int32), wishes.astype(np.int32), numbers.astype(np.int32), people, keys=prepared.keys
     )
     nodes = np.concatenate([np.repeat(list(one.published), list(one.published.values())) for one in alike])
-    return Groups(rows, row_offsets, nodes.astype(np.int32), row_offsets)
+    return DisguisedGroups(rows, row_offsets, nodes.astype(np.int32), row_offsets)
 
 
-def _told_by_choice(partition: str) -> tuple[str, ...]:
-    """What the choice of groups tells; one group leaves nothing to choose."""
-    return () if partition == "one" else (minimality("personal"),)
-
-
-def _count_exact(groups: Groups, tree: Hierarchy) -> int:
+def _count_exact(groups: DisguisedGroups, tree: Hierarchy) -> int:
     """People in groups that a node without a choice covers."""
     starts, sizes = groups.offsets[:-1], np.diff(groups.offsets)
     low = np.minimum.reduceat(tree.low[groups.nodes], starts)

@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import Infeasible, ParameterError, SchemaError
 from hedgerow.exact import as_fraction
-from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.estimate import KnowledgeEstimate
 from hedgerow.inference.knowledge import Knowledge
-from hedgerow.inference.robust import Grouped, Model, Robustness, members
+from hedgerow.inference.robust import GroupedRows, Model, Robustness, members
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import check_form, not_promised, release_of
+from hedgerow.methods.row_groups import check_form, release_of
 from hedgerow.release import Guarantee, Release, Rows
 from hedgerow.release.forms import form_of
 
 if TYPE_CHECKING:
     from hedgerow.partition.robust.crowd import Crowd
-    from hedgerow.partition.robust.limits import Limits
+    from hedgerow.partition.robust.limits import RobustLimits
 
 __all__ = ["FORMS", "Robust"]
 
@@ -43,37 +43,20 @@ _NAMED = 8
 
 _ORDINAL = {1: "", 2: "second ", 3: "third "}
 
-_PROMISE = (
-    "Whoever knows, for any one of {sets} sets of quasi-identifiers, how likely each of their combinations has a "
-    "protected value of '{column}' can raise the probability that a published row has it to at most 1/{r}."
-)
-_ADVERSARY = (
-    "Knows everybody's quasi-identifiers and that they are in the table, and for each set of quasi-identifiers the "
-    "odds of {odds}, exactly, one set at a time; does not work back from the choice of the groups, which followed "
-    "quasi-identifiers and tested sensitive values."
-)
-_ODDS = {"binary": "a protected value against all others", "full": "all values"}
-_SUPPRESSED = (
-    "Suppressed rows: {suppressed} of the {protected} rows with a protected value are suppressed because they stand "
-    "out, and no others, so whoever knows that a person is in the table and finds no row for them may suspect one."
-)
-_TOGETHER = "Sets together: odds of several sets of quasi-identifiers, put together, may say more than any one of them."
-_UNPROTECTED = "Other values: values that are not protected may be published beside the row that has them."
-
 
 @dataclass(frozen=True)
 class Robust(Method):
     """Probabilities of protected values of at most 1/`r` to an adversary who knows the odds.
 
-    `knowledge` is what the adversary knows: an `Estimate`, applied to the table itself, which is the worst case and the
-    default, or a `Knowledge` from another table or given. `model` says which odds: "binary", x against not x, as the
-    paper's theorem reads them, or "full", those of all values. `protect` lists the protected values, or lists of values
-    that are one secret together; None protects each value. At most the share `max_suppressed` of the rows is left
-    out: one in a hundred is what people accept as missing at random.
+    `knowledge` is what the adversary knows: a `KnowledgeEstimate`, applied to the table itself, which is the worst
+    case and the default, or a `Knowledge` from another table or given. `model` says which odds: "binary", x against
+    not x, as the paper's theorem reads them, or "full", those of all values. `protect` lists the protected
+    values, or lists of values that are one secret together; None protects each value. At most the share
+    `max_suppressed` of the rows is left out: one in a hundred is what people accept as missing at random.
     """
 
     r: Fraction | int | float | str
-    knowledge: Knowledge | Estimate = field(default_factory=Estimate)
+    knowledge: Knowledge | KnowledgeEstimate = field(default_factory=KnowledgeEstimate)
     model: Model = "binary"
     protect: Sequence[object] | None = None
     max_suppressed: Fraction | int | float | str = "0.01"
@@ -83,8 +66,8 @@ class Robust(Method):
         Robustness(self.r, self.model)
         check_form(self.form, FORMS)
         _share(self.max_suppressed)
-        if not isinstance(self.knowledge, Knowledge | Estimate):
-            raise ParameterError("'knowledge' must be an Estimate or a Knowledge.")
+        if not isinstance(self.knowledge, Knowledge | KnowledgeEstimate):
+            raise ParameterError("'knowledge' must be a KnowledgeEstimate or a Knowledge.")
         if isinstance(self.protect, str):
             object.__setattr__(self, "protect", [self.protect])
 
@@ -104,7 +87,7 @@ class Robust(Method):
         return self._published(prepared, crowd, criterion, labels)
 
     def _knowledge(self, prepared: Prepared, column: str) -> Knowledge:
-        if isinstance(self.knowledge, Estimate):
+        if isinstance(self.knowledge, KnowledgeEstimate):
             return self.knowledge.of(prepared.table, quasi=prepared.columns.quasi, sensitive=column)
         if self.knowledge.column != column:
             raise SchemaError(f"The knowledge is about '{self.knowledge.column}', the sensitive column is '{column}'.")
@@ -112,13 +95,13 @@ class Robust(Method):
 
     def _labels(self, crowd: Crowd, criterion: Robustness, prepared: Prepared, progress: Progress) -> NDArray[np.int32]:
         from hedgerow.partition.robust.gather import art
-        from hedgerow.partition.robust.limits import Limits
+        from hedgerow.partition.robust.limits import RobustLimits
 
         if criterion.r > crowd.size:
             raise Infeasible(
                 f"{criterion.r}-robustness needs as many rows in a group; there are {crowd.size:,} in all."
             )
-        limits, allowed = Limits(crowd), int(_share(self.max_suppressed) * crowd.size)
+        limits, allowed = RobustLimits(crowd), int(_share(self.max_suppressed) * crowd.size)
 
         def suppressed(r: Fraction, *, restarts: int, begin: float, end: float) -> tuple[NDArray[np.int32] | None, str]:
             """The groups, None where too many rows would be suppressed, and how many would; limits are asked first."""
@@ -152,7 +135,7 @@ class Robust(Method):
             "suppress more, or assume an adversary who knows less."
         )
 
-    def _cause(self, r: Fraction, limit: Fraction, limits: Limits, allowed: int) -> str:
+    def _cause(self, r: Fraction, limit: Fraction, limits: RobustLimits, allowed: int) -> str:
         """Say what no grouping can pass, and which protected value is the cause: as given, or by its rank."""
         crowd = limits.crowd
         if limit >= r:
@@ -170,7 +153,7 @@ class Robust(Method):
         return f", and {name} limits it to r = {float(own[x]):g} whatever the grouping"
 
     def _published(self, prepared: Prepared, crowd: Crowd, criterion: Robustness, labels: NDArray[np.int32]) -> Release:
-        from hedgerow.audit.robust import check_grouped, check_odds
+        from hedgerow.methods.robust_odds import check_grouped, check_odds
 
         check_grouped(crowd.knowledge, _grouped(crowd, labels), crowd.member, criterion)
         held_back = int((labels < 0).sum())
@@ -181,8 +164,7 @@ class Robust(Method):
             form=self.form,
             together=True,
             guarantee=self._guarantee(prepared.columns.sensitive[0], crowd, criterion, held_back),
-            method="Robust",
-            parameters=self._parameters(criterion),
+            made=prepared.made("Robust", self._parameters(criterion)),
         )
         if not form_of(self.form).has_boxes:
             check_odds(release, crowd.knowledge)
@@ -198,16 +180,13 @@ class Robust(Method):
         }
 
     def _guarantee(self, column: str, crowd: Crowd, criterion: Robustness, suppressed: int) -> Guarantee:
-        unprotected = () if crowd.member.any(axis=0).all() else (_UNPROTECTED,)
-        protected = int((crowd.secret < crowd.secrets).sum())
-        missing = _SUPPRESSED.format(suppressed=suppressed, protected=protected)
+        counts: dict[str, int | str] = {"sets": len(crowd.distributions), "suppressed": suppressed}
+        counts |= {"protected": int((crowd.secret < crowd.secrets).sum())}
+        counts |= {"unprotected": int(not crowd.member.any(axis=0).all())}
         return Guarantee(
             criterion="robust",
-            parameters={"r": str(criterion.r), "model": self.model, "protect": _written(self.protect)},
+            parameters={"r": str(criterion.r), "model": self.model, "protect": _written(self.protect)} | counts,
             columns=(column,),
-            promise=_PROMISE.format(sets=len(crowd.distributions), column=column, r=criterion.r),
-            adversary=_ADVERSARY.format(odds=_ODDS[self.model]),
-            not_promised=(*not_promised(self.form, looking="robust"), missing, _TOGETHER, *unprotected),
         )
 
 
@@ -222,11 +201,11 @@ def _one_sensitive(prepared: Prepared) -> str:
     return prepared.columns.sensitive[0]
 
 
-def _grouped(crowd: Crowd, labels: NDArray[np.int32]) -> Grouped:
+def _grouped(crowd: Crowd, labels: NDArray[np.int32]) -> GroupedRows:
     kept = np.flatnonzero(labels >= 0)
     order = kept[np.argsort(labels[kept], kind="stable")]
     offsets = np.append(0, np.cumsum(np.bincount(labels[order])))
-    return Grouped([signatures[order] for signatures in crowd.signatures], crowd.values[order], offsets)
+    return GroupedRows([signatures[order] for signatures in crowd.signatures], crowd.values[order], offsets)
 
 
 def _share(share: object) -> Fraction:

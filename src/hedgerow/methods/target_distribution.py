@@ -20,7 +20,6 @@ from hedgerow.criteria.target import read_shift
 from hedgerow.errors import ParameterError
 from hedgerow.exact import as_fraction, written
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.minimality import minimality
 from hedgerow.methods.target_choice import (
     Grouped,
     Targets,
@@ -32,37 +31,20 @@ from hedgerow.methods.target_choice import (
     parts_of,
 )
 from hedgerow.partition.target.disguise import disguise
-from hedgerow.partition.target.least_range import Published
+from hedgerow.partition.target.least_range import PublishedNodes
 from hedgerow.release import Guarantee, Made, Release
-from hedgerow.release.forms.disguised import DISGUISED, Groups, disguised
-from hedgerow.release.guarantee import NOT_PROMISED
+from hedgerow.release.forms.disguised import DISGUISED, DisguisedGroups, disguised
 from hedgerow.release.release import free_name
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.table import Encoded
 
-__all__ = ["GROUPINGS", "Plan", "TargetDistribution"]
+__all__ = ["GROUPINGS", "TargetDistribution", "TargetPlan"]
 
 GROUPINGS = ("all", "quasi")
 
-_PROMISE = (
-    "In each group of published rows, whoever draws one of the subdomains of '{column}' at random, and then a value "
-    "from it by the target distribution in the table 'target', gets {what}. Which row of a group has which of its "
-    "subdomains was decided by a fair shuffle."
-)
-_EXACTLY = "exactly that target distribution"
-_NEARLY = "a distribution in which every branch's share among its siblings is within {shift} of the target's"
-_ADVERSARY = (
-    "Knows everybody's quasi-identifiers, that they are in the table, this algorithm and the target distribution; "
-    "knows nobody's sensitive value and no relation between sensitive values and quasi-identifiers."
-)
-_STILL_TOLD = (
-    "Imbalance: the number of values published at the root tells how many are too many on some side of the tree for "
-    "the target, not on which side.",
-)
-
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class TargetPlan:
     """Groups with their targets; `leaves` are the leaf codes of the rows' values, group after group."""
 
     column: str
@@ -70,7 +52,7 @@ class Plan:
     targets: Targets
     leaves: NDArray[np.int32]
 
-    def disguise(self, *, fakes: Fraction = Fraction(0), shift: Fraction = Fraction(0)) -> Published:
+    def disguise(self, *, fakes: Fraction = Fraction(0), shift: Fraction = Fraction(0)) -> PublishedNodes:
         """Choose the subdomains of every group."""
         targets = self.targets
         return disguise(self.leaves, self.groups.offsets, targets.trees, targets.which, fakes=fakes, shift=shift)
@@ -109,7 +91,7 @@ class TargetDistribution(Method):
         elif self.parts is None:
             raise ParameterError("a target for each part needs 'parts': the column that the parts come from.")
 
-    def plan(self, prepared: Prepared) -> Plan:
+    def plan(self, prepared: Prepared) -> TargetPlan:
         """Group the rows and give every group its target: all that comes before subdomains are chosen."""
         column = one_column(prepared, "a target distribution")
         sensitive = prepared.table.encode(column)
@@ -117,7 +99,7 @@ class TargetDistribution(Method):
         cells = parts.codes if self.grouping == "all" else equal_quasi(prepared.table, prepared.columns.quasi, parts)
         groups = grouped(cells, parts)
         targets = choose_targets(self.target, self.quantize, prepared, sensitive, parts, groups)
-        return Plan(column, groups, targets, _leaves(sensitive, column, targets.trees, targets.which, groups))
+        return TargetPlan(column, groups, targets, _leaves(sensitive, column, targets.trees, targets.which, groups))
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         progress("counting", 0.1)
@@ -160,14 +142,10 @@ class TargetDistribution(Method):
 
     def _guarantee(self, column: str, fakes: int) -> Guarantee:
         shift = read_shift(self.shift)
-        what = _NEARLY.format(shift=written(shift)) if shift else _EXACTLY
         return Guarantee(
             criterion="target",
             parameters={"shift": written(shift), "fakes": fakes},
             columns=(column,),
-            promise=_PROMISE.format(column=column, what=what),
-            adversary=_ADVERSARY,
-            not_promised=NOT_PROMISED + _STILL_TOLD + ((minimality("fakes"),) if self._fakes() else ()),
         )
 
     def _made(self, prepared: Prepared, targets: Targets) -> Made:
@@ -176,7 +154,7 @@ class TargetDistribution(Method):
         parameters |= {"parts": self.parts if isinstance(self.parts, str) else ",".join(self.parts or ())}
         parameters |= {"fakes": written(self._fakes()), "shift": written(read_shift(self.shift))}
         parameters |= {"quantize": self.quantize or 0, "distance_asked_used": f"{float(targets.distance):.6g}"}
-        return Made("TargetDistribution", parameters, prepared.policies, prepared.reproducible)
+        return prepared.made("TargetDistribution", parameters)
 
 
 def _leaves(
@@ -195,8 +173,10 @@ def _leaves(
     return leaves
 
 
-def _as_groups(groups: Grouped, published: Published, trees: Sequence[Hierarchy], which: NDArray[np.int32]) -> Groups:
+def _as_groups(
+    groups: Grouped, published: PublishedNodes, trees: Sequence[Hierarchy], which: NDArray[np.int32]
+) -> DisguisedGroups:
     bases = np.cumsum([0, *(tree.num_nodes for tree in trees)])[:-1].astype(np.int32)
     of_entry = np.repeat(bases[which], np.diff(published.offsets))
     nodes = np.repeat(published.nodes + of_entry, published.counts)
-    return Groups(groups.rows, groups.offsets, nodes, np.append(0, np.cumsum(published.values())))
+    return DisguisedGroups(groups.rows, groups.offsets, nodes, np.append(0, np.cumsum(published.values())))

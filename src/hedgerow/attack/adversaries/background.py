@@ -1,9 +1,9 @@
-"""The adversary who knows the odds: how likely a sensitive value is for every combination of quasi-identifiers.
+"""The adversary who already knows how values are distributed, for every combination of quasi-identifiers.
 
-Knows      quasi-identifiers of everyone and that they are in the table; for each attribute set the odds of each value
+Knows      quasi-identifiers of everyone and that they are in the table; how likely each value is for each attribute set
 Guesses    that a person has a protected value, with the probability over all possible worlds of their group
 Rate       the share of rows that have a protected value with more than 1/r, by the worst attribute set
-Baseline   the same adversary without odds, to whom everyone in a group is alike: c / N
+Baseline   the same adversary without that knowledge, to whom everyone in a group is alike: c / N
 
 It works on any release in which people can be placed in groups: quasi-identifiers as they are, or boxes of quasi-
 identifiers together with `register`, a list of everybody's quasi-identifiers and groups.
@@ -24,7 +24,7 @@ from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, c
 from hedgerow.attack.worlds import classes_of, guess_within_groups, learn_from
 from hedgerow.errors import ParameterError
 from hedgerow.inference.knowledge import Knowledge
-from hedgerow.inference.robust import Grouped, Model, Posteriors, Robustness, members, posteriors
+from hedgerow.inference.robust import GroupedRows, Model, Posteriors, Robustness, members, posteriors
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release import Release
 
@@ -36,8 +36,8 @@ class Background:
     """What the adversary infers. `problematic` rows have a protected value with more than 1/r.
 
     `of_sensitive` is the expected share of those who have a protected value among whom the adversary is that sure;
-    `blind` is the share of problematic rows to an adversary without odds. `is_exact` is False where worlds were
-    sampled; then a row counts as problematic only if the whole interval is above 1/r, and `worst` is the upper end.
+    `blind` is the share of problematic rows without that knowledge. `is_exact` is False where worlds were sampled;
+    then a row counts as problematic only if the whole interval is above 1/r, and `worst` is the upper end.
     """
 
     r: Fraction
@@ -52,9 +52,9 @@ class Background:
     def __str__(self) -> str:
         sure = "" if self.is_exact else " (some groups were sampled)"
         return (
-            f"To an adversary who knows the odds {self.problematic:.1%} of {self.rows:,} rows have a protected value "
-            f"with more than 1/{self.r} ({self.blind:.1%} without the odds), among them {self.of_sensitive:.1%} of "
-            f"those who have one; the worst row has it with {self.worst:.1%}{sure}."
+            f"To an adversary who knows how values are distributed {self.problematic:.1%} of {self.rows:,} rows have a "
+            f"protected value with more than 1/{self.r} ({self.blind:.1%} without that), among them "
+            f"{self.of_sensitive:.1%} of those who have one; the worst row has it with {self.worst:.1%}{sure}."
         )
 
 
@@ -81,13 +81,13 @@ def background(
     if not np.array_equal(np.bincount(hidden.column(release.group_column).to_numpy()), np.diff(offsets)):
         raise ParameterError("'register' must place as many people in each group as the release does.")
     by_group = codes[np.argsort(hidden.column(release.group_column).to_numpy(), kind="stable")]
-    grouped = Grouped(knowledge.signatures(quasi), by_group, offsets)
+    grouped = GroupedRows(knowledge.signatures(quasi), by_group, offsets)
     return background_of(knowledge, grouped, r=r, model=model, protect=protect, keys=keys)
 
 
 def background_of(
     knowledge: Knowledge,
-    grouped: Grouped,
+    grouped: GroupedRows,
     *,
     r: Fraction | int | float | str,
     model: Model = "binary",
@@ -127,7 +127,7 @@ def _above(p: Floats, r: Fraction) -> Bools:
     return np.asarray(p * float(r) > 1.0 + 1e-9)
 
 
-def _blind(grouped: Grouped, member: Bools) -> Floats:
+def _blind(grouped: GroupedRows, member: Bools) -> Floats:
     sizes = np.diff(grouped.offsets)
     counts = [np.add.reduceat(row[grouped.values].astype(np.float64), grouped.offsets[:-1]) for row in member]
     return np.repeat(np.stack(counts, axis=1) / sizes[:, None], sizes, axis=0)
@@ -149,15 +149,15 @@ def _measure(context: Context) -> Finding | None:
     finding = Finding(
         adversary=ADVERSARY.name,
         column=context.column,
-        knows="quasi-identifiers of everyone, their groups, and how each quasi-identifier goes with the values",
-        guesses="the value of the person's group that those odds make most likely",
+        knows="quasi-identifiers of everyone, their groups, and how values are distributed for each quasi-identifier",
+        guesses="the value of the person's group that is most likely given that",
         **clustered_rate(scores.argmax(axis=1) == known.truth, known.groups),
         baseline=guess_within_groups(known.rows, known.offsets, known.fitting, width),
     )
     gain = finding.rate - finding.baseline
-    step = "No promise covers this adversary: drop telling quasi-identifiers, or use the method Robust."
+    step = "No promise covers this adversary: drop quasi-identifiers that predict the value, or use the method Robust."
     return finding.conclude(
-        f"Knowing the odds beforehand adds {percent(max(gain, 0.0))} of the people to guessing inside groups.",
+        f"Knowing how values are distributed gives {percent(max(gain, 0.0))} more of the people than groups alone.",
         NOTHING_TO_DO if gain <= SLIGHT else step,
     )
 

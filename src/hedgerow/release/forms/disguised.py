@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
 from hedgerow.partition.target.trees import node_extremes
-from hedgerow.randomness import Keys, system_keys
+from hedgerow.randomness import Keys, order_keys, system_keys
 from hedgerow.release.forms.example import (
     Example,
     count_sql,
@@ -40,20 +40,21 @@ from hedgerow.release.forms.example import (
     sum_example,
 )
 from hedgerow.release.forms.form import SHUFFLED, Form
-from hedgerow.release.release import PublishedColumns, free_name
+from hedgerow.release.release import PublishedColumns
 from hedgerow.release.shuffle import permutation, shuffle_within
 from hedgerow.schema.hierarchy import Hierarchy
+from hedgerow.verify.names import subdomain_columns
 
 if TYPE_CHECKING:
     from hedgerow.release.release import Release
 
-__all__ = ["DISGUISED", "Groups", "disguised", "implied_table", "subdomain_columns", "target_table"]
+__all__ = ["DISGUISED", "DisguisedGroups", "disguised", "implied_table", "subdomain_columns", "target_table"]
 
 _HEAVIEST = 2**62
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class DisguisedGroups:
     """Group g has the rows `rows[row_offsets[g]:row_offsets[g+1]]` and the subdomains `nodes[offsets[g]:offsets[g+1]]`.
 
     Nodes are numbered over all trees, tree after tree.
@@ -68,7 +69,7 @@ class Groups:
 def disguised(
     kept: pa.Table,
     columns: PublishedColumns,
-    groups: Groups,
+    groups: DisguisedGroups,
     trees: Sequence[Hierarchy],
     *,
     group_column: str,
@@ -78,11 +79,11 @@ def disguised(
 ) -> dict[str, pa.Table]:
     """Publish the open columns beside shuffled subdomains; `separate` puts them into two tables."""
     name = columns.sensitive[0]
-    order = permutation(len(groups.offsets) - 1, keys=keys)
+    order = permutation(len(groups.offsets) - 1, keys=order_keys(keys))
     rows, row_offsets = _regrouped(groups.rows, groups.row_offsets, order)
     nodes, offsets = _regrouped(groups.nodes, groups.offsets, order)
-    shuffle_within(rows, row_offsets, keys=keys)
-    shuffle_within(nodes, offsets, keys=keys)
+    shuffle_within(rows, row_offsets, keys=order_keys(keys))
+    shuffle_within(nodes, offsets, keys=order_keys(keys))
     target = target_table(trees, kept.schema.field(name).type)
     others = {"target": target, **({"implied": implied_table(nodes, offsets, target)} if is_shifted else {})}
     opened = {one: kept.column(one).take(pa.array(rows)) for one in (*columns.quasi, *columns.plain)}
@@ -94,15 +95,6 @@ def disguised(
         "sensitive": pa.table({**hidden, group_column: _numbers(offsets)}),
         **others,
     }
-
-
-def subdomain_columns(columns: PublishedColumns, group_column: str) -> tuple[str, str, str]:
-    """The names of the columns low, high and node of the sensitive column."""
-    taken = (*columns.all, group_column)
-    names: list[str] = []
-    for suffix in ("low", "high", "node"):
-        names.append(free_name(f"{columns.sensitive[0]}_{suffix}", (*taken, *names)))
-    return names[0], names[1], names[2]
 
 
 def target_table(trees: Sequence[Hierarchy], kind: pa.DataType) -> pa.Table:

@@ -15,7 +15,6 @@ Inside a group the sensitive values are shuffled against the plain columns, as i
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,8 +27,9 @@ from hedgerow.release.boxes import Box, interval_box, is_ordered, node_box, set_
 from hedgerow.release.forms.example import Example, name_r, name_sql, value_sql
 from hedgerow.release.forms.form import SHUFFLED, Form, Labelled
 from hedgerow.release.forms.separated import sensitive_columns
-from hedgerow.release.grouped import group_numbers, grouped_rows, taken
-from hedgerow.release.release import PublishedColumns, free_name
+from hedgerow.release.release import PublishedColumns
+from hedgerow.release.shuffle import group_numbers, grouped_rows, taken
+from hedgerow.verify.names import SETS, BoxColumns, box_columns
 
 if TYPE_CHECKING:
     from hedgerow.release.release import Release
@@ -40,26 +40,6 @@ __all__ = ["GENERALIZED", "SETS", "BoxColumns", "box_columns", "generalized", "h
 
 _ENDS = 10
 
-SETS = "sets"
-"""The table of the sets' values: `column`, `set`, `value`."""
-
-
-@dataclass(frozen=True)
-class BoxColumns:
-    """The names under which a quasi-identifier is published; which of them there are depends on its type."""
-
-    label: str
-    low: str
-    high: str
-    set: str
-    missing: str
-
-    @property
-    def all(self) -> tuple[str, str, str, str, str]:
-        """Every name."""
-        return self.label, self.low, self.high, self.set, self.missing
-
-
 _LEAST = ("Mondrian", "Proximity", "Robust")
 """Methods that publish least intervals and sets; the nodes of a hierarchy may cover values that a group has not."""
 
@@ -67,19 +47,6 @@ _LEAST = ("Mondrian", "Proximity", "Robust")
 def has_least_boxes(release: Release) -> bool:
     """Tell whether both ends of each interval, and all values of each set, are values of some row of the group."""
     return release.made.method in _LEAST
-
-
-def box_columns(columns: PublishedColumns, group_column: str) -> dict[str, BoxColumns]:
-    """Name the columns of each quasi-identifier, clear of all other names; a reader derives the same names."""
-    used = [*columns.all, group_column]
-    names: dict[str, BoxColumns] = {}
-    for column in columns.quasi:
-        derived: list[str] = []
-        for suffix in ("low", "high", "set", "missing"):
-            derived.append(free_name(f"{column}_{suffix}", tuple(used)))
-            used.append(derived[-1])
-        names[column] = BoxColumns(column, *derived)
-    return names
 
 
 def generalized(
