@@ -197,8 +197,8 @@ class BoxSource(RowSource):
         if low is None or high is None:
             return _Boxes(None, None, _whole(number), filled, gaps)
         # Ends that are there stand in for those that are not, so that all are ends of one kind.
-        width = pa.int64() if pa.types.is_timestamp(low.type) else pa.int32()
-        fill = pc.min(low) if filled.any() else pa.scalar(0, width).cast(low.type)
+        nothing = False if pa.types.is_boolean(low.type) else 0
+        fill = pc.min(low) if filled.any() else pa.scalar(nothing, low.type)
         return _Boxes(low.fill_null(fill), high.fill_null(fill), None, filled, gaps)
 
     def _part(self, name: str) -> pa.Array | None:
