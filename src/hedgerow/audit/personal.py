@@ -69,7 +69,7 @@ def _choices(trees: Trees) -> Ints:
 
 
 def check_nodes(release: Release, groups: Groups, nodes: NDArray[np.int32]) -> None:
-    """Raise unless the node that each person named lies below the node that covers their group.
+    """Raise unless the node that covers a group covers all that is possible below the node that each member named.
 
     `nodes` are in the order of the input, `groups` the groups before they got their secret numbers. Only the owner
     knows the nodes, so only the owner can run this.
@@ -80,21 +80,22 @@ def check_nodes(release: Release, groups: Groups, nodes: NDArray[np.int32]) -> N
     pairs, numbers = np.unique(owner * len(trees.parents) + groups.nodes, return_counts=True)
     counts = Counts(pairs // len(trees.parents), pairs % len(trees.parents), numbers)
     tops = covering_nodes(counts, trees, len(sizes))[np.repeat(np.arange(len(sizes)), np.diff(groups.row_offsets))]
-    first, last = _spans(trees)
+    # What the target rules out below a node is nobody's secret: a group need not reach there.
+    first, last = _spans(trees, trees.weights > 0)
     named = nodes[groups.rows]
     outside = int(((first[named] < first[tops]) | (last[named] > last[tops])).sum())
     if outside:
         raise BrokenPromise(f"{outside} people are in a group that reaches less far than the node that they named.")
 
 
-def _spans(trees: Trees) -> tuple[Ints, Ints]:
-    """The half-open range of leaves below each node, leaves numbered in order."""
+def _spans(trees: Trees, among: NDArray[np.bool_] | None = None) -> tuple[Ints, Ints]:
+    """The half-open range of leaves below each node, leaves numbered in order; by branches `among` these alone."""
     size = len(trees.parents)
     below = trees.parents >= 0
     is_leaf = ~np.isin(np.arange(size), trees.parents[below])
     first = np.where(is_leaf, np.cumsum(is_leaf) - 1, size)
     last = np.where(is_leaf, first + 1, 0)
-    for node in np.flatnonzero(below).tolist():
+    for node in np.flatnonzero(below if among is None else below & among).tolist():
         parent = trees.parents[node]
         first[parent], last[parent] = min(first[parent], first[node]), max(last[parent], last[node])
     return first, last
