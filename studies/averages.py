@@ -1,6 +1,6 @@
 """Error of AVG queries: random conditions on other columns, the average of one.
 
-Source     preserving properties of interest, section 5.3
+Source     [Xue 2011], section 5.3
 Cost       O(q n) for q queries over n rows
 """
 

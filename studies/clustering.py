@@ -1,7 +1,7 @@
 """Clustering error: the share of rows that k-means puts into another cluster than on the original.
 
-Source     preserving properties of interest, section 5.2; Lloyd's algorithm of SciPy, begun as by Arthur and
-           Vassilvitskii (2007)
+Source     [Xue 2011], section 5.2; Lloyd's algorithm of SciPy, begun as in
+           [Arthur 2007]
 Cost       O(r i n k d) for r restarts of at most i rounds on n rows of d columns
 Deviates   clusters are matched so that the error is least (the paper does not say how it matches them); columns are
            in units of the original's spread, else the widest column alone would decide

@@ -1,6 +1,6 @@
 """How often two entities of one side share a neighbour, and what is left of it when edges are permuted.
 
-Source     dissertation on permutation-based microdata protection, section 4.3.3
+Source     [Zhang 2008], section 4.3.3
 Cost       O(sum over nodes of their degree squared)
 """
 

@@ -1,6 +1,6 @@
 """Safe groupings of author-paper graphs: co-authors under permutation, the errors of three queries, signatures.
 
-Source     dissertation on permutation-based microdata protection, sections 4.3.3, 4.4.5, 4.4.7 and 4.5
+Source     [Zhang 2008], sections 4.3.3, 4.4.5, 4.4.7 and 4.5
 Cost       minutes on graphs of a million edges, seconds with `quick`
 
 The paper's DBLP extract is not distributed. Its claims are checked on the author-paper graph of a digital library,

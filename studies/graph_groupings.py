@@ -1,6 +1,6 @@
 """The graph study on groupings themselves: how easily they are found, and what their order is worth.
 
-Source     dissertation on permutation-based microdata protection, section 4.4.7
+Source     [Zhang 2008], section 4.4.7
 """
 
 from __future__ import annotations

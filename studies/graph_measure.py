@@ -1,6 +1,6 @@
 """Measurements behind the graph study: the paper's three queries, and the co-author frequencies.
 
-Source     dissertation on permutation-based microdata protection, sections 4.3.3 and 4.4.7
+Source     [Zhang 2008], sections 4.3.3 and 4.4.7
 """
 
 from __future__ import annotations

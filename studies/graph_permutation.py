@@ -1,6 +1,6 @@
 """The graph study's first part: why permuting edges destroys a graph.
 
-Source     dissertation on permutation-based microdata protection, section 4.3.3
+Source     [Zhang 2008], section 4.3.3
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The graph study's main part: how wide are bounds, how good are expectations, by selectivity and group sizes?
 
-Source     dissertation on permutation-based microdata protection, sections 4.4.5 to 4.4.7
+Source     [Zhang 2008], sections 4.4.5 to 4.4.7
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The graph study's adversaries: signatures by colour refinement, two releases joined, a release alone.
 
-Source     dissertation on permutation-based microdata protection, sections 4.4.3 and 4.5
+Source     [Zhang 2008], sections 4.4.3 and 4.5
 """
 
 from __future__ import annotations

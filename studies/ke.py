@@ -1,6 +1,6 @@
 """(k,e)-anonymity, section 2.7: permuted against generalized bounds, partitions, k, e, correlation, overhead, growth.
 
-Source     dissertation on permutation-based microdata protection, section 2.7
+Source     [Zhang 2008], section 2.7
 Deviates   the groups of the generalized table come from our own optimal full-domain search (the paper's from an older
            one), and its boxes are the least that cover a group, which favours generalization; tables and queries are
            drawn with fixed seeds, so that a run can be repeated

@@ -1,6 +1,6 @@
 """Relative width of the bounds of AVG, (upper - lower) / truth, from permuted, generalized and swapped tables.
 
-Source     dissertation on permutation-based microdata protection, section 2.7.1
+Source     [Zhang 2008], section 2.7.1
 """
 
 from __future__ import annotations

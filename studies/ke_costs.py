@@ -1,6 +1,6 @@
 """What bounded answers and partitions cost, in seconds.
 
-Source     dissertation on permutation-based microdata protection, sections 2.7.2 and 2.7.3
+Source     [Zhang 2008], sections 2.7.2 and 2.7.3
 """
 
 from __future__ import annotations

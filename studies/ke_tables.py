@@ -1,6 +1,6 @@
 """The tables of the (k,e) study and their partitions.
 
-Source     dissertation on permutation-based microdata protection, section 2.7
+Source     [Zhang 2008], section 2.7
 Deviates   Adult's 1,427 rows have losses up to 4,356, where the paper prints 3,900. Synthetic losses are of our choice:
            the paper says that they grow with age and vary by a 'variance', but not on which scale
 """

@@ -1,6 +1,6 @@
 """Additive noise, scaled until it distorts a table as much as another method does: what a release is compared with.
 
-Source     preserving properties of interest, section 5.2 (random perturbation with a uniform variable)
+Source     [Xue 2011], section 5.2 (random perturbation with a uniform variable)
 Cost       one pass per column; distortion is proportional to the width, so one trial gives the scale
 """
 

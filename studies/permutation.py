@@ -1,6 +1,6 @@
 """The permutation anonymization paper's experiment: does scattering near rows answer better than Anatomy?
 
-Source     permutation anonymization, section 4, figures 1 to 5
+Source     [Li 2015], section 4, figures 1 to 5
 Tables     the generated census with salary class (SAL) and occupation (OCC) as the sensitive column; ACS, occupation
 Deviates   the paper scatters groups of near rows and compares with Anatomy's blind groups. Both differ at once, so
            blind groups scattered and near groups in two tables are measured as well: which of the two makes the gain?

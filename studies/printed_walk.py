@@ -1,6 +1,6 @@
 """The walk as the paper prints it, and with the whole chord: what hedgerow's own walk is measured against.
 
-Source     preserving properties of interest, section 4
+Source     [Xue 2011], section 4
 Cost       O(m n) per step for m properties of n values: every property sees every value
 
 Nothing is published from here. With `half` the step goes forward only, as printed; else anywhere on the chord, which is

@@ -1,6 +1,6 @@
-"""The proximity paper's experiment: how precise are answers under (eps,m)-anonymity, and what does it cost?
+"""The experiment of [Li 2008]: how precise are answers under (eps,m)-anonymity, and what does it cost?
 
-Source     proximity paper, section 6, figures 4 to 7
+Source     [Li 2008], section 6, figures 4 to 7
 Tables     the generated census and the ACS table, incomes up to 100,000; quasi-identifiers age, birthplace, occupation
 Deviates   eps runs to shares of the largest that m = 5 allows on each table, because the paper's table is not public;
            answers from the same groups published as two tables stand beside the paper's boxes

@@ -1,6 +1,6 @@
-"""Paper 001, section 5, re-run on Adult: time, query error, problematic rows and mean Delta of ART and five others.
+"""[Wong 2009], section 5, re-run on Adult: time, query error, problematic rows and mean Delta of ART and five others.
 
-Source     worst-case background knowledge paper, section 5
+Source     [Wong 2009], section 5
 
 One run per setting instead of a hundred: differences that decide a claim are far larger than those between seeds. The
 secret is education before the ninth year; attribute sets are all subsets with signatures of at least 100 rows.

@@ -1,6 +1,6 @@
-"""Paper 003, section 5, re-run: runtime, clustering, averages, and what its walk does on whole numbers.
+"""[Xue 2011], section 5, re-run: runtime, clustering, averages, and what its walk does on whole numbers.
 
-Source     preserving properties of interest, section 5
+Source     [Xue 2011], section 5
 
 Segments are runs of 20 distinct values, because 100 do not mix in 4,000 steps, as the study shows. Numbers are
 published with decimals, as the paper's are. Noise has the same distortion in each column; Mondrian's groups are

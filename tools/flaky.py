@@ -26,7 +26,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-ROUNDS = 10
+ROUNDS = 25
 """Rounds of a file in one process."""
 
 

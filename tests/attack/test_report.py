@@ -1,6 +1,8 @@
 """The attack report: who applies, what is promised, what is said, what is refused."""
 
 import json
+import sys
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.attack import AttackReport, Finding, Skipped, run
+from hedgerow.attack import report as attack_report
 from hedgerow.attack.adversaries.skewness import most_skewed
 from hedgerow.attack.beliefs import promised_share
 from hedgerow.attack.report import adversaries
@@ -248,3 +251,27 @@ def test_counterfeits_are_values_without_people(tmp_path):
     assert report["linking"].holds
     assert "linkability" in {finding.adversary for finding in report.findings}
     assert "deFinetti" in {line.adversary for line in report.findings}
+
+
+@pytest.mark.parametrize("adversary", adversaries(), ids=lambda adversary: adversary.name)
+def test_one_attack_visits_at_most_eight_files(adversary, monkeypatch):
+    """From the report to the finding: a reader who follows one adversary opens few files (docs/design.md)."""
+    method = hr.Mondrian(k=5) if adversary.name == "downcoding" else hr.Anatomy(l=3)
+    table, schema = (NUMBERS, PAY) if adversary.name == "proximity" else (TABLE, SCHEMA)
+    release, again = (method.publish(table, schema) for _ in range(2))
+    folder, visited = Path(attack_report.__file__).parent, set()
+
+    def note(frame, event, argument):
+        file = Path(frame.f_code.co_filename)
+        if file.is_relative_to(folder) and file.name != "__init__.py":
+            visited.add(str(file.relative_to(folder)))
+
+    monkeypatch.setattr(attack_report, "adversaries", lambda: (adversary,))
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        found = run(release, table, also=[again], holdout=table.slice(100), targets=20, keys=seeded_keys(1))
+    finally:
+        sys.setprofile(before)
+    assert len(found.findings) == (not adversary.name.startswith(("minimality", "identity")))
+    assert 3 <= len(visited) <= 8, visited

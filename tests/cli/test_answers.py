@@ -4,8 +4,7 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
-from hedgerow.cli.answers import answers
-from hedgerow.cli.bars import ASCII
+from hedgerow.cli.answers import ASCII, answers
 
 
 def printed(result, width=80, **options):

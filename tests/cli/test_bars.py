@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.cli.bars import ASCII, BLOCKS, Span, bars, strokes_for
+from hedgerow.cli.answers import ASCII, BLOCKS, Span, bars, strokes_for
 
 
 def test_bars_share_one_scale():

@@ -42,13 +42,13 @@ def test_inspect_suggests_roles_with_reasons(people, run):
 
 
 def test_publish_says_what_it_did(people, tmp_path, run):
-    """The summary names rows, groups, the promise, typical bounds, rows held back and time."""
+    """The summary names rows, groups, the promise, typical bounds, suppressed rows and time."""
     code, output, _ = run("publish", people, *FLAGS, "--k", 4, "--e", 1000, "--out", tmp_path / "o")
     assert code == 0
     for word in (
         "rows",
         "2,000 of 2,000",
-        "held back",
+        "suppressed",
         "groups",
         "promise",
         "typical bounds",

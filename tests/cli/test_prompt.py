@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from hedgerow.cli import main
-from hedgerow.cli.history import history_file, line_editing
+from hedgerow.cli.line_editing import history_file, line_editing
 from hedgerow.cli.prompt import Prompt, _typed
 from hedgerow.query import connect
 

@@ -198,7 +198,7 @@ def test_a_side_of_single_nodes_is_known() -> None:
         ("SELECT count(*) FROM left WHERE right.venue = 'VLDB'", "no place FROM left"),
         ("SELECT avg(degree) FROM edges", "FROM left or FROM right"),
         ("SELECT count(DISTINCT location) FROM left", "different values"),
-        ("SELECT count(DISTINCT start) FROM left_paths", "turn the path round"),
+        ("SELECT count(DISTINCT start) FROM left_paths", "reverse the path"),
         ("SELECT count(*) FROM left WHERE location = 'US' GROUP BY location", "GROUP BY"),
         ("SELECT location FROM left", "one aggregate"),
         ("SELECT sum(degree) + 1 FROM left", "one aggregate"),

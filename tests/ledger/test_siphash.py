@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.ledger.siphash import hash_texts, hash_words, key_of
+from hedgerow.ledger.fingerprint import hash_texts, hash_words, key_of
 
 KEY = key_of(bytes(range(16)))
 # From the reference implementation: key 00 01 ... 0f, message 00 01 ... of each length.

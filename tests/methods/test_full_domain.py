@@ -1,4 +1,4 @@
-"""FullDomain from a frame to a release: levels, rows held back, refusals."""
+"""FullDomain from a frame to a release: levels, suppressed rows, refusals."""
 
 import pyarrow as pa
 import pytest
@@ -69,7 +69,7 @@ def test_infeasible_names_the_column():
     table = pa.table({"q": [1, 2, 3], "s": [1, 1, 2]})
     with pytest.raises(hr.Infeasible, match=r"'s' in one group .* largest l that works is 1"):
         hr.FullDomain(k=2, l=2).publish(table, hr.Schema(quasi=["q"], sensitive="s"))
-    # Only everything held back would do, which is no release.
+    # Only everything suppressed would do, which is no release.
     with pytest.raises(hr.Infeasible, match="No combination of levels"):
         hr.FullDomain(k=2, l=3, suppression="0.5").publish(table, hr.Schema(quasi=["q"], sensitive="s"))
 

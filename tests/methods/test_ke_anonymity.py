@@ -128,7 +128,7 @@ def test_bad_parameters_are_refused_at_the_door(parameters, name):
 
 
 def test_missing_sensitive_values_follow_the_declared_policy():
-    """They are refused by default, held back and counted on request, and never published as a distance."""
+    """They are refused by default, suppressed and counted on request, and never published as a distance."""
     table = pa.table({"q": [1, 2, 3], "s": pa.array([1, None, 5], pa.int64())})
     with pytest.raises(hr.SchemaError, match="1 missing"):
         hr.KEAnonymity(k=2).publish(table, hr.Schema(quasi=["q"], sensitive="s"))

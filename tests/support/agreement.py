@@ -16,20 +16,27 @@ __all__ = ["disagreement"]
 
 def disagreement(ours: Session, theirs: Session, sql: str) -> str | None:
     """Say in what two engines differ; None if they agree. Both may refuse: then the reason must be the same."""
-    found = [_asked(session, sql) for session in (ours, theirs)]
-    mine, other = found
-    if isinstance(mine, str) or isinstance(other, str):
-        return None if mine == other else f"{mine!s:.200} or {other!s:.200}"
+    results = [_asked(session, sql) for session in (ours, theirs)]
+    if any(isinstance(result, str) for result in results):
+        return None if results[0] == results[1] else f"{results[0]!s:.200} or {results[1]!s:.200}"
+    flags = [_flags(result) for result in results]
+    if flags[0] != flags[1]:
+        return f"exact: {flags[0]} or {flags[1]}"
+    mine, other = (result.table() for result in results)
     if mine.schema != other.schema:
         return f"{mine.schema} or {other.schema}"
     return next((name for name in mine.column_names if not _equal(mine, other, name)), None)
 
 
-def _asked(session: Session, sql: str) -> pa.Table | str:
+def _asked(session: Session, sql: str) -> Any:
     try:
-        return session.sql(sql)
+        return session.answers(sql)
     except QueryError as error:
         return str(error)
+
+
+def _flags(result: Any) -> dict[str, list[bool]]:
+    return {name: [answer.exact for answer in found.answers] for name, found in result.estimates.items()}
 
 
 def _equal(mine: pa.Table, other: pa.Table, name: str) -> bool:

@@ -9,16 +9,15 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.inference.knowledge import Knowledge
-from hedgerow.methods.frequency_groups import frequency_guarantee
 from hedgerow.methods.ke_anonymity import OBJECTIVES
 from hedgerow.methods.method import Method
 from hedgerow.methods.registry import METHODS, method_class
-from hedgerow.methods.row_groups import release_of, sensitive_codes
+from hedgerow.methods.row_groups import frequency_guarantee, release_of, sensitive_codes
 from hedgerow.partition.shuffles import by_code
 from hedgerow.randomness import seeded_keys
 from hedgerow.schema import Hierarchy
 from hedgerow.testing import audit_posterior
-from hedgerow.testing.posterior_worlds import AttackReport, every_likelihood
+from hedgerow.testing.posterior_worlds import AuditSetup, every_likelihood
 
 HALF = Fraction(1, 2)
 FOUR = pa.table({"q": [0, 1, 2, 2], "s": [1, 1, 2, 3]})
@@ -137,7 +136,7 @@ def test_seven_rows_of_the_proximity_paper():
     """The release {0,2,3}: {0,2,4}, {1,5}: {1,4}, {4,6}: {0,2} tells for sure that row 1 has 4."""
     method, schema = hr.Proximity(eps=1, m=2, form="separated"), hr.Schema(quasi=["q"], sensitive="s")
     found = every_likelihood(
-        AttackReport(method, SEVEN, schema, ()), None, order=seeded_keys(0), most=5000, every_release=False
+        AuditSetup(method, SEVEN, schema, ()), None, order=seeded_keys(0), most=5000, every_release=False
     )
     printed = {(0, 2, 3): (0, 2, 4), (1, 5): (1, 4), (4, 6): (0, 2)}
     (view,) = [v for v in found.weights if {sum(g.opened, ()): g.values for g in v.groups} == printed]

@@ -8,7 +8,7 @@ import pytest
 from hedgerow.errors import ParameterError
 from hedgerow.query import Answer
 from hedgerow.release.forms import GENERALIZED
-from hedgerow.utility.compare import Outcome, outcomes_of, questions_for, score, true_answers
+from hedgerow.utility.compare import QuestionOutcome, outcomes_of, questions_for, score, true_answers
 from hedgerow.utility.random_questions import RandomQuestion, Workload
 from tests.support.assignments import release_of
 
@@ -87,7 +87,7 @@ def test_a_refusal_lowers_the_share_answered(original):
 )
 def test_an_outcome_in_numbers(answer, truth, width, error, inside):
     """Relative to the expectation or the truth; None where that is zero or missing."""
-    outcome = Outcome(QUESTION, answer, truth)
+    outcome = QuestionOutcome(QUESTION, answer, truth)
     assert outcome.width == (None if width is None else pytest.approx(width))
     assert outcome.error == (None if error is None else pytest.approx(error))
     assert outcome.inside is inside

@@ -1,6 +1,6 @@
 """What each group of a release tells about the sensitive value of whoever is in it.
 
-Source     possible worlds: every assignment of a group's values to its people is equally likely
+Source     own: possible worlds, every assignment of a group's values to its people is equally likely
 Guarantee  the chances of a group add up to 1; where values are shown as they are the chance of one is c / N
 Cost       a sort of (group, value) pairs; for subdomains times the values below them
 

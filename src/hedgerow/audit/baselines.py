@@ -1,6 +1,6 @@
 """Check what can be seen of a baseline's promise in its published rows; most of it cannot, and the sentence says so.
 
-Source     docs/methods/baselines.md
+Source     own: docs/methods/baselines.md
 Guarantee  retention: p is a probability and every value is in the published domain. Microaggregation: every
            combination of means is shared by k rows. Noise and rank swapping: the columns are of the declared kind
 Cost       O(n log n) per column

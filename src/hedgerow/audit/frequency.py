@@ -1,6 +1,6 @@
 """Check frequency l-diversity of a published release of any form: no value fills more than 1/l of a group.
 
-Source     permutation anonymization, definition 2
+Source     [Li 2015], definition 2
 Guarantee  passes exactly the releases in which l * c <= N for every group of N rows and every value, of which it has c,
            in each sensitive column; where rows and values are in two tables, both have the same groups
 Cost       O(n log n) time; codes and a sorted copy of one column beyond the table

@@ -1,6 +1,6 @@
 """Check (k,e)-anonymity of a published table: sort the values of each group and look.
 
-Source     dissertation on permutation-based microdata protection, section 2.4
+Source     [Zhang 2008], section 2.4
 Guarantee  passes exactly the tables whose every group has k distinct values over a range of at least e
 Cost       O(n log n) time; memory of a block of about a million rows beyond the table
 """

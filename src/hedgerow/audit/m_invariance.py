@@ -1,6 +1,6 @@
 """Check m-invariance: m-uniqueness from the published bytes, signatures by the owner before a release leaves.
 
-Source     Xiao and Tao, m-invariance, 2007
+Source     [Xiao 2007]
 Guarantee  `check_m_invariance` passes exactly the releases whose every group publishes at least m values, all
            different, for at least one and at most as many rows, with as many counterfeits as declared.
            `check_signatures` passes exactly those in which everybody who was published before is in a group with

@@ -1,6 +1,6 @@
 """Check a personalized release: below the node that covers a group, its subdomains follow the target exactly.
 
-Source     dissertation on permutation-based microdata protection, definition 5.3.1
+Source     [Zhang 2008], definition 5.3.1
 Guarantee  passes exactly the releases each of whose groups respects the lowest node that covers all of its subdomains,
            and with it every node below; how many people are published exactly is as declared
 Cost       O(values log values) plus O(distinct subdomains per group * depth)

@@ -1,6 +1,6 @@
 """Check that every listed property holds in the published rows, exactly.
 
-Source     preserving properties of interest, definition 1
+Source     [Xue 2011], definition 1
 Guarantee  passes exactly the releases whose published numbers satisfy each listed property
 Cost       O(t) for t terms; fractions only for columns that have no common decimal unit
 """

@@ -1,6 +1,6 @@
 """Check (eps,m)-anonymity of a published release of any form: count the neighbours of every value in its group.
 
-Source     proximity paper, definition 5
+Source     [Li 2008], definition 5
 Guarantee  passes exactly the releases in which at most 1/m of a group lies in the neighbourhood of any of its values
 Cost       O(n log n) time; a sorted copy of the column beyond the table
 

@@ -1,6 +1,6 @@
 """Check r-robustness: nobody's probability of a protected value exceeds 1/r, to an adversary who knows the odds.
 
-Source     worst-case background knowledge paper, definition 1
+Source     [Wong 2009], definition 1
 Guarantee  `check_robust` passes exactly the releases in which c r <= N for every group of N rows with c protected
            values of a kind: what anybody can check. `check_odds` passes exactly those in which p <= 1/r under a given
            knowledge; where floats cannot decide it uses fractions, and where these take too long it refuses

@@ -1,6 +1,6 @@
 """Check that every group of a disguised release follows its target, exactly or within the declared shift.
 
-Source     dissertation on permutation-based microdata protection, definition 3.3.1 and section 3.6
+Source     [Zhang 2008], definition 3.3.1 and section 3.6
 Guarantee  passes exactly the releases whose groups are P-private (or within the shift) for the published trees
 Cost       O(values log values) plus O(distinct subdomains per group * depth)
 

@@ -21,7 +21,7 @@ from hedgerow.certificate.model import Answers, Width, rounded
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 from hedgerow.release.forms.generalized import SETS
-from hedgerow.utility.compare import Outcome, outcomes_of
+from hedgerow.utility.compare import QuestionOutcome, outcomes_of
 from hedgerow.utility.random_questions import RandomQuestion, Workload, draw_questions
 
 __all__ = ["Bounded", "half_width", "kinds_of", "summarize_widths", "typical_answers", "typical_questions"]
@@ -96,9 +96,9 @@ def typical_questions(release: Release) -> list[RandomQuestion]:
     return draw_questions(workload, known, sensitive, name)
 
 
-def kinds_of(outcomes: Sequence[Outcome]) -> dict[tuple[str, float], list[Outcome]]:
+def kinds_of(outcomes: Sequence[QuestionOutcome]) -> dict[tuple[str, float], list[QuestionOutcome]]:
     """Sort outcomes by aggregate and selectivity."""
-    kinds: dict[tuple[str, float], list[Outcome]] = {}
+    kinds: dict[tuple[str, float], list[QuestionOutcome]] = {}
     for outcome in outcomes:
         kinds.setdefault((outcome.question.aggregate, outcome.question.selectivity), []).append(outcome)
     return kinds

@@ -21,7 +21,7 @@ from hedgerow.certificate.model import (
     GroupSizes,
     Internal,
     Issuer,
-    Published,
+    PublishedFacts,
     Risk,
 )
 
@@ -92,7 +92,7 @@ def list_parameters(parameters: Mapping[str, int | str]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in parameters.items() if value != "")
 
 
-def cite(issuer: Issuer, published: Published, promised: Mapping[str, int | str], mark: BundleMark) -> Citation:
+def cite(issuer: Issuer, published: PublishedFacts, promised: Mapping[str, int | str], mark: BundleMark) -> Citation:
     """Write a line and a BibTeX entry that name the release, the promise, and the hash that identifies the bytes."""
     title = issuer.title or f"Protected {published.what} of {_extent(published)}"
     how = f"{published.method} ({list_parameters(promised)})"
@@ -110,7 +110,7 @@ def cite(issuer: Issuer, published: Published, promised: Mapping[str, int | str]
     return Citation(text=text, bibtex=bibtex)
 
 
-def _extent(published: Published) -> str:
+def _extent(published: PublishedFacts) -> str:
     name, noun = ("published", "rows") if published.what == "table" else ("edges", "links")
     return f"{published.counts[name]:,} {noun}"
 
@@ -145,7 +145,7 @@ def fill(issuer: Issuer, text: bytes, manifest: Manifest | GraphManifest, derive
         checksum=manifest.checksum,
         files=manifest.files,
     )
-    published = Published(
+    published = PublishedFacts(
         what=derived.what,
         done=derived.done,
         form=manifest.form,

@@ -30,7 +30,7 @@ __all__ = [
     "GroupSizes",
     "Internal",
     "Issuer",
-    "Published",
+    "PublishedFacts",
     "Risk",
     "TrueAnswers",
     "Width",
@@ -60,7 +60,7 @@ class GroupSizes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     most: int
 
 
-class Published(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PublishedFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What was published and how: from the manifest, group sizes from the rows."""
 
     what: Literal["table", "graph"]
@@ -190,7 +190,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     not_promised: tuple[str, ...]
     checks: tuple[str, ...]
     unseen: tuple[str, ...]
-    published: Published
+    published: PublishedFacts
     risks: tuple[Risk, ...]
     answers: Answers
     bundle: BundleMark

@@ -27,7 +27,7 @@ from hedgerow.release import Release
 from hedgerow.release.bundle import read_all
 from hedgerow.release.manifest import decode
 from hedgerow.release.readme import done
-from hedgerow.utility.compare import Outcome, outcomes_of, true_answers
+from hedgerow.utility.compare import QuestionOutcome, outcomes_of, true_answers
 
 __all__ = ["certify_table", "internal_part"]
 
@@ -150,7 +150,7 @@ def _answers(release: Release, original: pa.Table) -> tuple[TrueAnswers, ...]:
     return tuple(_compare_truths(*kind, found) for kind, found in kinds_of(outcomes).items())
 
 
-def _compare_truths(aggregate: str, selectivity: float, outcomes: list[Outcome]) -> TrueAnswers:
+def _compare_truths(aggregate: str, selectivity: float, outcomes: list[QuestionOutcome]) -> TrueAnswers:
     inside = [outcome.inside for outcome in outcomes if outcome.inside is not None]
     errors = [outcome.error for outcome in outcomes if outcome.error is not None]
     return TrueAnswers(

@@ -19,8 +19,8 @@ __all__ = ["advise"]
 @click.command()
 @click.argument("table", type=click.Path())
 @click.option("--sensitive", metavar="COLUMN", required=True, help="the column that nobody may learn of a person")
-@click.option("--eps", metavar="VALUE", help="how far a private neighbourhood reaches; gives the largest m")
-@click.option("--m", type=int, help="at most 1/m of a group near any value; gives the bound on eps")
+@click.option("--eps", metavar="VALUE", help="half width of the interval around a value; gives the largest m")
+@click.option("--m", type=int, help="at most 1/m of a group lies within eps of any value; gives the bound on eps")
 @click.option("--relative", is_flag=True, help="eps is a share of the value")
 def advise(table: str, sensitive: str, eps: str | None, m: int | None, relative: bool) -> None:
     """Say which promises the column of TABLE can keep: the largest l, k, e, and for proximity eps against m.

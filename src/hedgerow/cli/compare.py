@@ -10,7 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
-    from hedgerow.utility.compare import Outcome
+    from hedgerow.utility.compare import QuestionOutcome
 
 __all__ = ["compare"]
 
@@ -52,7 +52,7 @@ def _names(bundles: Sequence[Path]) -> list[str]:
     return short if len(set(short)) == len(short) else [str(bundle) for bundle in bundles]
 
 
-def summary(outcomes: Mapping[str, Sequence[Outcome]], releases: Mapping[str, Release]) -> Any:
+def summary(outcomes: Mapping[str, Sequence[QuestionOutcome]], releases: Mapping[str, Release]) -> Any:
     """Lay out the scores: one line per aggregate and release."""
     from hedgerow.cli.show import table
     from hedgerow.utility.compare import scores_by_aggregate
@@ -77,7 +77,7 @@ def _percent(share: float | None) -> str:
     return f"{share:.0%}" if share in (0, 1) else f"{share:.1%}"
 
 
-def _check_inside(outcomes: Mapping[str, Sequence[Outcome]], releases: Mapping[str, Release]) -> None:
+def _check_inside(outcomes: Mapping[str, Sequence[QuestionOutcome]], releases: Mapping[str, Release]) -> None:
     """A truth outside its bounds means that the table is not the one that was published, or rows were suppressed."""
     for name, found in outcomes.items():
         outside = sum(outcome.inside is False for outcome in found)

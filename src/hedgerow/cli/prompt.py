@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.cli.answers import answers
-from hedgerow.cli.bars import strokes_for
-from hedgerow.cli.complete import as_written
-from hedgerow.cli.explain import explain
+from hedgerow.cli.answers import answers, explain, strokes_for
+from hedgerow.cli.line_editing import as_written
 from hedgerow.cli.show import console, table
 from hedgerow.errors import HedgerowError, QueryError
 
@@ -47,7 +45,7 @@ class Prompt:
         if not sys.stdin.isatty():
             refused = [self._is_refused(line.strip()) for line in _until_quit(sys.stdin)]
             return any(refused)
-        from hedgerow.cli.history import line_editing
+        from hedgerow.cli.line_editing import line_editing
 
         self._greet()
         with line_editing(self._release.columns.all, keep_history=keep_history) as remember:

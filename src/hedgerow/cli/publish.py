@@ -116,7 +116,7 @@ def summary(release: Release, output: str, seconds: float) -> Any:
         f"Published to {output}",
         [
             ("rows", f"{release.rows.published:,} of {release.rows.input:,}"),
-            ("held back", f"{release.rows.suppressed:,}"),
+            ("suppressed", f"{release.rows.suppressed:,}"),
             *_group_facts(release),
             *_level_facts(release),
             ("promise", release.guarantee.promise),

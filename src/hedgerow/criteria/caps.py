@@ -1,6 +1,6 @@
 """Caps on shares as fractions that 64-bit integers can decide.
 
-Source     continued fractions: the neighbours of a number among fractions of bounded denominator
+Source     own: continued fractions, the neighbours of a number among fractions of bounded denominator
 Guarantee  a share c/N with N <= n is at most w exactly when it is at most the largest fraction below w with a
            denominator of at most n; so an irrational or long w becomes a short fraction without changing any decision
 Cost       O(log n) per distinct cap

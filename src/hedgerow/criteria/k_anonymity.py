@@ -1,6 +1,6 @@
 """k-anonymity: a group holds at least k rows.
 
-Source     Samarati and Sweeney, 1998
+Source     [Sweeney 2002]; [Samarati 2001]
 Guarantee  nobody's row can be told from fewer than k - 1 others by its published quasi-identifiers
 Cost       O(1) per group
 """

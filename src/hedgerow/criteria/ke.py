@@ -1,6 +1,6 @@
 """(k,e)-anonymity: a group holds at least k distinct sensitive values, and their range is at least e.
 
-Source     dissertation on permutation-based microdata protection, section 2.3
+Source     [Zhang 2008], section 2.3
 Guarantee  whoever knows a person's group still faces k candidate values that lie at least e apart
 Cost       O(1) per group; `latest_start` O(u log u) on u distinct values
 Deviates   comparisons are exact: integers against the rounded-up e, floats with the error of their difference

@@ -1,6 +1,6 @@
 """m-invariance: over all releases of a changing table a person is always among the same m or more values.
 
-Source     Xiao and Tao, m-invariance: towards privacy preserving re-publication of dynamic datasets, 2007
+Source     [Xiao 2007]
 Guarantee  every group publishes at least m values, all different (m-uniqueness), and whoever is in several releases is
            in groups with the same set of values, the signature, in each of them. Then whatever is put side by side, an
            assignment of values that fits stays one that fits if the values of a signature change places, so that each

@@ -1,6 +1,6 @@
 """Private neighbourhoods: which values are too near to a value to be told apart from it.
 
-Source     proximity paper, definitions 4, 6 and 8
+Source     [Li 2008], definitions 4, 6 and 8
 Guarantee  ends are compared exactly; both ends never decrease as the value grows, and the value lies between them
 Cost       O(u log u) on u distinct values
 Deviates   relative neighbourhoods are s - eps|s| .. s + eps|s|, which for negative values are not empty; no logarithms,

@@ -1,6 +1,6 @@
 """Personalized privacy: inside the node that a person names, the group tells no more than the target does.
 
-Source     dissertation on permutation-based microdata protection, definition 5.3.1
+Source     [Zhang 2008], definition 5.3.1
 Guarantee  for all values t1, t2 below the person's node with a chance under P: P(t1|G) / P(t2|G) = P(t1) / P(t2)
 Cost       O(nodes) big-number operations per group and node
 Deviates   any target instead of the uniform one alone; decided by fractions

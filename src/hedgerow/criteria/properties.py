@@ -1,6 +1,6 @@
 """What a release of substituted values must keep: linear properties of a column that hold in the original.
 
-Source     preserving properties of interest, section 2
+Source     [Xue 2011], section 2
 Guarantee  a property is stated in exact fractions and refers to what an original value becomes
 Deviates   a bound may be any number, not a positive one alone; a range speaks of every value of the column at once
 

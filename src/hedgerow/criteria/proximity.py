@@ -1,6 +1,6 @@
 """(eps,m)-anonymity: of a group of N rows at most N/m lie in the private neighbourhood of any of its values.
 
-Source     proximity paper, definitions 5, 7 and 9 to 11, theorems 1 and 2, section 4.4
+Source     [Li 2008], definitions 5, 7 and 9 to 11, theorems 1 and 2, section 4.4
 Guarantee  nobody's value can be placed near the true one with a probability above 1/m; `eps_below` is exact: with eps
            below the bound m works, at the bound it does not
 Cost       O(p log p) on p (group, value) pairs; the two-pointer loops of `partition.proximity` are linear

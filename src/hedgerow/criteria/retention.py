@@ -1,6 +1,6 @@
 """How often a value may be published as it is, the others being replaced by chance, so that nobody's is told.
 
-Source     proximity paper, section 7 (perturbation); methods of randomized response
+Source     [Li 2008], section 7 (perturbation); randomized response [Warner 1965]
 Guarantee  the largest p for which P[true value near | published value near] <= 1/m around every value that occurs
 Cost       O(u) on u values of the domain, after their reach is known
 

@@ -1,6 +1,6 @@
 """t-closeness: the sensitive values of a group are distributed nearly as in the whole column.
 
-Source     Li, Li and Venkatasubramanian, 2007
+Source     [Li 2007]
 Guarantee  the earth mover's distance between a group's shares and the column's is at most t. Equal: all values are one
            apart. Ordered: neighbours among m values are 1/(m-1) apart. Hierarchical: two values are as far apart as the
            level of the lowest node above both, over the height of the tree

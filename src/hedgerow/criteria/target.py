@@ -1,6 +1,6 @@
 """P-privacy: a published subdomain drawn at random, then a value from it by the target P, follows exactly P.
 
-Source     dissertation on permutation-based microdata protection, definition 3.3.1 and section 3.6
+Source     [Zhang 2008], definition 3.3.1 and section 3.6
 Guarantee  whoever knows a person's group and P learns nothing about that person beyond P; with a shift factor s the
            share of each branch among its siblings lies within s of P's
 Cost       O(nodes) big-number operations per group

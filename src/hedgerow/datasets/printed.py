@@ -222,7 +222,7 @@ def employees_with_fake() -> tuple[pa.Table, pa.Table]:
 
 
 def payroll() -> pa.Table:
-    """Eight employees whose salaries cluster: proximity paper, table 1. Only the first one's name, Andy, is printed."""
+    """Eight employees whose salaries cluster: [Li 2008], table 1. Only the first one's name, Andy, is printed."""
     return pa.table(
         {
             "age": [17, 19, 20, 24, 29, 34, 39, 45],

@@ -1,6 +1,6 @@
 """Who is connected to whom, seen from one side, in two flat arrays; and whether a grouping of that side is safe.
 
-Source     [Zhang 2008], definitions 4.4.1 and 4.4.3; compressed sparse rows, by counting sort
+Source     [Zhang 2008], definitions 4.4.1 and 4.4.3; own: own: compressed sparse rows, by counting sort
 Guarantee  between two groups of sizes k and l of a safe grouping (no two nodes of a group share a neighbour) there are
            at most min(k, l) edges, so a pair of entities is joined in at most one of max(k, l) of the assignments that
            the release allows

@@ -159,7 +159,7 @@ def _extent(function: str, draws: Draws) -> Extent:
 
 
 def _numbers(extent: Extent, unit: Fraction, kind: int, *, is_whole: bool) -> GraphAnswer:
-    """Turn exact ticks into numbers: whole ones as they are, others rounded outwards."""
+    """Turn fixed-point units into numbers: whole ones as they are, others rounded outwards."""
     if extent.lower is None or extent.upper is None:
         return GraphAnswer(None, None, None, True, kind)
     lower, upper = extent.lower * unit, extent.upper * unit

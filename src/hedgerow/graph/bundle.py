@@ -23,7 +23,7 @@ FORMAT = "hedgerow-graph/1"
 
 
 class GraphCounts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How many entities, groups and edges were published; none are held back."""
+    """How many entities, groups and edges were published; none are suppressed."""
 
     left: int
     right: int

@@ -1,6 +1,6 @@
 """A synthetic author-paper graph of any size, with heavy-tailed degrees and people who write together again.
 
-Source     growth by preferential attachment; sizes of the defaults from the dissertation, section 4.2
+Source     preferential attachment [Barabási 1999]; sizes of the defaults from [Zhang 2008], section 4.2
 Cost       O(edges)
 
 Papers appear one after the other. The first author of a paper is new, a recent one, or one drawn in proportion to the

@@ -31,7 +31,7 @@ from hedgerow.graph.form import check_no_structure, grouped
 from hedgerow.graph.grouped import GroupedGraph
 from hedgerow.graph.order import Order, check_order
 from hedgerow.ledger import GraphEntry, Ledger
-from hedgerow.ledger.page import now
+from hedgerow.ledger.pending import now
 from hedgerow.ledger.store import locked
 from hedgerow.randomness import seeded_keys, system_keys, token
 from hedgerow.release.guarantee import Guarantee

@@ -113,8 +113,8 @@ class _Reader:
             return self._count(words, wheres)
         if self.source not in self.columns:
             raise QueryError(
-                f"{function.upper()} has bounds over entities: ask FROM left or FROM right, with links(condition) for "
-                f"the number of edges that satisfy a condition"
+                f"{function.upper()} is supported over entities only: ask FROM left or FROM right, with "
+                f"links(condition) for the number of edges that satisfy a condition"
             )
         inside = re.fullmatch(r"\s*links\s*\((.*)\)\s*", argument, re.IGNORECASE | re.DOTALL)
         if inside is not None:
@@ -131,12 +131,14 @@ class _Reader:
             end = words[1].lower()
             if self.source.endswith("paths") and end != "end":
                 raise QueryError(
-                    "over paths count(*) and count(DISTINCT end) have bounds; turn the path round for start"
+                    "on paths only count(*) and count(DISTINCT end) are supported; for the start, reverse the path"
                 )
             is_plain = self.source in self.columns
             return GraphQuestion("count", self.source, "*" if is_plain else "distinct", end, wheres)
         ends = " or ".join(f"count(DISTINCT {end})" for end in ENDS[self.source])
-        raise QueryError(f"over {self.source} ask count(*) or {ends}; the number of different values has no bound here")
+        raise QueryError(
+            f"over {self.source} ask count(*) or {ends}; the number of different values cannot be bounded here"
+        )
 
     def _links(self, function: str, condition: str, wheres: dict[str, Where]) -> GraphQuestion:
         other = "right" if self.source == "left" else "left"

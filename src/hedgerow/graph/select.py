@@ -31,7 +31,7 @@ class Selected:
     """Entities that satisfy a condition on columns, nodes that satisfy one on degrees.
 
     Of the `sizes[g]` nodes of group g, `counts[g]` are selected entities; `nodes` marks those whose degree fits. In the
-    papers' letters `counts` is a (b) and `sizes` is k (l).
+    paper's notation `counts` is a (b) and `sizes` is k (l).
     """
 
     side: Side

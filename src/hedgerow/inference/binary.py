@@ -1,6 +1,6 @@
 """How likely each row of a group has x, to an adversary who knows the odds of x against not x.
 
-Source     worst-case background knowledge paper, section 3, for the two values x and not x
+Source     [Wong 2009], section 3, for the two values x and not x
 Guarantee  p(u) = o_u e_{c-1}(o without u) / e_c(o) over the odds o of the group's rows, c of which have x;
            relative error below `relative_error`; `at_most` decides p <= 1/r exactly
 Cost       O(N c) time and O(c sqrt N) memory for a group of N rows; `at_most` O(N c) whole-number operations

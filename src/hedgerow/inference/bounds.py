@@ -1,6 +1,6 @@
 """Bounds on p that need no possible worlds: the printed one, and two that hold for many values and occurrences.
 
-Source     worst-case background knowledge paper, theorem 1 and inequality 4
+Source     [Wong 2009], theorem 1 and inequality 4
 Guarantee  `rate_bound` and `pair_bound` are never below the exact p; `delta_max` is what the paper prints
 Cost       `rate_bound` O(N D), `pair_bound` O(N^2 D) for a group of N rows and D distinct values
 Deviates   the printed bound holds for x against not x and one occurrence; c occurrences need c*r in place of r, and

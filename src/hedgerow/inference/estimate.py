@@ -1,6 +1,6 @@
 """Estimate an adversary's knowledge from a table: the shares of the sensitive values for every well-filled signature.
 
-Source     worst-case background knowledge paper, section 2; attribute sets with large samples as in its section 5
+Source     [Wong 2009], section 2; attribute sets with large samples as in its section 5
 Guarantee  every signature listed has at least `support` rows; rows of rarer signatures share one distribution
 Cost       one sort of n keys per attribute set
 Deviates   shares are drawn towards those of the whole table by `smoothing` rows' worth: a share of 0 against a positive

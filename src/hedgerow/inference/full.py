@@ -1,6 +1,6 @@
 """How likely each row of a group has each value, to an adversary who knows the odds of all values.
 
-Source     worst-case background knowledge paper, section 3: shares of possible worlds, which are permanents
+Source     [Wong 2009], section 3: shares of possible worlds, which are permanents
 Guarantee  exact up to rounding (all terms positive) where the program has at most `MOST_STATES` states
 Cost       O(S D) for S states and D kinds: S = product of (count + 1) over the distinct values, or over the distinct
            signatures of the group, whichever is smaller; at most 2^N for N rows

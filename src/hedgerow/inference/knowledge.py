@@ -1,6 +1,6 @@
 """What an adversary knows: how likely each sensitive value is for everyone who matches a signature.
 
-Source     worst-case background knowledge paper, section 2: distributions based on quasi-identifiers
+Source     [Wong 2009], section 2: distributions based on quasi-identifiers
 Guarantee  probabilities are ratios of whole numbers, so a threshold on them is decided exactly
 
 A signature is a combination of values of an attribute set, a few of the quasi-identifiers. For each attribute set the

@@ -1,6 +1,6 @@
 """How likely a combination of values exists in a group whose columns were shuffled apart.
 
-Source     permutation anonymization, lemma 1
+Source     [Li 2015], lemma 1
 Guarantee  exact: every arrangement of each column is equally likely, independently of the others
 Cost       O(d n^2) fractions for d columns and a value that occurs n times
 Deviates   the printed product of shares is the chance of one given row, not of the group: 2/25 instead of 2/5 for a

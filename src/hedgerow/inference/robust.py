@@ -1,6 +1,6 @@
 """r-robustness: to an adversary who knows the odds, nobody has a protected value with a probability above 1/r.
 
-Source     worst-case background knowledge paper, definition 1, by the possible worlds of its section 3
+Source     [Wong 2009], definition 1, by the possible worlds of its section 3
 Guarantee  p(t:x) <= 1/r for every row t, every protected set of values x and every attribute set that is known
 Cost       one pass of `robust_binary` per attribute set and protected set over the groups that hold it, or one of
            `robust_full` per attribute set

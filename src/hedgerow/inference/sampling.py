@@ -1,6 +1,6 @@
 """Estimate p by drawing possible worlds, for groups that are too large to add them all up.
 
-Source     sequential importance sampling of weighted permanents
+Source     own: own: own: sequential importance sampling of weighted permanents
 Guarantee  an interval that holds p with the stated confidence (normal approximation, wide); where too few draws carry
            the weight the interval opens up to the bound that needs no worlds
 Cost       O(samples N D) for N rows and D distinct values

@@ -26,9 +26,8 @@ from pathlib import Path
 import numpy as np
 
 from hedgerow.errors import Infeasible, ParameterError
-from hedgerow.ledger.entry import Entry, TableEntry
 from hedgerow.ledger.fingerprint import Hashes
-from hedgerow.ledger.store import Contents, locked, read_contents, read_hashes, sweep, write_contents
+from hedgerow.ledger.store import Contents, Entry, TableEntry, locked, read_contents, read_hashes, sweep, write_contents
 
 __all__ = ["Ledger", "Overlap", "refuse"]
 

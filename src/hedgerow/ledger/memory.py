@@ -1,6 +1,6 @@
 """What the owner remembers between m-invariant releases: which signature each published person has.
 
-Source     Xiao and Tao, m-invariance, 2007
+Source     [Xiao 2007]
 Cost       8 bytes a person that was ever published
 
 The file holds keyed hashes of people and, for each signature, its sensitive values, which were published with it. It

@@ -23,18 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import BundleError
-from hedgerow.ledger.entry import Entry, Mark, TableEntry
 from hedgerow.randomness import token
 from hedgerow.release.swap import sync_folder
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
 
 __all__ = [
     "MEMORY",
     "Contents",
+    "Entry",
+    "GraphEntry",
+    "Mark",
+    "TableEntry",
     "folder_of",
     "locked",
     "read_contents",
@@ -44,6 +42,52 @@ __all__ = [
     "write_contents",
     "write_hashes",
 ]
+
+
+class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Keyed hashes of the rows of some columns: `file` holds them, sorted, and `sha256` tells whether it is whole."""
+
+    columns: tuple[str, ...]
+    file: str
+    sha256: str
+
+
+class TableEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="table"):
+    """One release of a table.
+
+    `table` is the keyed hash of the whole table, `marks` those of its rows: by identifiers first, where there are any.
+    `series` names the chain of releases that this one continues, if it does. `bundle` is the checksum of the saved
+    manifest; without one the release was made and, as far as the ledger knows, not saved.
+    """
+
+    id: str
+    date: str
+    table: str
+    method: str
+    parameters: dict[str, int | str]
+    form: str
+    rows: int
+    marks: tuple[Mark, ...]
+    series: str | None = None
+    bundle: str | None = None
+
+
+class GraphEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="graph"):
+    """One release of a graph: its keyed hash, and its group sizes."""
+
+    id: str
+    date: str
+    graph: str
+    k: int
+    l: int  # noqa: E741 - the paper's letter
+
+
+Entry = TableEntry | GraphEntry
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 MEMORY = "series-"
 """How the names of files begin that later releases need, whatever becomes of single entries."""

@@ -1,6 +1,6 @@
 """Anatomy: quasi-identifiers as they are in one table, sensitive values of the same groups in another.
 
-Source     Xiao and Tao, Anatomy, 2006, with the criterion of permutation anonymization
+Source     [Xiao 2006], with the criterion of [Li 2015]
 Guarantee  no sensitive value fills more than 1/l of a group
 Cost       O(n) with grouping "blind", O(n log n) with "near"
 """
@@ -11,9 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hedgerow.criteria.l_diversity import FrequencyDiversity
-from hedgerow.methods.frequency_groups import GROUPINGS, check_grouping, diverse_labels, frequency_guarantee
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import check_form, release_of
+from hedgerow.methods.row_groups import (
+    GROUPINGS,
+    check_form,
+    check_grouping,
+    diverse_labels,
+    frequency_guarantee,
+    release_of,
+)
 from hedgerow.parameters import check_flag
 
 if TYPE_CHECKING:

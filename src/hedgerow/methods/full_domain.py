@@ -1,7 +1,7 @@
 """Full-domain generalization: every column is published at one level of its hierarchy, the best that is allowed.
 
-Source     Samarati, 2001; lattice searches after Incognito and Flash
-Guarantee  every group satisfies every criterion that is asked for; at most the stated share of rows is held back. Which
+Source     [Samarati 2001]; lattice searches after [LeFevre 2005] and [Kohlmayer 2012]
+Guarantee  every group satisfies every criterion asked for; at most the stated share of rows is suppressed. Which
            levels are best depends on quasi-identifiers and, beyond k, on sensitive values; whoever knows the algorithm
            can learn from that
 Cost       one pass over the distinct combinations of quasi-identifiers per combination of levels that is checked
@@ -32,9 +32,9 @@ class FullDomain(Classic):
     """Groups of at least `k` rows by publishing each quasi-identifier at one level of its hierarchy in the schema.
 
     A column without a hierarchy is published as it is or not told apart at all. The levels chosen lose least: the loss
-    of a cell is the share of its hierarchy's values that the published node covers, and 1 where its row is held back.
-    Further criteria are those of `Mondrian`. `suppression` is the share of rows that may be held back because their
-    groups fail; none by default, since holding back tells that a row was unusual.
+    of a cell is the share of its hierarchy's values that the published node covers, and 1 where its row is suppressed.
+    Further criteria are those of `Mondrian`. `suppression` is the share of rows that may be suppressed because their
+    groups fail; none by default, since a suppressed row is known to be unusual.
     """
 
     suppression: Number = 0

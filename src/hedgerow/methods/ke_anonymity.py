@@ -1,6 +1,6 @@
 """(k,e)-anonymity by permuting the sensitive column.
 
-Source     dissertation on permutation-based microdata protection, chapter 2
+Source     [Zhang 2008], chapter 2
 Guarantee  every group has at least k distinct sensitive values over a range of at least e; the grouping looks at the
            sensitive values and secret coins alone, so knowing the algorithm does not help, unless it is refined
 Cost       a counting pass, a partition of the distinct values, two shuffles; refined, a Mondrian

@@ -1,6 +1,6 @@
 """m-invariance: a table that changes is published again and again, and nobody learns from putting releases together.
 
-Source     Xiao and Tao, m-invariance: towards privacy preserving re-publication of dynamic datasets, 2007
+Source     [Xiao 2007]
 Guarantee  nobody's sensitive value has a probability above 1/m, whichever releases of the series are put together
 Cost       O(n) with grouping "blind", O(n log n) with "near"
 """
@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from hedgerow.criteria.m_invariance import MInvariance
 from hedgerow.errors import Infeasible, SchemaError
 from hedgerow.ledger.memory import Memory
-from hedgerow.methods.frequency_groups import check_grouping
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import BLIND, LOOKING, places, quasi_codes
+from hedgerow.methods.row_groups import BLIND, LOOKING, check_grouping, places, quasi_codes
 from hedgerow.parameters import read_number
 from hedgerow.partition.m_invariant import Invariant, Signatures, m_invariant
 from hedgerow.release import Guarantee, Made, Release
@@ -86,8 +85,8 @@ class MInvariant(Method):
         self._check_fakes(found)
         series.check(found)
         progress("publishing", 0.6)
-        if prepared.page is not None:
-            prepared.page.memory = series.memory(found)
+        if prepared.pending is not None:
+            prepared.pending.memory = series.memory(found)
         return self._published(prepared, column, series, found)
 
     def _check_fakes(self, found: Invariant) -> None:
@@ -156,9 +155,9 @@ class _Series:
         """Recognize everybody."""
         now = prepared.table.encode(column)
         nobody = np.empty(0, np.uint64)
-        persons = nobody if prepared.page is None else prepared.page.persons()
+        persons = nobody if prepared.pending is None else prepared.pending.persons()
         _check_distinct(persons, prepared)
-        before = None if prepared.page is None else prepared.page.before.memory
+        before = None if prepared.pending is None else prepared.pending.before.memory
         if before is None:
             known = np.full(len(now.codes), -1, np.int32)
             return _Series(persons, None, now.domain, now.codes, known, Signatures.none())

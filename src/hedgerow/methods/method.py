@@ -1,4 +1,4 @@
-"""What every method does: read, check roles, hold back what the policy says, publish, audit, return or raise."""
+"""What every method does: read, check roles, suppress what the policy says, publish, audit, return or raise."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hedgerow.randomness import Keys, seeded_keys, system_keys
 from hedgerow.release import PublishedColumns, Release, Rows
 
 if TYPE_CHECKING:
-    from hedgerow.ledger import Page
+    from hedgerow.ledger import PendingEntry
     from hedgerow.schema import Schema
     from hedgerow.table import Table
 
@@ -27,7 +27,7 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class Prepared:
-    """A table whose columns have meaning and whose rows will all be published; `page` is its place in a ledger."""
+    """A table whose columns have meaning and whose rows will all be published; `pending` is its place in a ledger."""
 
     table: Table
     schema: Schema
@@ -35,7 +35,7 @@ class Prepared:
     rows: Rows
     keys: Keys
     reproducible: bool
-    page: Page | None = None
+    pending: PendingEntry | None = None
 
     @property
     def policies(self) -> dict[str, str]:
@@ -73,21 +73,21 @@ class Method(ABC):
         report("reading", 0.0)
         prepared = prepare(source, schema, seed)
         if ledger is not None:
-            prepared = replace(prepared, page=self._page(ledger, prepared, again=again))
+            prepared = replace(prepared, pending=self._pending(ledger, prepared, again=again))
         release = self._release(prepared, report)
-        if prepared.page is not None:
-            release = release.recorded(prepared.page.receipt)
+        if prepared.pending is not None:
+            release = release.recorded(prepared.pending.receipt)
         report("auditing", 0.8)
         verified(release)
-        if prepared.page is not None:
-            prepared.page.record(release)
+        if prepared.pending is not None:
+            prepared.pending.record(release)
         report("done", 1.0)
         return release
 
-    def _page(self, ledger: str | os.PathLike[str], prepared: Prepared, *, again: bool) -> Page:
-        from hedgerow.ledger import Page
+    def _pending(self, ledger: str | os.PathLike[str], prepared: Prepared, *, again: bool) -> PendingEntry:
+        from hedgerow.ledger import PendingEntry
 
-        return Page.open(ledger, prepared.table, prepared.schema, again=again, series=self.in_series)
+        return PendingEntry.open(ledger, prepared.table, prepared.schema, again=again, series=self.in_series)
 
     @abstractmethod
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
@@ -99,14 +99,14 @@ def _silent(step: str, share: float) -> None:
 
 
 def prepare(source: object, schema: Schema, seed: int | None) -> Prepared:
-    """Read a table, check it against its schema, and hold back the rows that the policies for missing values say."""
+    """Read a table, check it against its schema, and suppress the rows that the policies for missing values say."""
     from hedgerow.table import read_table
 
     table = read_table(source)
     schema.check(table)
     kept = _without_suppressed(table, schema)
     if kept.num_rows == 0:
-        raise Infeasible("No rows are left to publish: every row was held back for a missing value.")
+        raise Infeasible("No rows are left to publish: every row was suppressed for a missing value.")
     return Prepared(
         table=kept,
         schema=schema,
@@ -118,7 +118,7 @@ def prepare(source: object, schema: Schema, seed: int | None) -> Prepared:
 
 
 def _without_suppressed(table: Table, schema: Schema) -> Table:
-    """Hold back rows with a missing value where the policy says so; refuse them where it says that."""
+    """Suppress rows with a missing value where the policy says so; refuse them where it says that."""
     keep = np.ones(table.num_rows, bool)
     for name in (*schema.quasi, *schema.plain, *schema.sensitive):
         column, policy = table.arrow.column(name), schema.missing_policy(name)
@@ -127,7 +127,7 @@ def _without_suppressed(table: Table, schema: Schema) -> Table:
         if policy == "refuse":
             raise SchemaError(
                 f"'{name}' has {column.null_count:,} missing values. Say what to do with them: "
-                f'missing={{"{name}": "suppress"}} holds these rows back and counts them.'
+                f'missing={{"{name}": "suppress"}} suppresses these rows and counts them.'
             )
         keep &= column.is_valid().to_numpy()
     return table if keep.all() else table.take(np.flatnonzero(keep))

@@ -1,6 +1,6 @@
 """Microaggregation: near rows in groups of k, each published with the group's means. A baseline.
 
-Source     Hansen and Mukherjee, 2003 (one column); Domingo-Ferrer and Mateo-Sanz, MDAV, 2005 (several)
+Source     [Hansen 2003] (one column); [Domingo-Ferrer 2002], MDAV of [Domingo-Ferrer 2005] (several)
 Guarantee  every combination of published means is shared by at least k rows
 Cost       see partition/microaggregate
 """

@@ -53,8 +53,8 @@ MEASURED: dict[str, Measured] = {
     ),
     "full-domain": Measured(
         6,
-        "with rows held back a value promised with at most 1/2 had 3/4, and without them values of two people together "
-        "that the release shows with 1/5 had 1/2",
+        "with suppressed rows a value promised with at most 1/2 had 3/4, and without them values of two people "
+        "together that the release shows with 1/5 had 1/2",
         "Mondrian with blind=True, Anatomy and PermutationAnonymization with grouping='blind' need no such assumption.",
     ),
     "robust": Measured(

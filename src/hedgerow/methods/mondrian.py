@@ -1,6 +1,6 @@
 """Mondrian: rows split at medians of quasi-identifiers as long as the criteria allow, then blurred to boxes.
 
-Source     LeFevre, DeWitt and Ramakrishnan, 2006
+Source     [LeFevre 2006]
 Guarantee  every group satisfies every criterion that is asked for. Where a split stops depends on quasi-identifiers
            and, beyond k, on sensitive values, unless it is blind; whoever knows the algorithm can learn from that
 Cost       O(n d log n)

@@ -1,6 +1,6 @@
 """Noise: random numbers added to columns of numbers. A baseline.
 
-Source     additive noise, as compared with in the properties paper; Kim, 1986
+Source     additive noise [Kim 1986], as compared with in [Xue 2011]
 Guarantee  none: the numbers published are not the true ones, and how far off they are is told
 Cost       two keys per row and column
 """

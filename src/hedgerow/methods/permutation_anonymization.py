@@ -1,6 +1,6 @@
 """Permutation anonymization: every column shuffled on its own inside groups of near rows.
 
-Source     permutation anonymization, sections 2 and 3
+Source     [Li 2015], sections 2 and 3
 Guarantee  no sensitive value fills more than 1/l of a group; combinations of quasi-identifiers are not shown to exist
 Cost       O(n log n)
 """
@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hedgerow.criteria.l_diversity import FrequencyDiversity
-from hedgerow.methods.frequency_groups import GROUPINGS, check_grouping, diverse_labels, frequency_guarantee
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import release_of
+from hedgerow.methods.row_groups import GROUPINGS, check_grouping, diverse_labels, frequency_guarantee, release_of
 from hedgerow.parameters import check_flag
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Personalized privacy: everybody names the node of a hierarchy inside which nothing may be learned about them.
 
-Source     dissertation on permutation-based microdata protection, chapter 5
+Source     [Zhang 2008], chapter 5
 Guarantee  inside the node that a person named, the probabilities that a group tells are in the ratio of the target's
 Cost       one pass for one group; the two searches grow with the number of different wishes and nodes
 Deviates   groups are sought by four partitions and merged where that costs less; for each domain that has nothing to
@@ -23,8 +23,15 @@ from hedgerow.errors import ParameterError
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.minimality import minimality
 from hedgerow.methods.personal_wishes import named_nodes, require_consent
-from hedgerow.methods.target_choice import SHAPES, check_target, default_tree, one_column
-from hedgerow.methods.target_parts import equal_quasi, grouped, parts_of
+from hedgerow.methods.target_choice import (
+    SHAPES,
+    check_target,
+    default_tree,
+    equal_quasi,
+    grouped,
+    one_column,
+    parts_of,
+)
 from hedgerow.partition.personal.search import merge_groups, personal_bottom_up, personal_top_down
 from hedgerow.partition.personal.wishes import Bundle, Wishes, one_group, split_by_domain, total_cost
 from hedgerow.release import Guarantee, Made, Release

@@ -1,6 +1,6 @@
 """Numbers replaced by others that keep chosen linear properties, drawn by a random walk.
 
-Source     preserving properties of interest
+Source     [Xue 2011]
 Guarantee  every listed property holds exactly; no definition of privacy comes with it
 Cost       about 10,000 steps per segment of 20 distinct values, on all cores
 Deviates   see partition/walk and docs/methods/property_walk.md

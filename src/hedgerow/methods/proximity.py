@@ -1,6 +1,6 @@
 """(eps,m)-anonymity: nobody's number can be placed near the true one with a probability above 1/m.
 
-Source     proximity paper
+Source     [Li 2008]
 Guarantee  of each group at most 1/m of the rows lie in the private neighbourhood of any of its sensitive values
 Cost       O(n log n)
 """

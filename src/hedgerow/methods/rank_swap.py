@@ -1,6 +1,6 @@
 """RankSwap: sensitive values change places with others of nearby rank. A baseline.
 
-Source     Moore, 1996; dissertation on permutation-based microdata protection, section 2.7
+Source     [Moore 1996]; [Zhang 2008], section 2.7
 Guarantee  none that bounds a risk: a published value belongs to somebody whose rank is near
 Cost       O(n)
 """

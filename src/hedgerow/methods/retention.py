@@ -1,6 +1,6 @@
 """Retention: each sensitive value is published with probability p, and otherwise replaced by chance. A baseline.
 
-Source     proximity paper, section 7 (perturbation)
+Source     [Li 2008], section 7 (perturbation)
 Guarantee  around every value the chance that the true one is near, once a near one was published, is at most 1/m
 Cost       two keys per row
 """

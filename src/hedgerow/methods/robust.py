@@ -1,6 +1,6 @@
 """r-robustness: groups in which nobody stands out, even to an adversary who knows the odds of every combination.
 
-Source     worst-case background knowledge paper
+Source     [Wong 2009]
 Guarantee  p(t:x) <= 1/r for every row, protected value and attribute set, under the stated model and knowledge
 Cost       an estimate per attribute set, then near n log n
 """

@@ -1,6 +1,6 @@
 """Disguise the distribution of the sensitive column as a target distribution.
 
-Source     dissertation on permutation-based microdata protection, chapter 3
+Source     [Zhang 2008], chapter 3
 Guarantee  a subdomain of a group drawn at random, then a value from it by the target, follows exactly the target (with
            a shift factor: a distribution near it); grouping looks at no sensitive value
 Cost       a counting pass, a pass over the distinct values, two shuffles; with fakes or a shift a program per group
@@ -21,8 +21,16 @@ from hedgerow.errors import ParameterError
 from hedgerow.exact import as_fraction, written
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.minimality import minimality
-from hedgerow.methods.target_choice import Targets, check_target, choose_targets, one_column
-from hedgerow.methods.target_parts import Grouped, equal_quasi, grouped, parts_of
+from hedgerow.methods.target_choice import (
+    Grouped,
+    Targets,
+    check_target,
+    choose_targets,
+    equal_quasi,
+    grouped,
+    one_column,
+    parts_of,
+)
 from hedgerow.partition.target.disguise import disguise
 from hedgerow.partition.target.least_range import Published
 from hedgerow.release import Guarantee, Made, Release

@@ -1,6 +1,6 @@
 """Group rows so that no sensitive value fills more than 1/l of a group, looking at nothing but these values.
 
-Source     Xiao and Tao, Anatomy, 2006; taken up by permutation anonymization
+Source     [Xiao 2006]; taken up by [Li 2015]
 Guarantee  frequency l-diversity: groups of l rows with l different values, and at most l - 1 rows more in all, each in
            a group that lacks its value; feasible exactly when l times the most frequent value is at most the rows
 Cost       O(n) time after drawing one key per row
@@ -13,7 +13,7 @@ and the border moves over it, so that a round costs l steps.
 
 Group rows so that no value of any of several sensitive columns fills more than 1/l of a group.
 
-Source     hedgerow's own; Anatomy for one column
+Source     own; [Xiao 2006] for one column
 Guarantee  frequency l-diversity for every column; feasible exactly when the whole table as one group satisfies it.
            Looks at nothing but the sensitive values
 Cost       O(n w l) time for w groups that are open at once, typically O(n)

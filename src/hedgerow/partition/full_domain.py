@@ -1,10 +1,11 @@
 """Generalize whole columns to levels of their hierarchies, with the least loss that satisfies a criterion.
 
-Source     the lattice of Samarati, 2001; searches with roll-up and tagging after Incognito and Flash
-Guarantee  every published group satisfies every criterion; at most the stated share of rows is held back; no other
+Source     the lattice of [Samarati 2001]; searches with roll-up and tagging after Incognito [LeFevre 2005] and Flash
+           [Kohlmayer 2012]
+Guarantee  every published group satisfies every criterion; at most the stated share of rows is suppressed; no other
            combination of levels within these rules loses less
-Loss       per row and quasi-identifier the share of the hierarchy's values that the published class covers (0 for a
-           single value); 1 for each quasi-identifier of a row that is held back
+Loss       as in [Iyengar 2002]: per row and quasi-identifier the share of the hierarchy's values that the published
+           class covers (0 for a single value); 1 for each quasi-identifier of a suppressed row
 Cost       O(c d) per checked node on c distinct combinations of quasi-identifiers; nodes are visited by ascending
            loss, and a failure rules out everything finer wherever merging cannot make things worse
 Deviates   optimal for the stated loss instead of minimal in the lattice

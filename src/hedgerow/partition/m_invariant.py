@@ -1,6 +1,6 @@
 """Groups for one more release of a changing table: whoever was published before keeps the signature.
 
-Source     Xiao and Tao, m-invariance, 2007, section 5: division, balancing, assignment, split
+Source     [Xiao 2007], section 5: division, balancing, assignment, split
 Guarantee  m-unique groups; everybody with a signature is in a group that publishes exactly its values. A first release
            is feasible exactly when m times the most frequent value is at most the rows; a later one always, since
            counterfeits may be added, unless a value that was never published would have to hide among them
@@ -15,7 +15,7 @@ one person of each value, or a counterfeit where there is none left. Which, is a
 
 Signatures for people who are published for the first time.
 
-Source     Xiao and Tao, m-invariance, 2007, section 5: balancing and assignment
+Source     [Xiao 2007], section 5: balancing and assignment
 Guarantee  every newcomer gets a signature of at least m values, the own among them; without counterfeits where no value
            fills more than 1/m of the newcomers
 Cost       O(n), and a step in Python for each signature, of which there are at most as many as distinct values, and m

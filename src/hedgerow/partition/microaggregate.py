@@ -1,6 +1,6 @@
 """Groups of at least k near rows, for publishing their means.
 
-Source     Hansen and Mukherjee, 2003 (one column, optimal); Domingo-Ferrer and Mateo-Sanz, MDAV, 2005 (several)
+Source     [Hansen 2003] (one column, optimal); [Domingo-Ferrer 2002], MDAV of [Domingo-Ferrer 2005] (several)
 Guarantee  every group has k to 2k-1 rows; with one column no other grouping has a smaller sum of squared deviations
 Cost       one column: a sort and O(n k). Several: O(n log n) to cut the rows into blocks of at most `block`, then
            O(n block / k) inside the blocks

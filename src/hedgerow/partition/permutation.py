@@ -1,6 +1,6 @@
 """Divide rows between two opposite corners for as long as both parts stay l-diverse, then deal each part.
 
-Source     permutation anonymization, algorithm 2 and then 1
+Source     [Li 2015], algorithm 2 and then 1
 Guarantee  frequency l-diversity: every group has l to 2l - 1 rows, all of different values; feasible exactly when
            l times the most frequent value is at most the rows
 Cost       O(n d) time per round of attempts, expected O(n d log n); two copies of the columns in 16 bits
@@ -14,7 +14,7 @@ Each row, in random order, joins the side whose normalized certainty penalty, it
 
 Deal rows in the order of their sensitive values to as many groups as l-diversity allows.
 
-Source     permutation anonymization, algorithm 1
+Source     [Li 2015], algorithm 1
 Guarantee  frequency l-diversity: every group has l to 2l - 1 rows, all of different values; feasible exactly when
            l times the most frequent value is at most the rows. Looks at nothing but the sensitive values
 Cost       O(n) time after drawing one key per row

@@ -1,6 +1,6 @@
 """Uniform shuffles, and rows in the order of their values with equal values in a secret random order.
 
-Source     Fisher and Yates, forward form: element i swaps with one of the i + 1 elements up to itself
+Source     [Fisher 1938], forward form: element i swaps with one of the i + 1 elements up to itself
 Guarantee  uniform over all permutations of each run, the identity included; runs and calls are independent. So a
            partition that looks at values and this order alone tells nothing about which of equal rows went where
 Cost       one pass and one 64-bit key per element; keys are drawn in blocks, so memory stays that of the array

@@ -1,6 +1,6 @@
 """Releases whose values were changed (perturbed, swapped, substituted): estimates, and no bounds.
 
-Source     proximity paper, section 7 (retention); the other forms are read as they are published
+Source     [Li 2008], section 7 (retention); the other forms are read as they are published
 Guarantee  none: the published values are not the true ones, and no bound on the difference is published
 Cost       that of the plain question
 
@@ -83,6 +83,10 @@ class _Plan:
         self._selection = select(view, rows, groups, shown)
         self.keys, self.cells = self._selection.keys, self._selection.cells
 
+    def crossed(self, aggregate: Aggregate) -> Estimate | None:
+        """Rows are taken as they are published."""
+        return None
+
     def known(self, aggregate: Aggregate) -> Estimate | None:
         """Every answer is given here: what the rows say, without bounds."""
         if aggregate.function in _DIRECT:
@@ -94,7 +98,8 @@ class _Plan:
             numbers = self.numbers(aggregate)
             assert numbers is not None, "only COUNT has no column"
             rounding = numbers.rounding(aggregate.function)
-            found = estimate(aggregate.function, *self.evidence(aggregate), rounding, Fraction(0), aggregate.fraction)
+            evidence = self.evidence(aggregate)
+            found = estimate(aggregate.function, *evidence, rounding, Fraction(0), aggregate.fraction, numbers.domain)
         return _estimated(found, self._inverted(aggregate, found))
 
     def _inverted(self, aggregate: Aggregate, found: Estimate) -> list[float] | None:

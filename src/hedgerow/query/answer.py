@@ -24,7 +24,8 @@ class Answer:
     are such values; texts and truth values have no mean.
 
     A release of changed values (perturbed, swapped, substituted) allows no bounds: `bounded` is false, `lower` and
-    `upper` are None, and `expected` is an estimate.
+    `upper` are None, and `expected` is an estimate. Where `reached` is false, the bounds hold and may be wider than the
+    best ones.
     """
 
     lower: Any
@@ -33,6 +34,7 @@ class Answer:
     std: float | None
     exact: bool
     bounded: bool = True
+    reached: bool = True
 
     def __repr__(self) -> str:
         """Read as `80000 (exact)` or `between 530000 and 540000, expected 535000 ± 4082.48`."""

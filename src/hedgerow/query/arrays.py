@@ -15,6 +15,7 @@ from hedgerow.query.bounds import Interval
 from hedgerow.query.cells import totals
 from hedgerow.query.evidence import Floats, Hits, Values
 from hedgerow.query.expectation import Spread
+from hedgerow.query.numbers import CHOSEN
 from hedgerow.query.result import Estimate, Result, Rounding
 from hedgerow.query.row_plan import Plan
 from hedgerow.query.rows import Selection, hits_of
@@ -39,15 +40,19 @@ class ArrayEngine:
     def run(self, bound: Bound) -> Result:
         """Answer a bound question."""
         plan = self._source.plan(bound)
-        estimates = {item.alias: plan.known(item) or _estimate(plan, item) for item in bound.aggregates}
+        estimates = {item.alias: _answered(plan, item) for item in bound.aggregates}
         result = Result(plan.keys, estimates, plan.cells)
         if not bound.groups:
             return result
         # Cells that are empty under every assignment are not listed, as SQL would not list them.
         count = Aggregate("count", None, "")
-        most = (plan.known(count) or _estimate(plan, count)).upper
+        most = _answered(plan, count).upper
         possible = np.array([number is None or number > 0 for number in most], dtype=np.bool_)
         return result if possible.all() else result.take(np.flatnonzero(possible))
+
+
+def _answered(plan: Plan, item: Aggregate) -> Estimate:
+    return plan.crossed(item) or plan.known(item) or _estimate(plan, item)
 
 
 def _estimate(plan: Plan, item: Aggregate) -> Estimate:
@@ -70,6 +75,8 @@ def estimate(
 ) -> Estimate:
     """Bounds and expectation of one aggregate over hidden values."""
     interval, spread = _answer(function, hits, values, fraction)
+    if values.is_rounded and function in CHOSEN:
+        return _published(_answer(function, hits, values.points, fraction)[0], _scaled_spread(spread, values), domain)
     unit = _unit(function, values)
     widths = None
     if slack and function in ("sum", "avg", "quantile_cont"):
@@ -86,6 +93,20 @@ def estimate(
         domain=domain,
     )
     return _rooted(found) if function.startswith("stddev") else found
+
+
+def _published(interval: Interval, spread: Spread, domain: pa.Array | None) -> Estimate:
+    """Bounds that are published floats, found by their places among these: ticks do not tell all of them apart."""
+    assert domain is not None, "rounded values come with the list of them"
+    floats = [Fraction(value) for value in domain.to_pylist()]
+    lower, upper = (
+        [None if place is None else floats[place] for place in ends] for ends in (interval.lower, interval.upper)
+    )
+    return Estimate(lower, upper, spread.mean.tolist(), spread.std.tolist(), interval.exact, Rounding.NEAREST)
+
+
+def _scaled_spread(spread: Spread, values: Values) -> Spread:
+    return Spread(_scaled(spread.mean, values.unit), _scaled(spread.std, values.unit))
 
 
 def _unit(function: str, values: Values) -> Fraction:

@@ -6,7 +6,7 @@ a published one. It is hidden if it reads a sensitive column.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hedgerow.errors import QueryError
@@ -32,10 +32,8 @@ from hedgerow.query.statement import Aggregate, Bound, Computed, Key, Question
 __all__ = ["bind"]
 
 _ANY_KIND = ("count", "distinct", "min", "max")
-_MIXED = (
-    "a comparison or function that mixes a sensitive column with another one has no bound here; compare each with "
-    "constants and join the conditions by AND or OR"
-)
+_MIXING = ("count", "sum", "avg")
+_MIXED = "{} an expression that mixes a sensitive column with another one has no bound; COUNT, SUM and AVG of it have"
 
 
 def bind(question: Question, columns: Mapping[str, Column], sensitive: Sequence[str]) -> Bound:
@@ -98,7 +96,7 @@ class _Fitter:
         """Bind an aggregate; its argument becomes a column."""
         if item.column is None:
             return replace(item, alias=item.alias or item.function)
-        column = self.column(item.column)
+        column = self.column(item.column, function=item.function)
         if item.function not in _ANY_KIND and column.kind not in NUMBERS:
             raise QueryError(
                 f"{item.function.upper()} needs numbers; '{_readable(item.column, column)}' is a {column.kind} column. "
@@ -106,16 +104,16 @@ class _Fitter:
             )
         return replace(item, column=column, alias=item.alias or f"{item.function}_{_readable(item.column, column)}")
 
-    def column(self, expression: Expression) -> Column:
-        """Bind an expression: a published column, or a derived one."""
+    def column(self, expression: Expression, function: str = "") -> Column:
+        """Bind an expression: a published column, or a derived one. Few aggregates may mix a sensitive column in."""
         bound = self.binder.expression(expression)
         if isinstance(bound, Column):
             return bound
         names = columns_of(bound)
         if not names:
             raise QueryError("an expression in GROUP BY or inside an aggregate must name a column")
-        if names & self.sensitive and len(names) > 1:
-            raise QueryError(_MIXED)
+        if names & self.sensitive and len(names) > 1 and function not in _MIXING:
+            raise QueryError(_MIXED.format(f"{function.upper()} of" if function else "GROUP BY with"))
         kind = kind_of(bound)
         assert kind is not None, "an expression that names columns has a kind"
         name = f"= {value_sql(bound)}"
@@ -123,7 +121,7 @@ class _Fitter:
             name = f"={name}"
         self.derived[name] = bound
         if names & self.sensitive:
-            self.bases[name] = min(names)
+            self.bases[name] = min(names & self.sensitive)
         return Column(name, kind)
 
 
@@ -139,10 +137,7 @@ def _split(condition: Predicate, sensitive: frozenset[str]) -> tuple[Predicate, 
     mixed: list[Predicate] = []
     for part in _conjuncts(condition):
         names = columns_of(part)
-        for leaf in _leaves(part):
-            if columns_of(leaf) & sensitive and len(columns_of(leaf)) > 1:
-                raise QueryError(_MIXED)
-        (known if not names & sensitive else hidden if len(names) == 1 else mixed).append(part)
+        (known if not names & sensitive else hidden if names <= sensitive else mixed).append(part)
     return _all(known), _all(hidden), _all(mixed)
 
 
@@ -157,16 +152,6 @@ def _conjuncts(condition: Predicate) -> list[Predicate]:
     if isinstance(condition, Not) and isinstance(condition.operand, Not):
         return _conjuncts(condition.operand.operand)
     return [condition]
-
-
-def _leaves(condition: Predicate) -> Iterable[Predicate]:
-    if isinstance(condition, And | Or):
-        for operand in condition.operands:
-            yield from _leaves(operand)
-    elif isinstance(condition, Not):
-        yield from _leaves(condition.operand)
-    else:
-        yield condition
 
 
 def _all(parts: list[Predicate]) -> Predicate:

@@ -1,6 +1,6 @@
 """Least and greatest answers over all assignments of a group's values to its rows, in exact whole ticks.
 
-Source     dissertation on permutation-based microdata protection, section 2.5.1
+Source     [Zhang 2008], section 2.5.1
 Guarantee  the true answer lies inside, and both ends are reached by some assignment
 Cost       O(entries of hits) after the prefix sums; AVG over an uncertain number of rows repeats that a few times
 Deviates   the paper knows the number of values in the answer; with missing sensitive values or a condition on them it
@@ -24,7 +24,7 @@ from hedgerow.query.cells import best, totals
 from hedgerow.query.evidence import Hits, Ints, Values, matches, rank
 from hedgerow.query.tally import MANY, both_totals, drawn_totals
 
-__all__ = ["Interval", "average", "count", "maximum", "minimum", "total"]
+__all__ = ["Interval", "average", "count", "maximum", "minimum", "same_values", "total"]
 
 Exact = int | Fraction
 
@@ -62,8 +62,7 @@ def average(hits: Hits, values: Values) -> Interval:
 def minimum(hits: Hits, values: Values) -> Interval:
     """MIN: from the smallest value in reach to the smallest that must be taken when all take their largest."""
     lower, upper = _least_minimum(hits, values), _greatest_minimum(hits, values)
-    points = values.points if values.is_rounded else values
-    agree = zip(_least_minimum(hits, points), _greatest_minimum(hits, points), _may_be_null(hits, values), strict=True)
+    agree = zip(lower, upper, _may_be_null(hits, values), strict=True)
     return Interval(lower, upper, [low == high and not null for low, high, null in agree])
 
 
@@ -75,7 +74,8 @@ def maximum(hits: Hits, values: Values) -> Interval:
 
 def _is_long(hits: Hits, values: Values) -> bool:
     """Tell whether known numbers of rows draw from values that are points, in so many groups that one pass pays."""
-    return len(hits.group) > MANY and hits.lower is hits.upper and values.is_complete and values.lows is values.highs
+    is_known = hits.lower is hits.upper and values.is_complete and values.lows is values.highs
+    return len(hits.group) > MANY and is_known and not values.is_large
 
 
 def _long_ends(hits: Hits, values: Values, finish: Callable[[int, int], Exact]) -> Interval:
@@ -91,12 +91,18 @@ def _both_ends(least: Any, hits: Hits, values: Values) -> Interval:
     mirrored = hits.mirrored(len(values.sizes))
     lower, upper = least(hits, values), _negated(least(mirrored, values.mirrored))
     if values.is_rounded:
-        points = values.points
-        ends = zip(least(hits, points), _negated(least(mirrored, points.mirrored)), strict=True)
-    else:
-        ends = zip(lower, upper, strict=True)
-    exact = [low == high and not null for (low, high), null in zip(ends, _may_be_null(hits, values), strict=True)]
-    return Interval(lower, upper, exact)
+        return Interval(lower, upper, same_values(hits, values))
+    ends = zip(lower, upper, _may_be_null(hits, values), strict=True)
+    return Interval(lower, upper, [low == high and not null for low, high, null in ends])
+
+
+def same_values(hits: Hits, values: Values) -> list[bool]:
+    """Cells in which every assignment takes the same rounded values, by their labels: ticks do not tell them apart."""
+    least, most = matches(hits, values)
+    points, mirrored = values.points, hits.mirrored(len(values.sizes))
+    low, high = totals(hits, least), totals(hits, most)
+    first, last = _drawn(hits, points, most)[0], _negated(_drawn(mirrored, points.mirrored, most)[0])
+    return [a == b and c == d for a, b, c, d in zip(low, high, first, last, strict=True)]
 
 
 def _negated(bounds: list[Any]) -> list[Any]:
@@ -144,10 +150,13 @@ def _ratios(hits: Hits, values: Values, taken: Ints) -> list[Fraction | None]:
 
 def _drawn(hits: Hits, values: Values, taken: Ints) -> tuple[list[int], list[int]]:
     """Per cell the sum of the `taken` smallest lows of each group, and how many these are."""
-    if len(taken) > MANY:
+    if len(taken) > MANY and not values.is_large:
         return drawn_totals(hits, values, taken)
-    sums = values.prefix[values.offsets[hits.group] + taken] - values.bases[hits.group]
-    return totals(hits, sums), totals(hits, taken)
+    low, high = values.drawn(hits.group, taken)
+    sums = totals(hits, low)
+    if high is not None:
+        sums = [(upper << 32) + lower for upper, lower in zip(totals(hits, high), sums, strict=True)]
+    return sums, totals(hits, taken)
 
 
 def _take_below(hits: Hits, values: Values, threshold: int | Ints, least: Ints, most: Ints) -> Ints:

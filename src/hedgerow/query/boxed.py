@@ -1,6 +1,6 @@
 """Questions to generalized releases: quasi-identifiers are boxes, the same for all rows of a group.
 
-Source     definitions of the permutation anonymization paper, section 4.2, and of the dissertation, section 2.5
+Source     definitions of [Li 2015], section 4.2, and of [Zhang 2008], section 2.5
 Guarantee  the true answer lies inside the bounds: a row whose box lies inside a condition satisfies it, one whose box
            lies outside does not, any other may; reached where conditions name each column once
 Cost       O(groups) per condition on a box, O(rows) per condition on a plain column

@@ -27,12 +27,12 @@ class Chooser(Protocol):
         """Rows for which the condition is true, or false, or unknown."""
 
 
-def branches(source: Chooser, condition: Predicate, hidden: str) -> Iterator[tuple[Chosen, Predicate]]:
+def branches(source: Chooser, condition: Predicate, hidden: frozenset[str]) -> Iterator[tuple[Chosen, Predicate]]:
     """Rows, and what is left of the condition for them; rows for which nothing is left to be true are left out."""
     parts = list(dict.fromkeys(_known(condition, hidden)))
     if len(parts) > _MOST:
         raise QueryError(
-            f"a condition that mixes '{hidden}' with other columns by OR may have {_MOST} parts on the others; "
+            f"a condition that mixes '{min(hidden)}' with other columns by OR may have {_MOST} parts on the others; "
             "ask about each alternative and add the answers"
         )
     found = [{value: source.choose(part, value) for value in (True, False, None)} for part in parts]
@@ -43,9 +43,9 @@ def branches(source: Chooser, condition: Predicate, hidden: str) -> Iterator[tup
             yield chosen, left
 
 
-def _known(node: Predicate, hidden: str) -> Iterator[Predicate]:
-    """The largest parts that say nothing of the hidden column."""
-    if hidden not in columns_of(node):
+def _known(node: Predicate, hidden: frozenset[str]) -> Iterator[Predicate]:
+    """The largest parts that say nothing of a hidden column."""
+    if not hidden & columns_of(node):
         yield node
     elif isinstance(node, And | Or):
         for operand in node.operands:

@@ -28,6 +28,7 @@ from hedgerow.query.sources import source_of
 from hedgerow.query.sqltext import literal, predicate_sql, quoted, value_sql
 from hedgerow.query.stand_ins import StandIns, stand_ins
 from hedgerow.query.statement import Bound
+from hedgerow.query.view import is_paired
 from hedgerow.release.forms import PERMUTED
 from hedgerow.release.forms.disguised import subdomain_columns
 from hedgerow.release.forms.generalized import SETS, box_columns
@@ -60,7 +61,7 @@ class _Digest:
 
     def __init__(self, release: Release, bound: Bound) -> None:
         self._release, self._tables = release, published_tables(release)
-        self._group = release.group_column
+        self._group, self._is_paired = release.group_column, is_paired(release)
         _check_twins(release.columns)
         self.asked: StandIns = stand_ins(bound, closed=self._closed(), single=self._single())
         used = [name for name in release.columns.all if name in self.asked.read or name in self.asked.decided]
@@ -83,7 +84,12 @@ class _Digest:
 
     def parts(self) -> list[Counted]:
         """List the selects: the open columns together, each hidden one alone."""
-        return [self._together(self._columns.plain), *(self._apart(name) for name in self._columns.sensitive)]
+        return [self._together(self._columns.plain), *self._hidden()]
+
+    def _hidden(self) -> list[Counted]:
+        """Select each sensitive column alone, or all of them where they are published in pairs."""
+        names = self._columns.sensitive
+        return [self._apart(*part) for part in ([names] if names and self._is_paired else [(name,) for name in names])]
 
     def release(self, fetch: Fetch) -> Release:
         """Put the counts together."""
@@ -102,10 +108,10 @@ class _Digest:
         table = next(name for name in ("release", "quasi") if name in self._tables)
         return Counted(table, {name: self._typed(table, name) for name in names}, self._group)
 
-    def _apart(self, name: str) -> Counted:
+    def _apart(self, *names: str) -> Counted:
         tables = (table for table in ("release", "quasi", "sensitive") if table in self._tables)
-        table = next(table for table in tables if name in self._tables[table].column_names)
-        return Counted(table, {name: self._typed(table, name)}, self._group)
+        table = next(table for table in tables if names[0] in self._tables[table].column_names)
+        return Counted(table, {name: self._typed(table, name) for name in names}, self._group)
 
     def _typed(self, table: str, name: str) -> Typed:
         """A column as published, or what stands in for it."""
@@ -127,7 +133,8 @@ class _Scattered(_Digest):
 
     def parts(self) -> list[Counted]:
         """List the selects: the sizes of the groups, and each column."""
-        return [self._together(()), *(self._apart(name) for name in self._columns.all)]
+        opened = (*self._columns.quasi, *self._columns.plain)
+        return [self._together(()), *(self._apart(name) for name in opened), *self._hidden()]
 
     def release(self, fetch: Fetch) -> Release:
         """Put the counts together; all columns lie side by side in both halves."""

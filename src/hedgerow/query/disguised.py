@@ -1,6 +1,6 @@
 """Questions to disguised releases: known rows per group, subdomains instead of values, perhaps more than rows.
 
-Source     dissertation on permutation-based microdata protection, section 3.3.3
+Source     [Zhang 2008], section 3.3.3
 Guarantee  the true answer lies inside the bounds; without a condition on the sensitive column, and for COUNT, they are
            reached. Under such a condition a subdomain may satisfy it surely or perhaps; which of the two the rows must
            take is relaxed, so that bounds of other aggregates may be wider than the best
@@ -22,7 +22,7 @@ from hedgerow.errors import QueryError
 from hedgerow.query import expectation
 from hedgerow.query.arrays import estimate
 from hedgerow.query.evidence import Hits, Ints, Values
-from hedgerow.query.help import exact_column
+from hedgerow.query.help import exact_column, sum_columns
 from hedgerow.query.kinds import NUMBERS
 from hedgerow.query.numbers import Numbers
 from hedgerow.query.question import Predicate, Truth
@@ -100,10 +100,7 @@ def help_of_subdomains(release: Release) -> pa.Table:
 def bounds_by_hits(values: Values, offsets: Ints, group: Ints, hits: Ints) -> dict[str, pa.Array]:
     """The columns of a help table for rows that draw from perhaps more values than there are rows."""
     start, end = offsets[group], offsets[group + 1]
-    size, mirrored = len(values.lows), values.mirrored.prefix
     exact: dict[str, Ints] = {
-        "sum_lower": values.prefix[start + hits] - values.prefix[start],
-        "sum_upper": mirrored[size - end] - mirrored[size - end + hits],
         "min_lower": values.lows[start],
         "min_upper": values.highs[end - hits],
         "max_lower": values.lows[start + hits - 1],
@@ -112,6 +109,7 @@ def bounds_by_hits(values: Values, offsets: Ints, group: Ints, hits: Ints) -> di
     spread = expectation.total(Hits.exactly(len(hits), np.arange(len(hits)), group, hits), values)
     scale = float(values.unit)
     return {
+        **sum_columns(values, group, hits),
         **{name: exact_column(ticks, values.unit) for name, ticks in exact.items()},
         "sum_expected": pa.array(spread.mean * scale),
         "sum_variance": pa.array((spread.std * scale) ** 2),

@@ -57,9 +57,10 @@ def _runs(values: Values) -> tuple[Ints, Ints, Ints]:
     """Group, value and number of copies of each different value of each group."""
     owner = np.repeat(np.arange(len(values.counts)), values.counts)
     is_new = np.ones(len(owner), dtype=np.bool_)
-    is_new[1:] = (owner[1:] != owner[:-1]) | (values.lows[1:] != values.lows[:-1])
+    value = values.identity
+    is_new[1:] = (owner[1:] != owner[:-1]) | (value[1:] != value[:-1])
     starts = np.flatnonzero(is_new)
-    return owner[starts], values.lows[starts], np.diff(np.append(starts, len(owner)))
+    return owner[starts], value[starts], np.diff(np.append(starts, len(owner)))
 
 
 def _labels(ticks: Ints) -> Ints:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.errors import QueryError
 
 __all__ = ["Floats", "Hits", "Ints", "Moments", "Values", "joined", "matches", "rank"]
+
+_HALF = np.int64(2**32 - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +86,12 @@ def _quadratic(parts: tuple[Floats, Floats, Floats], group: Ints, distance: Floa
 class Values:
     """The values of each group that count: `lows` and `highs` ascending inside `offsets[g]:offsets[g+1]`.
 
-    `sizes` are the numbers of values from which a group's rows draw; it exceeds the values listed where some of them do
-    not count: they are missing, or fail a condition. Intervals that are `ranged` are published as such: a value may lie
-    anywhere in them, and perhaps only `sure` of a group's values count for sure; `expectation` tells what to expect,
-    and `middles` the mean of each interval, ascending inside a group, with the `chances` that these intervals count.
+    Values that are `is_rounded` are known to 15 digits; `labels` number the different ones in ascending order, because
+    two of them may lie between the same ticks. `sizes` are the numbers of values from which a group's rows draw; it
+    exceeds the values listed where some of them do not count: they are missing, or fail a condition. Intervals that are
+    `ranged` are published as such: a value may lie anywhere in them, and perhaps only `sure` of a group's values count
+    for sure; `expectation` tells what to expect, and `middles` the mean of each interval, ascending inside a group,
+    with the `chances` that these intervals count.
     """
 
     offsets: Ints
@@ -101,6 +104,7 @@ class Values:
     expectation: Moments | None = None
     middles: Floats | None = None
     chances: Floats | None = None
+    labels: Ints | None = None
 
     @functools.cached_property
     def counts(self) -> Ints:
@@ -114,14 +118,37 @@ class Values:
 
     @functools.cached_property
     def prefix(self) -> Ints:
-        """Sums of the first lows over all groups. They may wrap around; differences inside a group do not."""
-        _check_sums(self)
-        return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(self.lows)))
+        """Sums of the first lows over all groups. They may wrap around; differences inside a group do not.
+
+        Where a group's sum leaves 64 bits (`is_large`) these are sums of the lower halves alone, `high_prefix` has the
+        others.
+        """
+        return _running(self.lows & _HALF if self.is_large else self.lows)
+
+    @functools.cached_property
+    def high_prefix(self) -> Ints:
+        """Sums of the upper halves of the first lows, in units of 2^32."""
+        return _running(self.lows >> 32)
+
+    @functools.cached_property
+    def is_large(self) -> bool:
+        """Tell whether the sum of some group leaves 64 bits."""
+        largest = int(max(np.abs(self.lows).max(initial=0), np.abs(self.highs).max(initial=0)))
+        if largest * int(self.counts.max(initial=0)) < 2**63:
+            return False
+        magnitudes = np.maximum(np.abs(self.lows), np.abs(self.highs)) / 2.0**62
+        return bool(np.any(np.diff(np.concatenate(([0.0], np.cumsum(magnitudes)))[self.offsets]) >= 1.0))
 
     @functools.cached_property
     def bases(self) -> Ints:
         """The prefix sums at which the groups start."""
         return self.prefix[self.offsets[:-1]]
+
+    def drawn(self, group: Ints, taken: Ints) -> tuple[Ints, Ints | None]:
+        """Sum the `taken` smallest lows of each group: whole, or lower halves and upper ones (in units of 2^32)."""
+        start = self.offsets[group]
+        sums = self.prefix[start + taken] - self.bases[group]
+        return sums, self.high_prefix[start + taken] - self.high_prefix[start] if self.is_large else None
 
     @functools.cached_property
     def mirrored(self) -> Values:
@@ -132,19 +159,35 @@ class Values:
         sure = None if self.sure is None else self.sure[::-1]
         middles = None if self.middles is None else -self.middles[::-1]
         chances = None if self.chances is None else self.chances[::-1]
+        labels = None if self.labels is None else -self.labels[::-1]
         return Values(
-            offsets, self.sizes[::-1], lows, highs, self.unit, self.ranged, sure, middles=middles, chances=chances
+            offsets,
+            self.sizes[::-1],
+            lows,
+            highs,
+            self.unit,
+            self.ranged,
+            sure,
+            middles=middles,
+            chances=chances,
+            labels=labels,
         )
 
     @functools.cached_property
     def is_rounded(self) -> bool:
         """Tell whether some value is known only to lie between two ticks, for want of digits."""
-        return not self.ranged and self.lows is not self.highs and bool(np.any(self.lows != self.highs))
+        return self.labels is not None
 
     @functools.cached_property
     def points(self) -> Values:
-        """The same values with every interval shrunk to its low end."""
-        return replace(self, highs=self.lows)
+        """Rounded values as their numbers in ascending order: which of them are equal, and which is less."""
+        assert self.labels is not None, "rounded values have labels"
+        return replace(self, lows=self.labels, highs=self.labels, unit=Fraction(1), labels=None)
+
+    @property
+    def identity(self) -> Ints:
+        """A number for each value that no other value has."""
+        return self.lows if self.labels is None else self.labels
 
     @functools.cached_property
     def typical(self) -> Values:
@@ -161,9 +204,12 @@ class Values:
             return self.expectation
         groups = np.repeat(np.arange(len(self.counts)), self.counts)
         count, size = self.counts.astype(np.float64), np.maximum(self.sizes, 1).astype(np.float64)
-        sums = (self.prefix[self.offsets[1:]] - self.prefix[self.offsets[:-1]]).astype(np.float64)
-        mean = sums / np.maximum(count, 1.0)
-        squares = np.bincount(groups, weights=(self.lows - mean[groups]) ** 2, minlength=len(count))
+        # Distances from a group's smallest value are exact; those from its mean would lose the digits of large values.
+        first = np.append(self.lows, 0)[self.offsets[:-1]]
+        above = (self.lows - first[groups]).astype(np.float64)
+        rise = np.bincount(groups, weights=above, minlength=len(count)) / np.maximum(count, 1.0)
+        mean = np.where(count > 0, first + rise, 0.0)
+        squares = np.bincount(groups, weights=(above - rise[groups]) ** 2, minlength=len(count))
         share = count / size
         return Moments(share, mean, squares / size, np.zeros(len(count)), share * (1.0 - share))
 
@@ -178,17 +224,12 @@ class Values:
         running = np.concatenate(([0], np.cumsum(keep)))
         lows = self.lows[keep]
         highs = lows if self.lows is self.highs else self.highs[keep]
-        return Values(running[self.offsets], self.sizes, lows, highs, self.unit)
+        labels = None if self.labels is None else self.labels[keep]
+        return Values(running[self.offsets], self.sizes, lows, highs, self.unit, labels=labels)
 
 
-def _check_sums(values: Values) -> None:
-    """Refuse columns of which a group's sum leaves 64 bits."""
-    largest = int(max(np.abs(values.lows).max(initial=0), np.abs(values.highs).max(initial=0)))
-    if largest * int(values.counts.max(initial=0)) < 2**63:
-        return
-    magnitudes = np.concatenate(([0.0], np.cumsum(np.maximum(np.abs(values.lows), np.abs(values.highs)) / 2.0**62)))
-    if np.any(np.diff(magnitudes[values.offsets]) >= 1.0):
-        raise QueryError("sums inside a group leave 64-bit whole numbers; publish the column in larger units")
+def _running(numbers: Ints) -> Ints:
+    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(numbers)))
 
 
 def matches(hits: Hits, values: Values) -> tuple[Ints, Ints]:
@@ -222,6 +263,7 @@ def joined(parts: list[Values]) -> Values:
         _joined_moments([part.expectation for part in parts if part.expectation is not None]),
         _chained([part.middles for part in parts if part.middles is not None]),
         _chained([part.chances for part in parts if part.chances is not None]),
+        _chained([part.labels for part in parts if part.labels is not None]),
     )
 
 
@@ -236,7 +278,7 @@ def _joined_moments(parts: list[Moments]) -> Moments | None:
     return Moments(share, mean, values, both, counts, (inner[0], inner[1], inner[2]) if inner else None)
 
 
-def _chained(parts: list[Floats]) -> Floats | None:
+def _chained(parts: list[Any]) -> Any:
     return np.concatenate(parts) if parts else None
 
 

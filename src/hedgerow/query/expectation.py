@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow.query.bounds import Interval
-from hedgerow.query.cells import deviation, means, unrolled
+from hedgerow.query.cells import deviation, means, totals, unrolled
 from hedgerow.query.evidence import Floats, Hits, Ints, Values, matches, rank
 from hedgerow.query.tally import MANY, moment_sums
 
@@ -48,11 +48,27 @@ def count(hits: Hits, values: Values) -> Spread:
 def total(hits: Hits, values: Values) -> Spread:
     """SUM: h times the mean, h (N-h)/(N-1) times the variance."""
     mean, variance = _total(hits, values, np.zeros(hits.cells))
-    defined = 1.0 - _chance_of_null(hits, values)
-    conditional = _divide(mean, defined)
-    # E[X²] is spread over the assignments that give a number; variance + bias² avoids subtracting large squares.
-    square = _divide(variance, defined) + mean * conditional - conditional**2
-    return Spread(conditional, deviation(square))
+    null = _chance_of_null(hits, values)
+    if not np.any((null > 0) & (null < 1)):
+        return Spread(_divide(mean, 1.0 - null), deviation(variance))
+    return Spread(_divide(mean, 1.0 - null), deviation(_given_a_number(hits, values, mean, 1.0 - null)))
+
+
+def _given_a_number(hits: Hits, values: Values, mean: Floats, defined: Floats) -> Floats:
+    """The variance of SUM over the assignments that give one: of what is above the mean value, and of their number.
+
+    With M values of mean c the sum is cM + Y, where Y has mean zero: no large squares are subtracted from each other.
+    """
+    number = count(hits, values)
+    centre = np.nan_to_num(_divide(mean, number.mean))
+    _, above = _total(hits, values, centre)
+    moments = values.moments
+    distance = moments.mean[hits.group] - centre[hits.cell]
+    both = means(hits, _draws(hits, values) * (moments.both[hits.group] + distance * moments.counts[hits.group]))
+    one = np.array(totals(hits, matches(hits, values)[1])) <= 1
+    squares = _divide(number.std**2 + number.mean**2, defined) - _divide(number.mean, defined) ** 2
+    shared = np.where(one, 0.0, 2.0 * centre * _divide(both, defined) + centre**2 * squares)
+    return _divide(above, defined) + shared
 
 
 def average(hits: Hits, values: Values) -> Spread:

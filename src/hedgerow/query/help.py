@@ -1,6 +1,6 @@
 """The help table: for every group and every number of hits, the bounds of every aggregate.
 
-Source     dissertation on permutation-based microdata protection, section 2.5.2 and table 2.4
+Source     [Zhang 2008], section 2.5.2 and table 2.4
 Guarantee  derived from the release alone; bounds are exact: BIGINT for whole numbers, DECIMAL on a decimal grid
 Cost       O(n) after one sort of (group, value); as many rows as the release
 
@@ -23,7 +23,7 @@ from hedgerow.query.numbers import numbers_of, values_of
 from hedgerow.query.question import Kind
 from hedgerow.query.view import View
 
-__all__ = ["decimals", "exact_column", "help_name", "help_of", "is_helped"]
+__all__ = ["decimals", "exact_column", "help_name", "help_of", "is_helped", "sum_columns"]
 
 _MOST_PLACES = 38
 
@@ -55,18 +55,35 @@ def help_of(view: View) -> pa.Table:
 
 def _statistics(view: View, values: Values, hits: Ints, sizes: Ints) -> dict[str, pa.Array]:
     start, end = view.offsets[view.groups], view.offsets[view.groups + 1]
-    mirrored = values.mirrored.prefix
     exact = {
-        "sum_lower": values.prefix[1:] - values.prefix[start],
-        "sum_upper": mirrored[len(hits) - end] - mirrored[len(hits) - end + hits],
         "min_lower": values.lows[start],
         "min_upper": values.highs[end - hits],
         "max_lower": values.lows,
         "max_upper": values.highs[end - 1],
     }
     bounds = {name: exact_column(ticks, values.unit) for name, ticks in exact.items()}
-    means = _expected(view, values, hits, sizes)
-    return {name: (bounds | means)[name] for name in ("sum_lower", "sum_upper", *means, *list(bounds)[2:])}
+    return {**sum_columns(values, view.groups, hits), **_expected(view, values, hits, sizes), **bounds}
+
+
+def sum_columns(values: Values, group: Ints, hits: Ints) -> dict[str, pa.Array]:
+    """The least and the greatest sum of so many values of a group; decimals where they leave 64 bits."""
+    low, high = values.drawn(group, hits)
+    upper_low, upper_high = values.mirrored.drawn(len(values.sizes) - 1 - group, hits)
+    if high is None or upper_high is None:
+        return {"sum_lower": exact_column(low, values.unit), "sum_upper": exact_column(-upper_low, values.unit)}
+    places = len(str(values.unit.denominator)) - 1
+    return {
+        "sum_lower": _wide(low, high, places),
+        "sum_upper": _wide(-upper_low, -upper_high, places),
+    }
+
+
+def _wide(low: Ints, high: Ints, places: int) -> pa.Array:
+    """Decimals of 38 digits from sums of halves: low + 2^32 * high."""
+    carried = high + (low >> 32)
+    words: NDArray[np.int64] = np.empty(2 * len(low), dtype=np.int64)
+    words[0::2], words[1::2] = (carried << 32) | (low & np.int64(2**32 - 1)), carried >> 32
+    return pa.Array.from_buffers(pa.decimal128(38, places), len(low), [None, pa.py_buffer(words)])
 
 
 def _expected(view: View, values: Values, hits: Ints, sizes: Ints) -> dict[str, pa.Array]:

@@ -62,6 +62,9 @@ def _counted(counts: list[int]) -> Estimate:
 
 def _numeric(function: str, rows: _Rows, numbers: Numbers) -> Estimate:
     number = totals(rows, np.ones(len(rows.cell), dtype=np.int64))
+    if numbers.is_rounded and function in ("min", "max"):
+        chosen = [None if code is None else numbers.value(code) for code in _ends(function, rows)]
+        return _certain(chosen, chosen, Rounding.NEAREST)
     low = _aggregate(function, rows, numbers.lows, numbers.unit, number)
     high = _aggregate(function, rows, numbers.highs, numbers.unit, number) if numbers.is_rounded else low
     estimate = _certain(low, high, numbers.rounding(function))
@@ -72,11 +75,15 @@ def _numeric(function: str, rows: _Rows, numbers: Numbers) -> Estimate:
 
 def _aggregate(function: str, rows: _Rows, domain: Ints, unit: Fraction, number: list[int]) -> Exact:
     if function in ("min", "max"):
-        choose = np.minimum if function == "min" else np.maximum
-        ends = best(choose, rows, np.ones(len(rows.cell), dtype=np.bool_), lambda codes: domain[codes])
-        return [None if end is None else end * unit for end in ends]
+        return [None if code is None else int(domain[code]) * unit for code in _ends(function, rows)]
     sums = totals(rows, domain[rows.group])
     return [(s * unit / n if function == "avg" else s * unit) if n else None for s, n in zip(sums, number, strict=True)]
+
+
+def _ends(function: str, rows: _Rows) -> list[int | None]:
+    """The least or the greatest code of each cell; codes ascend as values do."""
+    choose = np.minimum if function == "min" else np.maximum
+    return best(choose, rows, np.ones(len(rows.cell), dtype=np.bool_), lambda codes: codes)
 
 
 def _certain(lower: Exact, upper: Exact, rounding: Rounding) -> Estimate:

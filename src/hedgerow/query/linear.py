@@ -1,6 +1,6 @@
 """Bounds of sums that are linear in the hidden values: weighted totals, covariances, regression coefficients.
 
-Source     own; the rearrangement inequality (Hardy, Littlewood, Pólya 1934), [Hoeffding 1951] for the variance
+Source     own; the rearrangement inequality [Hardy 1934], [Hoeffding 1951] for the variance
 Guarantee  the true sum lies inside the bounds; both are reached by an assignment, up to what rounding the weights may
            change in the order of rows, which is bounded and added outwards
 Cost       one sort of the weights inside groups, and exact sums of products
@@ -24,10 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
+from hedgerow.query.cells import means, totals
 from hedgerow.query.evidence import Floats, Ints
 from hedgerow.query.precise import Digits, gram
 
-__all__ = ["Linear", "LinearBounds", "arranged"]
+__all__ = ["Linear", "LinearBounds", "Products", "arranged"]
 
 _ROUNDING = Fraction(1, 2**52)
 
@@ -182,3 +183,64 @@ def _value_moments(numbers: Floats, start: Ints, end: Ints, base: Floats) -> tup
         for at in range(start[e], end[e]):
             squares[e] += (numbers[at] - base[e] - mean) ** 2
     return total, squares
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """Rows in entries that add weight times value: `weights` ascending inside an entry, `values` inside a group.
+
+    Both are whole numbers whose products add up inside 64 bits; `cell` is that of each entry, ascending.
+    """
+
+    cells: int
+    cell: Ints
+    first: Ints
+    start: Ints
+    end: Ints
+    weights: Ints
+    values: Ints
+
+    @property
+    def group(self) -> Ints:
+        """Entries by number: what reductions over cells look up."""
+        return np.arange(len(self.cell))
+
+    @property
+    def fits(self) -> bool:
+        """Tell whether sums stay inside 64 bits."""
+        largest = int(np.abs(self.weights).max(initial=0)) * int(np.abs(self.values).max(initial=0))
+        return largest * max(int(np.diff(self.first).max(initial=0)), 1) < 2**62
+
+    def solve(self) -> tuple[list[int], list[int], Floats, Floats]:
+        """Least and greatest total per cell, its mean and its variance."""
+        least, greatest, mean, variance = _products(self.first, self.start, self.end, self.weights, self.values)
+        return totals(self, least), totals(self, greatest), means(self, mean), means(self, variance)
+
+
+@kernel
+def _products(first: Ints, start: Ints, end: Ints, weights: Ints, values: Ints) -> tuple[Ints, Ints, Floats, Floats]:
+    """Per entry: opposite orders give the least, equal orders the greatest sum; mean and variance of fair ones."""
+    entries = len(start)
+    least, greatest = np.zeros(entries, dtype=np.int64), np.zeros(entries, dtype=np.int64)
+    mean, variance = np.zeros(entries), np.zeros(entries)
+    for e in range(entries):
+        rows, size, low = first[e + 1] - first[e], end[e] - start[e], values[start[e]]
+        weight, value = 0.0, 0.0
+        for t in range(rows):
+            w = weights[first[e] + t]
+            weight += w
+            greatest[e] += w * values[end[e] - rows + t if w > 0 else start[e] + t]
+            least[e] += w * values[end[e] - 1 - t if w < 0 else start[e] + rows - 1 - t]
+        for at in range(start[e], end[e]):
+            value += values[at] - low
+        mean[e] = weight * (low + value / size)
+        if size == 1:
+            continue
+        weight, value = weight / size, value / size
+        around, spread = (size - rows) * weight**2, 0.0
+        for t in range(first[e], first[e + 1]):
+            around += (weights[t] - weight) ** 2
+        for at in range(start[e], end[e]):
+            spread += (values[at] - low - value) ** 2
+        variance[e] = around * spread / (size - 1)
+    return least, greatest, mean, variance

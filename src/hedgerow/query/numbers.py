@@ -18,16 +18,18 @@ from hedgerow.query.result import Rounding
 from hedgerow.query.view import View
 
 _WHOLE = ("sum", "min", "max", "quantile_disc")
-_CHOSEN = ("min", "max", "quantile_disc")
+CHOSEN = ("min", "max", "quantile_disc")
+"""Aggregates that are one of the published values."""
 
-__all__ = ["Numbers", "numbers_of", "sorted_codes", "ticks_of", "values_at", "values_of"]
+__all__ = ["CHOSEN", "Numbers", "numbers_of", "sorted_codes", "ticks_of", "values_at", "values_of"]
 
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
     """A column's distinct values between ticks, and what its sums owe to floating point.
 
-    Dates are days and timestamps microseconds. Texts and truth values are their places in `domain`, which order them.
+    Dates are days and timestamps microseconds. Texts and truth values are their places in `domain`, which order them;
+    floats that lie on no decimal grid come with theirs, because ticks do not tell all of them apart.
     """
 
     lows: Ints
@@ -54,7 +56,17 @@ class Numbers:
             return Rounding.VALUE
         if function in ("count", "distinct") or (self.kind is Kind.INT and function in _WHOLE):
             return Rounding.WHOLE
-        return Rounding.NEAREST if function in _CHOSEN and not self.is_rounded else Rounding.OUTWARD
+        return Rounding.NEAREST if function in CHOSEN and not self.is_rounded else Rounding.OUTWARD
+
+    def value(self, code: int) -> Fraction:
+        """A rounded value as the float that was published."""
+        assert self.domain is not None, "rounded values come with the list of them"
+        return Fraction(self.domain[code].as_py())
+
+    def at(self, codes: Ints) -> tuple[Ints, Ints, Ints | None]:
+        """Lows, highs and labels of the values with these codes."""
+        lows = self.lows[codes]
+        return (lows, self.highs[codes], codes) if self.is_rounded else (lows, lows, None)
 
 
 def numbers_of(view: View, name: str) -> Numbers:
@@ -81,7 +93,9 @@ def ticks_of(domain: pa.Array, kind: Kind) -> Numbers:
         lows, highs, unit = ticks(domain.to_numpy(zero_copy_only=False))
     except SchemaError as error:
         raise QueryError(str(error)) from None
-    return Numbers(lows, lows if np.array_equal(lows, highs) else highs, unit, kind)
+    if np.array_equal(lows, highs):
+        return Numbers(lows, lows, unit, kind)
+    return Numbers(lows, highs, unit, kind, domain)
 
 
 def _decimal_steps(domain: pa.Array) -> Ints:
@@ -118,10 +132,14 @@ def _sorted_codes(view: View, name: str) -> Ints:
 def _values(view: View, name: str, codes: Ints) -> Values:
     sizes = np.diff(view.offsets)
     numbers = numbers_of(view, name)
-    # Missing values never count in sums; they need a place so that conditions on them can be counted.
+    lows, highs, labels = _with_missing(numbers, codes)
+    return Values(view.offsets, sizes, lows, highs, numbers.unit, labels=labels)
+
+
+def _with_missing(numbers: Numbers, codes: Ints) -> tuple[Ints, Ints, Ints | None]:
+    """Lows, highs and labels; missing values never count in sums, but conditions on them can be counted."""
     lows = np.append(numbers.lows, 0)[codes]
-    highs = np.append(numbers.highs, 0)[codes] if numbers.is_rounded else lows
-    return Values(view.offsets, sizes, lows, highs, numbers.unit)
+    return (lows, np.append(numbers.highs, 0)[codes], codes) if numbers.is_rounded else (lows, lows, None)
 
 
 def values_at(view: View, name: str, rows: NDArray[np.bool_]) -> Values:
@@ -133,6 +151,5 @@ def values_at(view: View, name: str, rows: NDArray[np.bool_]) -> Values:
     owner, code = np.divmod(keys, width)
     counts = np.bincount(owner, minlength=len(view.offsets) - 1)
     offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
-    lows = np.append(numbers.lows, 0)[code]
-    highs = np.append(numbers.highs, 0)[code] if numbers.is_rounded else lows
-    return Values(offsets, np.diff(view.offsets), lows, highs, numbers.unit)
+    lows, highs, labels = _with_missing(numbers, code)
+    return Values(offsets, np.diff(view.offsets), lows, highs, numbers.unit, labels=labels)

@@ -1,6 +1,6 @@
 """Questions to releases with counterfeits: known rows per group, more values than rows.
 
-Source     Xiao and Tao, m-invariance, 2007
+Source     [Xiao 2007]
 Guarantee  the true answer lies inside the bounds: h rows of a group take h of its values, any of which may be the
            counterfeits. Rows themselves are never counterfeit, so that counting them is exact
 Cost       one sort of the values when first asked, then that of the permuted form

@@ -1,6 +1,6 @@
 """Sums of products without rounding: numbers in digits so short that floating point adds their products exactly.
 
-Source     own; the idea of splitting is Ozaki's, Ogita's, Oishi's and Rump's (2012)
+Source     own; the idea of splitting is that of [Ozaki 2012]
 Guarantee  `dot` and `gram` return the exact sums as fractions
 Cost       that of the float product for numbers of together 33 bits and 2^20 rows; times the pairs of digits otherwise
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.query.bounds import Interval
+from hedgerow.query.bounds import Interval, same_values
 from hedgerow.query.cells import means, totals
 from hedgerow.query.evidence import Floats, Hits, Ints, Values, matches, rank
 from hedgerow.query.expectation import Spread
@@ -37,10 +37,10 @@ def quantile(hits: Hits, values: Values, fraction: Fraction, *, is_discrete: boo
     low, high = np.array(totals(hits, least)), np.array(totals(hits, most))
     sides = _sides(hits, values, fraction, low, high, is_discrete)
     null = (low == 0) & (high > 0)
-    exact = [a is not None and a == b and not n for a, b, n in zip(*sides, null, strict=True)]
     if values.is_rounded:
-        points = _sides(hits, values.points, fraction, low, high, is_discrete)
-        exact = [a is not None and a == b and not n for a, b, n in zip(*points, null, strict=True)]
+        exact = same_values(hits, values)
+    else:
+        exact = [a is not None and a == b and not n for a, b, n in zip(*sides, null, strict=True)]
     return Interval(*sides, exact), _spread(hits, values.typical, fraction, sides)
 
 

@@ -36,6 +36,7 @@ __all__ = [
     "children_of",
     "columns_of",
     "kind_of",
+    "leaves_of",
     "names_of",
 ]
 
@@ -213,6 +214,17 @@ def names_of(node: Predicate | Expression) -> frozenset[str]:
     if isinstance(node, Name):
         return frozenset([node.text])
     return frozenset().union(*(names_of(child) for child in children_of(node)))
+
+
+def leaves_of(condition: Predicate) -> Iterator[Predicate]:
+    """List the comparisons and tests that AND, OR and NOT join."""
+    if isinstance(condition, And | Or):
+        for operand in condition.operands:
+            yield from leaves_of(operand)
+    elif isinstance(condition, Not):
+        yield from leaves_of(condition.operand)
+    else:
+        yield condition
 
 
 def children_of(node: Predicate | Expression) -> Iterator[Predicate | Expression]:

@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
 from hedgerow.exact import float_above, float_below
+from hedgerow.query.crossing import digits_of
 from hedgerow.query.evidence import Ints
 from hedgerow.query.formula import Factor, Formula, read_formula
 from hedgerow.query.kinds import NUMBERS
 from hedgerow.query.least_squares import DependentColumns, coefficients
 from hedgerow.query.linear import Linear, LinearBounds
-from hedgerow.query.numbers import numbers_of, sorted_codes
+from hedgerow.query.numbers import sorted_codes
 from hedgerow.query.precise import Digits, side_by_side
 from hedgerow.query.question import Column, Kind
 from hedgerow.query.regression import Coefficient, Regression
@@ -167,16 +168,17 @@ class _Fit:
                 f"'{_shown(name)}' is missing for some rows of {partly:,} groups, and which of them is hidden; select "
                 "other groups, or give the missing a number: I(coalesce(x, 0)) ~ ..."
             )
-        return taken & ~none[self.view.groups]
+        kept: NDArray[np.bool_] = taken & ~none[self.view.groups]
+        return kept
 
     def _linear(self, rows: Ints, design: list[Digits]) -> Linear:
         name, columns = self._name(0), side_by_side(design)
         if name not in self.bound.bases:
             places = np.arange(len(rows))
-            outcome = _digits(self.view, name).take(self.view.codes(name).codes[rows])
+            outcome = digits_of(self.view, name).take(self.view.codes(name).codes[rows])
             return Linear(columns, np.append(places, len(rows)), outcome, places, places + 1)
         hidden = self.source.hidden_view(name)
-        outcome = _digits(hidden, name).take(sorted_codes(hidden, name))
+        outcome = digits_of(hidden, name).take(sorted_codes(hidden, name))
         groups, first = np.unique(self.view.groups[rows], return_index=True)
         edges = np.append(first, len(rows))
         return Linear(columns, edges, outcome, hidden.offsets[groups], hidden.offsets[groups + 1])
@@ -185,7 +187,7 @@ class _Fit:
         assert self._weights is not None, "asked for where there are weights"
         if self.view.column(self._weights).kind not in NUMBERS:
             raise QueryError(f"weights are numbers; '{_shown(self._weights)}' holds none")
-        weights = _digits(self.view, self._weights).take(self.view.codes(self._weights).codes[rows])
+        weights = digits_of(self.view, self._weights).take(self.view.codes(self._weights).codes[rows])
         if np.any(weights.floats < 0.0) or not np.any(weights.floats > 0.0):
             raise QueryError("weights must not be negative, and one must be positive")
         return weights
@@ -221,7 +223,7 @@ class _Fit:
         if not self._is_level(factor):
             if self.view.column(name).kind not in NUMBERS:
                 raise QueryError(f"'{factor.text}' holds dates; write I(year(x)), or C(x) for levels")
-            return [(factor.text, _digits(self.view, name).take(codes.codes[rows]))]
+            return [(factor.text, digits_of(self.view, name).take(codes.codes[rows]))]
         taken = codes.codes[rows]
         levels = np.unique(taken)
         mark = "T." if is_reduced else ""
@@ -232,15 +234,6 @@ class _Fit:
             )
             for level in levels[1 if is_reduced else 0 :]
         ]
-
-
-def _digits(view: View, name: str) -> Digits:
-    """The distinct values of a column of numbers, and a place for missing ones, exactly."""
-    numbers = numbers_of(view, name)
-    domain = view.codes(name).domain
-    if numbers.kind is Kind.FLOAT:
-        return Digits.of_column(np.append(domain.to_numpy(zero_copy_only=False), 0.0))
-    return Digits.of_column(np.append(numbers.lows, 0), numbers.unit)
 
 
 def _coefficient(name: str, found: LinearBounds) -> Coefficient:

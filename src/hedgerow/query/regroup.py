@@ -59,10 +59,9 @@ def by_value(
     order = np.lexsort((inner, owner))
     runs, starts = np.unique(owner[order], return_index=True)
     group, code = np.divmod(runs, width)
-    lows = ticks.lows[inner[order]] if ticks is not None else inner[order]
-    highs = ticks.highs[inner[order]] if ticks is not None and ticks.is_rounded else lows
-    offsets = np.append(starts, len(listed))
-    values = Values(offsets, np.diff(view.offsets)[group], lows, highs, ticks.unit if ticks is not None else _ONE)
+    lows, highs, labels = ticks.at(inner[order]) if ticks is not None else (inner[order], inner[order], None)
+    offsets, unit = np.append(starts, len(listed)), _ONE if ticks is None else ticks.unit
+    values = Values(offsets, np.diff(view.offsets)[group], lows, highs, unit, labels=labels)
     entry, run = runs_of(hits.group, np.searchsorted(group, np.arange(len(view.offsets))))
     cell, cells = compact(hits.cell[entry] * width + code[run], hits.cells * width)
     old, keys = np.empty(cells, dtype=np.int64), np.empty(cells, dtype=np.int64)
@@ -106,6 +105,5 @@ def rows_by_cell(view: View, selection: Selection, hits: Hits, name: str, ticks:
     counts = np.bincount(entry[present], minlength=len(hits.group))
     offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
     sizes = np.bincount(entry, minlength=len(hits.group))
-    lows = ticks.lows[code[present][order]]
-    highs = ticks.highs[code[present][order]] if ticks.is_rounded else lows
-    return Values(offsets, sizes, lows, highs, ticks.unit)
+    lows, highs, labels = ticks.at(code[present][order])
+    return Values(offsets, sizes, lows, highs, ticks.unit, labels=labels)

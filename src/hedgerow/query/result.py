@@ -37,7 +37,7 @@ class Estimate:
     """One aggregate in every cell. `slack` widens bounds by what floats differ from the decimals that they print.
 
     Where `is_bounded` is false, bounds are None and `expected` is an estimate. `domain` lists values that are no
-    numbers.
+    numbers. `reached` says of each cell whether some assignment reaches both bounds, where that is known.
     """
 
     lower: list[Fraction | None]
@@ -50,6 +50,7 @@ class Estimate:
     is_known: bool = False
     is_bounded: bool = True
     domain: pa.Array | None = None
+    reached: list[bool] | None = None
 
     @functools.cached_property
     def answers(self) -> list[Answer]:
@@ -58,7 +59,8 @@ class Estimate:
 
     def take(self, cells: list[int]) -> Estimate:
         """Return only some cells."""
-        names = ("lower", "upper", "expected", "std", "exact", *(("slack",) if self.slack is not None else ()))
+        names = ["lower", "upper", "expected", "std", "exact"]
+        names += [name for name in ("slack", "reached") if getattr(self, name) is not None]
         parts: dict[str, Any] = {name: [getattr(self, name)[cell] for cell in cells] for name in names}
         return replace(self, **parts)
 
@@ -77,7 +79,8 @@ class Estimate:
             return Answer(low, high, int(middle) if self.rounding is Rounding.WHOLE else float(middle), 0.0, True)
         # Rounding of the mean must not carry it out of its own bounds.
         expected = min(max(self.expected[cell], float(low)), float(high))
-        return Answer(low, high, expected, self.std[cell], False)
+        reached = self.reached is None or self.reached[cell]
+        return Answer(low, high, expected, self.std[cell], False, reached=reached)
 
     def _rounded(self, lower: Fraction, upper: Fraction) -> tuple[Number, Number]:
         if self.rounding is Rounding.WHOLE:

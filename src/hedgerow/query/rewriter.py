@@ -1,6 +1,6 @@
 """The same question as plain SQL over the tables `release` and `help`.
 
-Source     dissertation on permutation-based microdata protection, section 2.5.2
+Source     [Zhang 2008], section 2.5.2
 Guarantee  bounds are the array engine's, from sums of whole numbers and decimals; AVG is rounded outwards
 Deviates   the map from rows to groups is a column of the release, so no third table is joined; mean and deviation are
            computed as well, those of MIN and MAX by walking along the help table's sorted values
@@ -113,12 +113,10 @@ class _Writer:
             raise QueryError(
                 "plain SQL has bounds for COUNT, SUM, AVG, MIN and MAX of columns of numbers; ask the array engine"
             )
-        if self.bound.hides(item):
-            if not is_helped(self.view, column.name) and (
-                item.function != "count" or self.view.has_missing(column.name)
-            ):
-                raise QueryError(f"the help table has no bounds for '{column.name}'; ask the array engine")
-        elif column.kind is Kind.FLOAT and item.function != "count" and numbers_of(self.view, column.name).is_rounded:
+        is_counted = item.function == "count" and not (self.bound.hides(item) and self.view.has_missing(column.name))
+        if not is_counted and self.bound.hides(item) and not is_helped(self.view, column.name):
+            raise QueryError(f"the help table has no bounds for '{column.name}'; ask the array engine")
+        if column.kind is Kind.FLOAT and not is_counted and numbers_of(self.view, column.name).is_rounded:
             raise QueryError(
                 f"'{column.name}' has no common number of decimals, so a database cannot sum it exactly; "
                 "ask the array engine"

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
 from hedgerow.query.branches import branches
+from hedgerow.query.crossing import Crossing
 from hedgerow.query.evidence import Hits, Ints, Values
 from hedgerow.query.hidden_key import HiddenKey
 from hedgerow.query.known import known_estimate
@@ -23,7 +24,7 @@ from hedgerow.query.numbers import Numbers
 from hedgerow.query.question import And, Column, Predicate, Truth, columns_of
 from hedgerow.query.regroup import in_parts, matched_rows, rows_by_cell
 from hedgerow.query.result import Estimate
-from hedgerow.query.rows import Chosen, hits_of, hits_within, select
+from hedgerow.query.rows import Chosen, Selection, hits_of, hits_within, select
 from hedgerow.query.statement import Aggregate, Bound
 from hedgerow.query.view import View
 
@@ -46,6 +47,9 @@ class Plan(Protocol):
 
     def numbers(self, aggregate: Aggregate) -> Numbers | None:
         """The ticks of the aggregate's column; None where it only counts."""
+
+    def crossed(self, aggregate: Aggregate) -> Estimate | None:
+        """The answer, where rows and hidden values have to be looked at in pairs."""
 
 
 class Rows(Protocol):
@@ -70,6 +74,9 @@ class Rows(Protocol):
     def marked(self, base: str, condition: Predicate) -> NDArray[np.bool_]:
         """Published values of a hidden column that satisfy a condition."""
 
+    def crossing(self, bound: Bound, selection: Selection, chosen: Chosen) -> Crossing:
+        """Rows and hidden values in pairs."""
+
 
 class RowPlan:
     """The answer to one question over one source of rows."""
@@ -77,11 +84,16 @@ class RowPlan:
     def __init__(self, source: Rows, bound: Bound) -> None:
         self._source, self._bound, self._view = source, bound, source.view
         self._view.derive(bound.derived)
-        self._base = _hidden_base(bound)
+        self._base = None if bound.is_crossed else _hidden_base(bound, self._view.paired)
         self._chosen = source.choose(bound.known)
         self._hidden_key = next((column.name for column in bound.groups if column.name in bound.bases), None)
         open_groups = [column.name for column in bound.groups if column.name not in bound.bases]
         self._check_open(open_groups)
+        if self._hidden_key is not None and (bound.is_crossed or any(map(bound.crosses, bound.aggregates))):
+            raise QueryError(
+                f"GROUP BY of the sensitive column '{self._hidden_key}' does not go with expressions that mix "
+                "sensitive and other columns; ask about each of its values with WHERE"
+            )
         shown = {key.alias: key.column.name for key in bound.keys if isinstance(key.column, Column)}
         open_keys = {alias: name for alias, name in shown.items() if name in open_groups}
         self._selection = select(self._view, self._chosen.possible, open_groups, open_keys)
@@ -120,7 +132,8 @@ class RowPlan:
             return [(self._hits, self._bound.hidden)]
         assert self._base is not None, "a condition that mixes has a hidden side"
         found: list[tuple[Hits, Predicate]] = []
-        for branch, left in branches(self._source, self._bound.mixed, self._base):
+        hidden = frozenset(self._view.sensitive) if self._view.paired else frozenset([self._base])
+        for branch, left in branches(self._source, self._bound.mixed, hidden):
             chosen = self._chosen.both(branch)
             hits = hits_within(self._view, self._selection.among(chosen.possible), chosen)
             found.append((hits, And((self._bound.hidden, left))))
@@ -145,6 +158,12 @@ class RowPlan:
         selection = self._selection
         chosen = Aggregate("count", None, "") if is_counted else aggregate
         return known_estimate(self._view, chosen, selection.rows, selection.cell, selection.cells)
+
+    def crossed(self, aggregate: Aggregate) -> Estimate | None:
+        """Aggregates of expressions that mix hidden and open columns, or under conditions that compare them."""
+        if not self._bound.is_crossed and not self._bound.crosses(aggregate):
+            return None
+        return self._source.crossing(self._bound, self._selection, self._chosen).estimate(aggregate)
 
     def _may_miss(self, name: str) -> bool:
         return self._source.is_open(name) and self._view.has_missing(name)
@@ -219,14 +238,14 @@ class RowPlan:
             )
 
 
-def _hidden_base(bound: Bound) -> str | None:
-    """The one sensitive column on which conditions and GROUP BY depend."""
+def _hidden_base(bound: Bound, paired: bool) -> str | None:
+    """The sensitive column on which conditions and GROUP BY depend: one alone, unless they are published in pairs."""
     hidden = frozenset(bound.bases.values())
     names = (columns_of(bound.hidden) | columns_of(bound.mixed)) & hidden
     names |= {bound.bases[column.name] for column in bound.groups if column.name in bound.bases}
-    if len(names) > 1 or sum(column.name in bound.bases for column in bound.groups) > 1:
+    if (len(names) > 1 and not paired) or sum(column.name in bound.bases for column in bound.groups) > 1:
         raise QueryError("conditions and GROUP BY may name one sensitive column; ask about each alone")
-    for aggregate in bound.aggregates if names else ():
+    for aggregate in bound.aggregates if names and not paired else ():
         name = aggregate.column.name if isinstance(aggregate.column, Column) else ""
         if bound.bases.get(name, min(names)) not in names:
             raise QueryError(

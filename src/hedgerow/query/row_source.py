@@ -9,11 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.errors import QueryError
+from hedgerow.query.crossing import Crossing
 from hedgerow.query.evidence import Values
 from hedgerow.query.numbers import Numbers, numbers_of, values_at, values_of
-from hedgerow.query.question import Predicate, Truth
+from hedgerow.query.question import Predicate, Truth, columns_of
 from hedgerow.query.row_plan import Plan, RowPlan
-from hedgerow.query.rows import Chosen
+from hedgerow.query.rows import Chosen, Selection
 from hedgerow.query.statement import Bound
 from hedgerow.query.view import View, missing_rows
 
@@ -48,6 +50,9 @@ class RowSource:
 
     def values(self, name: str, base: str, condition: Predicate, *, aggregated: bool) -> Values:
         """Each group's values of a hidden column that satisfy a condition; inside an aggregate only present ones."""
+        if not columns_of(condition) <= {base} or not self._comes_from(name, base):
+            rows = self.view.rows_where(condition)  # columns in pairs: a row of values is decided as a whole
+            return values_at(self.view, name, rows & ~missing_rows(self.view, name) if aggregated else rows)
         keep = _kept(self.view, base, condition)
         if name == base:
             if aggregated:
@@ -56,8 +61,22 @@ class RowSource:
         rows = keep[self.view.codes(base).codes]
         return values_at(self.view, name, rows & ~missing_rows(self.view, name) if aggregated else rows)
 
+    def _comes_from(self, name: str, base: str) -> bool:
+        return name == base or (name in self.view.derived and columns_of(self.view.derived[name]) == {base})
+
+    def crossing(self, bound: Bound, selection: Selection, chosen: Chosen) -> Crossing:
+        """Rows and hidden values in pairs; several hidden columns only where they are shuffled as one."""
+        nodes = [bound.hidden, bound.mixed, *bound.derived.values()]
+        names = sorted(frozenset().union(*map(columns_of, nodes)) & frozenset(self.view.sensitive))
+        if len(names) > 1 and not self.view.paired:
+            listed = " and ".join(f"'{name}'" for name in names)
+            raise QueryError(f"{listed} are shuffled apart, so that no expression of both has a bound; ask about each")
+        return Crossing(bound, self.view, self.hidden_view(names[0]), selection)
+
     def marked(self, base: str, condition: Predicate) -> NDArray[np.bool_]:
         """Published values of a hidden column that satisfy a condition."""
+        if not columns_of(condition) <= {base}:
+            return self.view.rows_where(condition)
         marked: NDArray[np.bool_] = _kept(self.view, base, condition)[self.view.codes(base).codes]
         return marked
 

@@ -1,6 +1,6 @@
 """Questions to scattered releases: every column is shuffled on its own, so a group tells only counts per column.
 
-Source     permutation anonymization, section 4.2
+Source     [Li 2015], section 4.2
 Guarantee  the true answer lies inside the bounds; they are reached, because any overlap between the two ends of
            max(0, n_1 + ... + n_d - (d-1)N) .. min(n_1, ..., n_d) occurs in some assignment
 Cost       O(n) per column named
@@ -22,7 +22,7 @@ from hedgerow.errors import QueryError
 from hedgerow.query.cells import runs_of
 from hedgerow.query.evidence import Floats, Hits, Ints, Values
 from hedgerow.query.numbers import Numbers, numbers_of, values_at, values_of
-from hedgerow.query.question import And, Column, Not, Or, Predicate, Truth, columns_of
+from hedgerow.query.question import And, Column, Expression, Not, Or, Predicate, Truth, columns_of
 from hedgerow.query.result import Estimate
 from hedgerow.query.row_plan import Plan
 from hedgerow.query.rows import compact
@@ -79,20 +79,29 @@ class _Plan:
         self._view, self._bound = view, bound
         self._sizes = np.diff(view.offsets)
         for expression in bound.derived.values():
-            if len(columns_of(expression)) > 1:
+            if len(self._units(expression)) > 1:
                 raise QueryError(_APART.format("an expression cannot combine two of them"))
         view.derive(bound.derived)
         self._parts = [part for whole in (bound.known, bound.hidden, bound.mixed) for part in _conjuncts(whole)]
         self._check_places()
         self._cell, self._group, self._number, self.keys, self.cells = self._entries()
 
-    def _column(self, name: str) -> str:
-        """The published column from which a column comes."""
-        return min(columns_of(self._bound.derived[name])) if name in self._bound.derived else name
+    def crossed(self, aggregate: Aggregate) -> Estimate | None:
+        """Columns that are shuffled apart never meet: expressions of two are refused above."""
+        return None
+
+    def _unit(self, name: str) -> str:
+        """The published column that stands for those with which a column lies in one row: mostly that column alone."""
+        derived = self._bound.derived
+        column = min(columns_of(derived[name])) if name in derived else name
+        return self._view.sensitive[0] if self._view.paired and column in self._view.sensitive else column
+
+    def _units(self, node: Predicate | Expression) -> frozenset[str]:
+        return frozenset(self._unit(name) for name in columns_of(node))
 
     def _check_places(self) -> None:
-        names = [name for part in _merged(self._parts) for name in columns_of(part)]
-        keys = [self._column(column.name) for column in self._bound.groups]
+        names = [name for part in self._merged(self._parts) for name in self._units(part)]
+        keys = [self._unit(column.name) for column in self._bound.groups]
         if len(set(names)) < len(names) or len(set(keys)) < len(keys):
             raise QueryError(_APART.format("a condition cannot return to one of them"))
 
@@ -118,12 +127,12 @@ class _Plan:
         """The values of a key in each group that satisfy the condition on its column, and the rows of each."""
         codes = self._view.codes(name)
         width = len(codes.domain) + 1
-        rows = self._marked(self._column(name))
+        rows = self._marked(self._unit(name))
         keys, count = np.unique(self._view.groups[rows] * width + codes.codes[rows], return_counts=True)
         return width, keys, count, np.searchsorted(keys, np.arange(len(self._sizes) + 1) * width)
 
-    def _marked(self, name: str) -> np.ndarray:
-        own = [part for part in self._parts if columns_of(part) == {name}]
+    def _marked(self, unit: str) -> np.ndarray:
+        own = [part for part in self._parts if self._units(part) == {unit}]
         return self._view.rows_where(And(tuple(own))) if own else np.ones(self._view.num_rows, dtype=np.bool_)
 
     def _keys(self, cell: Ints, cells: int, chosen: Sequence[Ints]) -> dict[str, pa.Array]:
@@ -151,12 +160,12 @@ class _Plan:
         """Rows hit by the conditions on other columns, and the values of the aggregate's own."""
         column = aggregate.column if aggregate is not None else None
         name = column.name if isinstance(column, Column) else None
-        own = {self._column(name)} if name is not None else set()
-        keys = {self._column(column.name) for column in self._bound.groups}
+        own = {self._unit(name)} if name is not None else set()
+        keys = {self._unit(column.name) for column in self._bound.groups}
         if own & keys:
-            raise QueryError(f"'{min(own)}' is in GROUP BY; aggregate another column")
-        others = [part for part in self._parts if not columns_of(part) <= own | keys]
-        if any(columns_of(part) & (own | keys) for part in others):
+            raise QueryError(f"'{name}' is in GROUP BY, or published beside what is; aggregate another column")
+        others = [part for part in self._parts if not self._units(part) <= own | keys]
+        if any(self._units(part) & (own | keys) for part in others):
             raise QueryError(
                 _APART.format("the one that is aggregated or grouped by cannot stand in an OR with others")
             )
@@ -177,13 +186,13 @@ class _Plan:
     def _all(self, parts: list[Predicate]) -> _Events:
         size = self._sizes
         events = _counted(size, size)
-        for part in _merged(parts):
+        for part in self._merged(parts):
             events = events.joined(self._events(part, True), size)
         return events
 
     def _events(self, node: Predicate, wanted: bool) -> _Events:
         """Rows for which a condition is true (or false rather than unknown)."""
-        if len(columns_of(node)) <= 1:
+        if len(self._units(node)) <= 1:
             rows = self._view.rows_where(node, wanted)
             return _counted(np.bincount(self._view.groups[rows], minlength=len(self._sizes)), self._sizes)
         if isinstance(node, Not):
@@ -193,16 +202,28 @@ class _Plan:
         # "All are true" is a joint event; "one is true" is the negation of "none is", where nothing is unknown.
         is_joint = isinstance(node, And) == wanted
         size, joint = self._sizes, _counted(self._sizes, self._sizes)
-        for operand in _merged(list(node.operands), type(node)):
+        for operand in self._merged(list(node.operands), type(node)):
             events = self._events(operand, wanted)
             joint = joint.joined(events if is_joint else events.negated(size), size)
         return joint if is_joint else joint.negated(size)
 
+    def _merged(self, parts: list[Predicate], join: type[And] | type[Or] = And) -> list[Predicate]:
+        """Put conditions on columns that lie in one row together."""
+        single: dict[frozenset[str], list[Predicate]] = {}
+        others: list[Predicate] = []
+        for part in parts:
+            units = self._units(part)
+            if len(units) <= 1:
+                single.setdefault(units, []).append(part)
+            else:
+                others.append(part)
+        return [*(own[0] if len(own) == 1 else join(tuple(own)) for own in single.values()), *others]
+
     def _values(self, name: str) -> Values:
-        rows = self._marked(self._column(name))
+        rows = self._marked(self._unit(name))
         codes = self._view.codes(name)
-        if name == self._column(name):
-            own = [part for part in self._parts if columns_of(part) == {name}]
+        own = [part for part in self._parts if self._units(part) == {self._unit(name)}]
+        if name not in self._bound.derived and all(columns_of(part) == {name} for part in own):
             keep = self._view.truth(name, And(tuple(own))) if own else np.ones(len(codes.domain) + 1, dtype=np.bool_)
             return values_of(self._view, name, np.append(keep[:-1], keep[-1] and not self._view.has_missing(name)))
         return values_at(self._view, name, rows & (codes.codes < len(codes.domain)))
@@ -224,16 +245,3 @@ def _conjuncts(condition: Predicate) -> list[Predicate]:
     if isinstance(condition, And) and len(columns_of(condition)) > 1:
         return [part for operand in condition.operands for part in _conjuncts(operand)]
     return [condition]
-
-
-def _merged(parts: list[Predicate], join: type[And] | type[Or] = And) -> list[Predicate]:
-    """Put conditions on the same single column together."""
-    single: dict[frozenset[str], list[Predicate]] = {}
-    others: list[Predicate] = []
-    for part in parts:
-        names = columns_of(part)
-        if len(names) <= 1:
-            single.setdefault(names, []).append(part)
-        else:
-            others.append(part)
-    return [*(own[0] if len(own) == 1 else join(tuple(own)) for own in single.values()), *others]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from hedgerow.query.question import Column, Expression, Predicate, Truth
+from hedgerow.query.question import Column, Expression, Predicate, Truth, columns_of, leaves_of
 
 __all__ = ["ALWAYS", "SLOT", "Aggregate", "Bound", "Computed", "Key", "Order", "Outcome", "Question"]
 
@@ -99,6 +99,17 @@ class Bound:
     def hides(self, aggregate: Aggregate) -> bool:
         """Tell whether the aggregate is over a sensitive column."""
         return isinstance(aggregate.column, Column) and aggregate.column.name in self.bases
+
+    def crosses(self, aggregate: Aggregate) -> bool:
+        """Tell whether the aggregate is over an expression that reads a sensitive column and another one."""
+        name = aggregate.column.name if isinstance(aggregate.column, Column) else ""
+        return name in self.bases and name in self.derived and len(columns_of(self.derived[name])) > 1
+
+    @property
+    def is_crossed(self) -> bool:
+        """Tell whether a condition compares a sensitive column with another one."""
+        leaves = (columns_of(leaf) for leaf in leaves_of(self.mixed))
+        return any(len(names) > 1 and names & frozenset(self.bases) for names in leaves)
 
     @property
     def is_free(self) -> bool:

@@ -24,7 +24,7 @@ from hedgerow.query.question import And, Column, Expression, Kind, Not, Or, Pred
 if TYPE_CHECKING:
     from hedgerow.release import PublishedColumns, Release
 
-__all__ = ["Codes", "View", "column_of", "missing_rows", "view_of"]
+__all__ = ["Codes", "View", "column_of", "is_paired", "missing_rows", "view_of"]
 
 _views: weakref.WeakKeyDictionary[Any, View] = weakref.WeakKeyDictionary()
 
@@ -32,8 +32,13 @@ _views: weakref.WeakKeyDictionary[Any, View] = weakref.WeakKeyDictionary()
 def view_of(release: Release) -> View:
     """Return the release's view, building it when first asked."""
     if release not in _views:
-        _views[release] = View(rows_of(release), release.columns, release.group_column)
+        _views[release] = View(rows_of(release), release.columns, release.group_column, is_paired(release))
     return _views[release]
+
+
+def is_paired(release: Release) -> bool:
+    """Tell whether several sensitive columns are published together: a person's values in one row, and said so."""
+    return len(release.columns.sensitive) > 1 and release.made.parameters.get("together") == 1
 
 
 class Codes:
@@ -69,8 +74,8 @@ def _code_type(size: int) -> type[np.unsignedinteger[Any]]:
 class View:
     """The arrays of one release."""
 
-    def __init__(self, table: pa.Table, columns: PublishedColumns, group_column: str) -> None:
-        self._table = table
+    def __init__(self, table: pa.Table, columns: PublishedColumns, group_column: str, paired: bool = False) -> None:
+        self._table, self.paired = table, paired
         self._remembered: dict[str, Any] = {}
         self.derived: dict[str, Expression] = {}
         self.sensitive: tuple[str, ...] = tuple(columns.sensitive)

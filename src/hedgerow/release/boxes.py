@@ -1,6 +1,6 @@
 """What a group of rows has in common in one column: the least interval, set or hierarchy node that covers its values.
 
-Source     Mondrian (minimum bounding boxes), full-domain generalization (nodes); see docs/methods/generalized.md
+Source     [LeFevre 2006] (minimum bounding boxes), [Samarati 2001] (nodes); see docs/methods/generalized.md
 Guarantee  a box covers every value of its group; without a hierarchy no smaller interval or set does
 Cost       O(n) per column for intervals and nodes; a sort of (group, value) for sets
 

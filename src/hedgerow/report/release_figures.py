@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.report.figure import COLOURS, new_figure, save_figure
-from hedgerow.utility.compare import Outcome, score
+from hedgerow.utility.compare import QuestionOutcome, score
 
 if TYPE_CHECKING:
     from hedgerow.attack import AttackReport, Finding
@@ -123,7 +123,7 @@ def _explain_marks(figure: Any, axes: Any, findings: list[Finding]) -> None:
     figure.legend(handles=shown, loc="outside lower center", ncols=3, fontsize=8.5, frameon=False)
 
 
-def compare_figure(outcomes: Mapping[str, Sequence[Outcome]], folder: Path) -> Path:
+def compare_figure(outcomes: Mapping[str, Sequence[QuestionOutcome]], folder: Path) -> Path:
     """Draw one panel per aggregate and one line per release; medians, in percent of the answer."""
     every = [outcome for found in outcomes.values() for outcome in found]
     aggregates = list(dict.fromkeys(outcome.question.aggregate for outcome in every))
@@ -139,12 +139,12 @@ def compare_figure(outcomes: Mapping[str, Sequence[Outcome]], folder: Path) -> P
     return save_figure(figure, folder, "compare")
 
 
-def _axis(outcomes: Sequence[Outcome]) -> str:
+def _axis(outcomes: Sequence[QuestionOutcome]) -> str:
     """What the questions vary in: selectivity unless only the dimensions differ."""
     return "selectivity" if len({outcome.question.selectivity for outcome in outcomes}) > 1 else "dimensions"
 
 
-def _draw_scores(panel: Any, name: str, outcomes: Sequence[Outcome], axis: str, place: int) -> None:
+def _draw_scores(panel: Any, name: str, outcomes: Sequence[QuestionOutcome], axis: str, place: int) -> None:
     places = sorted({getattr(outcome.question, axis) for outcome in outcomes})
     scores = [score([outcome for outcome in outcomes if getattr(outcome.question, axis) == x]) for x in places]
     shown = [100 * x if axis == "selectivity" else x for x in places]

@@ -6,8 +6,7 @@ from hedgerow._lazy import lazy
 
 if TYPE_CHECKING:
     from hedgerow.testing.contract import check_method
-    from hedgerow.testing.posterior import PosteriorAudit, audit_posterior
-    from hedgerow.testing.posterior_search import worst_table
+    from hedgerow.testing.posterior import PosteriorAudit, audit_posterior, worst_table
     from hedgerow.testing.strategies import microdata, numbers
 
 __all__ = ["PosteriorAudit", "audit_posterior", "check_method", "microdata", "numbers", "worst_table"]
@@ -18,7 +17,7 @@ _HOMES = {
     "check_method": "contract.check_method",
     "microdata": "strategies.microdata",
     "numbers": "strategies.numbers",
-    "worst_table": "posterior_search.worst_table",
+    "worst_table": "posterior.worst_table",
 }
 # The oracles need nothing but hedgerow; only check_method, microdata and numbers need hypothesis.
 __getattr__ = lazy(__name__, _HOMES)

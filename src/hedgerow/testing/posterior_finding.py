@@ -14,7 +14,7 @@ from hedgerow.errors import Infeasible
 from hedgerow.testing.posterior_coins import summed
 from hedgerow.testing.posterior_promise import Secret, Verdict, of_values, promise_of
 from hedgerow.testing.posterior_view import Shown, View
-from hedgerow.testing.posterior_worlds import Bench, Likelihoods, World
+from hedgerow.testing.posterior_worlds import AuditSetup, Likelihoods, World
 
 __all__ = ["Finding", "PosteriorAudit", "judged"]
 
@@ -108,12 +108,12 @@ def _written(share: Fraction) -> str:
     return str(share) if share.denominator <= 100 else f"{float(share):.3f}"
 
 
-def judged(bench: Bench, found: Likelihoods, *, is_exact: bool, pairs: bool) -> PosteriorAudit:
+def judged(setup: AuditSetup, found: Likelihoods, *, is_exact: bool, pairs: bool) -> PosteriorAudit:
     """Look at every row, and every pair of rows, of every view."""
     if not found.weights:
         raise Infeasible("There is nothing to audit: no release of this table was seen often enough, or at all.")
     margins = {view: 0.0 if is_exact else _margin(found, view) for view in found.weights}
-    rows = bench.rows
+    rows = setup.rows
     judgements, singles, couples = [], [], []
     for view, weights in found.weights.items():
         places = _Places(view, rows, weights, margins[view])
@@ -122,7 +122,7 @@ def judged(bench: Bench, found: Likelihoods, *, is_exact: bool, pairs: bool) -> 
         couples += list(places.couples()) if pairs else []
     verdict, worst = max(judgements, key=lambda one: (one[0].is_broken, one[0].excess, one[0].probability))
     return PosteriorAudit(
-        method=type(bench.method).__name__,
+        method=type(setup.method).__name__,
         promise=promise_of(found.examples[worst.view]).words,
         worst=worst,
         row=_most(singles),

@@ -7,16 +7,18 @@ a prior the adversary knows which secrets there are and nothing about who has wh
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.exact import as_fraction
 from hedgerow.methods.method import Method, prepare
+from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import Keys
 from hedgerow.testing.posterior_coins import Uncountable, outcomes, summed
 from hedgerow.testing.posterior_view import View, may_show, view_of
@@ -27,10 +29,12 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
     from hedgerow.schema import Schema
 
-__all__ = ["Bench", "Likelihoods", "Prior", "World", "chances_by_row", "every_likelihood"]
+__all__ = ["AuditSetup", "Likelihoods", "Prior", "World", "chances_by_row", "every_likelihood", "sampled_likelihood"]
 
 Secret = tuple[Any, ...]
+
 World = tuple[Secret, ...]
+
 Prior = Mapping[Any, Any] | Sequence[Mapping[Any, Any]]
 """How likely each secret is for every row, or for each row in turn; any positive numbers in these ratios."""
 
@@ -52,7 +56,7 @@ class Likelihoods:
 
 
 @dataclass(frozen=True, eq=False)
-class Bench:
+class AuditSetup:
     """A method, the open columns that everybody knows, and the columns whose assignment nobody knows."""
 
     method: Method
@@ -124,7 +128,7 @@ def _chances(prior: Mapping[Any, Any]) -> dict[Secret, Fraction]:
 
 
 def every_likelihood(
-    bench: Bench, prior: Prior | None, *, order: Keys, most: int, every_release: bool = True
+    setup: AuditSetup, prior: Prior | None, *, order: Keys, most: int, every_release: bool = True
 ) -> Likelihoods:
     """Run the method on every world with every outcome of its coins, at most `most` times, else raise Uncountable.
 
@@ -132,19 +136,19 @@ def every_likelihood(
     it: far fewer runs, and all that matters to the people in this very table.
     """
     found = Likelihoods({}, {})
-    if (count := bench.count_worlds(prior, most)) > most:
+    if (count := setup.count_worlds(prior, most)) > most:
         raise Uncountable(f"there are more than {most:,} worlds")
     wanted = None
     if not every_release:
-        wanted = {view for view, _ in _views(bench, bench.world, order, most, found) if view is not None}
+        wanted = {view for view, _ in _views(setup, setup.world, order, most, found) if view is not None}
     found.runs, total = 0, Fraction(0)
-    rows = bench.rows
-    for world, weight in bench.worlds(prior):
+    rows = setup.rows
+    for world, weight in setup.worlds(prior):
         total += weight
         if wanted is not None and not any(may_show(view, rows, _values(world)) for view in wanted):
             continue
         found.worlds += 1
-        for view, chance in _views(bench, world, order, most, found):
+        for view, chance in _views(setup, world, order, most, found):
             if view is None:
                 found.refused += weight * chance
             elif wanted is None or view in wanted:
@@ -156,12 +160,12 @@ def every_likelihood(
 
 
 def _views(
-    bench: Bench, world: World, order: Keys, most: int, found: Likelihoods
+    setup: AuditSetup, world: World, order: Keys, most: int, found: Likelihoods
 ) -> Iterator[tuple[View | None, Fraction]]:
     """What a world may be seen as, and how likely each is; keeps a release for each new view."""
-    prepared = bench.prepared(world)
+    prepared = setup.prepared(world)
     seen: list[tuple[View | None, Fraction]] = []
-    for release, chance in outcomes(lambda keys: bench.publish(prepared, keys), order=order, most=most):
+    for release, chance in outcomes(lambda keys: setup.publish(prepared, keys), order=order, most=most):
         found.runs += 1
         if found.runs > most:
             raise Uncountable(f"the worlds and coins of this table need more than {most:,} runs")
@@ -174,3 +178,59 @@ def _views(
 
 def _values(world: World) -> list[Any]:
     return [secret[0] for secret in world]
+
+
+_RELEASES = 2
+
+_ENOUGH = 30
+"""Worlds that must give a release before anything is said about it."""
+
+
+def sampled_likelihood(setup: AuditSetup, prior: Prior | None, *, samples: int, keys: Keys) -> Likelihoods:
+    """Hold releases of the table against sampled worlds; a release that too few of them give is left out."""
+    found = Likelihoods({}, {}, worlds=samples)
+    for _ in range(_RELEASES):
+        release = setup.publish(setup.prepared(setup.world), keys)
+        if release is None or (view := view_of(release)) in found.weights:
+            continue
+        found.examples[view] = release
+        draw = _drawer(setup, prior, view, keys)
+        for _ in range(samples):
+            world = draw()
+            again = setup.publish(setup.prepared(world), keys)
+            found.runs += 1
+            if again is not None and view_of(again) == view:
+                found.add(view, world, Fraction(1))
+    found.weights = {view: seen for view, seen in found.weights.items() if sum(seen.values()) >= _ENOUGH}
+    return found
+
+
+def _drawer(setup: AuditSetup, prior: Prior | None, view: View, keys: Keys) -> Callable[[], World]:
+    if prior is not None:
+        each = chances_by_row(prior, len(setup.world))
+        return lambda: tuple(_picked(list(one), list(one.values()), keys) for one in each)
+    groups = _groups(setup, view)
+
+    def shuffled() -> World:
+        world = list(setup.world)
+        for rows in groups:
+            for row, source in zip(rows, permutation(len(rows), keys=keys).tolist(), strict=True):
+                world[row] = setup.world[rows[source]]
+        return tuple(world)
+
+    return shuffled
+
+
+def _groups(setup: AuditSetup, view: View) -> list[list[int]]:
+    """The rows that may have each other's secrets: those of a group where everybody's is shown, else all of them."""
+    homes = [view.homes(row) for row in setup.rows]
+    if not view.tells_values or any(len(home) != 1 for home in homes):
+        return [list(range(len(homes)))]
+    return [[row for row, home in enumerate(homes) if home == (number,)] for number in range(len(view.groups))]
+
+
+def _picked(secrets: Sequence[tuple[Any, ...]], weights: Sequence[Fraction], keys: Keys) -> tuple[Any, ...]:
+    """One of the secrets, by its weight."""
+    edges = np.cumsum([float(weight) for weight in weights])
+    unit = float(keys(1)[0]) / 2.0**64
+    return secrets[min(int(np.searchsorted(edges, unit * edges[-1], side="right")), len(secrets) - 1)]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
 
 __all__ = [
-    "Outcome",
+    "QuestionOutcome",
     "Score",
     "compare_releases",
     "outcomes_of",
@@ -38,7 +38,7 @@ _FLOAT_ERROR = 1e-12
 
 
 @dataclass(frozen=True)
-class Outcome:
+class QuestionOutcome:
     """What a release said to a question (None: it refused), and the truth where it is known and not NULL."""
 
     question: RandomQuestion
@@ -89,7 +89,7 @@ def compare_releases(
     original: pa.Table | None = None,
     *,
     progress: Callable[[str, float], None] = lambda step, share: None,
-) -> dict[str, list[Outcome]]:
+) -> dict[str, list[QuestionOutcome]]:
     """Ask all releases the same questions; with the original table the truth stands beside the answers."""
     questions = questions_for(list(releases.values()), workload, original)
     truths = true_answers(original, questions) if original is not None else None
@@ -153,10 +153,10 @@ def _require_numbers(source: pa.Table, sensitive: str, workload: Workload) -> No
 
 def outcomes_of(
     release: Release, questions: Iterable[RandomQuestion], truths: Mapping[str, float | None] | None = None
-) -> list[Outcome]:
+) -> list[QuestionOutcome]:
     """Ask a release; a refusal is an outcome, too."""
     known = truths or {}
-    return [Outcome(question, _answer(release, question), known.get(question.sql)) for question in questions]
+    return [QuestionOutcome(question, _answer(release, question), known.get(question.sql)) for question in questions]
 
 
 def _answer(release: Release, question: RandomQuestion) -> Answer | None:
@@ -181,7 +181,7 @@ def _number(value: object) -> float:
     return value if isinstance(value, int | float) else float(str(value))
 
 
-def score(outcomes: Sequence[Outcome]) -> Score:
+def score(outcomes: Sequence[QuestionOutcome]) -> Score:
     """Sum up what a release said."""
     inside = [outcome.inside for outcome in outcomes if outcome.inside is not None]
     return Score(
@@ -193,9 +193,9 @@ def score(outcomes: Sequence[Outcome]) -> Score:
     )
 
 
-def scores_by_aggregate(outcomes: Sequence[Outcome]) -> dict[str, Score]:
+def scores_by_aggregate(outcomes: Sequence[QuestionOutcome]) -> dict[str, Score]:
     """Sum up each aggregate by itself, in the order in which they were asked."""
-    by_aggregate: dict[str, list[Outcome]] = {}
+    by_aggregate: dict[str, list[QuestionOutcome]] = {}
     for outcome in outcomes:
         by_aggregate.setdefault(outcome.question.aggregate, []).append(outcome)
     return {aggregate: score(found) for aggregate, found in by_aggregate.items()}

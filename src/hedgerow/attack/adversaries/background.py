@@ -66,7 +66,6 @@ def background(
     model: Model = "binary",
     protect: Sequence[object] | None = None,
     register: pa.Table | None = None,
-    samples: int = 2048,
     keys: Keys = system_keys,
 ) -> Background:
     """Attack a release of any method; `register` tells quasi-identifiers and groups where the release does not."""
@@ -83,7 +82,7 @@ def background(
         raise ParameterError("'register' must place as many people in each group as the release does.")
     by_group = codes[np.argsort(hidden.column(release.group_column).to_numpy(), kind="stable")]
     grouped = Grouped(knowledge.signatures(quasi), by_group, offsets)
-    return background_of(knowledge, grouped, r=r, model=model, protect=protect, samples=samples, keys=keys)
+    return background_of(knowledge, grouped, r=r, model=model, protect=protect, keys=keys)
 
 
 def background_of(

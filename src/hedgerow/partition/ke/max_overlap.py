@@ -1,6 +1,6 @@
 """Group rows so that the largest range is least, groups free to overlap: the exact min-max problem of (k,e).
 
-Source     dissertation on permutation-based microdata protection, section 2.6.2, problem 2.6.1 with max
+Source     [Zhang 2008], section 2.6.2, problem 2.6.1 with max
 Guarantee  every group satisfies criteria.ke; no partition of the rows has a smaller largest range
 Cost       O(u^2 log u) time and O(u^2) memory on u distinct values, after one counting pass over n rows
 Deviates   the printed program is O(n^6), closes a group without looking at its range, leaves the opened part out of

@@ -1,6 +1,6 @@
 """Fill (k,e)-anonymous groups in random order: the baseline that every search has to beat.
 
-Source     dissertation on permutation-based microdata protection, section 2.7 (the random partition it compares with)
+Source     [Zhang 2008], section 2.7 (the random partition it compares with)
 Guarantee  every group satisfies criteria.ke
 Cost       O(n + u) time and memory on n rows with u distinct values
 Deviates   rows are drawn at random, not in the order of the file, which would show in the groups; rows that are left

@@ -1,6 +1,6 @@
 """Divide (k,e)-anonymous groups by quasi-identifiers, as long as the parts stay (k,e)-anonymous.
 
-Source     beyond the dissertation on permutation-based microdata protection; the cuts are those of `mondrian`
+Source     own, beyond [Zhang 2008]; the cuts are those of `mondrian`
 Guarantee  every part is (k,e)-anonymous, lies in one of the given groups, and cannot be cut further at a median
 Cost       O(n d) per level, all groups at once
 

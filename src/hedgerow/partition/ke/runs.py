@@ -1,6 +1,6 @@
 """Cut sorted distinct values into runs, best by two aims in order: the program that three partitions share.
 
-Source     dissertation on permutation-based microdata protection, section 2.6 (least total range)
+Source     [Zhang 2008], section 2.6 (least total range)
 Guarantee  run d..i is taken only if earliest[i] <= d <= latest[i]; every value is covered
 Cost       O(u) time and memory on u distinct values: both limits never decrease, so a monotone queue holds the starts
 Deviates   two neighbouring runs may share a value that occurs at least twice; a second cost decides among equals
@@ -15,14 +15,14 @@ short list of pieces. Which of the tied rows go where is decided later, at rando
 
 Cut sorted values into as many (k,e)-anonymous runs as there can be.
 
-Source     dissertation on permutation-based microdata protection, section 2.6 (the search space of runs)
+Source     [Zhang 2008], section 2.6 (the search space of runs)
 Guarantee  every group satisfies criteria.ke; no partition into groups whose ranges do not overlap has more groups
 Cost       O(u) time and memory on u distinct values, after one counting pass over n rows
 Deviates   cutting at the earliest place gives as many groups; of all such cuts this takes the least total range
 
 Cut sorted values into runs with the least total range, each run (k,e)-anonymous.
 
-Source     dissertation on permutation-based microdata protection, section 2.6.1
+Source     [Zhang 2008], section 2.6.1
 Guarantee  every group satisfies criteria.ke; no partition of the rows, overlapping or not, has a smaller total range
 Cost       O(u) time and memory on u distinct values, after one counting pass over n rows
 Deviates   the printed recurrence takes a maximum and starts at infinity; the sum needs + and 0. A running minimum
@@ -30,7 +30,7 @@ Deviates   the printed recurrence takes a maximum and starts at infinity; the su
 
 Cut sorted values into runs whose largest range is least, each run (k,e)-anonymous.
 
-Source     dissertation on permutation-based microdata protection, section 2.6.2, problem 2.6.3
+Source     [Zhang 2008], section 2.6.2, problem 2.6.3
 Guarantee  every group satisfies criteria.ke; no partition into groups whose ranges do not overlap has a smaller
            largest range, and no partition at all has less than half of it
 Cost       O(u) time and memory on u distinct values, after one counting pass over n rows

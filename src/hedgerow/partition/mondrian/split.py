@@ -1,6 +1,6 @@
 """Split rows again and again at medians of quasi-identifiers, as long as both parts satisfy a criterion.
 
-Source     LeFevre, DeWitt and Ramakrishnan, Mondrian multidimensional k-anonymity, 2006
+Source     [LeFevre 2006]
 Guarantee  every group satisfies every criterion; no group can be split further by a median of any quasi-identifier;
            strict: groups are boxes that share no point; relaxed: rows at a median go to either side by secret coins
 Cost       O(n d) per level of the tree and about log(n/k) levels; memory of a packed copy of the columns
@@ -9,7 +9,7 @@ Deviates   a strict cut is at the border of the median's value that is nearest t
 
 Mondrian under criteria that a compiled loop cannot decide: all nodes of a level are cut, then checked at once.
 
-Source     as `mondrian`
+Source     [LeFevre 2006]
 Guarantee  the same groups as one node after the other, because what happens to a node depends on its rows alone
 Cost       O(n d) per round, about as many rounds as the tree has levels and a node has quasi-identifiers
 """

@@ -1,6 +1,6 @@
 """The smallest group that follows the target down to a given frontier of a tree.
 
-Source     dissertation on permutation-based microdata protection, section 5.4 (the pruned tree and its leaf level)
+Source     [Zhang 2008], section 5.4 (the pruned tree and its leaf level)
 Guarantee  a group that takes `needs` values from the frontier's nodes follows the target below its top
 Cost       O(nodes below the top) per frontier
 Deviates   any weights: the printed groups take one value from each node of the frontier, which is right for equal

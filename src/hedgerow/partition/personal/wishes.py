@@ -1,6 +1,6 @@
 """What personalized partitions share: wishes, groups of them, and the groups of the one-group solution.
 
-Source     dissertation on permutation-based microdata protection, section 5.4, case 1
+Source     [Zhang 2008], section 5.4, case 1
 Guarantee  every group satisfies criteria.personal for all of its members
 Cost       O(wishes * depth + nodes)
 Deviates   a wish that the target gives no chance is raised until it has one; disjoint domains become groups at once

@@ -1,6 +1,6 @@
 """Divide rows at medians of quasi-identifiers for as long as both parts can be made (eps,m)-anonymous, then deal.
 
-Source     proximity paper, section 5
+Source     [Li 2008], section 5
 Guarantee  every group satisfies criteria.proximity; feasible exactly when m <= rows // largest_cover
 Cost       O(n d) time per level of the tree, about log(n/m) levels, on two cores; two packed copies of the columns
 Deviates   parts are dealt to as many groups as there are m rows for, which are smaller than the printed ones and just

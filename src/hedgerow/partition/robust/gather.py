@@ -1,6 +1,6 @@
 """ART: rows gather in groups in which nobody stands out, even to an adversary who knows the odds.
 
-Source     worst-case background knowledge paper, section 4.2
+Source     [Wong 2009], section 4.2
 Guarantee  every group satisfies inference.robust; rows that fit nowhere are left out and say so
 Cost       a search in a tree per row, near n log n; groups that need many rows come last
 Deviates   groups grow until p itself is at most 1/r, not the printed bound, which is wider and for many values false;

@@ -1,6 +1,6 @@
 """Trees over points that find the one closest to a box, in the sum of overhangs over all dimensions.
 
-Source     k-d trees; the distance is the paper's increase of Delta, summed over attribute sets
+Source     k-d trees [Bentley 1975]; the distance is the increase of Delta of [Wong 2009], summed over attribute sets
 Cost       O(C K log C) to build one on C points of K dimensions, all nodes of a level at once
 
 Node i has the children 2i + 1 and 2i + 2; the leaves are the last level. Every node knows the box of its points.

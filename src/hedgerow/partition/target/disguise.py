@@ -1,6 +1,6 @@
 """Choose the subdomains of many groups: exactly by the target, with fake values, or within a shift.
 
-Source     dissertation on permutation-based microdata protection, sections 3.4 to 3.6
+Source     [Zhang 2008], sections 3.4 to 3.6
 Guarantee  every group satisfies criteria.target for its tree
 Cost       one pass over the entries without fakes and shift; otherwise one program per group
 """

@@ -1,6 +1,6 @@
 """Add at most t fake values so that the generalization towards a target has the least total range.
 
-Source     dissertation on permutation-based microdata protection, section 3.5 and algorithm 4
+Source     [Zhang 2008], section 3.5 and algorithm 4
 Guarantee  no multiset of at most t fake values gives least_range a smaller sum of ranges (with blocks: no multiset
            whose numbers per value are multiples of the block)
 Cost       O(t^2 (n + t nodes) / 2) steps in the worst case for ratios of 1:1, fewer for larger ratios; t in blocks

@@ -1,6 +1,6 @@
 """Generalize values along a weighted tree so that they follow its target, with the least total range.
 
-Source     dissertation on permutation-based microdata protection, algorithm 3
+Source     [Zhang 2008], algorithm 3
 Guarantee  every group satisfies criteria.target exactly, and no P-private generalization has a smaller sum of ranges
 Cost       O(entries * depth) for all groups together; entries are distinct values, or rows
 Deviates   any fan-out; zero weights; many groups with their own trees in one pass
@@ -10,7 +10,7 @@ generalized to the node. Which row's value ends up in which subdomain is left op
 
 Generalize values along a weighted tree, letting each branch's share differ from the target's by at most s.
 
-Source     dissertation on permutation-based microdata protection, section 3.6
+Source     [Zhang 2008], section 3.6
 Guarantee  every group satisfies criteria.target with shift s; with s = 0 the result is that of least_range
 Cost       O(nodes) per group; a node tries totals downwards from a bound that is tight up to rounding
 Deviates   the printed rule sets the weights to observed ratios, which collapses everything to the root; here the

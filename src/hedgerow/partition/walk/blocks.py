@@ -1,6 +1,6 @@
 """From segments, sampled localities and given relations to the polytopes that are walked.
 
-Source     preserving properties of interest, sections 3 and 4
+Source     [Xue 2011], sections 3 and 4
 Guarantee  the rows of a block's system are the properties that the release will keep, no more and no fewer
 Cost       O(m n) per block of n values and m properties
 

@@ -1,6 +1,6 @@
 """A random walk over the whole points of a polytope, whose long-run distribution is uniform.
 
-Source     preserving properties of interest, section 4; Smith's hit-and-run with a fixed set of directions
+Source     [Xue 2011], section 4; hit-and-run [Smith 1984] with a fixed set of directions
 Guarantee  every point on the way satisfies every property exactly; each step leaves the uniform distribution over the
            points that the directions connect as it is
 Cost       per step two passes over the properties that the direction touches, which is a small part of them
@@ -11,7 +11,7 @@ Deviates   the whole chord through the point, both ways: the printed half chord 
 
 How many independent draws a trace is worth, and whether every value has moved.
 
-Source     Geyer, practical Markov chain Monte Carlo: initial positive sequence
+Source     [Geyer 1992]: initial positive sequence
 Guarantee  none; an estimate of the effective sample size from one trace
 Cost       O(t l) for a trace of t states whose correlations die out after l
 """

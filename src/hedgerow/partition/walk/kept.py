@@ -1,6 +1,6 @@
 """What will be kept of a column: its grid, its segments, the sampled localities and the given properties.
 
-Source     preserving properties of interest, sections 3 and 4
+Source     [Xue 2011], sections 3 and 4
 Guarantee  every property that is planned holds for the column as it is
 Cost       O(u s) time on u distinct values in segments of s
 

@@ -1,6 +1,6 @@
 """Walk many blocks on all cores until each has mixed, or refuse.
 
-Source     preserving properties of interest, section 4; the gates are hedgerow's
+Source     [Xue 2011], section 4; the thresholds are own
 Guarantee  returns only if every value that may move was away from its original in at least a tenth of its trace,
            the values of a segment on average in at least half, and every trace is worth at least `ENOUGH`
            independent draws, so that the start is forgotten

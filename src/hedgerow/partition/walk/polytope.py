@@ -1,6 +1,6 @@
 """The room in which substituted values may move: whole points x with A x <= b around a known one.
 
-Source     preserving properties of interest, sections 2 and 4
+Source     [Xue 2011], sections 2 and 4
 Guarantee  the original point lies inside; every direction is a whole vector inside the affine hull, so a walk along
            them keeps equations exactly
 Cost       O(m n) memory for m properties of n values
@@ -11,7 +11,7 @@ user adds can; then the walk stays in the affine hull, along a basis of its whol
 
 Where a walk starts: the point with the largest least slack, found by linear programming.
 
-Source     preserving properties of interest, section 4, and methods for interior points of polyhedra
+Source     [Xue 2011], section 4, and methods for interior points of polyhedra
 Guarantee  the returned point satisfies every property exactly; it is the original one where the deepest point, rounded
            to whole units, does not
 Cost       one linear program per batch of polytopes (about a millisecond each for 20 values)

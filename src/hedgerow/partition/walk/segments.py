@@ -1,6 +1,6 @@
 """Cut a column into segments of a few values that are walked independently.
 
-Source     preserving properties of interest, section 4.2
+Source     [Xue 2011], section 4.2
 Guarantee  every row belongs to exactly one variable, equal values of a segment are one variable, and any choice of
            values within `lows` and `highs` keeps the order of runs
 Cost       O(u) for runs of u distinct values, O(n log n) for n rows that are scattered
@@ -12,7 +12,7 @@ domain and the order of rows in different segments is not kept: more distortion,
 
 Localities of sorted values: which of two neighbours on either side of a value lies nearer to it.
 
-Source     preserving properties of interest, section 3.1
+Source     [Xue 2011], section 3.1
 Guarantee  for i < j < k every relation between d_j - d_i and d_k - d_j follows from the ones returned and the order
 Cost       O(n^2) time on a segment of n values with a pointer that moves one way; memory of the result
 Deviates   the printed search starts over for every pair; a relation with k = j says nothing and is left out

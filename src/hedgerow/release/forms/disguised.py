@@ -1,6 +1,6 @@
 """Quasi-identifiers as they are, sensitive values generalized to subdomains that are shuffled inside each group.
 
-Source     dissertation on permutation-based microdata protection, sections 3.3.2 and 3.5
+Source     [Zhang 2008], sections 3.3.2 and 3.5
 Guarantee  inside a group every assignment of its subdomains to its rows is equally likely; the order of published rows,
            the group numbers and the order inside a group are independent of the input's order
 Cost       O(n) time; row numbers and nodes beyond the table

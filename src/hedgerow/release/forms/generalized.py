@@ -1,6 +1,6 @@
 """Quasi-identifiers blurred until the rows of a group look alike, sensitive values as they are.
 
-Source     k-anonymity by local recoding (Mondrian) and by hierarchies (full-domain generalization)
+Source     k-anonymity by local recoding [LeFevre 2006] and by hierarchies [Samarati 2001]
 Guarantee  the rows of a group cannot be told apart by their quasi-identifiers, and every true value lies in its box;
            the order of the rows, the group numbers and the order inside a group are independent of the input's order
 Cost       O(n) per column of numbers or with a hierarchy; a sort of (group, value) per column of text without one

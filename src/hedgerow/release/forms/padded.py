@@ -1,6 +1,6 @@
 """Quasi-identifiers and sensitive values in two tables, the values with counterfeits that belong to nobody.
 
-Source     Xiao and Tao, m-invariance, 2007, and Anatomy, 2006
+Source     [Xiao 2007] and [Xiao 2006]
 Guarantee  inside a group every assignment of its rows to its values is equally likely, counterfeits among them; the
            order of the published rows, the group numbers and the order inside a group are independent of the input's
 Cost       O(n log n) time; row numbers beyond the table

@@ -1,6 +1,6 @@
 """Quasi-identifiers as they are, sensitive values shuffled inside each group.
 
-Source     dissertation on permutation-based microdata protection, section 2.4
+Source     [Zhang 2008], section 2.4
 Guarantee  inside a group every assignment of its sensitive values to its rows is equally likely; the order of the
            published rows, the group numbers and the order inside a group are independent of the input's order
 Cost       O(n) time; row numbers and codes of the sensitive column beyond the table

@@ -1,6 +1,6 @@
 """Every column shuffled on its own inside its group, open columns in one table and sensitive ones in another.
 
-Source     permutation anonymization, definition 1 (PQT and PST)
+Source     [Li 2015], definition 1 (PQT and PST)
 Guarantee  inside a group every combination of its values is equally likely, for each column independently; the order of
            the published rows and the group numbers are independent of the input's order
 Cost       O(n) time a column; row numbers beyond the table

@@ -1,6 +1,6 @@
 """Quasi-identifiers and sensitive values in two tables, joined by nothing but the group.
 
-Source     Xiao and Tao, Anatomy, 2006 (QIT and ST); taken up by permutation anonymization
+Source     [Xiao 2006] (QIT and ST); taken up by [Li 2015]
 Guarantee  inside a group every assignment of its sensitive values to its rows is equally likely; the order of the
            published rows, the group numbers and the order inside a group are independent of the input's order
 Cost       O(n) time; row numbers beyond the table

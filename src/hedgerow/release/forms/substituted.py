@@ -1,6 +1,6 @@
 """Other numbers in the place of some columns, and the list of the properties that they keep.
 
-Source     preserving properties of interest
+Source     [Xue 2011]
 Guarantee  the rows are in random order, and a property names published rows, not input rows
 Cost       O(n) for n rows and O(t) for t terms of properties
 

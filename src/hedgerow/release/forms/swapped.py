@@ -1,6 +1,6 @@
 """Rank swapping: values that change places with others of nearby rank. A baseline.
 
-Source     Moore, Controlled data-swapping techniques, 1996; compared with in the dissertation, section 2.7
+Source     [Moore 1996]; compared with in [Zhang 2008], section 2.7
 Guarantee  a published value is the true value of somebody whose rank is at most `window` away, and every value is
            published once; equal values get ranks in secret random order. No privacy is promised
 Cost       O(n) after the rows are put in the order of their values

@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import BundleError
-from hedgerow.ledger.entry import Mark, TableEntry
 from hedgerow.ledger.fingerprint import Hashes
 from hedgerow.ledger.ledger import Ledger
 from hedgerow.ledger.memory import Memory, Remembered, read_memory, write_memory
-from hedgerow.ledger.store import Contents, locked, write_hashes
+from hedgerow.ledger.store import Contents, Mark, TableEntry, locked, write_hashes
 from hedgerow.randomness import token
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from hedgerow.schema import Schema
     from hedgerow.table import Table
 
-__all__ = ["Page", "Receipt", "identity", "now"]
+__all__ = ["PendingEntry", "Receipt", "identity", "now"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Receipt:
 
 
 @dataclass
-class Page:
+class PendingEntry:
     """A table that is about to be published under a ledger.
 
     `series` is set by methods whose releases of one table are made to be put side by side, and `memory` is what they
@@ -75,15 +74,17 @@ class Page:
     memory: Memory | None = None
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], table: Table, schema: Schema, *, again: bool, series: bool) -> Page:
+    def open(
+        cls, path: str | os.PathLike[str], table: Table, schema: Schema, *, again: bool, series: bool
+    ) -> PendingEntry:
         """Open the ledger for a table, or raise Infeasible if its rows were published before."""
         ledger = Ledger.open(path)
-        page = cls(Receipt(ledger.path, token(4)), Hashes(table), _recognizable(table, schema), again, ledger)
+        pending = cls(Receipt(ledger.path, token(4)), Hashes(table), _recognizable(table, schema), again, ledger)
         if series:
-            page.series = _series(ledger.key, identity(table, schema), schema.sensitive)
-            page.before = read_memory(ledger.path, page.series)
-        ledger.check(page.hashes, again=again, series=page.series)
-        return page
+            pending.series = _series(ledger.key, identity(table, schema), schema.sensitive)
+            pending.before = read_memory(ledger.path, pending.series)
+        ledger.check(pending.hashes, again=again, series=pending.series)
+        return pending
 
     def persons(self) -> NDArray[np.uint64]:
         """The fingerprints by which people are recognized, in the order of the rows."""

@@ -1,0 +1,87 @@
+"""Expressions that are a known factor times a hidden one: `weight * income`, `CASE WHEN sex = 'F' THEN income END`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hedgerow.query.question import Arithmetic, Case, Cast, Constant, Expression, Kind, columns_of, kind_of
+
+__all__ = ["Product", "product_of"]
+
+_ONE = Constant(1, Kind.INT)
+
+
+@dataclass(frozen=True)
+class Product:
+    """What a row gives, and what its hidden value gives; the product is missing where either is.
+
+    With `is_whole` that holds only where no hidden value is missing.
+    """
+
+    known: Expression
+    hidden: Expression
+    is_whole: bool = False
+
+
+def product_of(expression: Expression | None, sensitive: frozenset[str]) -> Product | None:
+    """Split an expression into its two factors; None where it has no such form."""
+    if expression is None:
+        return None
+    names = columns_of(expression)
+    if not names & sensitive:
+        return None
+    if names <= sensitive:
+        return Product(_ONE, expression)
+    if isinstance(expression, Arithmetic) and expression.operator == "*":
+        return _of_sides(expression, sensitive)
+    if isinstance(expression, Cast):
+        inner = product_of(expression.operand, sensitive)
+        return None if inner is None else Product(inner.known, Cast(inner.hidden, expression.kind), inner.is_whole)
+    return _of_case(expression, sensitive) if isinstance(expression, Case) else None
+
+
+def _of_sides(node: Arithmetic, sensitive: frozenset[str]) -> Product | None:
+    left, right = (_factors(side, sensitive) for side in (node.left, node.right))
+    if left is None or right is None:
+        return None
+    known, hidden = _times([left.known, right.known]), _times([left.hidden, right.hidden])
+    return Product(known, hidden, left.is_whole or right.is_whole)
+
+
+def _factors(side: Expression, sensitive: frozenset[str]) -> Product | None:
+    return product_of(side, sensitive) if columns_of(side) & sensitive else Product(side, _ONE)
+
+
+def _times(factors: list[Expression]) -> Expression:
+    factors = [factor for factor in factors if factor != _ONE]
+    if not factors:
+        return _ONE
+    left, *rest = factors
+    for right in rest:
+        is_whole = kind_of(left) is Kind.INT and kind_of(right) is Kind.INT
+        kind = Kind.INT if is_whole else Kind.FLOAT
+        left = Arithmetic("*", _as(left, kind), _as(right, kind), kind)
+    return left
+
+
+def _as(node: Expression, kind: Kind) -> Expression:
+    if kind_of(node) is kind:
+        return node
+    if isinstance(node, Constant) and isinstance(node.value, int):
+        return Constant(float(node.value), kind)
+    return Cast(node, kind)
+
+
+def _of_case(node: Case, sensitive: frozenset[str]) -> Product | None:
+    """One branch that a known condition opens; otherwise zero or nothing."""
+    if len(node.branches) != 1 or not isinstance(node.otherwise, Constant) or node.otherwise.value not in (0, None):
+        return None
+    ((when, then),) = node.branches
+    inner = product_of(then, sensitive)
+    if inner is None or columns_of(when) & sensitive:
+        return None
+    kind = kind_of(inner.known)
+    nothing = None if node.otherwise.value is None else 0.0 if kind is Kind.FLOAT else 0
+    # Where the condition is not met, zero counts beside a missing value, too.
+    known = Case(((when, inner.known),), Constant(nothing, kind), kind)
+    return Product(known, inner.hidden, inner.is_whole or nothing is not None)

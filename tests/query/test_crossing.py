@@ -1,0 +1,182 @@
+"""Expressions that mix known and hidden columns: DuckDB on every table that a small release allows."""
+
+import itertools
+import os
+import random
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from hedgerow.errors import QueryError
+from hedgerow.query import connect, crossing
+from tests.support.assignments import release_of
+
+SEEDS = range(int(os.environ.get("HEDGEROW_SEEDS", "60")))
+EXPRESSIONS = (
+    "w * s", "w * s * 2", "s - 3 * w", "w + s", "s / w", "abs(s - w)", "CASE WHEN t = 'x' THEN s ELSE 0 END",
+    "CASE WHEN t = 'x' THEN s END", "CASE WHEN s > w THEN s ELSE w END", "CASE WHEN t = 'x' THEN w * s ELSE 0 END",
+    "coalesce(s, w)", "s * (w - 2)", "CASE WHEN s > 2 THEN w END", "(w - 2) * (s - 2)", "s % w",
+)  # fmt: skip
+CONDITIONS = (
+    "TRUE", "w > 1", "s > 2", "s > w", "s <= w OR t = 'x'", "s = w", "NOT (s < w)", "s > w AND t = 'y'",
+    "2 * w < s + 1", "w > 1 AND s > 1", "s IS NULL OR s > w",
+)  # fmt: skip
+
+
+def small_release(rng, *, gaps, kind="whole"):
+    """At most seven rows in up to three groups."""
+    sizes = rng.choice([[4], [3, 2], [2, 2, 2], [5], [4, 3], [1, 4]])
+    rows = sum(sizes)
+    draw = {
+        "whole": lambda: rng.randrange(-2, 5),
+        "cents": lambda: rng.randrange(-200, 500) / 100,
+        "ragged": lambda: rng.gauss(1, 2),
+    }[kind]
+    missing = lambda value: None if gaps and rng.random() < 0.2 else value  # noqa: E731
+    number = pa.int64() if kind == "whole" else pa.float64()
+    columns = {
+        "w": pa.array([missing(rng.randrange(-1, 4)) for _ in range(rows)], pa.int64()),
+        "t": [rng.choice("xy") for _ in range(rows)],
+        "s": pa.array([missing(draw()) for _ in range(rows)], number),
+    }
+    return release_of(columns, [g for g, size in enumerate(sizes) for _ in range(size)], sensitive="s")
+
+
+def worlds_of(release):
+    """Every table that the release allows, one after the other, numbered."""
+    table = release.tables["release"]
+    groups, values = table.column("group").to_pylist(), table.column("s").to_pylist()
+    parts = [list(rows) for _, rows in itertools.groupby(range(len(groups)), groups.__getitem__)]
+    number, columns = 0, {name: [] for name in ("world", *table.column_names)}
+    for world in itertools.product(*(itertools.permutations(part) for part in parts)):
+        order = [row for part in world for row in part]
+        for name in table.column_names:
+            columns[name] += [values[row] for row in order] if name == "s" else table.column(name).to_pylist()
+        columns["world"] += [number] * len(order)
+        number += 1
+    types = {name: table.schema.field(name).type for name in table.column_names}
+    return pa.table({name: pa.array(column, types.get(name)) for name, column in columns.items()}), number
+
+
+def every_answer(release, aggregate, condition):
+    """What DuckDB says in each world; worlds without rows have the answer of no rows."""
+    table, number = worlds_of(release)
+    with duckdb.connect() as database:
+        database.execute("SET error_on_division_by_zero = false; SET ieee_floating_point_ops = false")
+        database.register("worlds", table)
+        found = dict(
+            database.execute(f"SELECT world, {aggregate} FROM worlds WHERE {condition} GROUP BY world").fetchall()
+        )
+    nothing = 0 if aggregate.startswith("count") else None
+    return [found.get(world, nothing) for world in range(number)]
+
+
+def is_near(left, right):
+    """Equal but for the last digits of floats."""
+    return abs(left - right) <= 1e-9 * max(1.0, abs(left), abs(right))
+
+
+@pytest.mark.parametrize("kind", ["whole", "cents", "ragged"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_all_assignments(seed, kind):
+    """Bounds enclose every world's answer and are reached where they say so; means and deviations are those of all."""
+    rng = random.Random(seed)
+    release = small_release(rng, gaps=seed % 2 == 1, kind=kind)
+    function, expression, condition = (
+        rng.choice(["count", "sum", "sum", "avg"]),
+        rng.choice(EXPRESSIONS),
+        rng.choice(CONDITIONS),
+    )
+    if kind != "whole" and "%" in expression:
+        expression = "w * s"
+    aggregate = f"{function}({expression})"
+    text = f"SELECT {aggregate} AS x FROM release WHERE {condition}"
+    answer, every = release.ask(text), every_answer(release, aggregate, condition)
+    numbers = [float(n) for n in every if n is not None]
+    if not numbers:
+        assert answer.lower is answer.upper is None, text
+        return
+    low, high = min(numbers), max(numbers)
+    assert answer.lower is not None, text
+    assert answer.lower <= low or is_near(answer.lower, low), (text, answer, low)
+    assert answer.upper >= high or is_near(answer.upper, high), (text, answer, high)
+    if answer.exact:
+        assert is_near(low, high), (text, answer, every)
+        assert None not in every, (text, answer, every)
+    if answer.reached:
+        assert is_near(answer.lower, low), (text, answer, low)
+        assert is_near(answer.upper, high), (text, answer, high)
+    if function != "avg" and None not in every:
+        mean = sum(numbers) / len(numbers)
+        assert answer.expected == pytest.approx(mean, abs=1e-7), (text, answer, mean)
+        deviation = (sum((n - mean) ** 2 for n in numbers) / len(numbers)) ** 0.5
+        assert answer.std == pytest.approx(deviation, abs=1e-6), (text, answer, deviation)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_databases_say_the_same(seed):
+    """DuckDB counts, array code finishes: equal bounds, close means, also per group."""
+    rng = random.Random(seed)
+    release = small_release(rng, gaps=seed % 2 == 1, kind=rng.choice(["whole", "cents"]))
+    key = "t, " if seed % 3 else ""
+    text = f"SELECT {key}sum({rng.choice(EXPRESSIONS[:-1])}) AS x, sum(w * s) / sum(w * w) AS y FROM release "
+    text += f"WHERE {rng.choice(CONDITIONS)}" + (" GROUP BY t ORDER BY t" if key else "")
+    arrays, database = (connect(release, engine).sql(text).to_pylist() for engine in ("arrays", "duckdb"))
+    assert len(arrays) == len(database)
+    for mine, its in zip(arrays, database, strict=True):
+        for name in mine:
+            if name.endswith(("lower", "upper")) or not isinstance(mine[name], float):
+                assert mine[name] == its[name], text
+            else:
+                assert mine[name] == pytest.approx(its[name], rel=1e-9, abs=1e-9, nan_ok=True), text
+
+
+def test_weighted_average_of_whole_groups_is_exact():
+    """Equal weights in a group leave nothing open."""
+    release = release_of({"w": [2, 2, 3, 3], "s": [10, 20, 30, 50]}, [0, 0, 1, 1], sensitive="s")
+    answer = release.ask("SELECT sum(w * s) / sum(w) AS x FROM release")
+    assert answer.exact
+    assert answer.expected == 30
+
+
+def test_shares_and_splits():
+    """The women of a group of four have two of its values."""
+    columns = {"sex": ["F", "F", "M", "M"], "s": [1, 2, 3, 10]}
+    release = release_of(columns, [0] * 4, sensitive="s")
+    answer = release.ask("SELECT sum(CASE WHEN sex = 'F' THEN s ELSE 0 END) / sum(s) AS share FROM release")
+    assert (answer.lower, answer.upper) == pytest.approx((3 / 16, 13 / 16))
+    assert answer.expected == pytest.approx(0.5)
+
+
+def test_comparisons_between_columns():
+    """At most two of three rows can earn more than a thousand times their age."""
+    release = release_of({"age": [30, 40, 50], "income": [35_000, 45_000, 20_000]}, [0] * 3, sensitive="income")
+    answer = release.ask("SELECT count(*) FROM release WHERE income > 1000 * age")
+    assert (answer.lower, answer.upper) == (0, 2)
+    assert answer.expected == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("SELECT max(w * s) FROM release", "COUNT, SUM and AVG"),
+        ("SELECT max(s) FROM release WHERE s > w", "COUNT, SUM and AVG"),
+        ("SELECT w * s, count(*) FROM release GROUP BY w * s", "mixes"),
+        ("SELECT s, sum(w * s) FROM release GROUP BY s", "WHERE"),
+    ],
+)
+def test_refusals_say_why(text, reason):
+    """What has no bound is refused with what has."""
+    release = small_release(random.Random(1), gaps=False)
+    with pytest.raises(QueryError, match=reason):
+        release.sql(text)
+
+
+def test_groups_with_too_many_pairs_are_refused(monkeypatch):
+    """Products need no pairs, so that they are answered all the same."""
+    monkeypatch.setattr(crossing, "MOST_PAIRS", 3)
+    release = small_release(random.Random(1), gaps=False)
+    assert release.ask("SELECT sum(w * s) FROM release").bounded
+    with pytest.raises(QueryError, match="too many different"):
+        release.ask("SELECT sum(abs(s - w)) FROM release")
