@@ -208,7 +208,7 @@ def test_nearest_companions_tell_who_needed_them():
 
 @pytest.mark.parametrize("grouping", ["all", "quasi"])
 def test_a_target_is_all_that_a_disguise_tells(grouping):
-    """To whoever believes in the target, every row's posterior is exactly the target."""
+    """On four rows of this tree every posterior is the target; in general it is not (test_target_distribution)."""
     prior = dict(zip((1, 2, 3), TREE.target(), strict=True))
     audit = audit_posterior(
         hr.TargetDistribution(target=TREE, grouping=grouping),

@@ -2,7 +2,8 @@
 
 Source     [Zhang 2008], chapter 3
 Guarantee  a subdomain of a group drawn at random, then a value from it by the target, follows exactly the target (with
-           a shift factor: a distribution near it); grouping looks at no sensitive value
+           a shift factor: a distribution near it); grouping looks at no sensitive value, but how many values are
+           generalized follows the true counts, and whoever knows the algorithm can learn from that
 Cost       a counting pass, a pass over the distinct values, two shuffles; with fakes or a shift a program per group
 """
 
@@ -52,8 +53,9 @@ _PROMISE = (
 _EXACTLY = "exactly that target distribution"
 _NEARLY = "a distribution in which every branch's share among its siblings is within {shift} of the target's"
 _ADVERSARY = (
-    "Knows everybody's quasi-identifiers, that they are in the table, this algorithm and the target distribution; "
-    "knows nobody's sensitive value and no relation between sensitive values and quasi-identifiers."
+    "Knows everybody's quasi-identifiers, that they are in the table, and the target distribution; knows nobody's "
+    "sensitive value and no relation between sensitive values and quasi-identifiers; does not work back from how many "
+    "values were generalized to which node, which followed the true counts."
 )
 _STILL_TOLD = (
     "Imbalance: the number of values published at the root tells how many are too many on some side of the tree for "
@@ -167,7 +169,7 @@ class TargetDistribution(Method):
             columns=(column,),
             promise=_PROMISE.format(column=column, what=what),
             adversary=_ADVERSARY,
-            not_promised=NOT_PROMISED + _STILL_TOLD + ((minimality("fakes"),) if self._fakes() else ()),
+            not_promised=NOT_PROMISED + _STILL_TOLD + (minimality("fakes" if self._fakes() else "target"),),
         )
 
     def _made(self, prepared: Prepared, targets: Targets) -> Made:
