@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 
 import hedgerow as hr
 from benchmarks.measure import show
-from hedgerow.audit import verify_bundle
 from hedgerow.datasets import census
+from hedgerow.verify import verify_bundle
 
 QUASI = ["age", "gender", "education", "marital", "race", "workclass", "country"]
 

@@ -1,6 +1,6 @@
 """Run every test that draws random numbers many times, and list those that ever fail.
 
-python tools/flaky.py tests/audit tests/graph --runs 50 --seconds 600
+python tools/flaky.py tests/verify tests/graph --runs 50 --seconds 600
 
 A first run of each file notes which tests ask the operating system for randomness (hedgerow.randomness, an unseeded
 generator of NumPy or Python, Hypothesis). Those are run again until each has its runs, several to a process, so that

@@ -1,6 +1,6 @@
 """Mutation testing: change one operator, border, constant or truth of the code, and see whether a test goes red.
 
-python tools/mutants.py criteria partition audit --sample 200 --seed 1 --seconds 600
+python tools/mutants.py criteria partition verify --sample 200 --seed 1 --seconds 600
 
 Each mutant is tried in a private copy of the tree against the tests that run the changed line, fastest first; a map
 of these is made once (`--map`). A mutant is killed by a red test or by taking far longer than the unchanged code.
@@ -30,7 +30,7 @@ from mutations import Mutant, mutants_of
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = Path("src/hedgerow")
-TESTS = ("criteria", "partition", "audit", "methods")
+TESTS = ("criteria", "partition", "verify", "methods")
 PATIENCE = 60
 """Seconds of processor time after which a mutant counts as killed by its slowness."""
 
@@ -54,7 +54,7 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="mutation testing of parts of hedgerow")
-    parser.add_argument("folders", nargs="*", default=["criteria", "partition", "audit"])
+    parser.add_argument("folders", nargs="*", default=["criteria", "partition", "verify"])
     parser.add_argument("--sample", type=int, default=200, help="mutants drawn in all, the same number of each folder")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1e9, help="start no mutant after this time")

@@ -3,7 +3,7 @@
 The path of data is the tree. A module imports only from lines above it:
 
     _version _lazy errors arrays randomness kernel cores exact parameters     what everything leans on
-    verify/       what a third party relies on: strict decoder of bundles, structure
+    verify/       strict decoder of bundles, and the promise re-derived from the published bytes
     table/        rows come in: files and frames, integer codes inside
     schema/       columns get meaning: roles, domains, hierarchies
     criteria/     what a group must satisfy
@@ -12,7 +12,6 @@ The path of data is the tree. A module imports only from lines above it:
     release/      what leaves: forms, guarantee, manifest, bundle
     ledger/       what the owner keeps: which rows were published, so that they are not published twice
     query/        answers from a release alone, with guaranteed bounds
-    audit/        the promise re-derived from the published bytes
     attack/       adversaries, one file each
     utility/      measures of loss
     methods/      the names people know: criterion + partition + form, audited
@@ -25,7 +24,7 @@ The path of data is the tree. A module imports only from lines above it:
     front         the functions of the front door: open, attack, certify, compare
     cli/ __main__                                                             one verb a file
 
-`query`, `audit` and `attack` never import `table`: what the adversary may import is what the adversary may see.
+`verify`, `query` and `attack` never import `table`: what the adversary may import is what the adversary may see.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hedgerow.errors import ParameterError
-from hedgerow.release.holding import hold, read_manifest
-from hedgerow.release.seal import format_of
+from hedgerow.verify.holding import hold, read_manifest
+from hedgerow.verify.manifest import format_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,5 +1,6 @@
 """Certificates as pages: complete, safe to open whatever columns are called, and fit to be held against a bundle."""
 
+import dataclasses
 import re
 import shutil
 from html.parser import HTMLParser
@@ -162,7 +163,7 @@ HOSTILE = st.one_of(
 @given(names=st.lists(HOSTILE, min_size=1, max_size=3, unique=True), words=HOSTILE)
 def test_no_name_breaks_out(issued, names, words):
     """Whatever columns, adversaries and titles are called, tags and attributes stay those of the template."""
-    promise = msgspec.structs.replace(issued.promise, columns=tuple(names), promise=words, adversary=f"Knows `{words}`")
+    promise = dataclasses.replace(issued.promise, columns=tuple(names), promise=words, adversary=f"Knows `{words}`")
     columns = {"quasi": tuple(names), "sensitive": (words,), "plain": ()}
     published = msgspec.structs.replace(
         issued.published, columns=columns, parameters={words: words}, missing={words: "value"}, done=words, method=words

@@ -1,5 +1,6 @@
 """What a certificate says, and that the publishable one says nothing that its reader could not derive."""
 
+import dataclasses
 import shutil
 from collections import Counter
 from fractions import Fraction
@@ -11,7 +12,6 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.attack import AttackReport
-from hedgerow.audit import verify_bundle
 from hedgerow.certificate import risks as certificate_risks
 from hedgerow.certificate import table as certificate_table
 from hedgerow.certificate.answers import half_width, summarize_widths, typical_answers, typical_questions
@@ -22,8 +22,9 @@ from hedgerow.datasets import census
 from hedgerow.query import Answer
 from hedgerow.release import read
 from hedgerow.release.forms import FORMS
-from hedgerow.release.manifest import decode as read_manifest
-from hedgerow.release.manifest import encode as seal_manifest
+from hedgerow.verify import verify_bundle
+from hedgerow.verify.manifest import decode as read_manifest
+from hedgerow.verify.manifest import encode as seal_manifest
 
 ISSUER = Issuer(title="Census", publisher="Town of Elm", issued="2026-11-16")
 SCHEMA = hr.Schema(quasi=["age", "gender", "education"], sensitive="income", identifier=["country"])
@@ -222,8 +223,8 @@ def test_a_broken_promise_is_not_certified(bundles, tmp_path):
     shutil.copytree(bundles("ke"), tmp_path / "out")
     file = tmp_path / "out" / "manifest.json"
     manifest = read_manifest(file.read_bytes())
-    bold = msgspec.structs.replace(manifest.guarantee, parameters=manifest.guarantee.parameters | {"k": 500})
-    file.write_bytes(seal_manifest(msgspec.structs.replace(manifest, guarantee=bold)))
+    bold = dataclasses.replace(manifest.guarantee, parameters=manifest.guarantee.parameters | {"k": 500})
+    file.write_bytes(seal_manifest(dataclasses.replace(manifest, guarantee=bold)))
     with pytest.raises(hr.BrokenPromise):
         certify_table(tmp_path / "out", ISSUER)
 

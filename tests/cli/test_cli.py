@@ -289,7 +289,7 @@ def _cut_off(*_, **__):
 @pytest.mark.parametrize(("fault", "code"), [(_interrupted, 130), (_cut_off, 141)])
 def test_ctrl_c_and_a_closed_pipe_are_no_verdict(bundle, run, monkeypatch, fault, code):
     """Exit code 1 says that a promise is broken; whoever stops the program does not say so."""
-    monkeypatch.setattr("hedgerow.audit.verify_bundle", fault)
+    monkeypatch.setattr("hedgerow.verify.verify_bundle", fault)
     found, output, errors = run("verify", bundle)
     assert found == code
     assert "Traceback" not in output + errors
@@ -381,7 +381,7 @@ def test_a_fault_of_the_program_shows_no_cell(bundle, run, monkeypatch):
     def fail(*_):
         raise ValueError("could not convert 'Diabetes'")
 
-    monkeypatch.setattr("hedgerow.audit.verify_bundle", fail)
+    monkeypatch.setattr("hedgerow.verify.verify_bundle", fail)
     monkeypatch.delenv("HEDGEROW_DEBUG", raising=False)
     code, output, errors = run("verify", bundle)
     assert code == 3

@@ -156,7 +156,7 @@ def test_the_audit_catches_what_the_search_could_get_wrong() -> None:
         "published twice": {"edges": pa.concat_tables([edges, edges.slice(0, 1)])},
         "numbered from 0": {"left_nodes": nodes.set_column(0, "node", _int32([5, 4, 3, 2, 1, 0]))},
         "carries metadata": {"edges": edges.replace_schema_metadata({"path": "secret"})},
-        "columns of": {"edges": edges.append_column("weight", _int32([1] * 11))},
+        "published columns are not": {"edges": edges.append_column("weight", _int32([1] * 11))},
         "group after group": {"left": left.take([5, 0, 1, 2, 3, 4])},
     }
     for words, tables in broken.items():

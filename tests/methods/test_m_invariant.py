@@ -6,6 +6,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.testing import check_method
+from hedgerow.verify import verify_bundle
 
 SCHEMA = hr.Schema(quasi=["age"], sensitive="pay", identifier=["name"])
 
@@ -113,7 +114,7 @@ def test_a_bundle_with_counterfeits_comes_back(ledger, tmp_path):
     opened = hr.open(tmp_path / "1")
     assert opened.form == "padded"
     assert opened.verify()
-    assert "follow from the published" in str(hr.audit.verify_bundle(tmp_path / "1"))
+    assert "follow from the published" in str(verify_bundle(tmp_path / "1"))
     assert "counterfeit" in (tmp_path / "1" / "README.md").read_text()
     answer = opened.ask("SELECT sum(pay) FROM release WHERE age < 200")
     assert answer.lower <= answer.expected <= answer.upper

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit import verify_bundle
 from hedgerow.criteria.properties import between, difference
 from hedgerow.methods import PropertyWalk
 from hedgerow.testing import check_method
+from hedgerow.verify import verify_bundle
 
 SCHEMA = hr.Schema(quasi=["age", "pay", "sex"], sensitive="disease", identifier=["name"])
 
@@ -113,6 +113,24 @@ def test_the_rates_are_those_of_the_published_rows():
     assert 0 < hits < 400
     told = float(str(release.guarantee.parameters["identity"]).split("%")[0])
     assert abs(told - hits / 4) < 1
+
+
+def test_the_rates_are_those_of_whoever_knows_the_unchanged_quasi_identifiers_too():
+    """A town of two people leaves two rows to choose from; by the number alone there are four hundred."""
+    people = _people().append_column("tag", pa.array(range(400))).append_column("town", pa.array(np.arange(400) // 2))
+    schema = hr.Schema(quasi=["pay", "town"], sensitive="disease", identifier=["name", "sex", "age"], plain=["tag"])
+    release = PropertyWalk(columns="pay").publish(people, schema, seed=3)
+    release.verify()
+    rates = {
+        name: float(str(rate).split("%")[0]) for name, rate in release.guarantee.parameters.items() if "%" in str(rate)
+    }
+    assert rates["identity"] >= 50
+    assert rates["identity, by the replaced numbers alone"] < rates["identity"]
+    before, after = (t.sort_by("tag") for t in (people, release.tables["release"]))
+    distance = np.abs(before["pay"].to_numpy()[:, None] - after["pay"].to_numpy()[None, :])
+    town = before["town"].to_numpy()
+    hits = (np.where(town[:, None] == town[None, :], distance, np.inf).argmin(axis=1) == np.arange(400)).mean()
+    assert abs(rates["identity"] / 100 - hits) < 0.05
 
 
 def test_ranges_are_kept_for_every_row():

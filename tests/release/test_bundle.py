@@ -13,7 +13,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.release import folder as folders
-from hedgerow.release import holding, swap
+from hedgerow.release import swap
+from hedgerow.verify import holding, parquet
 
 
 @pytest.fixture
@@ -152,15 +153,16 @@ def test_without_exchange_the_old_release_steps_aside(salaries_release, bundle, 
     monkeypatch.setattr(swap, "_exchange", lambda one, other: False)
     salaries_release.save(bundle, overwrite=True, allow_insecure=True)
     hr.open(bundle)
-    os.rename(bundle, swap._aside(bundle))
+    os.rename(bundle, holding.place_aside(bundle))
     hr.open(bundle)
 
 
 def test_a_bundle_that_announces_too_much_is_not_read(salaries_release, tmp_path, monkeypatch):
     """The number of cells in a file's footer is compared with the limit before anything is allocated."""
-    monkeypatch.setattr(holding, "_MOST_CELLS", 10)
+    monkeypatch.setattr(parquet, "_FLOOR", 10)
+    monkeypatch.setattr(parquet, "_TIMES", 0)
     salaries_release.save(tmp_path / "out", allow_insecure=True)
-    with pytest.raises(hr.BundleError, match="announces more than 10 cells"):
+    with pytest.raises(hr.BundleError, match="announces more than 10 bytes"):
         hr.open(tmp_path / "out")
 
 

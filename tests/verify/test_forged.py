@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit import verify_bundle
+from hedgerow.verify import verify_bundle
 from tests.support.forger import Forgery
 
 TABLE = pa.table({"age": list(range(16)), "pay": [float(n % 4) for n in range(16)], "ill": list("wxyz") * 4})

@@ -26,8 +26,7 @@ from hedgerow.certificate.model import (
 )
 
 if TYPE_CHECKING:
-    from hedgerow.graph.bundle import GraphManifest
-    from hedgerow.release.manifest import Manifest
+    from hedgerow.verify.manifest import GraphManifest, Manifest
 
 __all__ = [
     "Derived",

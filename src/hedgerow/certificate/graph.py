@@ -18,12 +18,12 @@ from hedgerow.certificate.risks import exact_risk
 from hedgerow.errors import ParameterError, QueryError
 from hedgerow.graph.ask import GraphAnswer
 from hedgerow.graph.attack import class_sizes, signatures, static_attack
-from hedgerow.graph.audit import verify_opened
-from hedgerow.graph.bundle import FORMAT, GraphManifest, read_held
+from hedgerow.graph.bundle import read_held
 from hedgerow.graph.grouped import GroupedGraph, Side
-from hedgerow.release.holding import hold
-from hedgerow.release.seal import unseal
 from hedgerow.utility.random_questions import Workload, draw_questions
+from hedgerow.verify.graph import verify_opened_graph
+from hedgerow.verify.holding import hold
+from hedgerow.verify.manifest import decode_graph
 
 __all__ = ["certify_graph"]
 
@@ -53,9 +53,9 @@ def certify_graph(
     """Verify a bundle and write down what it is; raise BrokenPromise or BundleError if it does not verify."""
     with hold(path) as bundle:
         text, release = bundle.manifest, read_held(bundle)
-    manifest = unseal(text, GraphManifest, FORMAT)
+    manifest = decode_graph(text)
     progress("verifying", 0.0)
-    checks = verify_opened(release).checks
+    checks = verify_opened_graph(release).checks
     progress("attacking", 0.3)
     risks = _risks(release)
     progress("asking", 0.6)

@@ -14,10 +14,10 @@ import pyarrow as pa
 from hedgerow.certificate.model import Certificate, Earlier, Issuer, decode, encode
 from hedgerow.certificate.page import page
 from hedgerow.errors import BundleError, ParameterError
-from hedgerow.graph.bundle import FORMAT as GRAPH
 from hedgerow.randomness import token
-from hedgerow.release.holding import read_manifest
-from hedgerow.release.seal import format_of
+from hedgerow.verify.holding import read_manifest
+from hedgerow.verify.manifest import GRAPH_FORMAT as GRAPH
+from hedgerow.verify.manifest import format_of
 
 __all__ = ["NAMES", "certify", "check", "read", "write"]
 

@@ -19,11 +19,11 @@ import pyarrow as pa
 from hedgerow.arrays import Ints
 from hedgerow.attack.finding import Finding
 from hedgerow.attack.report import AttackReport, run
-from hedgerow.audit.baselines import joint
-from hedgerow.audit.frequency import value_codes
 from hedgerow.certificate.model import Risk, rounded
 from hedgerow.randomness import seeded_keys
 from hedgerow.release import Release
+from hedgerow.verify.baselines import joint
+from hedgerow.verify.frequency import value_codes
 
 __all__ = ["attack_report", "exact_risk", "published_risks", "risk_of"]
 

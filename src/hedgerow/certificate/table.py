@@ -17,17 +17,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.audit.verify import verify_opened
 from hedgerow.certificate.answers import kinds_of, typical_answers, typical_questions
 from hedgerow.certificate.assemble import Derived, Progress, fill, group_sizes
 from hedgerow.certificate.model import Certificate, GroupSizes, Internal, Issuer, Risk, TrueAnswers, rounded
 from hedgerow.certificate.risks import attack_report, published_risks, risk_of
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
-from hedgerow.release.bundle import read_all
-from hedgerow.release.manifest import decode
+from hedgerow.release.bundle import as_release
 from hedgerow.release.readme import done
 from hedgerow.utility.compare import QuestionOutcome, outcomes_of, true_answers
+from hedgerow.verify.bundle import open_bundle
+from hedgerow.verify.manifest import decode
+from hedgerow.verify.promise import verify_opened
 
 __all__ = ["certify_table", "internal_part"]
 
@@ -48,8 +49,8 @@ def certify_table(
 
     The publishable version, which is the default, is made from the bundle alone.
     """
-    bundle = read_all(path)
-    release, manifest = bundle.release, decode(bundle.manifest)
+    bundle = open_bundle(path)
+    release, manifest = as_release(bundle.release), decode(bundle.manifest)
     progress("verifying", 0.0)
     checks = verify_opened(bundle).checks
     progress("attacking", 0.2)

@@ -29,9 +29,9 @@ QUESTIONS = (
 def demo(folder: Path) -> None:
     """Publish a generated census, ask it three questions, verify it, attack it; everything goes to FOLDER."""
     from hedgerow.attack import linking
-    from hedgerow.audit import verify_bundle
     from hedgerow.cli.publish import run
     from hedgerow.cli.show import console
+    from hedgerow.verify import verify_bundle
 
     screen = console()
     table = _write_table(folder)

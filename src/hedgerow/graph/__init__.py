@@ -14,12 +14,13 @@ from hedgerow._lazy import lazy
 
 if TYPE_CHECKING:
     from hedgerow.graph.ask import GraphAnswer
-    from hedgerow.graph.audit import verify, verify_bundle
     from hedgerow.graph.bipartite import BipartiteGraph
     from hedgerow.graph.bundle import read as open
     from hedgerow.graph.generate import author_paper_graph
     from hedgerow.graph.grouped import GroupedGraph
     from hedgerow.graph.method import SafeGrouping
+    from hedgerow.verify.graph import verify_graph as verify
+    from hedgerow.verify.graph import verify_graph_bundle as verify_bundle
 
 __all__ = [
     "BipartiteGraph",
@@ -39,8 +40,8 @@ _HOMES = {
     "SafeGrouping": "method.SafeGrouping",
     "author_paper_graph": "generate.author_paper_graph",
     "open": "bundle.read",
-    "verify": "audit.verify",
-    "verify_bundle": "audit.verify_bundle",
+    "verify": "bundle.verify_graph",
+    "verify_bundle": "bundle.verify_graph_bundle",
 }
 
 __getattr__ = lazy(__name__, _HOMES)

@@ -3,50 +3,19 @@
 from __future__ import annotations
 
 import os
-
-import msgspec
+from dataclasses import fields
 
 from hedgerow._version import __version__
-from hedgerow.errors import BundleError
-from hedgerow.graph.grouped import TABLES, GroupedGraph
+from hedgerow.graph.grouped import GroupedGraph
 from hedgerow.graph.readme import readme
 from hedgerow.release.bundle import refuse_seeded
-from hedgerow.release.folder import FileEntry, write_folder
-from hedgerow.release.guarantee import Guarantee
-from hedgerow.release.holding import Held, hold
-from hedgerow.release.release import Made
-from hedgerow.release.seal import format_of, seal, unseal
+from hedgerow.release.folder import write_folder
+from hedgerow.verify.graph import PublishedGraph, open_held, verify_graph, verify_graph_bundle
+from hedgerow.verify.holding import Held, hold
+from hedgerow.verify.manifest import GRAPH_FORMAT, GraphCounts, GraphManifest, encode
+from hedgerow.verify.values import FileEntry
 
-__all__ = ["FORMAT", "GraphManifest", "read", "read_held", "write"]
-
-FORMAT = "hedgerow-graph/1"
-
-
-class GraphCounts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How many entities, groups and edges were published; none are suppressed."""
-
-    left: int
-    right: int
-    edges: int
-    left_groups: int
-    right_groups: int
-
-
-class GraphManifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Everything about a grouped graph except its rows. `checksum` covers the rest of the manifest."""
-
-    format: str = FORMAT
-    hedgerow: str = __version__
-    form: str = "grouped graph"
-    method: str
-    parameters: dict[str, int | str]
-    guarantee: Guarantee
-    keys: tuple[str, str]
-    group_columns: tuple[str, str]
-    counts: GraphCounts
-    reproducible_insecure: bool
-    files: dict[str, FileEntry]
-    checksum: str = ""
+__all__ = ["read", "read_held", "verify_graph", "verify_graph_bundle", "write"]
 
 
 def write(
@@ -58,7 +27,7 @@ def write(
         path,
         tables=release.tables,
         texts={"README.md": readme(release)},
-        manifest=lambda files: seal(_describe(release, files)),
+        manifest=lambda files: encode(_describe(release, files)),
         overwrite=overwrite,
     )
 
@@ -71,23 +40,15 @@ def read(path: str | os.PathLike[str]) -> GroupedGraph:
 
 def read_held(bundle: Held) -> GroupedGraph:
     """Read the grouped graph of a bundle that is held open."""
-    if format_of(bundle.manifest).startswith("hedgerow/"):
-        raise BundleError("The bundle holds a table, not a graph; `hedgerow query`, `verify` and `attack` take it.")
-    manifest = unseal(bundle.manifest, GraphManifest, FORMAT)
-    if missing := [name for name in TABLES if f"{name}.parquet" not in manifest.files]:
-        raise BundleError(f"The bundle has no {missing[0]}.parquet.")
-    tables = bundle.tables(manifest.files, [f"{name}.parquet" for name in TABLES])
-    return GroupedGraph(
-        tables={name: tables[f"{name}.parquet"] for name in TABLES},
-        keys=manifest.keys,
-        group_columns=manifest.group_columns,
-        guarantee=manifest.guarantee,
-        made=Made(manifest.method, manifest.parameters, reproducible=manifest.reproducible_insecure),
-    )
+    found = open_held(bundle)
+    return GroupedGraph(**{field.name: getattr(found, field.name) for field in fields(PublishedGraph)})
 
 
 def _describe(release: GroupedGraph, files: dict[str, FileEntry]) -> GraphManifest:
     return GraphManifest(
+        format=GRAPH_FORMAT,
+        hedgerow=__version__,
+        form="grouped graph",
         method=release.made.method,
         parameters=dict(release.made.parameters),
         guarantee=release.guarantee,

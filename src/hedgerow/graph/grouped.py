@@ -9,7 +9,6 @@ node of a group is which entity of that group is the secret. There is no way bac
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,18 +18,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.graph.adjacency import Adjacency, adjacency
-from hedgerow.release.guarantee import Guarantee
-from hedgerow.release.release import Made
+from hedgerow.verify.graph import SIDES, TABLES, PublishedGraph, verify_graph
 
 if TYPE_CHECKING:
-    from hedgerow.audit import Verification
     from hedgerow.graph.ask import GraphAnswer
+    from hedgerow.verify import Verification
 
 __all__ = ["SIDES", "TABLES", "GroupedGraph", "Side"]
-
-SIDES = ("left", "right")
-TABLES = ("left", "right", "left_nodes", "right_nodes", "edges")
-"""The published tables; their files have the same names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +52,8 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedGraph:
+class GroupedGraph(PublishedGraph):
     """Published tables of a graph with their guarantee."""
-
-    tables: Mapping[str, pa.Table]
-    keys: tuple[str, str]
-    group_columns: tuple[str, str]
-    guarantee: Guarantee
-    made: Made
 
     @cached_property
     def left(self) -> Side:
@@ -100,9 +88,7 @@ class GroupedGraph:
 
     def verify(self) -> Verification:
         """Re-derive the guarantee from what is published; return what was checked, or raise BrokenPromise."""
-        from hedgerow.graph.audit import verify
-
-        return verify(self)
+        return verify_graph(self)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, allow_insecure: bool = False) -> None:
         """Verify, then write a bundle: a folder of Parquet files with a manifest, whole or not at all."""

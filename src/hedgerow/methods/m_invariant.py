@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.criteria.m_invariance import MInvariance
-from hedgerow.errors import Infeasible, SchemaError
+from hedgerow.criteria.m_invariance import MInvariance, count_broken_signatures
+from hedgerow.errors import BrokenPromise, Infeasible, SchemaError
 from hedgerow.ledger.memory import Memory
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import BLIND, LOOKING, check_grouping, places, quasi_codes
@@ -168,8 +168,6 @@ class _Series:
 
     def check(self, found: Invariant) -> None:
         """The owner's check: everybody kept the signature; nobody else can check it."""
-        from hedgerow.audit.m_invariance import check_signatures
-
         groups = np.concatenate((found.labels, found.fake_groups)).astype(np.int64)
         codes = np.concatenate((self.codes, found.fake_codes)).astype(np.int64)
         offsets, members = self.signatures.offsets, self.signatures.members
@@ -239,3 +237,16 @@ def _nearness(prepared: Prepared) -> NDArray[np.uint64]:
         for step in steps[:63]:
             number = (number << np.uint64(1)) | ((step >> np.uint64(bit)) & np.uint64(1))
     return number
+
+
+def check_signatures(
+    rows: NDArray[np.int64],
+    known: NDArray[np.int64],
+    groups: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    members: NDArray[np.int32],
+) -> None:
+    """Everybody with a signature is in a group that publishes exactly it; see `count_broken_signatures`."""
+    if broken := count_broken_signatures(rows, known, groups, codes, offsets, members):
+        raise BrokenPromise(f"{broken} people would be in groups with other values than in earlier releases.")

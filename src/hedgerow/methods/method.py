@@ -67,7 +67,7 @@ class Method(ABC):
         Randomness is the operating system's. A `seed` makes the release reproducible, which undoes its protection for
         whoever learns the seed; such a release is stamped and not written without an explicit flag.
         """
-        from hedgerow.audit import verified
+        from hedgerow.verify import verified
 
         report = progress or _silent
         report("reading", 0.0)
@@ -78,7 +78,7 @@ class Method(ABC):
         if prepared.pending is not None:
             release = release.recorded(prepared.pending.receipt)
         report("auditing", 0.8)
-        verified(release)
+        verified(release.published)
         if prepared.pending is not None:
             prepared.pending.record(release)
         report("done", 1.0)

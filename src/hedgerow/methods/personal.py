@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.audit.personal import check_nodes
 from hedgerow.criteria.personal import is_exact, possible_node
 from hedgerow.errors import ParameterError
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.minimality import minimality
-from hedgerow.methods.personal_wishes import named_nodes, require_consent
+from hedgerow.methods.personal_wishes import check_nodes, named_nodes, require_consent
 from hedgerow.methods.target_choice import (
     SHAPES,
     check_target,

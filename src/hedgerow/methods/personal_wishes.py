@@ -9,11 +9,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.criteria.personal import is_exact
-from hedgerow.errors import Infeasible, SchemaError
+from hedgerow.errors import BrokenPromise, Infeasible, SchemaError
 from hedgerow.methods.method import Prepared
+from hedgerow.release import Release
+from hedgerow.release.forms.disguised import Groups
 from hedgerow.schema.hierarchy import Hierarchy
+from hedgerow.verify.personal import covering_nodes, spans
+from hedgerow.verify.subdomains import Counts, trees_of
 
-__all__ = ["named_nodes", "require_consent"]
+__all__ = ["check_nodes", "named_nodes", "require_consent"]
 
 
 def named_nodes(prepared: Prepared, column: str, tree: Hierarchy, leaves: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -76,3 +80,23 @@ def require_consent(prepared: Prepared, consent: str | bool, tree: Hierarchy, no
             f"{silent} people name a node that hides nothing, and have not consented to be published exactly. Name the "
             "column of their consent, or raise their nodes."
         )
+
+
+def check_nodes(release: Release, groups: Groups, nodes: NDArray[np.int32]) -> None:
+    """Raise unless the node that covers a group covers all that is possible below the node that each member named.
+
+    `nodes` are in the order of the input, `groups` the groups before they got their secret numbers. Only the owner
+    knows the nodes, so only the owner can run this.
+    """
+    trees = trees_of(release)
+    sizes = np.diff(groups.offsets)
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    pairs, numbers = np.unique(owner * len(trees.parents) + groups.nodes, return_counts=True)
+    counts = Counts(pairs // len(trees.parents), pairs % len(trees.parents), numbers)
+    tops = covering_nodes(counts, trees, len(sizes))[np.repeat(np.arange(len(sizes)), np.diff(groups.row_offsets))]
+    # What the target rules out below a node is nobody's secret: a group need not reach there.
+    first, last = spans(trees, trees.weights > 0)
+    named = nodes[groups.rows]
+    outside = int(((first[named] < first[tops]) | (last[named] > last[tops])).sum())
+    if outside:
+        raise BrokenPromise(f"{outside} people are in a group that reaches less far than the node that they named.")

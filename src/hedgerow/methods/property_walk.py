@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from hedgerow.criteria.properties import Property, Relation, Threshold
 from hedgerow.criteria.property_text import parse_properties
@@ -44,7 +45,7 @@ _PROMISE = (
 )
 _ADVERSARY = (
     "Nobody is excluded and nobody is held off for sure; adversaries were measured on this release: {rates}. One who "
-    "knows a person's true numbers (identity) or ranks (rank) looks for the nearest row; one who knows up to 50 people "
+    "knows a person's quasi-identifiers, numbers (identity) or ranks (rank) included, looks for the nearest row; one who knows up to 50 people "
     "(known sample) reads off the others to a twentieth of a standard deviation. {unchanged:.1%} of the replaced cells "
     "have the value that they had."
 )
@@ -146,7 +147,7 @@ class PropertyWalk(Method):
             [result.terms for result in results],
             keys=prepared.keys,
         )
-        rates = measured(results, keys=prepared.keys)
+        rates = measured(results, _unchanged_codes(prepared, results), keys=prepared.keys)
         guarantee = _guarantee(tables["properties"], results, rates, self.layout)
         return Release(
             form=SUBSTITUTED,
@@ -235,6 +236,18 @@ def _guarantee(properties: pa.Table, results: Sequence[Replaced], rates: Mapping
         ),
         not_promised=_NOT_PROMISED,
     )
+
+
+def _unchanged_codes(prepared: Prepared, results: Sequence[Replaced]) -> NDArray[np.int64] | None:
+    """One number per row for the quasi-identifiers that are published as they are; None where all were replaced."""
+    replaced = {result.column for result in results}
+    codes: NDArray[np.int64] | None = None
+    for name in prepared.columns.quasi:
+        if name not in replaced:
+            column = prepared.table.encode(name).codes.astype(np.int64)
+            both = column if codes is None else codes * (int(column.max()) + 1) + column
+            codes = np.unique(both, return_inverse=True)[1]
+    return codes
 
 
 def _read_share(share: object) -> float:

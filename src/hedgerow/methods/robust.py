@@ -170,7 +170,7 @@ class Robust(Method):
         return f", and {name} limits it to r = {float(own[x]):g} whatever the grouping"
 
     def _published(self, prepared: Prepared, crowd: Crowd, criterion: Robustness, labels: NDArray[np.int32]) -> Release:
-        from hedgerow.audit.robust import check_grouped, check_odds
+        from hedgerow.methods.robust_odds import check_grouped, check_odds
 
         check_grouped(crowd.knowledge, _grouped(crowd, labels), crowd.member, criterion)
         held_back = int((labels < 0).sum())

@@ -142,11 +142,11 @@ def help_table(release: Release) -> pa.Table:
     from hedgerow.query.help import help_of
     from hedgerow.query.view import view_of
 
-    if release.form == "disguised":
+    if release.form.has_subdomains:
         from hedgerow.query.disguised import help_of_subdomains
 
         return help_of_subdomains(release)
-    if release.form == "padded":
+    if release.form.may_have_fakes:
         from hedgerow.query.padded import help_of_padded
 
         return help_of_padded(release)

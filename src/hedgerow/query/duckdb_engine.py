@@ -18,7 +18,7 @@ from hedgerow.query.digest import digested, published_tables
 from hedgerow.query.help import help_of
 from hedgerow.query.parts import result_of
 from hedgerow.query.result import Result
-from hedgerow.query.rewriter import PLAIN, is_plain, parts_sql
+from hedgerow.query.rewriter import is_plain, parts_sql
 from hedgerow.query.sqltext import quoted
 from hedgerow.query.statement import Bound
 from hedgerow.query.view import view_of
@@ -44,7 +44,7 @@ class DuckDBEngine:
             self.connection.execute(f"SET {setting}")
         for name, table in published_tables(release).items():
             self._load(name, table)
-        if release.form in PLAIN:
+        if release.form.is_permutation:
             # Few questions hit a whole group: sorted by hits, the rows that no group needs are skipped in blocks.
             self._load("help", help_table if help_table is not None else help_of(self._view), 'ORDER BY hits, "group"')
 

@@ -21,7 +21,7 @@ from hedgerow.query.digest import digested, published_tables
 from hedgerow.query.help import help_of
 from hedgerow.query.parts import result_of
 from hedgerow.query.result import Result
-from hedgerow.query.rewriter import PLAIN, is_plain, parts_sql
+from hedgerow.query.rewriter import is_plain, parts_sql
 from hedgerow.query.sqltext import literal, quoted
 from hedgerow.query.statement import Bound
 from hedgerow.query.view import view_of
@@ -62,7 +62,7 @@ class PostgresEngine:
         # Without transactions of its own the driver's read-only flag does nothing; the server's setting does.
         self.connection.execute("SET default_transaction_read_only = on")
         self.connection.execute(f"SET search_path TO {quoted(schema)}")
-        names = [*published_tables(release), *(["help"] if release.form in PLAIN else [])]
+        names = [*published_tables(release), *(["help"] if release.form.is_permutation else [])]
         found = self.connection.execute(f"SELECT {', '.join(['to_regclass(%s)'] * len(names))}", names).fetchone()
         if found is None or None in found:
             self.connection.close()
@@ -99,7 +99,7 @@ def export(release: Release, url: str, *, schema: str = SCHEMA, overwrite: bool 
     A schema that is there is replaced if asked, but only if an export made it.
     """
     _require_name(schema)
-    tables = published_tables(release) | ({"help": help_of(view_of(release))} if release.form in PLAIN else {})
+    tables = published_tables(release) | ({"help": help_of(view_of(release))} if release.form.is_permutation else {})
     with _connect(url) as connection, _refusals():
         connection.execute("SET LOCAL lock_timeout = '30s'")
         _make_room(connection, schema, overwrite=overwrite)
@@ -110,7 +110,7 @@ def export(release: Release, url: str, *, schema: str = SCHEMA, overwrite: bool 
         connection.execute(_NEXTAFTER)
         for name, table in tables.items():
             _load(connection, name, table)
-        if release.form in PLAIN:
+        if release.form.is_permutation:
             connection.execute('CREATE UNIQUE INDEX ON help ("group", hits)')
             connection.execute(f"CREATE INDEX ON release ({quoted(release.group_column)})")
     with _connect(url) as connection, _refusals():

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hedgerow.errors import QueryError
 from hedgerow.release.forms.generalized import SETS, box_columns
 from hedgerow.release.forms.separated import joined
 
@@ -22,20 +21,15 @@ __all__ = ["rows_of"]
 
 def rows_of(release: Release) -> pa.Table:
     """Return the rows of a release of any form."""
-    makers = {"permuted": _whole, "separated": _halves, "scattered": _halves, "generalized": _boxed}
-    makers |= {"disguised": _people, "perturbed": _whole, "swapped": _whole, "substituted": _whole}
-    makers["padded"] = _without_values
-    if release.form not in makers:
-        raise QueryError(f"a release of the form '{release.form}' cannot be asked; the forms are {', '.join(makers)}")
-    return makers[release.form.name](release)
-
-
-def _whole(release: Release) -> pa.Table:
-    return release.tables["release"]
-
-
-def _halves(release: Release) -> pa.Table:
-    return joined(dict(release.tables), release.columns, release.group_column)
+    form = release.form
+    if form.has_boxes:
+        return _boxed(release)
+    if form.has_subdomains:
+        return _people(release)
+    if form.may_have_fakes:
+        return _without_values(release)
+    whole = release.tables.get("release")
+    return joined(dict(release.tables), release.columns, release.group_column) if whole is None else whole
 
 
 def _people(release: Release) -> pa.Table:

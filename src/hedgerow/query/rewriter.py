@@ -31,14 +31,12 @@ if TYPE_CHECKING:
 
 _FUNCTIONS = ("count", "sum", "avg", "min", "max")
 
-__all__ = ["PLAIN", "is_plain", "parts_sql", "rewritten"]
-PLAIN = ("permuted", "separated")
-"""Forms of which one statement over rows and the help table says all."""
+__all__ = ["is_plain", "parts_sql", "rewritten"]
 
 
 def is_plain(release: Release, view: View, bound: Bound) -> bool:
     """Tell whether rows and the help table answer a question, so that plain SQL does."""
-    if release.form not in PLAIN or not all(is_portable(node) for node in (bound.known, *bound.derived.values())):
+    if not release.form.is_permutation or not all(is_portable(node) for node in (bound.known, *bound.derived.values())):
         return False
     try:
         _Writer(view, bound, release.group_column)

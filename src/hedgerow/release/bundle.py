@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import fields
 
 import pyarrow as pa
 
-from hedgerow.errors import BrokenPromise, BundleError
+from hedgerow._version import __version__
+from hedgerow.errors import BundleError
 from hedgerow.release.folder import write_folder
 from hedgerow.release.forms import form_of
-from hedgerow.release.holding import Held, hold, read_manifest
-from hedgerow.release.manifest import Manifest, decode, describe, encode
 from hedgerow.release.readme import readme
-from hedgerow.release.release import Made, PublishedColumns, Release, Rows
-from hedgerow.verify.structure import TABLES, check_structure
+from hedgerow.release.release import Release
+from hedgerow.verify.bundle import HELPERS, Opened, open_bundle, open_held
+from hedgerow.verify.holding import Held, hold, read_manifest
+from hedgerow.verify.manifest import decode, describe, encode
+from hedgerow.verify.values import Made, PublishedRelease
 
-__all__ = ["HELPERS", "Opened", "checksum", "read", "read_all", "read_held", "refuse_seeded", "write"]
-
-HELPERS = ("help",)
-"""Tables that are derived from the published ones, so that plain SQL can answer; not part of the release itself."""
+__all__ = ["HELPERS", "as_release", "checksum", "read", "read_all", "read_held", "refuse_seeded", "write"]
 
 
 def write(
@@ -38,7 +36,7 @@ def write(
         path,
         tables={**release.tables, **helpers},
         texts={"README.md": readme(release, helpers)},
-        manifest=lambda files: encode(describe(release, files)),
+        manifest=lambda files: encode(describe(release.published, files, __version__)),
         overwrite=overwrite,
     )
 
@@ -52,15 +50,6 @@ def refuse_seeded(made: Made, allow_insecure: bool) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Opened:
-    """All that a bundle holds: the release, the helper tables, and the text of the manifest that names their bytes."""
-
-    release: Release
-    helpers: Mapping[str, pa.Table]
-    manifest: bytes
-
-
 def read(path: str | os.PathLike[str]) -> Release:
     """Open a bundle; raise BundleError unless it is whole and unedited."""
     with hold(path) as bundle:
@@ -69,48 +58,19 @@ def read(path: str | os.PathLike[str]) -> Release:
 
 def read_held(bundle: Held) -> Release:
     """Read the release of a bundle that is held open; its helper tables are checked but not read."""
-    manifest = decode(bundle.manifest)
-    stems = [stem for stem in _stems(manifest) if stem not in HELPERS]
-    return _release(manifest, _tables(bundle, manifest, stems))
+    return as_release(open_held(bundle, helpers=False).release)
 
 
-def read_all(path: str | os.PathLike[str]) -> Opened:
+def read_all(path: str | os.PathLike[str]) -> Opened[Release]:
     """Open a bundle with its helper tables, all of one moment."""
-    with hold(path) as bundle:
-        manifest = decode(bundle.manifest)
-        tables = _tables(bundle, manifest, _stems(manifest))
-        helpers = {stem: tables.pop(stem) for stem in HELPERS if stem in tables}
-        return Opened(_release(manifest, tables), helpers, bundle.manifest)
+    opened = open_bundle(path)
+    return Opened(as_release(opened.release), opened.helpers, opened.manifest)
 
 
-def _stems(manifest: Manifest) -> list[str]:
-    """The tables that the manifest lists; no other name of a file is ever looked at."""
-    if not set(manifest.files) <= {"README.md", *(f"{name}.parquet" for name in TABLES)}:
-        raise BundleError("The manifest lists a file that no release has.")
-    return [Path(name).stem for name in manifest.files if name.endswith(".parquet")]
-
-
-def _tables(bundle: Held, manifest: Manifest, stems: list[str]) -> dict[str, pa.Table]:
-    tables = bundle.tables(manifest.files, [f"{stem}.parquet" for stem in stems])
-    return {Path(name).stem: table for name, table in tables.items()}
-
-
-def _release(manifest: Manifest, tables: dict[str, pa.Table]) -> Release:
-    release = Release(
-        form=form_of(manifest.form),
-        tables=tables,
-        columns=PublishedColumns(manifest.columns.quasi, manifest.columns.sensitive, manifest.columns.plain),
-        group_column=manifest.group_column,
-        guarantee=manifest.guarantee,
-        rows=Rows(manifest.rows.input, manifest.rows.published, manifest.rows.suppressed),
-        groups=manifest.groups,
-        made=Made(manifest.method, manifest.parameters, manifest.missing, manifest.reproducible_insecure),
-    )
-    try:
-        check_structure(release)
-    except BrokenPromise as error:
-        raise BundleError(f"The bundle is not a release: {error}") from None
-    return release
+def as_release(found: PublishedRelease) -> Release:
+    """The release that a decoder found, to be asked and attacked."""
+    said = {field.name: getattr(found, field.name) for field in fields(PublishedRelease)}
+    return Release(**said | {"form": form_of(found.form)})
 
 
 def checksum(path: str | os.PathLike[str]) -> str:

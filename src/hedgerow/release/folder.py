@@ -15,29 +15,21 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hedgerow.errors import BundleError
 from hedgerow.randomness import token
-from hedgerow.release.swap import put_in_place, settled, sync_folder
+from hedgerow.release.swap import put_in_place, sync_folder
+from hedgerow.verify.holding import settled
+from hedgerow.verify.values import MANIFEST, FileEntry
 
 __all__ = ["MANIFEST", "FileEntry", "folder_beside", "write_folder"]
 
-MANIFEST = "manifest.json"
 _MARK = ".hedgerow-writing-"
 
 _A_DAY = 86_400.0
 """No bundle takes longer to write."""
-
-
-class FileEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One file of a bundle; `rows` is None for text."""
-
-    sha256: str
-    bytes: int
-    rows: int | None = None
 
 
 def write_folder(

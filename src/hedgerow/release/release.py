@@ -11,54 +11,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hedgerow.release.guarantee import Guarantee
+from hedgerow.verify.names import free_name
+from hedgerow.verify.values import Guarantee, Made, PublishedColumns, PublishedRelease, Rows
 
 if TYPE_CHECKING:
-    from hedgerow.audit import Verification
     from hedgerow.ledger import Receipt
     from hedgerow.query import Answer, Session
     from hedgerow.query.regression import Regression
     from hedgerow.release.forms import Form
+    from hedgerow.verify import Verification
 
 __all__ = ["Made", "PublishedColumns", "Release", "Rows", "free_name"]
-
-
-@dataclass(frozen=True)
-class PublishedColumns:
-    """The names of the published columns by what they mean; identifiers are gone."""
-
-    quasi: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    plain: tuple[str, ...] = ()
-
-    @property
-    def all(self) -> tuple[str, ...]:
-        """Every published column in the order of publication."""
-        return (*self.quasi, *self.plain, *self.sensitive)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """How many rows came in, were published and were held back. The difference is never silent."""
-
-    input: int
-    published: int
-    suppressed: int = 0
-
-
-@dataclass(frozen=True)
-class Made:
-    """How a release was made: the method's name, its parameters, and where its randomness came from."""
-
-    method: str
-    parameters: Mapping[str, int | str]
-    missing: Mapping[str, str] = field(default_factory=dict)
-    reproducible: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,6 +47,12 @@ class Release:
     made: Made
     kind: str = "arrow"
     receipt: Receipt | None = None
+
+    @cached_property
+    def published(self) -> PublishedRelease:
+        """The release as plain values, which is all that `verify` sees of it."""
+        said = {field.name: getattr(self, field.name) for field in fields(PublishedRelease)}
+        return PublishedRelease(**said | {"form": self.form.name})
 
     def ask(self, sql: str) -> Answer:
         """Answer one aggregate with its guaranteed bounds."""
@@ -105,20 +80,20 @@ class Release:
 
     def verify(self) -> Verification:
         """Re-derive the guarantee from what is published; return what was checked, or raise BrokenPromise."""
-        from hedgerow import audit
+        from hedgerow.verify import verify
 
-        return audit.verify(self)
+        return verify(self.published)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, allow_insecure: bool = False) -> None:
         """Verify, then write a bundle: a folder of Parquet files with a manifest, whole or not at all.
 
         A release that was recorded in a ledger is confirmed there.
         """
-        from hedgerow.audit import verified
         from hedgerow.query import help_table
         from hedgerow.release.bundle import checksum, write
+        from hedgerow.verify import verified
 
-        verified(self)
+        verified(self.published)
         helpers = {"help": help_table(self)} if self.groups else {}
         write(self, path, helpers=helpers, overwrite=overwrite, allow_insecure=allow_insecure)
         if self.receipt is not None:
@@ -139,10 +114,3 @@ class Release:
 
         table = self.tables[name] if name is not None else next(iter(self.tables.values()))
         return to_kind(table, self.kind)
-
-
-def free_name(wanted: str, taken: tuple[str, ...]) -> str:
-    """Return `wanted`, or the first of wanted_2, wanted_3, ... that no column has; SQL ignores case, so do we."""
-    lowered = {name.lower() for name in taken}
-    candidates = (wanted if n == 1 else f"{wanted}_{n}" for n in range(1, len(taken) + 2))
-    return next(name for name in candidates if name.lower() not in lowered)

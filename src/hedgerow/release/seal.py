@@ -9,7 +9,7 @@ import msgspec
 
 from hedgerow.errors import BundleError
 
-__all__ = ["format_of", "seal", "unseal"]
+__all__ = ["seal", "unseal"]
 
 Sealed = TypeVar("Sealed", bound=msgspec.Struct)
 
@@ -33,18 +33,6 @@ def unseal(text: bytes, kind: type[Sealed], format: str, *, name: str = "manifes
     if fields.checksum != _checksum(manifest):
         raise BundleError(f"{name}.json was edited or damaged: its checksum does not fit; {ask}.")
     return manifest
-
-
-class _Format(msgspec.Struct):
-    format: str = ""
-
-
-def format_of(text: bytes) -> str:
-    """The format that a manifest names; empty where it names none."""
-    try:
-        return msgspec.json.decode(text, type=_Format).format
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return ""
 
 
 def _checksum(manifest: msgspec.Struct) -> str:

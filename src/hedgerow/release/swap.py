@@ -13,7 +13,9 @@ import shutil
 import sys
 from pathlib import Path
 
-__all__ = ["can_open_folders", "put_in_place", "settled", "sync_folder"]
+from hedgerow.verify.holding import can_open_folders, place_aside
+
+__all__ = ["put_in_place", "sync_folder"]
 
 _AT_FDCWD = {"linux": -100, "darwin": -2}
 _EXCHANGE = 2
@@ -27,30 +29,19 @@ def put_in_place(finished: Path, target: Path, *, replace: bool) -> None:
         shutil.rmtree(finished)
     else:
         _step_aside(finished, target)
-    shutil.rmtree(_aside(target), ignore_errors=True)  # the old one, or one that a crash left there
+    shutil.rmtree(place_aside(target), ignore_errors=True)  # the old one, or one that a crash left there
     sync_folder(target.parent)
 
 
 def _step_aside(finished: Path, target: Path) -> None:
     """Rename the old folder, then the new one; the old one comes back where the new one cannot take its place."""
-    shutil.rmtree(_aside(target), ignore_errors=True)
-    os.rename(target, _aside(target))
+    shutil.rmtree(place_aside(target), ignore_errors=True)
+    os.rename(target, place_aside(target))
     try:
         os.rename(finished, target)
     except OSError:
-        os.rename(_aside(target), target)
+        os.rename(place_aside(target), target)
         raise
-
-
-def settled(target: Path) -> Path:
-    """Return the folder to read for `target`: itself, or the old one that a crash left aside."""
-    aside = _aside(target)
-    return aside if not target.exists() and aside.exists() else target
-
-
-def can_open_folders() -> bool:
-    """Tell whether a folder can be opened as a file is; Windows cannot."""
-    return hasattr(os, "O_DIRECTORY")
 
 
 def sync_folder(folder: Path) -> None:
@@ -65,10 +56,6 @@ def sync_folder(folder: Path) -> None:
             raise
     finally:
         os.close(handle)
-
-
-def _aside(target: Path) -> Path:
-    return target.with_name(f".{target.name}.hedgerow-aside")
 
 
 def _exchange(one: Path, other: Path) -> bool:

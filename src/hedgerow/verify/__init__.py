@@ -3,3 +3,11 @@
 Nothing here imports more than numpy, pyarrow and the base modules, and nothing is shared with the code that makes
 releases.
 """
+
+from hedgerow._lazy import lazy
+
+__all__ = ["Verification", "verified", "verify", "verify_bundle"]
+
+_HOMES = {name: f"promise.{name}" for name in __all__}
+
+__getattr__ = lazy(__name__, _HOMES)

@@ -9,28 +9,17 @@ Nothing that a stranger wrote goes on to a check or to a database before this.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
 
 from hedgerow.errors import BrokenPromise
+from hedgerow.verify.names import SETS, box_columns, subdomain_columns
 from hedgerow.verify.parameters import check_parameters
+from hedgerow.verify.values import PublishedRelease
 
-if TYPE_CHECKING:
-    from hedgerow.release import PublishedColumns, Release
-
-__all__ = [
-    "FORMS",
-    "TABLES",
-    "check_structure",
-    "check_table",
-    "derived_names",
-    "expected_columns",
-    "free_name",
-    "subdomain_names",
-]
+__all__ = ["FORMS", "TABLES", "check_structure", "check_table", "expected_columns"]
 
 FORMS = {
     "permuted": ("frequency", "groupwise", "ke", "proximity", "robust"),
@@ -60,7 +49,7 @@ Expected = dict[str, dict[str, pa.DataType | None]]
 """By table and column the type that it must have; None for any type of data."""
 
 
-def check_structure(release: Release) -> str:
+def check_structure(release: PublishedRelease) -> str:
     """Raise BrokenPromise unless a release has the shape of its form and nothing else."""
     _check_claims(release)
     expected = expected_columns(release)
@@ -102,7 +91,7 @@ def _check_floats(name: str, column: pa.ChunkedArray) -> None:
             raise BrokenPromise(f"'{name}' holds a number that is not finite, or a negative zero.")
 
 
-def _check_claims(release: Release) -> None:
+def _check_claims(release: PublishedRelease) -> None:
     """What the release says of itself fits together before a table is looked at."""
     columns, guarantee = release.columns, release.guarantee
     if release.form not in FORMS:
@@ -120,7 +109,7 @@ def _check_claims(release: Release) -> None:
         raise BrokenPromise("The release's groups are not those of its form.")
 
 
-def _check_protected(release: Release) -> None:
+def _check_protected(release: PublishedRelease) -> None:
     """A promise about no column, or about one that is not there, is no promise."""
     sensitive, protected = release.columns.sensitive, release.guarantee.columns
     if not protected:
@@ -135,7 +124,7 @@ def _check_protected(release: Release) -> None:
         raise BrokenPromise("The criterion speaks of one sensitive column.")
 
 
-def _check_counts(release: Release) -> None:
+def _check_counts(release: PublishedRelease) -> None:
     rows = release.rows
     if min(rows.input, rows.published, rows.suppressed) < 0 or release.groups < 0:
         raise BrokenPromise("A count of rows or groups is negative.")
@@ -146,7 +135,7 @@ def _check_counts(release: Release) -> None:
         raise BrokenPromise("There are more groups than rows.")
 
 
-def expected_columns(release: Release) -> Expected:
+def expected_columns(release: PublishedRelease) -> Expected:
     """The tables that a release of its form has, and their columns."""
     columns = release.columns
     opened: dict[str, pa.DataType | None] = dict.fromkeys((*columns.quasi, *columns.plain))
@@ -166,26 +155,24 @@ def expected_columns(release: Release) -> Expected:
     return {"release": opened | hidden, **others}
 
 
-def _generalized(release: Release, others: dict[str, pa.DataType | None]) -> Expected:
+def _generalized(release: PublishedRelease, others: dict[str, pa.DataType | None]) -> Expected:
     """Intervals or sets, whichever are published; the names of their columns are derived."""
     table = release.tables.get("release")
     present = set(table.column_names) if table is not None else set[str]()
-    used = [*release.columns.all, release.group_column]
+    boxes = box_columns(release.columns, release.group_column)
     quasi: dict[str, pa.DataType | None] = {}
-    has_sets = False
-    for column in release.columns.quasi:
-        low, high, numbers, missing = derived_names(column, ("low", "high", "set", "missing"), used)
-        quasi[column] = _TEXT
-        quasi |= {numbers: _INT} if numbers in present else {low: None, high: None}
-        quasi |= {missing: _BOOL} if missing in present else {}
-        has_sets |= numbers in present
-    return {"release": quasi | others} | ({"sets": dict(_SETS)} if has_sets else {})
+    for box in boxes.values():
+        quasi[box.label] = _TEXT
+        quasi |= {box.set: _INT} if box.set in present else {box.low: None, box.high: None}
+        quasi |= {box.missing: _BOOL} if box.missing in present else {}
+    has_sets = any(box.set in present for box in boxes.values())
+    return {"release": quasi | others} | ({SETS: dict(_SETS)} if has_sets else {})
 
 
 def _disguised(
-    release: Release, opened: dict[str, pa.DataType | None], group: dict[str, pa.DataType | None]
+    release: PublishedRelease, opened: dict[str, pa.DataType | None], group: dict[str, pa.DataType | None]
 ) -> Expected:
-    names = subdomain_names(release.columns, release.group_column)
+    names = subdomain_columns(release.columns, release.group_column)
     hidden: dict[str, pa.DataType | None] = dict(zip(names, (None, None, _INT), strict=True))
     target = {"target": _INT, "node": _INT, "parent": _INT, "low": None, "high": None, "label": _TEXT, "weight": _LONG}
     others: Expected = {"target": target}
@@ -196,18 +183,16 @@ def _disguised(
     return {"release": opened | hidden | group, **others}
 
 
-def _check_same_types(release: Release) -> None:
+def _check_same_types(release: PublishedRelease) -> None:
     """Both ends of an interval, and all that is published of a value, have one type."""
     tables = release.tables
     if release.form == "generalized":
-        used = [*release.columns.all, release.group_column]
-        for column in release.columns.quasi:
-            low, high, _, _ = derived_names(column, ("low", "high", "set", "missing"), used)
-            schema = tables["release"].schema
-            if low in schema.names and high in schema.names and schema.field(low).type != schema.field(high).type:
+        schema = tables["release"].schema
+        for column, box in box_columns(release.columns, release.group_column).items():
+            if box.low in schema.names and schema.field(box.low).type != schema.field(box.high).type:
                 raise BrokenPromise(f"The ends of the intervals of '{column}' are of different types.")
     if release.form == "disguised":
-        low, high, _ = subdomain_names(release.columns, release.group_column)
+        low, high, _ = subdomain_columns(release.columns, release.group_column)
         values, target = tables.get("release", tables.get("sensitive")), tables["target"]
         assert values is not None
         kinds = {values.schema.field(low).type, values.schema.field(high).type}
@@ -217,22 +202,3 @@ def _check_same_types(release: Release) -> None:
         (name,) = release.columns.sensitive
         if tables["domain"].schema.field(name).type != tables["release"].schema.field(name).type:
             raise BrokenPromise(f"'{name}' and its domain are of different types.")
-
-
-def derived_names(column: str, suffixes: Sequence[str], used: list[str]) -> list[str]:
-    """Name columns after another one, clear of all names in `used`, to which they are added."""
-    for suffix in suffixes:
-        used.append(free_name(f"{column}_{suffix}", tuple(used)))
-    return used[-len(suffixes) :]
-
-
-def subdomain_names(columns: PublishedColumns, group_column: str) -> list[str]:
-    """The columns low, high and node of the sensitive column."""
-    return derived_names(columns.sensitive[0], ("low", "high", "node"), [*columns.all, group_column])
-
-
-def free_name(wanted: str, taken: tuple[str, ...]) -> str:
-    """Return `wanted`, or the first of wanted_2, wanted_3, ... that no column has; SQL ignores case, so do we."""
-    lowered = {name.lower() for name in taken}
-    candidates = (wanted if n == 1 else f"{wanted}_{n}" for n in range(1, len(taken) + 2))
-    return next(name for name in candidates if name.lower() not in lowered)

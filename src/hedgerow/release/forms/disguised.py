@@ -40,9 +40,10 @@ from hedgerow.release.forms.example import (
     sum_example,
 )
 from hedgerow.release.forms.form import SHUFFLED, Form
-from hedgerow.release.release import PublishedColumns, free_name
+from hedgerow.release.release import PublishedColumns
 from hedgerow.release.shuffle import permutation, shuffle_within
 from hedgerow.schema.hierarchy import Hierarchy
+from hedgerow.verify.names import subdomain_columns
 
 if TYPE_CHECKING:
     from hedgerow.release.release import Release
@@ -94,15 +95,6 @@ def disguised(
         "sensitive": pa.table({**hidden, group_column: _numbers(offsets)}),
         **others,
     }
-
-
-def subdomain_columns(columns: PublishedColumns, group_column: str) -> tuple[str, str, str]:
-    """The names of the columns low, high and node of the sensitive column."""
-    taken = (*columns.all, group_column)
-    names: list[str] = []
-    for suffix in ("low", "high", "node"):
-        names.append(free_name(f"{columns.sensitive[0]}_{suffix}", (*taken, *names)))
-    return names[0], names[1], names[2]
 
 
 def target_table(trees: Sequence[Hierarchy], kind: pa.DataType) -> pa.Table:

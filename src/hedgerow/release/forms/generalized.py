@@ -15,7 +15,6 @@ Inside a group the sensitive values are shuffled against the plain columns, as i
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +28,8 @@ from hedgerow.release.forms.example import Example, name_r, name_sql, value_sql
 from hedgerow.release.forms.form import SHUFFLED, Form, Labelled
 from hedgerow.release.forms.separated import sensitive_columns
 from hedgerow.release.grouped import group_numbers, grouped_rows, taken
-from hedgerow.release.release import PublishedColumns, free_name
+from hedgerow.release.release import PublishedColumns
+from hedgerow.verify.names import SETS, BoxColumns, box_columns
 
 if TYPE_CHECKING:
     from hedgerow.release.release import Release
@@ -39,38 +39,6 @@ if TYPE_CHECKING:
 __all__ = ["GENERALIZED", "SETS", "BoxColumns", "box_columns", "generalized"]
 
 _ENDS = 10
-
-SETS = "sets"
-"""The table of the sets' values: `column`, `set`, `value`."""
-
-
-@dataclass(frozen=True)
-class BoxColumns:
-    """The names under which a quasi-identifier is published; which of them there are depends on its type."""
-
-    label: str
-    low: str
-    high: str
-    set: str
-    missing: str
-
-    @property
-    def all(self) -> tuple[str, str, str, str, str]:
-        """Every name."""
-        return self.label, self.low, self.high, self.set, self.missing
-
-
-def box_columns(columns: PublishedColumns, group_column: str) -> dict[str, BoxColumns]:
-    """Name the columns of each quasi-identifier, clear of all other names; a reader derives the same names."""
-    used = [*columns.all, group_column]
-    names: dict[str, BoxColumns] = {}
-    for column in columns.quasi:
-        derived: list[str] = []
-        for suffix in ("low", "high", "set", "missing"):
-            derived.append(free_name(f"{column}_{suffix}", tuple(used)))
-            used.append(derived[-1])
-        names[column] = BoxColumns(column, *derived)
-    return names
 
 
 def generalized(

@@ -22,11 +22,11 @@ from hedgerow.release.forms.example import altered_example
 from hedgerow.release.forms.form import Form
 from hedgerow.release.release import PublishedColumns
 from hedgerow.release.shuffle import permutation
+from hedgerow.verify.names import PROPERTY_KINDS
 
 __all__ = ["PROPERTY_COLUMNS", "PROPERTY_KINDS", "SUBSTITUTED", "PropertyTerms", "substituted"]
 
 PROPERTY_COLUMNS = ("property", "column", "kind", "row", "coefficient", "at_most")
-PROPERTY_KINDS = ("locality", "order", "bound", "given")
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,170 @@
+"""Hold a bundle open: all of its files at once, so that what takes its place meanwhile is not mixed with it.
+
+A writer puts a new folder in the place of the old one and removes the old. Paths would lead a reader from one to the
+other in the middle; open files would not. So a reader opens the folder, through it every file, and looks whether the
+folder is still in its place: then nothing had been removed, and whatever happens from here on, the files stay as they
+are. A table is read from the very bytes whose checksum was compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+
+import pyarrow as pa
+
+from hedgerow.errors import BundleError
+from hedgerow.verify.parquet import read_parquet
+from hedgerow.verify.values import MANIFEST, FileEntry
+
+__all__ = ["Held", "can_open_folders", "hold", "place_aside", "read_manifest", "settled"]
+
+_TRIES = 100
+_MOST_MANIFEST = 16 << 20
+
+Place = int | Path
+"""An open folder; its path, where folders cannot be opened, but then what is open in them holds them in place."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """The open files of a bundle, the names of all that lies in its folder, and the text of its manifest."""
+
+    folder: str
+    names: frozenset[str]
+    files: Mapping[str, BufferedReader]
+    manifest: bytes
+
+    def tables(
+        self, entries: Mapping[str, FileEntry], wanted: Collection[str], *, max_bytes: int | None = None
+    ) -> dict[str, pa.Table]:
+        """Read the wanted Parquet files; raise BundleError unless there are exactly these entries, all unedited.
+
+        A table that takes more than `max_bytes` is refused before it is decoded.
+        """
+        if any(Path(name).name != name or name.startswith(".") for name in entries):
+            raise BundleError(f"{MANIFEST} lists a file outside the bundle.")
+        if strange := self.names - {MANIFEST, *entries}:
+            raise BundleError(f"'{self.folder}' holds {len(strange)} file(s) that its manifest does not list.")
+        for name in entries.keys() - set(wanted):
+            self._check(name, entries[name])
+        return {name: self._table(name, entries[name], max_bytes) for name in wanted}
+
+    def _check(self, name: str, entry: FileEntry) -> None:
+        with _readable(name):
+            _require(name, hashlib.file_digest(self._sized(name, entry), "sha256").hexdigest() == entry.sha256)
+
+    def _table(self, name: str, entry: FileEntry, max_bytes: int | None) -> pa.Table:
+        with _readable(name):
+            content = self._sized(name, entry).read(entry.bytes)
+        _require(name, hashlib.sha256(content).hexdigest() == entry.sha256)
+        return read_parquet(name, content, rows=entry.rows, max_bytes=max_bytes)
+
+    def _sized(self, name: str, entry: FileEntry) -> BufferedReader:
+        """The file from its beginning; its size is compared before anything is allocated."""
+        if name not in self.files:
+            raise BundleError(f"{name} is missing from the bundle; ask for it again.")
+        file = self.files[name]
+        _require(name, os.fstat(file.fileno()).st_size == entry.bytes)
+        file.seek(0)
+        return file
+
+
+@contextmanager
+def hold(path: str | os.PathLike[str]) -> Iterator[Held]:
+    """Open a bundle's folder and files for as long as the block lasts; raise BundleError where there is none."""
+    target = Path(path).absolute()
+    with ExitStack() as stack:
+        try:
+            bundle = _held(target, stack)
+        except (FileNotFoundError, NotADirectoryError):
+            reason = f"it has no {MANIFEST}" if target.exists() else "there is no such folder"
+            raise BundleError(f"'{target.name}' is not a hedgerow bundle: {reason}.") from None
+        except OSError as error:
+            raise BundleError(f"'{target.name}' cannot be read: {error.strerror}.") from None
+        yield bundle
+
+
+def read_manifest(path: str | os.PathLike[str]) -> bytes:
+    """Read the manifest of a bundle; nothing else of it is checked."""
+    with hold(path) as bundle:
+        return bundle.manifest
+
+
+def _held(target: Path, stack: ExitStack) -> Held:
+    """Open everything; again, if the folder lost its place before all of it was open."""
+    for _ in range(_TRIES):
+        with ExitStack() as attempt, suppress(FileNotFoundError):
+            place = _open_folder(settled(target), attempt)
+            names = frozenset(os.listdir(place))
+            files = {name: attempt.enter_context(_open_file(place, name)) for name in names if _is_file(place, name)}
+            if os.path.samestat(os.stat(place), os.stat(settled(target))):
+                stack.push(attempt.pop_all())
+                break
+    else:
+        if settled(target).exists():
+            raise BundleError(f"'{target.name}' is replaced faster than it can be read; try again later.")
+        raise FileNotFoundError
+    if MANIFEST not in files:
+        raise FileNotFoundError
+    manifest = files[MANIFEST].read(_MOST_MANIFEST + 1)
+    if len(manifest) > _MOST_MANIFEST:
+        raise BundleError(f"{MANIFEST} has more than {_MOST_MANIFEST >> 20} MB, so it is not read.")
+    return Held(target.name, names, files, manifest)
+
+
+def _open_folder(folder: Path, stack: ExitStack) -> Place:
+    if not can_open_folders():
+        return folder
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    stack.callback(os.close, place)
+    return place
+
+
+def _open_file(place: Place, name: str) -> BufferedReader:
+    if isinstance(place, Path):
+        return (place / name).open("rb")
+    return open(name, "rb", opener=lambda name, flags: os.open(name, flags, dir_fd=place))
+
+
+def _is_file(place: Place, name: str) -> bool:
+    """Opening anything but a file, such as a pipe, could take forever."""
+    with suppress(FileNotFoundError):
+        found = os.stat(place / name) if isinstance(place, Path) else os.stat(name, dir_fd=place)
+        return stat.S_ISREG(found.st_mode)
+    return False
+
+
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise BundleError(f"{name} cannot be read: {error.strerror}.") from None
+
+
+def _require(name: str, fits: bool) -> None:
+    if not fits:
+        raise BundleError(f"{name} was edited or damaged: its checksum does not fit the manifest; ask for it again.")
+
+
+def settled(target: Path) -> Path:
+    """Return the folder to read for `target`: itself, or the old one that a crash left aside."""
+    aside = place_aside(target)
+    return aside if not target.exists() and aside.exists() else target
+
+
+def place_aside(target: Path) -> Path:
+    """Where a folder stands while another one takes its place."""
+    return target.with_name(f".{target.name}.hedgerow-aside")
+
+
+def can_open_folders() -> bool:
+    """Tell whether a folder can be opened as a file is; Windows cannot."""
+    return hasattr(os, "O_DIRECTORY")

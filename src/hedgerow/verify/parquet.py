@@ -1,0 +1,153 @@
+"""Read a Parquet file that a stranger wrote: its layout is checked, and the cost known, before a page is decoded.
+
+Source     the Parquet format, https://github.com/apache/parquet-format
+Guarantee  files with a layout, types or metadata other than ours, and files that would take more than the limit, are a
+           BundleError. The sizes that count are those in the page headers, which the decoder itself goes by
+Cost       O(pages) before decoding; texts are decoded as dictionaries first, so that a text that is repeated a million
+           times costs one text until its whole size is known
+
+Arrow's reader trusts a footer in places and then ends the process, so it does not get one that was not checked here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from hedgerow.errors import BundleError
+from hedgerow.verify.thrift import Struct, read_struct
+
+__all__ = ["read_parquet"]
+
+_TIMES, _FLOOR, _CEILING = 16, 256 << 20, 4 << 30
+"""The default limit: so many times the file, but not below the floor, nor above the ceiling."""
+
+_MOST_COLUMNS = 20_000
+_LARGEST_PAGE = 64 << 20
+_MARK = b"PAR1"
+_WRITER = re.compile(rb"parquet-cpp-arrow version [0-9.]{1,20}(-SNAPSHOT)?")
+_WIDTHS = {pa.string(): 5, pa.bool_(): 1, pa.int32(): 4, pa.date32(): 4}
+_EIGHT = (pa.int64(), pa.float64(), pa.timestamp("us"))
+_PHYSICAL = (0, 1, 2, 5, 6, 7)  # truth values, 32 and 64 bits, doubles, texts, bytes of fixed length
+_CODECS = (0, 1, 6)  # none, snappy, zstd
+_DATA, _DICTIONARY = 0, 2
+
+
+def read_parquet(name: str, content: bytes, *, rows: int | None, max_bytes: int | None = None) -> pa.Table:
+    """Decode a file of a bundle that must have `rows` rows; raise BundleError for anything but one of ours."""
+    limit = max_bytes if max_bytes is not None else min(max(_TIMES * len(content), _FLOOR), _CEILING)
+    try:
+        if _checked_footer(content)[3] != rows:
+            raise BundleError(f"{name} does not have the number of rows that its manifest says.")
+        if sum(_checked_pages(content)) > limit:
+            raise _too_large(name, limit)
+        with pq.ParquetFile(pa.BufferReader(content)) as file:
+            schema = file.schema_arrow
+        if not all(_width(kind) for kind in schema.types) or len(set(schema.names)) < len(schema):
+            raise BundleError(f"{name} has a column of a type that no release has, or two of one name.")
+        if rows * sum(map(_width, schema.types)) > limit:
+            raise _too_large(name, limit)
+        return _decoded(name, content, schema, limit)
+    except (pa.ArrowException, OSError, OverflowError, ValueError, KeyError, TypeError, MemoryError):
+        raise BundleError(f"{name} is not a readable Parquet file of this bundle.") from None
+
+
+def _too_large(name: str, limit: int) -> BundleError:
+    return BundleError(
+        f"{name} announces more than {limit:,} bytes once it is decoded, so it is not read; allow more if you trust "
+        "its sender (--max-bytes)."
+    )
+
+
+def _width(kind: pa.DataType) -> int:
+    """Bytes that a cell takes at least; 0 for a type that no release has."""
+    if pa.types.is_decimal128(kind):
+        return 16
+    return 8 if kind in _EIGHT else _WIDTHS.get(kind, 0)
+
+
+def _require(fits: bool, what: str) -> None:
+    if not fits:
+        raise ValueError(what)
+
+
+def _checked_footer(content: bytes) -> Struct:
+    """The footer, if every part of it is what our own writer writes; fields are numbered as the format numbers them."""
+    _require(len(content) >= 12 and content[:4] == content[-4:] == _MARK, "not a Parquet file")
+    size = int.from_bytes(content[-8:-4], "little")
+    start = len(content) - 8 - size
+    _require(start >= 4, "the footer is longer than the file")
+    footer, end = read_struct(content, start)
+    _require(end == len(content) - 8 and set(footer) <= {1, 2, 3, 4, 6, 7}, "the footer holds metadata")
+    _require(bool(_WRITER.fullmatch(footer[6])), "another program wrote it")
+    root, *columns = footer[2]
+    _require(root.get(5) == len(columns) <= _MOST_COLUMNS and 1 not in root, "columns are nested")
+    for column in columns:
+        _require(column[1] in _PHYSICAL and column[3] in (0, 1) and not column.get(5), "columns are nested")
+    for group in footer[4]:
+        _require(len(group[1]) == len(columns), "a part has other columns than the file")
+        for column, chunk in zip(columns, group[1], strict=True):
+            _check_chunk(chunk, column, group[3], start)
+    _require(all(group[3] > 0 for group in footer[4]), "a part has no rows")
+    _require(sum(group[3] for group in footer[4]) == footer[3], "the parts do not add up")
+    return footer
+
+
+def _check_chunk(chunk: Struct, column: Struct, rows: int, end: int) -> None:
+    """One column of one part lies inside the file, and is of the column's type and length."""
+    _require(set(chunk) <= {2, 3}, "a column is in another file, or has an index or a key")
+    about = chunk[3]
+    _require(8 not in about and 14 not in about and 10 not in about, "a column carries metadata")
+    _require(about[1] == column[1] and about[3] == [column[4]] and about[5] == rows, "a column is another one")
+    _require(about[4] in _CODECS, "a compression that we do not use")
+    start = min(about[9], about.get(11, about[9]))
+    _require(start >= 4 and about[7] >= 0 and start + about[7] <= end, "a column lies outside the file")
+
+
+def _checked_pages(content: bytes) -> Iterator[int]:
+    """The size of every page once it is unpacked; raise unless the pages fill their columns."""
+    for group in _checked_footer(content)[4]:
+        for chunk in group[1]:
+            about = chunk[3]
+            place = min(about[9], about.get(11, about[9]))
+            end, values, is_first = place + about[7], 0, True
+            while place < end:
+                header, place = read_struct(content, place)
+                kind, unpacked, packed = header[1], header[2], header[3]
+                _require(kind == _DATA or (kind == _DICTIONARY and is_first), "a page of another kind")
+                _require(packed >= 0 and 0 <= unpacked <= _LARGEST_PAGE, "a page is too large")
+                inside = header[5 if kind == _DATA else 7]
+                _require(inside[1] >= 0, "a page has fewer than no values")
+                values += inside[1] if kind == _DATA else 0
+                # A dictionary has as many entries as it has bytes at most, whatever it says.
+                _require(kind == _DATA or inside[1] <= max(unpacked, 1), "a dictionary has more entries than bytes")
+                place, is_first = place + packed, False
+                yield unpacked
+            _require(place == end and values == about[5], "pages do not fill their column")
+
+
+def _decoded(name: str, content: bytes, schema: pa.Schema, limit: int) -> pa.Table:
+    """Decode texts as dictionaries, add up how long they are, and only then write them out."""
+    texts = [field.name for field in schema if field.type == pa.string()]
+    with pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts) as file:
+        table = file.read().combine_chunks()
+    lengths = [_text_bytes(table.column(text)) for text in texts]
+    if sum(lengths) > limit or max(lengths, default=0) >= 2**31:  # one array cannot hold more
+        raise _too_large(name, limit)
+    columns = [column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column for column in table.columns]
+    decoded = pa.table(columns, names=schema.names).combine_chunks()
+    decoded.validate(full=True)
+    return decoded
+
+
+def _text_bytes(column: pa.ChunkedArray) -> int:
+    """How long a column of text is once every cell is written out."""
+    total = 0
+    for chunk in column.chunks:
+        lengths = pc.binary_length(chunk.dictionary).cast(pa.int64())
+        total += pc.sum(lengths.take(chunk.indices)).as_py() or 0
+    return total

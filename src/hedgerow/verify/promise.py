@@ -1,0 +1,99 @@
+"""Re-derive a release's guarantee from what is published.
+
+Nothing here is shared with the code that makes releases: groups are found by sorting, thresholds are compared as
+fractions. One check a function; a check returns a sentence about what it saw or raises BrokenPromise.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from weakref import WeakKeyDictionary
+
+import pyarrow as pa
+
+from hedgerow.errors import BundleError
+from hedgerow.verify.baselines import (
+    check_microaggregation,
+    check_noise,
+    check_rank_swap,
+    check_retention,
+)
+from hedgerow.verify.boxes import check_boxes
+from hedgerow.verify.bundle import Opened, open_bundle
+from hedgerow.verify.frequency import check_frequency
+from hedgerow.verify.groupwise import check_groupwise
+from hedgerow.verify.helpers import check_help
+from hedgerow.verify.ke import check_ke
+from hedgerow.verify.m_invariance import check_m_invariance
+from hedgerow.verify.personal import check_personal
+from hedgerow.verify.properties import check_properties
+from hedgerow.verify.proximity import check_proximity
+from hedgerow.verify.robust import check_robust
+from hedgerow.verify.structure import check_structure
+from hedgerow.verify.target import check_target
+from hedgerow.verify.values import PublishedRelease, Verification
+
+__all__ = ["Verification", "verified", "verify", "verify_bundle", "verify_opened"]
+
+_CRITERIA: dict[str, Callable[[PublishedRelease], str]] = {
+    "frequency": check_frequency,
+    "groupwise": check_groupwise,
+    "ke": check_ke,
+    "m_invariance": check_m_invariance,
+    "microaggregation": check_microaggregation,
+    "noise": check_noise,
+    "personal": check_personal,
+    "properties": check_properties,
+    "proximity": check_proximity,
+    "rank-swap": check_rank_swap,
+    "retention": check_retention,
+    "robust": check_robust,
+    "target": check_target,
+}
+
+
+_verified: WeakKeyDictionary[PublishedRelease, tuple[Verification, list[pa.Table]]] = WeakKeyDictionary()
+
+
+def verified(release: PublishedRelease) -> Verification:
+    """Return what `verify` found for this very release and these very tables, which cannot change; else verify it."""
+    tables = list(release.tables.values())
+    if (known := _verified.get(release)) is not None and _are_same(known[1], tables):
+        return known[0]
+    verification = verify(release)
+    _verified[release] = (verification, tables)
+    return verification
+
+
+def _are_same(one: list[pa.Table], other: list[pa.Table]) -> bool:
+    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
+
+
+def verify(release: PublishedRelease) -> Verification:
+    """Check that a release holds what it says and nothing else; raise BrokenPromise if not."""
+    columns = check_structure(release)
+    criterion = _CRITERIA[release.guarantee.criterion]
+    shape = (check_boxes(release),) if release.form == "generalized" else ()
+    return Verification((columns, _told_rows(release), *shape, criterion(release)))
+
+
+def verify_bundle(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Verification:
+    """Check a bundle on disk: checksums first, then the promise, then the helper table."""
+    return verify_opened(open_bundle(path, max_bytes=max_bytes))
+
+
+def verify_opened(bundle: Opened[PublishedRelease]) -> Verification:
+    """Check a bundle whose files were read, and so held against their checksums."""
+    release = bundle.release
+    checks = ("every file fits its SHA-256 in the manifest", *verify(release).checks)
+    if not release.groups:  # there are no bounds to help with
+        return Verification(checks)
+    if "help" not in bundle.helpers:
+        raise BundleError("The bundle has no help.parquet.")
+    return Verification((*checks, check_help(release, bundle.helpers["help"])))
+
+
+def _told_rows(release: PublishedRelease) -> str:
+    rows = release.rows
+    return f"{rows.published:,} rows published, {rows.suppressed:,} held back, {rows.input:,} came in"

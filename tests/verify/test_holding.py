@@ -1,0 +1,119 @@
+"""What is read of a bundle is of one bundle, whatever takes its place while it is read."""
+
+import os
+import shutil
+
+import pytest
+
+import hedgerow as hr
+from hedgerow.query.duckdb_engine import DuckDBEngine
+from hedgerow.release.bundle import read_all
+from hedgerow.verify import holding, verify_bundle
+from tests.support.every_method import PEOPLE, SCHEMA
+
+
+@pytest.fixture(scope="module")
+def versions(tmp_path_factory):
+    """Two bundles of the same people that differ in groups and promise."""
+    folder = tmp_path_factory.mktemp("versions")
+    for k in (2, 3):
+        hr.KEAnonymity(k=k).publish(PEOPLE, SCHEMA).save(folder / str(k))
+    return folder
+
+
+@pytest.fixture
+def place(versions, tmp_path):
+    """A folder that holds the first bundle, and a function that puts either in its place as a writer does."""
+    target = tmp_path / "out"
+    shutil.copytree(versions / "2", target)
+
+    def put(k):
+        hr.open(versions / str(k)).save(target, overwrite=True)
+
+    return target, put
+
+
+def _swapping(monkeypatch, name, versions):
+    """Let a step of reading be followed by the next of some versions, once each."""
+    step, waiting = getattr(holding, name), list(versions)
+
+    def then(*args, **options):
+        found = step(*args, **options)
+        if waiting:
+            put, k = waiting.pop(0)
+            with monkeypatch.context() as undisturbed:
+                undisturbed.setattr(holding, name, step)
+                put(k)
+        return found
+
+    monkeypatch.setattr(holding, name, then)
+
+
+@pytest.mark.parametrize("look", [hr.open, lambda path: read_all(path).release], ids=["open", "read_all"])
+@pytest.mark.parametrize("step", ["_open_folder", "_is_file", "_open_file", "_require", "read_parquet"])
+def test_there_and_back_again_is_not_mixed(place, monkeypatch, step, look):
+    """Another release comes, and the first comes back, between any two steps of a reader: it saw one of them whole."""
+    target, put = place
+    _swapping(monkeypatch, step, [(put, 3), (put, 2), (put, 3), (put, 2)])
+    release = look(target)
+    release.verify()
+    assert release.guarantee.parameters["k"] in (2, 3)
+
+
+@pytest.mark.parametrize("step", ["_require", "read_parquet"])
+def test_what_is_open_stays(place, monkeypatch, step):
+    """Once all files are open the bundle may be replaced and removed: it is read to its end, helper table included."""
+    target, put = place
+    checks = verify_bundle(target).checks
+    _swapping(monkeypatch, step, [(put, 3)])
+    assert verify_bundle(target).checks == checks
+    assert read_all(target).release.guarantee.parameters["k"] == 3
+
+
+def test_the_helper_table_is_of_the_same_bundle(place, monkeypatch):
+    """An engine never answers from the rows of one release with the bounds of another."""
+    target, put = place
+    _swapping(monkeypatch, "read_parquet", [(put, 3)])
+    engine = DuckDBEngine.from_bundle(target)
+    rows, bounds = (
+        engine.connection.sql(f'SELECT "group", {size} FROM {table} GROUP BY 1 ORDER BY 1').fetchall()
+        for table, size in (("release", "count(*)"), ("help", "max(hits)"))
+    )
+    assert rows == bounds
+
+
+def test_a_bundle_that_is_replaced_all_the_time_is_refused(place, monkeypatch):
+    """A reader that never finds a folder in its place gives up with a sentence and keeps nothing open."""
+    target, _ = place
+    monkeypatch.setattr(holding.os.path, "samestat", lambda one, other: False)
+    before = len(os.listdir("/proc/self/fd")) if os.path.exists("/proc/self/fd") else 0
+    with pytest.raises(hr.BundleError, match="replaced faster"):
+        hr.open(target)
+    assert before in (0, len(os.listdir("/proc/self/fd")))
+
+
+def test_nothing_stays_open(place):
+    """A bundle that was read, or refused, holds no file descriptor."""
+    target, _ = place
+    if not os.path.exists("/proc/self/fd"):
+        pytest.skip("open files are not listed here")
+    hr.open(target)
+    before = len(os.listdir("/proc/self/fd"))
+    hr.open(target)
+    (target / "README.md").write_text("edited")
+    with pytest.raises(hr.BundleError, match="checksum"):
+        hr.open(target)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_pipes_and_folders_do_not_stop_a_reader(place):
+    """What is no file is not opened: a pipe in place of a table would wait for its writer forever."""
+    target, _ = place
+    (target / "README.md").unlink()
+    os.mkfifo(target / "README.md")
+    with pytest.raises(hr.BundleError, match="missing"):
+        hr.open(target)
+    (target / "README.md").unlink()
+    (target / "README.md").mkdir()
+    with pytest.raises(hr.BundleError, match="missing"):
+        hr.open(target)

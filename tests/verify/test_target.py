@@ -1,0 +1,177 @@
+"""The audit of disguised releases: every planted fault is found."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.criteria.target import Target
+from hedgerow.query import help_table
+from hedgerow.release.forms.disguised import target_table
+from hedgerow.schema.target import uniform
+from hedgerow.verify.subdomain_help import check_subdomain_help
+from hedgerow.verify.subdomains import Counts, Trees
+from hedgerow.verify.target import check_ratios, still_tells
+from tests.support.trees import weighted_trees
+
+TREE = uniform(hr.Hierarchy.binary([30, 40, 50, 60]))
+SCHEMA = hr.Schema(quasi=["age"], sensitive="pay")
+TABLE = pa.table({"age": [1, 1, 1, 2, 2, 2, 2], "pay": [30, 40, 40, 40, 50, 60, 60]})
+
+
+def release_of(**parameters):
+    """A release of the small table."""
+    return hr.TargetDistribution(TREE, **parameters).publish(TABLE, SCHEMA)
+
+
+def with_column(release, table, name, values):
+    """The release with one column of one table replaced."""
+    old = release.tables[table]
+    place = old.column_names.index(name)
+    new = old.set_column(place, old.schema.field(name), pa.array(values, old.schema.field(name).type))
+    return replace(release, tables={**release.tables, table: new})
+
+
+@given(weighted_trees(most_leaves=6), st.data(), st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 3)]))
+@settings(max_examples=150)
+def test_audit_and_criterion_agree(tree, data, shift):
+    """Cross-multiplied ratios pass exactly the groups that the definition passes."""
+    published = np.array(data.draw(st.lists(st.integers(0, 4), min_size=tree.num_nodes, max_size=tree.num_nodes)))
+    published[-1] += not published.any()
+    nodes = np.flatnonzero(published)
+    counts = Counts(np.zeros(len(nodes), np.int64), nodes, published[nodes])
+    trees = _trees(tree)
+    try:
+        check_ratios(counts, trees, np.array([tree.root]), shift)
+        passed = True
+    except hr.BrokenPromise:
+        passed = False
+    assert passed is Target(tree, shift).holds(published)
+
+
+def _trees(tree):
+    weights = np.array(tree.weights)
+    totals = np.zeros(tree.num_nodes, np.int64)
+    np.add.at(totals, tree.parents[:-1], weights[:-1])
+    return Trees(
+        tree.parents.astype(np.int64), weights, totals, tree.depths.astype(np.int64), np.full(tree.num_nodes, tree.root)
+    )
+
+
+def test_an_untouched_release_passes_and_says_what_it_tells():
+    """The sentence names groups, values, fakes, and the values at the root."""
+    release = release_of()
+    assert "1 groups follows" in str(release.verify())
+    assert "1 of 7 values stand at a root" in still_tells(release)
+
+
+def test_nothing_at_the_root_tells_nothing():
+    """A table that already follows its target is published as it is."""
+    release = hr.TargetDistribution("source").publish(TABLE, SCHEMA)
+    assert "no value stands at a root" in still_tells(release)
+
+
+def test_a_narrowed_subdomain_is_found():
+    """Replacing a root value by a leaf breaks the ratio."""
+    release = release_of()
+    nodes = release.tables["release"]["pay_node"].to_pylist()
+    at = nodes.index(6)
+    faulty = with_column(release, "release", "pay_node", [*nodes[:at], 0, *nodes[at + 1 :]])
+    for name, end in (("pay_low", 30), ("pay_high", 30)):
+        values = release.tables["release"][name].to_pylist()
+        faulty = with_column(faulty, "release", name, [*values[:at], end, *values[at + 1 :]])
+    with pytest.raises(hr.BrokenPromise, match="follow"):
+        faulty.verify()
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "values", "match"),
+    [
+        ("release", "pay_low", [30] * 7, "bounds"),
+        ("release", "pay_node", [99] * 7, "not in the table"),
+        ("release", "group", [0, 0, 0, 1, 1, 1, 1], "group"),
+        ("release", "group", [0, 1, 0, 0, 0, 0, 0], "group"),
+        ("target", "weight", [1, 1, 1, 2, 1, 1, 1], "follow"),
+        ("target", "weight", [1, 1, 1, -1, 1, 1, 1], "trees"),
+        ("target", "parent", [4, 4, 5, 5, 3, 6, None], "trees"),
+        ("target", "weight", [2**61, 2**61, 2**61, 2**61, 2**61, 2**61, 1], "large"),
+    ],
+)
+def test_edited_tables_are_found(table, column, values, match):
+    """Whatever cell is edited, the audit says that the promise is broken."""
+    with pytest.raises(hr.BrokenPromise, match=match):
+        with_column(release_of(), table, column, values).verify()
+
+
+def test_a_wrong_number_of_fakes_is_found():
+    """One more value than declared is a broken promise, and so is one less than rows."""
+    release = release_of(fakes="0.3")
+    sensitive = release.tables["sensitive"]
+    for table in (pa.concat_tables([sensitive, sensitive.slice(0, 1)]), sensitive.slice(0, 6)):
+        with pytest.raises(hr.BrokenPromise):
+            replace(release, tables={**release.tables, "sensitive": table}).verify()
+
+
+def test_a_wrong_declaration_of_fakes_is_found():
+    """The guarantee must say how many values nobody has."""
+    release = release_of(fakes="0.3")
+    guarantee = replace(release.guarantee, parameters={"shift": "0", "fakes": 0})
+    with pytest.raises(hr.BrokenPromise, match="fake"):
+        replace(release, guarantee=guarantee).verify()
+
+
+def test_two_targets_in_one_group_are_found():
+    """A group that mixes trees follows none."""
+    release = hr.TargetDistribution({1: TREE, 2: "uniform"}, parts="age").publish(TABLE, SCHEMA)
+    merged = with_column(release, "release", "group", [0] * 7)
+    with pytest.raises(hr.BrokenPromise, match="mixes"):
+        replace(merged, groups=1).verify()
+
+
+def test_implied_weights_are_checked():
+    """The published weights of a shifted release must be its own."""
+    release = release_of(shift="0.2")
+    release.verify()
+    weights = release.tables["implied"]["weight"].to_pylist()
+    with pytest.raises(hr.BrokenPromise, match="implied"):
+        with_column(release, "implied", "weight", [weights[0] + 1, *weights[1:]]).verify()
+    bare = {name: table for name, table in release.tables.items() if name != "implied"}
+    with pytest.raises(hr.BrokenPromise, match="tables are not those"):
+        replace(release, tables=bare).verify()
+
+
+@pytest.mark.parametrize("fakes", [0, "0.4"])
+def test_an_edited_help_table_is_found(fakes):
+    """Every bound of the help table is recomputed."""
+    release = release_of(fakes=fakes)
+    helper = help_table(release)
+    assert "6 columns" in check_subdomain_help(release, helper)
+    for name in ("sum_lower", "sum_upper", "min_lower", "min_upper", "max_lower", "max_upper", "hits"):
+        edited = helper.set_column(
+            helper.column_names.index(name),
+            name,
+            pa.array([helper[name][0].as_py() + 1, *helper[name].to_pylist()[1:]]),
+        )
+        with pytest.raises(hr.BrokenPromise, match=r"help\.parquet"):
+            check_subdomain_help(release, edited)
+
+
+def test_trees_are_listed_with_their_labels():
+    """The published tree has one row per node, values first."""
+    table = target_table([TREE], pa.int64()).to_pandas()
+    assert table.label.tolist() == ["30", "40", "50", "60", "[30, 40]", "[50, 60]", "*"]
+    assert table.high.tolist() == [30, 40, 50, 60, 40, 60, 60]
+
+
+@pytest.mark.parametrize("first", [-1, 1])
+def test_groups_that_do_not_begin_with_zero_are_refused(first):
+    """Negative numbers and a first group of another number end in a sentence, not in an error of arithmetic."""
+    release = release_of()
+    groups = release.tables["release"].column(release.group_column).to_pylist()
+    with pytest.raises(hr.BrokenPromise, match="numbered from 0"):
+        with_column(release, "release", release.group_column, [first, *groups[1:]]).verify()
