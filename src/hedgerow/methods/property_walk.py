@@ -45,9 +45,9 @@ _PROMISE = (
 )
 _ADVERSARY = (
     "Nobody is excluded and nobody is held off for sure; adversaries were measured on this release: {rates}. One who "
-    "knows a person's quasi-identifiers, numbers (identity) or ranks (rank) included, looks for the nearest row; one who knows up to 50 people "
-    "(known sample) reads off the others to a twentieth of a standard deviation. {unchanged:.1%} of the replaced cells "
-    "have the value that they had."
+    "knows all quasi-identifiers of a person, true numbers (identity) or ranks (rank) included, looks for the nearest "
+    "row; one who knows up to 50 people (known sample) reads off the others to a twentieth of a standard deviation. "
+    "{unchanged:.1%} of the replaced cells have the value that they had."
 )
 _KEEP = "'keep' must hold texts or properties; see hedgerow.criteria.properties."
 _MOST_STEPS = 10**7  # the keys of all steps of a segment are drawn at once
