@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.estimate import KnowledgeEstimate
 from hedgerow.inference.robust import members
 from hedgerow.partition.robust.crowd import Crowd
 from hedgerow.partition.robust.gather import art
@@ -37,7 +37,7 @@ def sort_seconds(table: pa.Table, quasi: list[str]) -> float:
 def art_seconds(table: pa.Table, quasi: list[str], sensitive: str, protect: list[object], r: int) -> dict[str, float]:
     source = read_table(table.select([*quasi, sensitive]))
     begin = time.process_time()
-    knowledge = Estimate(support=100).of(source, quasi=quasi, sensitive=sensitive)
+    knowledge = KnowledgeEstimate(support=100).of(source, quasi=quasi, sensitive=sensitive)
     signatures = knowledge.signatures(source.arrow.select(quasi))
     codes = knowledge.value_codes(source.arrow.column(sensitive))
     crowd = Crowd(knowledge, signatures, codes, members(knowledge.values, protect))

@@ -10,7 +10,7 @@ from benchmarks.measure import seconds, show
 from hedgerow.partition.target.disguise import disguise
 from hedgerow.partition.target.fake_values import fake_values
 from hedgerow.partition.target.least_range import least_range_groups
-from hedgerow.partition.target.trees import Forest, node_ranges, planted
+from hedgerow.partition.target.trees import TreeArrays, arrays_of_tree, node_ranges
 from hedgerow.release.shuffle import shuffle_within
 from hedgerow.schema.target import normal, quantize, uniform
 from studies import real
@@ -39,17 +39,17 @@ def sa_only(column: np.ndarray, tree: hr.Hierarchy) -> None:
     shuffle_within(nodes, whole)
 
 
-def own_targets(tree: hr.Hierarchy) -> Forest:
+def own_targets(tree: hr.Hierarchy) -> TreeArrays:
     """Ten thousand targets of random small ratios on one hierarchy."""
     rng = np.random.Generator(np.random.PCG64(2))
-    one = planted(tree)
+    one = arrays_of_tree(tree)
     weights = rng.integers(1, 4, PARTS * tree.num_nodes).astype(np.int64)
-    return Forest(
+    return TreeArrays(
         one.shape, np.repeat(one.nodes, PARTS), np.zeros(PARTS, np.int64), np.arange(PARTS) * tree.num_nodes, weights
     )
 
 
-def in_parts(column: np.ndarray, offsets: np.ndarray, forest: Forest) -> None:
+def in_parts(column: np.ndarray, offsets: np.ndarray, forest: TreeArrays) -> None:
     ones = np.ones(ROWS, np.int64)
     published = least_range_groups(column, ones, offsets, forest, np.arange(PARTS, dtype=np.int32))
     shuffle_within(published.expanded(), offsets)

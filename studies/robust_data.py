@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.estimate import KnowledgeEstimate
 from hedgerow.inference.knowledge import Knowledge
 from hedgerow.inference.robust import members
 from hedgerow.randomness import generator
@@ -56,7 +56,7 @@ def people_of(
 ) -> People:
     """Read a table for the study."""
     table = read_table(source.select([*quasi, sensitive]))
-    knowledge = Estimate(support=support).of(table, quasi=quasi, sensitive=sensitive)
+    knowledge = KnowledgeEstimate(support=support).of(table, quasi=quasi, sensitive=sensitive)
     encoded = [table.encode(name) for name in quasi]
     values = table.encode(sensitive).codes.astype(np.int64)
     member = members(knowledge.values, [list(protected)])

@@ -16,25 +16,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 FACADES = {"hedgerow.release.release", "hedgerow.graph.grouped"}
 """Their methods are the front door to the modules that follow, and import them when called."""
 
-TO_RENAME = {
-    "Limits",
-    "Counted",
-    "Estimate",
-    "Finding",
-    "Forest",
-    "Grouped",
-    "Groups",
-    "Held",
-    "Plan",
-    "Pool",
-    "Proximity",
-    "Records",
-    "Robust",
-    "Rows",
-    "Rules",
-    "Scratch",
-    "View",
-}
+TO_RENAME = {"Counted", "Held", "Plan", "Rows"}
 TO_SHORTEN = {"graph", "methods", "partition", "query", "release", "testing"}
 
 

@@ -54,3 +54,13 @@ def test_the_cache_folder_is_writable_or_none(tmp_path, monkeypatch, writable):
     monkeypatch.setenv("XDG_CACHE_HOME", str(base))
     monkeypatch.setenv("HOME", str(base))
     assert (kernels._cache_folder.__wrapped__() is not None) == writable
+
+
+def test_a_cache_that_names_a_type_of_an_older_version_is_compiled_anew(tmp_path, monkeypatch):
+    """A named tuple that was renamed is still in the index of an older version; that index is not read by Numba."""
+    monkeypatch.setattr(kernels, "_cache_folder", lambda: tmp_path)
+    function = kernels.kernel(_sum_twice.plain)
+    assert function.compiled(np.arange(9_000)) == 9_000 * 8_999
+    (index,) = kernels._indexes(tmp_path, function.plain)
+    index.write_bytes(index.read_bytes().replace(b"numba", b"n0mba"))
+    assert kernels.kernel(_sum_twice.plain).compiled(np.arange(9_000)) == 9_000 * 8_999

@@ -60,7 +60,7 @@ class Setting:
 
 def settings() -> dict[str, Setting]:
     """Every method of the registry with letters that promise about as much."""
-    from hedgerow.inference.estimate import Estimate
+    from hedgerow.inference.estimate import KnowledgeEstimate
 
     number = {"column": NUMBER}
     return {
@@ -76,7 +76,9 @@ def settings() -> dict[str, Setting]:
         "proximity blind": Setting({"eps": "2", "m": 4, "grouping": "blind"}, method="proximity", **number),
         "m-invariant": Setting({"m": 4}),
         "m-invariant second": Setting({"m": 4}, method="m-invariant", is_second=True),
-        "robust": Setting({"r": "2", "knowledge": Estimate(size=1, support=500), "max_suppressed": "0.3"}, rows=4_000),
+        "robust": Setting(
+            {"r": "2", "knowledge": KnowledgeEstimate(size=1, support=500), "max_suppressed": "0.3"}, rows=4_000
+        ),
         "target": Setting({"target": "uniform"}, **number),
         "personal": Setting({"node_column": "wish", "consent": True}, column=NUMBER, has_wishes=True),
         "personal blind": Setting(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import os
+import pickle
 import tempfile
 import types
 from collections.abc import Callable, Sized
@@ -60,6 +61,7 @@ class Kernel(Generic[P, R]):
         folder = _cache_folder()
         if folder is not None:
             setattr(numba.config, "CACHE_DIR", str(folder))  # noqa: B010  (its stubs do not list it)
+        _drop_unreadable(folder, self.plain)
         if not _is_cached(folder, self.plain):
             _announce()
         compiled: Callable[P, R] = numba.njit(nogil=True, cache=folder is not None)(_with_compiled_callees(self.plain))
@@ -107,9 +109,27 @@ def _cache_folder() -> Path | None:
 
 def _is_cached(folder: Path | None, function: Any) -> bool:
     """Tell whether Numba's index for this function exists and is newer than the source."""
+    written = max((index.stat().st_mtime for index in _indexes(folder, function)), default=0.0)
+    return written > Path(function.__code__.co_filename).stat().st_mtime
+
+
+def _drop_unreadable(folder: Path | None, function: Any) -> None:
+    """Remove indexes that name a type of an older version: Numba unpickles them before it sees their age, and fails."""
+    for index in _indexes(folder, function):
+        try:
+            with index.open("rb") as file:
+                pickle.load(file)
+                pickle.load(file)
+        except Exception:
+            index.unlink(missing_ok=True)
+
+
+def _indexes(folder: Path | None, function: Any) -> list[Path]:
+    """Numba's indexes of this function, in the subfolder of its source."""
+    from numba.core.caching import _CacheLocator
+
     if folder is None:
-        return False
+        return []
     source = Path(function.__code__.co_filename)
-    pattern = f"*/{source.stem}.{function.__qualname__}-{function.__code__.co_firstlineno}.*.nbi"
-    written = max((index.stat().st_mtime for index in folder.glob(pattern)), default=0.0)
-    return written > source.stat().st_mtime
+    pattern = f"{source.stem}.{function.__qualname__}-{function.__code__.co_firstlineno}.*.nbi"
+    return list((folder / _CacheLocator.get_suitable_cache_subpath(str(source))).glob(pattern))

@@ -23,8 +23,13 @@ def folder(tmp_path_factory):
 def test_two_releases_side_by_side(run, folder, tmp_path):
     """A line per aggregate and release, the truth inside everywhere, and a figure."""
     words = ("compare", folder / "small", folder / "large", "--workload", folder / "w.toml")
-    code, output, errors = run(*words, "--original", folder / "table.parquet", "--out", tmp_path)
+    more = ("--out", tmp_path, "--answers", tmp_path / "answers.csv")
+    code, output, errors = run(*words, "--original", folder / "table.parquet", *more)
     assert code == 0, errors
+    assert "within 2 std" in output
+    listed = (tmp_path / "answers.csv").read_text().splitlines()
+    assert listed[0].replace('"', "") == "release,aggregate,selectivity,truth,expected,std,lower,upper,question"
+    assert len(listed) == 1 + 2 * 3 * 2 * 4
     lines = [line.split() for line in output.splitlines() if "permuted" in line]
     assert [line[:2] for line in lines] == [[a, name] for a in ("count", "sum", "avg") for name in ("small", "large")]
     assert all((line[4], line[-1]) == ("100%", "100%") for line in lines)

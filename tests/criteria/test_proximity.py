@@ -8,7 +8,7 @@ import pytest
 
 from hedgerow.criteria.groupwise import groups_of
 from hedgerow.criteria.neighbourhood import absolute, general, one_sided, relative
-from hedgerow.criteria.proximity import Proximity, largest_cover, largest_m, require_proximity
+from hedgerow.criteria.proximity import EpsM, largest_cover, largest_m, require_proximity
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.exact import line
 from tests.support.exhaustive import partitions
@@ -19,7 +19,7 @@ SALARIES = [1000, 1010, 1020, 16000, 24000, 31000, 33000, 50000]
 def holds(rows, neighbourhood, m):
     """Check rows as one group."""
     values, codes = np.unique(rows, return_inverse=True)
-    criterion = Proximity.on(line(values), neighbourhood, m)
+    criterion = EpsM.on(line(values), neighbourhood, m)
     return bool(criterion.holds(groups_of(np.zeros(len(rows), np.int32), codes, np.bincount(codes)))[0])
 
 
@@ -41,7 +41,7 @@ def test_the_printed_salaries():
 def test_the_printed_risk():
     """Of 1000, 1010, 1020 and 50000, three quarters lie in [900, 1100]."""
     rows = np.array([1000, 1010, 1020, 50000])
-    criterion = Proximity.on(line(rows), general(lambda v: (v - 100, v + 100)), 2)
+    criterion = EpsM.on(line(rows), general(lambda v: (v - 100, v + 100)), 2)
     groups = groups_of(np.zeros(4, np.int32), np.arange(4, dtype=np.int32), np.ones(4, np.int64))
     assert criterion.risks(groups).tolist() == [0.75]
     assert not criterion.holds(groups)[0]
@@ -52,7 +52,7 @@ def test_two_good_groups_may_be_bad_together():
     assert holds([40, 60], absolute(15), 2)
     assert holds([50, 80], absolute(15), 2)
     assert not holds([40, 50, 60, 80], absolute(15), 2)
-    assert not Proximity.monotone
+    assert not EpsM.monotone
 
 
 def test_a_group_of_one_row_is_a_violation_unless_m_is_one():
@@ -75,7 +75,7 @@ def test_the_check_equals_counting_pairs():
             (relative(share), lambda v, w, share=share: abs(v - w) <= share * abs(v)),
         ):
             values, codes = np.unique(rows, return_inverse=True)
-            seen = Proximity.on(line(values), near, m).holds(groups_of(labels, codes, np.bincount(codes)))
+            seen = EpsM.on(line(values), near, m).holds(groups_of(labels, codes, np.bincount(codes)))
             for group in range(labels.max() + 1):
                 own = [row for row, label in zip(rows, labels, strict=True) if label == group]
                 wanted = all(m * sum(test(v, w) for w in own) <= len(own) for v in own)
@@ -108,7 +108,7 @@ def test_what_cannot_be_reached_names_the_largest_m():
     with pytest.raises(Infeasible, match=r"needs groups of 9 rows; there are 8"):
         require_proximity(reach, counts, m=9, column="salary")
     with pytest.raises(ParameterError, match="'m'"):
-        Proximity(reach, 0)
+        EpsM(reach, 0)
 
 
 def test_uniform_values_reach_ten_where_perturbation_stops_at_five():

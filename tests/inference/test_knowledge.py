@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.errors import ParameterError, SchemaError
-from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.estimate import KnowledgeEstimate
 from hedgerow.inference.knowledge import Knowledge
 
 TABLE = pa.table(
@@ -29,7 +29,7 @@ def _share(knowledge: Knowledge, place: int, row: int, value: str) -> Fraction:
 
 def test_shares_are_counted_and_smoothed() -> None:
     """(count + m share) / (rows + m), exactly; rare signatures are pooled."""
-    knowledge = Estimate(size=1, support=3, smoothing="0.5").of(TABLE, quasi=["job", "sex"], sensitive="ill")
+    knowledge = KnowledgeEstimate(size=1, support=3, smoothing="0.5").of(TABLE, quasi=["job", "sex"], sensitive="ill")
     job = knowledge.signatures(TABLE.select(["job", "sex"]))[0]
     assert job.tolist() == [0] * 6 + [1] * 3 + [2]
     assert _share(knowledge, 0, 0, "x") == (2 + Fraction(1, 2) * Fraction(4, 10)) / (6 + Fraction(1, 2))
@@ -39,7 +39,7 @@ def test_shares_are_counted_and_smoothed() -> None:
 
 def test_unsmoothed_shares_are_the_tables_own() -> None:
     """Without smoothing f is the share of the value among those who match, for every signature of every subset."""
-    knowledge = Estimate(support=1, smoothing=0).of(TABLE, quasi=["job", "sex"], sensitive="ill")
+    knowledge = KnowledgeEstimate(support=1, smoothing=0).of(TABLE, quasi=["job", "sex"], sensitive="ill")
     assert [d.attributes for d in knowledge.distributions] == [("job",), ("sex",), ("job", "sex")]
     rows = TABLE.to_pylist()
     for known, signatures in zip(knowledge.distributions, knowledge.signatures(TABLE), strict=True):
@@ -53,14 +53,14 @@ def test_unsmoothed_shares_are_the_tables_own() -> None:
 def test_pooled_rare_signatures_share_a_distribution() -> None:
     """Signatures below the support are one signature together where enough people have them."""
     table = pa.table({"job": [f"j{i}" for i in range(8)] + ["big"] * 8, "ill": ["x", "y"] * 8})
-    knowledge = Estimate(support=4, smoothing=0).of(table, quasi=["job"], sensitive="ill")
+    knowledge = KnowledgeEstimate(support=4, smoothing=0).of(table, quasi=["job"], sensitive="ill")
     assert len(knowledge.distributions[0].signatures) == 1
     assert _share(knowledge, 0, 1, "x") == Fraction(1, 2)
 
 
 def test_unknown_values_match_everyone_else() -> None:
     """A table with other or missing values is read; only sensitive values must be known."""
-    knowledge = Estimate(support=3).of(TABLE, quasi=["job"], sensitive="ill")
+    knowledge = KnowledgeEstimate(support=3).of(TABLE, quasi=["job"], sensitive="ill")
     other = pa.table({"job": pa.array(["b", "new", None])})
     assert knowledge.signatures(other)[0].tolist() == [1, 2, 2]
     with pytest.raises(SchemaError, match="says nothing about"):
@@ -112,20 +112,20 @@ def test_impossible_probabilities_are_refused(tables: dict) -> None:
 def test_parameters_are_checked(wrong: dict) -> None:
     """Each parameter is refused by name."""
     with pytest.raises(ParameterError, match=next(iter(wrong))):
-        Estimate(**wrong)
+        KnowledgeEstimate(**wrong)
 
 
 def test_nothing_shared_is_nothing_to_know() -> None:
     """Where no signature has enough rows the estimate says so."""
     with pytest.raises(ParameterError, match="support"):
-        Estimate(support=50).of(TABLE, quasi=["job"], sensitive="ill")
+        KnowledgeEstimate(support=50).of(TABLE, quasi=["job"], sensitive="ill")
 
 
 def test_too_many_combinations_are_refused() -> None:
     """Attribute sets whose combinations do not fit 62 bits are refused, not wrapped around."""
     table = pa.table({f"q{i}": np.arange(2000) for i in range(6)} | {"s": ["a", "b"] * 1000})
     with pytest.raises(ParameterError, match="2\\^62"):
-        Estimate(support=1).of(table, quasi=[f"q{i}" for i in range(6)], sensitive="s")
+        KnowledgeEstimate(support=1).of(table, quasi=[f"q{i}" for i in range(6)], sensitive="s")
 
 
 def test_sets_of_many_columns_are_those_with_enough_rows_in_common() -> None:
@@ -133,7 +133,7 @@ def test_sets_of_many_columns_are_those_with_enough_rows_in_common() -> None:
     rng = np.random.default_rng(4)
     columns = {name: rng.integers(0, width, 60) for name, width in zip("abcde", (2, 2, 3, 8, 1), strict=True)}
     table = pa.table({**columns, "s": rng.integers(0, 3, 60)})
-    found = Estimate(support=10).of(table, quasi="abcde", sensitive="s")
+    found = KnowledgeEstimate(support=10).of(table, quasi="abcde", sensitive="s")
     wanted = [
         names
         for size in range(1, 6)
@@ -148,7 +148,7 @@ def test_too_many_sets_are_refused() -> None:
     """Forty columns that are all alike have a trillion subsets with everybody in common."""
     table = pa.table({f"q{n}": np.zeros(200, np.int64) for n in range(40)} | {"s": np.arange(200) % 4})
     with pytest.raises(ParameterError, match="40 quasi-identifiers"):
-        Estimate().of(table, quasi=[f"q{n}" for n in range(40)], sensitive="s")
+        KnowledgeEstimate().of(table, quasi=[f"q{n}" for n in range(40)], sensitive="s")
 
 
 def test_whole_numbers_of_62_bits_are_the_border() -> None:

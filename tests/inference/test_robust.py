@@ -8,7 +8,7 @@ import pytest
 
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.inference.knowledge import Knowledge
-from hedgerow.inference.robust import Grouped, Robustness, members, posteriors
+from hedgerow.inference.robust import GroupedRows, Robustness, members, posteriors
 from hedgerow.randomness import seeded_keys
 from hedgerow.testing import worlds
 
@@ -21,11 +21,11 @@ KNOWN = Knowledge.given(
 )
 
 
-def _grouped(rng: np.random.Generator, sizes: list[int]) -> tuple[pa.Table, Grouped]:
+def _grouped(rng: np.random.Generator, sizes: list[int]) -> tuple[pa.Table, GroupedRows]:
     n = sum(sizes)
     table = pa.table({"a": rng.integers(0, 2, n), "b": rng.integers(0, 2, n)})
     values = rng.integers(0, 3, n)
-    return table, Grouped(KNOWN.signatures(table), values, np.append(0, np.cumsum(sizes)))
+    return table, GroupedRows(KNOWN.signatures(table), values, np.append(0, np.cumsum(sizes)))
 
 
 @pytest.mark.parametrize("model", ["binary", "full"])

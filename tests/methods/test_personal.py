@@ -13,7 +13,7 @@ from hedgerow.methods import personal
 from hedgerow.methods.personal import cheapest
 from hedgerow.methods.personal_wishes import check_nodes
 from hedgerow.partition.personal.wishes import Wishes, one_group, total_cost
-from hedgerow.release.forms.disguised import Groups
+from hedgerow.release.forms.disguised import DisguisedGroups
 from hedgerow.schema.target import uniform
 
 TREE = uniform(hr.Hierarchy.binary(range(1, 9)))
@@ -98,7 +98,7 @@ def test_cheapest_is_never_above_the_others(data):
 def test_the_owners_audit_finds_a_group_that_is_too_narrow():
     """A person who named everything may not sit in a group that covers less."""
     release = hr.Personal("node", target=TREE, consent=True).publish(FOUR_ONES, SCHEMA)
-    groups = Groups(np.array([0], np.int32), np.array([0, 1]), np.array([3], np.int32), np.array([0, 1]))
+    groups = DisguisedGroups(np.array([0], np.int32), np.array([0, 1]), np.array([3], np.int32), np.array([0, 1]))
     check_nodes(release, groups, np.array([3], np.int32))
     with pytest.raises(hr.BrokenPromise, match=r"^1 people"):
         check_nodes(release, groups, np.array([TREE.root], np.int32))

@@ -8,7 +8,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.attack.adversaries.background import background
-from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.estimate import KnowledgeEstimate
 from hedgerow.inference.knowledge import Knowledge
 from hedgerow.methods.registry import method
 from hedgerow.methods.robust import Robust
@@ -28,14 +28,14 @@ def table_of(rows: int = 500, seed: int = 0, steep: float = 0.02) -> pa.Table:
 
 def test_the_contract() -> None:
     """Awkward tables are published as the contract says, or refused."""
-    check_method(Robust("1.2", Estimate(support=1), max_suppressed=0.5), examples=12)
+    check_method(Robust("1.2", KnowledgeEstimate(support=1), max_suppressed=0.5), examples=12)
 
 
 @pytest.mark.parametrize("form", ["separated", "permuted", "generalized"])
 @pytest.mark.parametrize("model", ["binary", "full"])
 def test_every_form_withstands_the_adversary(form: str, model: str) -> None:
     """No row has x with more than 1/r; rows held back stay below the share, and rows add up."""
-    knowledge = Estimate(support=20)
+    knowledge = KnowledgeEstimate(support=20)
     release = Robust(4, knowledge, model=model, protect=["x"], max_suppressed=0.05, form=form).publish(
         table_of(), SCHEMA
     )
@@ -53,12 +53,12 @@ def test_every_form_withstands_the_adversary(form: str, model: str) -> None:
 def test_suppression_above_the_share_raises_and_names_what_is_reachable() -> None:
     """Where too many rows stand out nothing is published, and the message says which r was reached."""
     with pytest.raises(hr.Infeasible, match=r"r = [\d.]+ was reached") as raised:
-        Robust(12, Estimate(support=20), protect=["x"], max_suppressed=0).publish(
+        Robust(12, KnowledgeEstimate(support=20), protect=["x"], max_suppressed=0).publish(
             table_of(200, steep=0.05), SCHEMA, seed=1
         )
     reached = float(str(raised.value).split("r = ")[1].split(" ")[0])
     assert 1 < reached < 12
-    release = Robust(reached, Estimate(support=20), protect=["x"], max_suppressed=0).publish(
+    release = Robust(reached, KnowledgeEstimate(support=20), protect=["x"], max_suppressed=0).publish(
         table_of(200, steep=0.05), SCHEMA, seed=1
     )
     assert release.rows.suppressed == 0
@@ -72,7 +72,7 @@ def test_forty_columns_and_two_hundred_values_end() -> None:
     took = {}
     for count in (1, 20, 200):  # the first compiles
         began = time.process_time()
-        method = Robust(3, Estimate(support=60), protect=[[value] for value in range(count)])
+        method = Robust(3, KnowledgeEstimate(support=60), protect=[[value] for value in range(count)])
         release = method.publish(table, hr.Schema(quasi=names, sensitive="ill"))
         took[count] = time.process_time() - began
         assert release.rows.published >= 1980
@@ -85,7 +85,7 @@ def test_an_r_that_counts_rule_out_is_refused_without_a_search(monkeypatch: pyte
     real = art.art
     monkeypatch.setattr(art, "art", lambda crowd, *, r, **rest: asked.append(r) or real(crowd, r=r, **rest))
     with pytest.raises(hr.Infeasible, match="at least"):
-        Robust(9, Estimate(support=20)).publish(table_of(), SCHEMA)
+        Robust(9, KnowledgeEstimate(support=20)).publish(table_of(), SCHEMA)
     assert asked
     assert max(asked) <= 4
 
@@ -94,12 +94,12 @@ def test_no_r_is_reachable_where_everyone_has_it() -> None:
     """A table of one value cannot hide it."""
     table = pa.table({"a": [1] * 50, "b": [2] * 50, "ill": ["x"] * 50})
     with pytest.raises(hr.Infeasible, match="No r above 1"):
-        Robust(2, Estimate(support=5)).publish(table, SCHEMA)
+        Robust(2, KnowledgeEstimate(support=5)).publish(table, SCHEMA)
 
 
 def test_knowledge_of_another_table_and_given_knowledge() -> None:
     """The adversary may have learned the odds elsewhere."""
-    elsewhere = Estimate(support=20).of(table_of(2000, seed=9), quasi=["a", "b"], sensitive="ill")
+    elsewhere = KnowledgeEstimate(support=20).of(table_of(2000, seed=9), quasi=["a", "b"], sensitive="ill")
     Robust(3, elsewhere, protect=["x"], max_suppressed=0.1).publish(table_of(), SCHEMA)
     given = Knowledge.given("ill", {"a": {i: {"x": 0.05 + 0.02 * i, "u": 0.3, "v": 0.3, "w": 0.2} for i in range(4)}})
     release = Robust(3, given, protect=["x"], max_suppressed=0.1).publish(table_of(), SCHEMA)
@@ -108,7 +108,7 @@ def test_knowledge_of_another_table_and_given_knowledge() -> None:
 
 def test_the_guarantee_is_honest() -> None:
     """It names the model and the sets, and says what held-back rows and the choice of groups may tell."""
-    release = Robust(3, Estimate(support=20), protect=["x"], max_suppressed=0.1).publish(table_of(), SCHEMA)
+    release = Robust(3, KnowledgeEstimate(support=20), protect=["x"], max_suppressed=0.1).publish(table_of(), SCHEMA)
     words = " ".join(release.guarantee.not_promised)
     assert "Minimality" in words
     assert "Suppressed rows" in words
@@ -146,10 +146,10 @@ def test_too_many_odds_are_refused_before_they_are_held(monkeypatch: pytest.Monk
     n = 30_000
     table = pa.table({"a": np.arange(n) // 2, "b": np.arange(n) % 100, "ill": np.arange(n) % 9_000})
     with pytest.raises(hr.ParameterError, match="shares to hold"):
-        Robust(2, Estimate(support=1)).publish(table, SCHEMA)
+        Robust(2, KnowledgeEstimate(support=1)).publish(table, SCHEMA)
     monkeypatch.setattr("hedgerow.partition.robust.crowd._MOST_TICKS", 10)
     with pytest.raises(hr.ParameterError, match="protect fewer"):
-        Robust(2, Estimate(support=10)).publish(table_of(), SCHEMA)
+        Robust(2, KnowledgeEstimate(support=10)).publish(table_of(), SCHEMA)
 
 
 def test_columns_are_checked() -> None:

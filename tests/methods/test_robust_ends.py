@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.estimate import KnowledgeEstimate
 from hedgerow.inference.robust import members
 from hedgerow.methods.robust import Robust
 from hedgerow.partition.robust.check import Check
 from hedgerow.partition.robust.crowd import Crowd
 from hedgerow.partition.robust.gather import art
-from hedgerow.partition.robust.limits import Limits
+from hedgerow.partition.robust.limits import RobustLimits
 from hedgerow.randomness import seeded_keys
 
 
@@ -66,10 +66,10 @@ def rare(rows: int, share: float, has: float) -> pa.Table:
 @pytest.mark.parametrize(
     ("table", "method"),
     [
-        (FIVE, Robust(2, Estimate(support=1), max_suppressed=0.3)),
-        (TEN, Robust(2, Estimate(support=2), protect=["x"])),
+        (FIVE, Robust(2, KnowledgeEstimate(support=1), max_suppressed=0.3)),
+        (TEN, Robust(2, KnowledgeEstimate(support=2), protect=["x"])),
         (rare(20_000, 0.01, 0.9), Robust(20, protect=["x"])),
-        (rare(400, 0.25, 0.5), Robust(200, Estimate(support=20), protect=["x"])),
+        (rare(400, 0.25, 0.5), Robust(200, KnowledgeEstimate(support=20), protect=["x"])),
     ],
     ids=["five rows", "ten rows", "one in a hundred", "r near the size"],
 )
@@ -91,13 +91,13 @@ def test_random_tables_of_every_shape_end(seed: int) -> None:
         support, share = min(int(rng.choice([1, 2, 5])), shared), float(rng.choice([0.0, 0.1, 0.3]))
         model = "full" if rng.random() < 0.2 else "binary"
         r = Fraction(int(rng.integers(11, 80)), 10)
-        ends(table, Robust(r, Estimate(support=support), model=model, max_suppressed=share))
+        ends(table, Robust(r, KnowledgeEstimate(support=support), model=model, max_suppressed=share))
 
 
 def crowd_of(table: pa.Table, protect: object, support: int = 1) -> Crowd:
     """The rows as the search sees them."""
     quasi = [name for name in table.column_names if name != "s"]
-    knowledge = Estimate(support=support).of(table, quasi=quasi, sensitive="s")
+    knowledge = KnowledgeEstimate(support=support).of(table, quasi=quasi, sensitive="s")
     codes = knowledge.value_codes(table.column("s"))
     return Crowd(knowledge, knowledge.signatures(table.select(quasi)), codes, members(knowledge.values, protect))
 
@@ -127,7 +127,7 @@ def test_no_partition_publishes_what_the_limits_rule_out(seed: int) -> None:
             for kept in subsets(6, empty=True)
             if any(all(tuple(sorted(group)) in holds for group in split) for split in partitions(list(kept)))
         )
-        ruled_out = int(Limits(crowd).least_suppressed(r, most=6).sum())
+        ruled_out = int(RobustLimits(crowd).least_suppressed(r, most=6).sum())
         assert ruled_out <= least
         assert art(crowd, r=r, keys=seeded_keys(seed)).left_out >= least
 
@@ -142,9 +142,9 @@ def test_limits_bite() -> None:
     """Nine of ten P have x: by odds of nine to one, in a table of a thousand, r = 20 is ruled out before any search."""
     table = rare(1000, 0.05, 0.9)
     crowd = crowd_of(table, ["x"], support=20)
-    assert Limits(crowd).least_suppressed(Fraction(20), most=1000).sum() > 10
-    assert Limits(crowd).least_suppressed(Fraction(2), most=1000).sum() == 0
-    limit = Limits(crowd).largest_r(Fraction(20), 10)
+    assert RobustLimits(crowd).least_suppressed(Fraction(20), most=1000).sum() > 10
+    assert RobustLimits(crowd).least_suppressed(Fraction(2), most=1000).sum() == 0
+    limit = RobustLimits(crowd).largest_r(Fraction(20), 10)
     assert 2 < limit < 20
 
 
@@ -153,16 +153,16 @@ def test_a_refusal_names_what_causes_it() -> None:
     table = rare(1000, 0.05, 0.9)
     schema = hr.Schema(quasi=["a"], sensitive="s")
     with pytest.raises(hr.Infeasible, match=r"'x' limits it to r = \d"):
-        Robust(20, Estimate(support=20), protect=["x"]).publish(table, schema)
+        Robust(20, KnowledgeEstimate(support=20), protect=["x"]).publish(table, schema)
     with pytest.raises(hr.Infeasible, match=r"most frequent protected value limits it to r = \d"):
-        Robust(20, Estimate(support=20)).publish(table, schema)
+        Robust(20, KnowledgeEstimate(support=20)).publish(table, schema)
 
 
 def test_progress_moves_while_groups_grow() -> None:
     """The bar is told of several shares between the start of the search and its end, never backwards."""
     told: list[float] = []
     table = rare(6000, 0.3, 0.2)
-    Robust(3, Estimate(support=20), protect=["x"]).publish(
+    Robust(3, KnowledgeEstimate(support=20), protect=["x"]).publish(
         table, hr.Schema(quasi=["a"], sensitive="s"), progress=lambda step, share: told.append(share)
     )
     assert told == sorted(told)
@@ -172,7 +172,7 @@ def test_progress_moves_while_groups_grow() -> None:
 def test_the_release_says_how_many_of_the_protected_are_suppressed() -> None:
     """One in a hundred of all rows may be most of those who have the secret."""
     table = rare(1000, 0.05, 0.9)
-    release = Robust(3, Estimate(support=20), protect=["x"], max_suppressed=0.05).publish(
+    release = Robust(3, KnowledgeEstimate(support=20), protect=["x"], max_suppressed=0.05).publish(
         table, hr.Schema(quasi=["a"], sensitive="s")
     )
     protected = sum(value == "x" for value in table["s"].to_pylist())

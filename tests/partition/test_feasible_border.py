@@ -14,7 +14,7 @@ from hedgerow.criteria.groupwise import All, groups_of, one_group
 from hedgerow.criteria.k_anonymity import KAnonymity
 from hedgerow.criteria.l_diversity import DistinctDiversity, FrequencyDiversity
 from hedgerow.criteria.neighbourhood import absolute, relative, same_value
-from hedgerow.criteria.proximity import Proximity
+from hedgerow.criteria.proximity import EpsM
 from hedgerow.errors import Infeasible
 from hedgerow.exact import line
 from hedgerow.partition.anatomy import anatomize
@@ -133,7 +133,7 @@ def test_proximity_is_feasible_exactly_when_m_covers_fit(around, radius):
             continue
         works += 1
         labels = proximity_split(quasi, [5, 5], codes, near, m=m, keys=KEYS)
-        assert Proximity(near, m).holds(groups_of(labels, codes, np.bincount(codes))).all()
+        assert EpsM(near, m).holds(groups_of(labels, codes, np.bincount(codes))).all()
     assert 0.2 * TABLES < works < 0.95 * TABLES
 
 

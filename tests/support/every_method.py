@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.estimate import KnowledgeEstimate
 from hedgerow.methods import Method
 from hedgerow.methods.registry import METHODS, method_class
 from hedgerow.schema import Hierarchy, Schema
@@ -29,7 +29,7 @@ _PARAMETERS: dict[str, tuple[dict[str, Any], ...]] = {
     "permutation": ({"l": 2},),
     "personal": ({"node_column": "node", "target": _TREE},),
     "proximity": ({"eps": 0, "m": 2}, {"eps": 1, "m": 2, "form": "separated"}),
-    "robust": ({"r": "1.2", "knowledge": Estimate(support=1), "max_suppressed": "0.5"},),
+    "robust": ({"r": "1.2", "knowledge": KnowledgeEstimate(support=1), "max_suppressed": "0.5"},),
     "rank-swap": ({"share": "0.2"}, {"k": 2}),
     "retention": ({"p": "0.5"},),
     "target": ({"target": _TREE}, {"target": _TREE, "fakes": "0.5"}),

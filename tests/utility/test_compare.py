@@ -8,7 +8,15 @@ import pytest
 from hedgerow.errors import ParameterError
 from hedgerow.query import Answer
 from hedgerow.release.forms import GENERALIZED
-from hedgerow.utility.compare import QuestionOutcome, outcomes_of, questions_for, score, true_answers
+from hedgerow.utility.compare import (
+    QuestionOutcome,
+    answers_table,
+    compare_releases,
+    outcomes_of,
+    questions_for,
+    score,
+    true_answers,
+)
 from hedgerow.utility.random_questions import RandomQuestion, Workload
 from tests.support.assignments import release_of
 
@@ -113,3 +121,34 @@ def test_a_column_of_texts_can_only_be_counted(original):
     with pytest.raises(ParameterError, match="count"):
         questions_for([release], Workload(dimensions=(1,)))
     assert questions_for([release], Workload(dimensions=(1,), aggregates=("count",), count=2))
+
+
+@pytest.mark.parametrize(("truth", "near"), [(53.9, True), (54.1, False), (46.0, True), (45.0, False)])
+def test_a_truth_is_near_within_two_deviations(truth, near):
+    """Expected 50 with a deviation of 2: from 46 to 54. Exact answers and those without truth do not count."""
+    answer = Answer(0, 100, 50.0, 2.0, exact=False)
+    assert QuestionOutcome(QUESTION, answer, truth).is_near is near
+    assert QuestionOutcome(QUESTION, replace(answer, exact=True), truth).is_near is None
+    assert QuestionOutcome(QUESTION, answer).is_near is None
+    assert QuestionOutcome(QUESTION, None, truth).is_near is None
+
+
+def test_calibration_is_the_share_of_near_truths():
+    """Three answers that are not exact, one of them near; exact ones are left out of the share."""
+    answer = Answer(0, 100, 50.0, 2.0, exact=False)
+    truths = {49.0: answer, 60.0: answer, 99.0: answer, 50.0: replace(answer, exact=True)}
+    found = score([QuestionOutcome(QUESTION, said, truth) for truth, said in truths.items()])
+    assert found.near == pytest.approx(1 / 3)
+
+
+def test_every_answer_stands_beside_the_truth(original):
+    """One row per release and question; a refusal has no numbers."""
+    releases = {"small": grouped(original, 4), "large": grouped(original, 50)}
+    outcomes = compare_releases(releases, Workload(aggregates=("count", "avg"), count=5), original)
+    table = answers_table(outcomes)
+    assert table.num_rows == 2 * len(outcomes["small"])
+    for row in table.to_pylist():
+        assert row["truth"] is None or row["lower"] <= row["truth"] <= row["upper"]
+        assert row["expected"] is None or row["lower"] <= row["expected"] <= row["upper"]
+    refused = answers_table({"x": [QuestionOutcome(QUESTION, None, 3.0)]}).to_pylist()[0]
+    assert (refused["truth"], refused["expected"], refused["lower"]) == (3.0, None, None)

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.estimate import KnowledgeEstimate
 from hedgerow.inference.knowledge import Knowledge
-from hedgerow.inference.robust import Grouped, Robustness, members
+from hedgerow.inference.robust import GroupedRows, Robustness, members
 from hedgerow.methods.robust import Robust
 from hedgerow.methods.robust_odds import check_grouped, check_odds
 from hedgerow.release.release import Release
@@ -29,9 +29,9 @@ def table_of(rows: int = 400, seed: int = 0) -> pa.Table:
 @pytest.fixture(scope="module")
 def published() -> tuple[Release, Knowledge]:
     """A release with the knowledge that it withstands."""
-    method = Robust(4, Estimate(support=10), protect=["x"], max_suppressed=0.05)
+    method = Robust(4, KnowledgeEstimate(support=10), protect=["x"], max_suppressed=0.05)
     release = method.publish(table_of(), hr.Schema(quasi=QUASI, sensitive="ill"), seed=1)
-    return release, Estimate(support=10).of(table_of(), quasi=QUASI, sensitive="ill")
+    return release, KnowledgeEstimate(support=10).of(table_of(), quasi=QUASI, sensitive="ill")
 
 
 def _tampered(release: Release, **changes: object) -> Release:
@@ -73,7 +73,7 @@ def _decide(weights: np.ndarray, values: list[int], r: Fraction, model: str) -> 
         for i, row in enumerate(weights)
     }
     knowledge = Knowledge.given("ill", {"who": shares})
-    grouped = Grouped([np.arange(len(values), dtype=np.int32)], np.array(values), np.array([0, len(values)]))
+    grouped = GroupedRows([np.arange(len(values), dtype=np.int32)], np.array(values), np.array([0, len(values)]))
     try:
         check_grouped(knowledge, grouped, members(knowledge.values, ["x"]), Robustness(r, model))
     except hr.BrokenPromise:
@@ -108,7 +108,7 @@ def test_each_group_is_decided_by_its_own_rows(model: str) -> None:
     good, bad = [0, 0, 0], [1, 0, 0]  # p is 1/3 in a good group; the one with better odds has it with 1/2
     for place in range(3):
         people = [bad if group == place else good for group in range(3)]
-        grouped = Grouped([np.array(people, np.int32).ravel()], np.array([0, 1, 1] * 3), np.array([0, 3, 6, 9]))
+        grouped = GroupedRows([np.array(people, np.int32).ravel()], np.array([0, 1, 1] * 3), np.array([0, 3, 6, 9]))
         member = members(knowledge.values, ["x"])
         check_grouped(knowledge, grouped, member, Robustness(2, model))
         with pytest.raises(hr.BrokenPromise, match=r"In 1 group"):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,10 +21,10 @@ from hedgerow.certificate.model import Answers, Width, rounded
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 from hedgerow.release.forms.generalized import SETS
-from hedgerow.utility.compare import QuestionOutcome, outcomes_of
+from hedgerow.utility.compare import QuestionOutcome, answer_width, outcomes_of
 from hedgerow.utility.random_questions import RandomQuestion, Workload, draw_questions
 
-__all__ = ["Bounded", "half_width", "kinds_of", "summarize_widths", "typical_answers", "typical_questions"]
+__all__ = ["half_width", "kinds_of", "summarize_widths", "typical_answers", "typical_questions"]
 
 _SHARES = (0.01, 0.1, 0.3)
 _COUNT = 15
@@ -38,26 +38,6 @@ _ASKED = (
     "share of the rows. The true answer lies inside the bounds for sure; half their width is "
     "stated relative to the answer."
 )
-
-
-class Bounded(Protocol):
-    """What answers of tables and of graphs have in common."""
-
-    @property
-    def lower(self) -> Any:
-        """The least possible answer."""
-
-    @property
-    def upper(self) -> Any:
-        """The greatest possible answer."""
-
-    @property
-    def expected(self) -> Any:
-        """The mean over all assignments."""
-
-    @property
-    def exact(self) -> bool:
-        """Whether every assignment gives the same."""
 
 
 def typical_answers(release: Release) -> Answers:
@@ -104,7 +84,7 @@ def kinds_of(outcomes: Sequence[QuestionOutcome]) -> dict[tuple[str, float], lis
     return kinds
 
 
-def summarize_widths(question: str, selectivity: float, answers: Sequence[Bounded | None]) -> Width:
+def summarize_widths(question: str, selectivity: float, answers: Sequence[Any]) -> Width:
     """Count what one kind of question got, and take the quartiles of the widths; None is a refusal."""
     given = [answer for answer in answers if answer is not None]
     widths = [width for answer in given if (width := half_width(answer)) is not None]
@@ -128,13 +108,10 @@ def _quartiles(numbers: Sequence[float]) -> Sequence[float | None]:
     return [rounded(number) for number in found]
 
 
-def half_width(answer: Bounded) -> float | None:
+def half_width(answer: Any) -> float | None:
     """Half the width of bounds relative to the expected answer; None where there is none, or zero is expected."""
-    if answer.lower is None or answer.upper is None:
-        return None
-    if answer.lower == answer.upper:
-        return 0.0
-    return float(answer.upper - answer.lower) / abs(float(answer.expected)) / 2 if answer.expected else None
+    width = answer_width(answer)
+    return None if width is None else width / 2
 
 
 def _words(aggregate: str, sensitive: str) -> str:

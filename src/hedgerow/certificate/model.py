@@ -143,7 +143,7 @@ class TrueAnswers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The random questions once more, with the truth beside them.
 
     `inside` of `checked` true answers lie within their bounds. `error` is the median distance of expected answers from
-    the truth, relative to it.
+    the truth, relative to it; `near` the share of answers, exact ones aside, with the truth within two deviations.
     """
 
     question: str
@@ -151,6 +151,7 @@ class TrueAnswers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     checked: int
     inside: int
     error: float | None
+    near: float | None = None
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -10,7 +10,6 @@ The internal part is what only the owner may read: every number in it was learnt
 from __future__ import annotations
 
 import os
-import statistics
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -25,7 +24,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 from hedgerow.release.bundle import as_release
 from hedgerow.release.readme import done
-from hedgerow.utility.compare import QuestionOutcome, outcomes_of, true_answers
+from hedgerow.utility.compare import QuestionOutcome, outcomes_of, score, true_answers
 from hedgerow.verify.bundle import open_bundle
 from hedgerow.verify.manifest import decode
 from hedgerow.verify.promise import verify_opened
@@ -153,11 +152,12 @@ def _answers(release: Release, original: pa.Table) -> tuple[TrueAnswers, ...]:
 
 def _compare_truths(aggregate: str, selectivity: float, outcomes: list[QuestionOutcome]) -> TrueAnswers:
     inside = [outcome.inside for outcome in outcomes if outcome.inside is not None]
-    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+    found = score(outcomes)
     return TrueAnswers(
         question=aggregate.upper(),
         selectivity=selectivity,
         checked=len(inside),
         inside=sum(inside),
-        error=rounded(statistics.median(errors)) if errors else None,
+        error=rounded(found.error),
+        near=rounded(found.near),
     )

@@ -22,7 +22,10 @@ __all__ = ["compare"]
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("compare"), show_default=True, help="for the figure"
 )
-def compare(bundles: tuple[Path, ...], file: str | None, original: str | None, out: Path) -> None:
+@click.option(
+    "--answers", type=click.Path(path_type=Path), help="write every question, its answers and the truth (.csv)"
+)
+def compare(bundles: tuple[Path, ...], file: str | None, original: str | None, out: Path, answers: Path | None) -> None:
     """Ask all BUNDLES the same random questions: share answered, width of the bounds, and with --original errors.
 
     \b
@@ -31,8 +34,8 @@ def compare(bundles: tuple[Path, ...], file: str | None, original: str | None, o
     from hedgerow.cli.show import console, progress_bar
     from hedgerow.release import read
     from hedgerow.report.release_figures import compare_figure
-    from hedgerow.table import read_table
-    from hedgerow.utility.compare import compare_releases
+    from hedgerow.table import read_table, write_csv
+    from hedgerow.utility.compare import answers_table, compare_releases
     from hedgerow.utility.random_questions import Workload, read_workload
 
     workload = read_workload(file) if file is not None else Workload()
@@ -40,9 +43,15 @@ def compare(bundles: tuple[Path, ...], file: str | None, original: str | None, o
     table = read_table(original).arrow if original is not None else None
     with progress_bar() as progress:
         outcomes = compare_releases(releases, workload, table, progress=progress)
+    # Before anything is printed: whoever closes the pipe (`| head`) still gets the files.
+    files = [compare_figure(outcomes, out)]
+    if answers is not None:
+        write_csv(answers_table(outcomes), answers)
+        files.append(answers)
     screen = console()
     screen.print(summary(outcomes, releases))
-    screen.print(f"  {compare_figure(outcomes, out)}")
+    for written in files:
+        screen.print(f"  {written}")
     _check_inside(outcomes, releases)
 
 
@@ -63,10 +72,10 @@ def summary(outcomes: Mapping[str, Sequence[QuestionOutcome]], releases: Mapping
     for aggregate in next(iter(scores.values())):
         for name, found in scores.items():
             mine = found[aggregate]
-            measured = [_percent(mine.error), _percent(mine.inside)] if has_truth else []
+            measured = [_percent(mine.error), _percent(mine.near), _percent(mine.inside)] if has_truth else []
             line = [aggregate, name, releases[name].form.name, f"{mine.questions:,}", _percent(mine.answered)]
             lines.append([*line, _percent(mine.width), *measured])
-    numbers = ("asked", "answered", "width", *(("error", "truth inside") if has_truth else ()))
+    numbers = ("asked", "answered", "width", *(("error", "within 2 std", "truth inside") if has_truth else ()))
     title = "Medians over random questions: width of the bounds and error, relative to the answer"
     return table(title, ("aggregate", "release", "form", *numbers), lines, right=numbers)
 

@@ -31,7 +31,7 @@ from hedgerow.parameters import Number, read_whole
 
 __all__ = [
     "EpsBound",
-    "Proximity",
+    "EpsM",
     "achievable",
     "eps_below",
     "largest_cover",
@@ -42,7 +42,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False)
-class Proximity:
+class EpsM:
     """At most 1/`m` of a group in the reach of any of its values. `m` = 1 allows anything."""
 
     reach: Reach
@@ -57,7 +57,7 @@ class Proximity:
         object.__setattr__(self, "m", read_whole("m", self.m, least=1))
 
     @classmethod
-    def on(cls, where: Line, neighbourhood: Neighbourhood, m: int) -> Proximity:
+    def on(cls, where: Line, neighbourhood: Neighbourhood, m: int) -> EpsM:
         """The criterion for a column."""
         return cls(neighbourhood.reach(where), m)
 

@@ -21,7 +21,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.exact import as_fraction
 from hedgerow.inference.knowledge import Alphabet, Distribution, Knowledge
 
-__all__ = ["Estimate"]
+__all__ = ["KnowledgeEstimate"]
 
 _MOST_SHARES = 1 << 27
 """A gigabyte of counts."""
@@ -31,7 +31,7 @@ _MOST_SETS = 1 << 13
 
 
 @dataclass(frozen=True)
-class Estimate:
+class KnowledgeEstimate:
     """How to estimate: all subsets of up to `size` quasi-identifiers (None: all), signatures of `support` rows or more.
 
     The defaults are the paper's adversary: every subset with large samples. From a hundred rows a share of a few

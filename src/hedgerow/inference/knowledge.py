@@ -62,7 +62,7 @@ class Distribution:
 class Knowledge:
     """Distributions of the sensitive column `column` over `values`, one for each of several attribute sets.
 
-    Make it with `Estimate(...).of(table, ...)` from the table itself (the worst case) or another one, or with
+    Make it with `KnowledgeEstimate(...).of(table, ...)` from the table itself (the worst case) or another one, or with
     `Knowledge.given`.
     """
 

@@ -28,7 +28,17 @@ from hedgerow.inference.sampling import sample_posteriors
 from hedgerow.parameters import came
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["Grouped", "Held", "Model", "Posteriors", "Robustness", "binary", "held_by", "members", "posteriors"]
+__all__ = [
+    "GroupedRows",
+    "GroupsHolding",
+    "Model",
+    "Posteriors",
+    "Robustness",
+    "binary",
+    "groups_holding",
+    "members",
+    "posteriors",
+]
 
 Model = Literal["binary", "full"]
 
@@ -51,7 +61,7 @@ class Robustness:
 
 
 @dataclass(frozen=True, eq=False)
-class Grouped:
+class GroupedRows:
     """Published rows group after group: for each attribute set the signature of each row, and the group's values.
 
     `values` are codes in the knowledge's list; only which group they are in means anything, not their order inside.
@@ -63,7 +73,7 @@ class Grouped:
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class GroupsHolding:
     """The groups that hold a protected set of values: their numbers, how often each does, and their rows.
 
     Group after group; `offsets` are the borders in `rows`. Nobody in any other group has such a value.
@@ -117,7 +127,7 @@ def members(values: pa.Array, protect: Sequence[object] | None) -> NDArray[np.bo
 
 def posteriors(
     knowledge: Knowledge,
-    grouped: Grouped,
+    grouped: GroupedRows,
     member: NDArray[np.bool_],
     *,
     model: Model = "binary",
@@ -137,18 +147,18 @@ def posteriors(
     return Posteriors(low, high, sampled)
 
 
-def held_by(grouped: Grouped, inside: NDArray[np.bool_]) -> Held:
+def groups_holding(grouped: GroupedRows, inside: NDArray[np.bool_]) -> GroupsHolding:
     """Where a protected set of values, given as a row of `members`, occurs."""
     counts = np.add.reduceat(inside[grouped.values].astype(np.int64), grouped.offsets[:-1])
     groups = np.flatnonzero(counts)
     sizes = np.diff(grouped.offsets)[groups]
     offsets = np.append(0, np.cumsum(sizes))
     rows = np.repeat(grouped.offsets[groups] - offsets[:-1], sizes) + np.arange(offsets[-1])
-    return Held(inside, groups, counts[groups], rows, offsets)
+    return GroupsHolding(inside, groups, counts[groups], rows, offsets)
 
 
 def binary(
-    distribution: Distribution, signatures: NDArray[np.int32], held: Held, *, calls: int = 1
+    distribution: Distribution, signatures: NDArray[np.int32], held: GroupsHolding, *, calls: int = 1
 ) -> NDArray[np.float64]:
     """p of each of the rows `held.rows` by one attribute set, x against not x; `calls` as in `binary_posteriors`."""
     yes, no = distribution.of(np.flatnonzero(held.inside))
@@ -157,10 +167,10 @@ def binary(
     return binary_posteriors(odds[signatures[held.rows]], held.offsets, held.counts, calls=calls)
 
 
-def _binary(knowledge: Knowledge, grouped: Grouped, member: NDArray[np.bool_]) -> Posteriors:
+def _binary(knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_]) -> Posteriors:
     p, calls = np.zeros((len(grouped.values), len(member))), len(knowledge.distributions) * len(member)
     for i, inside in enumerate(member):
-        held = held_by(grouped, inside)
+        held = groups_holding(grouped, inside)
         for distribution, signatures in zip(knowledge.distributions, grouped.signatures, strict=True):
             p[held.rows, i] = np.maximum(p[held.rows, i], binary(distribution, signatures, held, calls=calls))
     return Posteriors(p, p)
@@ -169,7 +179,7 @@ def _binary(knowledge: Knowledge, grouped: Grouped, member: NDArray[np.bool_]) -
 def _full(
     distribution: Distribution,
     signatures: NDArray[np.int32],
-    grouped: Grouped,
+    grouped: GroupedRows,
     member: NDArray[np.bool_],
     most_states: int,
     samples: int,

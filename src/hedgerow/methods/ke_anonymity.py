@@ -128,7 +128,7 @@ class KEAnonymity(Method):
         return release_of(
             prepared,
             finer,
-            form=PERMUTED,
+            form=PERMUTED.name,
             together=True,
             guarantee=_guarantee(prepared.columns.sensitive[0], criterion, looking="ke-quasi"),
             method="KEAnonymity",

@@ -34,7 +34,7 @@ from hedgerow.methods.target_choice import (
 from hedgerow.partition.personal.search import merge_groups, personal_bottom_up, personal_top_down
 from hedgerow.partition.personal.wishes import Bundle, Wishes, one_group, split_by_domain, total_cost
 from hedgerow.release import Guarantee, Made, Release
-from hedgerow.release.forms.disguised import DISGUISED, Groups, disguised
+from hedgerow.release.forms.disguised import DISGUISED, DisguisedGroups, disguised
 from hedgerow.release.guarantee import NOT_PROMISED
 from hedgerow.release.release import free_name
 from hedgerow.release.shuffle import deal
@@ -113,7 +113,7 @@ class Personal(Method):
             return PARTITIONS[self.partition](kinds), self.partition
         return cheapest(kinds, _by_quasi(prepared, kinds, places))
 
-    def _published(self, prepared: Prepared, groups: Groups, tree: Hierarchy, chosen: str) -> Release:
+    def _published(self, prepared: Prepared, groups: DisguisedGroups, tree: Hierarchy, chosen: str) -> Release:
         column = prepared.columns.sensitive[0]
         group_column = free_name("group", prepared.columns.all)
         tables = disguised(
@@ -179,7 +179,7 @@ def _by_quasi(prepared: Prepared, kinds: Wishes, places: NDArray[np.int64]) -> l
     return bundles
 
 
-def _as_groups(bundles: Sequence[Bundle], places: NDArray[np.int64], prepared: Prepared) -> Groups:
+def _as_groups(bundles: Sequence[Bundle], places: NDArray[np.int64], prepared: Prepared) -> DisguisedGroups:
     """Deal the rows to groups at random; bundles of many groups alike become many groups."""
     alike = [bundle for bundle in bundles for _ in range(bundle.times)]
     pieces = sorted((wish, group, people) for group, one in enumerate(alike) for wish, people in one.members.items())
@@ -188,7 +188,7 @@ def _as_groups(bundles: Sequence[Bundle], places: NDArray[np.int64], prepared: P
         places.astype(np.int32), wishes.astype(np.int32), numbers.astype(np.int32), people, keys=prepared.keys
     )
     nodes = np.concatenate([np.repeat(list(one.published), list(one.published.values())) for one in alike])
-    return Groups(rows, row_offsets, nodes.astype(np.int32), row_offsets)
+    return DisguisedGroups(rows, row_offsets, nodes.astype(np.int32), row_offsets)
 
 
 def _told_by_choice(partition: str) -> tuple[str, ...]:
@@ -196,7 +196,7 @@ def _told_by_choice(partition: str) -> tuple[str, ...]:
     return () if partition == "one" else (minimality("personal"),)
 
 
-def _count_exact(groups: Groups, tree: Hierarchy) -> int:
+def _count_exact(groups: DisguisedGroups, tree: Hierarchy) -> int:
     """People in groups that a node without a choice covers."""
     starts, sizes = groups.offsets[:-1], np.diff(groups.offsets)
     low = np.minimum.reduceat(tree.low[groups.nodes], starts)

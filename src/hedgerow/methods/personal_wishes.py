@@ -12,7 +12,7 @@ from hedgerow.criteria.personal import is_exact
 from hedgerow.errors import BrokenPromise, Infeasible, SchemaError
 from hedgerow.methods.method import Prepared
 from hedgerow.release import Release
-from hedgerow.release.forms.disguised import Groups
+from hedgerow.release.forms.disguised import DisguisedGroups
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.verify.personal import covering_nodes, spans
 from hedgerow.verify.subdomains import Counts, trees_of
@@ -82,7 +82,7 @@ def require_consent(prepared: Prepared, consent: str | bool, tree: Hierarchy, no
         )
 
 
-def check_nodes(release: Release, groups: Groups, nodes: NDArray[np.int32]) -> None:
+def check_nodes(release: Release, groups: DisguisedGroups, nodes: NDArray[np.int32]) -> None:
     """Raise unless the node that covers a group covers all that is possible below the node that each member named.
 
     `nodes` are in the order of the input, `groups` the groups before they got their secret numbers. Only the owner

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import Infeasible, ParameterError, SchemaError
 from hedgerow.exact import as_fraction
-from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.estimate import KnowledgeEstimate
 from hedgerow.inference.knowledge import Knowledge
-from hedgerow.inference.robust import Grouped, Model, Robustness, members
+from hedgerow.inference.robust import GroupedRows, Model, Robustness, members
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import check_form, not_promised, release_of
 from hedgerow.release import Guarantee, Release, Rows
@@ -29,7 +29,7 @@ from hedgerow.release.forms import form_of
 
 if TYPE_CHECKING:
     from hedgerow.partition.robust.crowd import Crowd
-    from hedgerow.partition.robust.limits import Limits
+    from hedgerow.partition.robust.limits import RobustLimits
 
 __all__ = ["FORMS", "Robust"]
 
@@ -65,15 +65,15 @@ _UNPROTECTED = "Other values: values that are not protected may be published bes
 class Robust(Method):
     """Probabilities of protected values of at most 1/`r` to an adversary who knows the odds.
 
-    `knowledge` is what the adversary knows: an `Estimate`, applied to the table itself, which is the worst case and the
-    default, or a `Knowledge` from another table or given. `model` says which odds: "binary", x against not x, as the
-    paper's theorem reads them, or "full", those of all values. `protect` lists the protected values, or lists of values
-    that are one secret together; None protects each value. At most the share `max_suppressed` of the rows is left
-    out: one in a hundred is what people accept as missing at random.
+    `knowledge` is what the adversary knows: a `KnowledgeEstimate`, applied to the table itself, which is the worst
+    case and the default, or a `Knowledge` from another table or given. `model` says which odds: "binary", x against
+    not x, as the paper's theorem reads them, or "full", those of all values. `protect` lists the protected
+    values, or lists of values that are one secret together; None protects each value. At most the share
+    `max_suppressed` of the rows is left out: one in a hundred is what people accept as missing at random.
     """
 
     r: Fraction | int | float | str
-    knowledge: Knowledge | Estimate = field(default_factory=Estimate)
+    knowledge: Knowledge | KnowledgeEstimate = field(default_factory=KnowledgeEstimate)
     model: Model = "binary"
     protect: Sequence[object] | None = None
     max_suppressed: Fraction | int | float | str = "0.01"
@@ -83,8 +83,8 @@ class Robust(Method):
         Robustness(self.r, self.model)
         check_form(self.form, FORMS)
         _share(self.max_suppressed)
-        if not isinstance(self.knowledge, Knowledge | Estimate):
-            raise ParameterError("'knowledge' must be an Estimate or a Knowledge.")
+        if not isinstance(self.knowledge, Knowledge | KnowledgeEstimate):
+            raise ParameterError("'knowledge' must be a KnowledgeEstimate or a Knowledge.")
         if isinstance(self.protect, str):
             object.__setattr__(self, "protect", [self.protect])
 
@@ -104,7 +104,7 @@ class Robust(Method):
         return self._published(prepared, crowd, criterion, labels)
 
     def _knowledge(self, prepared: Prepared, column: str) -> Knowledge:
-        if isinstance(self.knowledge, Estimate):
+        if isinstance(self.knowledge, KnowledgeEstimate):
             return self.knowledge.of(prepared.table, quasi=prepared.columns.quasi, sensitive=column)
         if self.knowledge.column != column:
             raise SchemaError(f"The knowledge is about '{self.knowledge.column}', the sensitive column is '{column}'.")
@@ -112,13 +112,13 @@ class Robust(Method):
 
     def _labels(self, crowd: Crowd, criterion: Robustness, prepared: Prepared, progress: Progress) -> NDArray[np.int32]:
         from hedgerow.partition.robust.gather import art
-        from hedgerow.partition.robust.limits import Limits
+        from hedgerow.partition.robust.limits import RobustLimits
 
         if criterion.r > crowd.size:
             raise Infeasible(
                 f"{criterion.r}-robustness needs as many rows in a group; there are {crowd.size:,} in all."
             )
-        limits, allowed = Limits(crowd), int(_share(self.max_suppressed) * crowd.size)
+        limits, allowed = RobustLimits(crowd), int(_share(self.max_suppressed) * crowd.size)
 
         def suppressed(r: Fraction, *, restarts: int, begin: float, end: float) -> tuple[NDArray[np.int32] | None, str]:
             """The groups, None where too many rows would be suppressed, and how many would; limits are asked first."""
@@ -152,7 +152,7 @@ class Robust(Method):
             "suppress more, or assume an adversary who knows less."
         )
 
-    def _cause(self, r: Fraction, limit: Fraction, limits: Limits, allowed: int) -> str:
+    def _cause(self, r: Fraction, limit: Fraction, limits: RobustLimits, allowed: int) -> str:
         """Say what no grouping can pass, and which protected value is the cause: as given, or by its rank."""
         crowd = limits.crowd
         if limit >= r:
@@ -222,11 +222,11 @@ def _one_sensitive(prepared: Prepared) -> str:
     return prepared.columns.sensitive[0]
 
 
-def _grouped(crowd: Crowd, labels: NDArray[np.int32]) -> Grouped:
+def _grouped(crowd: Crowd, labels: NDArray[np.int32]) -> GroupedRows:
     kept = np.flatnonzero(labels >= 0)
     order = kept[np.argsort(labels[kept], kind="stable")]
     offsets = np.append(0, np.cumsum(np.bincount(labels[order])))
-    return Grouped([signatures[order] for signatures in crowd.signatures], crowd.values[order], offsets)
+    return GroupedRows([signatures[order] for signatures in crowd.signatures], crowd.values[order], offsets)
 
 
 def _share(share: object) -> Fraction:

@@ -22,7 +22,7 @@ from hedgerow.errors import BrokenPromise
 from hedgerow.inference.binary import at_most, relative_error
 from hedgerow.inference.full import full_by_group
 from hedgerow.inference.knowledge import Distribution, Knowledge
-from hedgerow.inference.robust import Grouped, Held, Model, Robustness, binary, held_by
+from hedgerow.inference.robust import GroupedRows, GroupsHolding, Model, Robustness, binary, groups_holding
 from hedgerow.release import Release
 from hedgerow.verify.robust import sensitive_values
 
@@ -40,7 +40,7 @@ def check_odds(release: Release, knowledge: Knowledge) -> str:
     return check_grouped(knowledge, grouped_of(release, knowledge), member, criterion)
 
 
-def check_grouped(knowledge: Knowledge, grouped: Grouped, member: NDArray[np.bool_], criterion: Robustness) -> str:
+def check_grouped(knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_], criterion: Robustness) -> str:
     """The same for rows that are sorted by group."""
     check = _check_binary if criterion.model == "binary" else _check_full
     if broken := int(check(knowledge, grouped, member, criterion.r).sum()):
@@ -51,14 +51,14 @@ def check_grouped(knowledge: Knowledge, grouped: Grouped, member: NDArray[np.boo
     )
 
 
-def grouped_of(release: Release, knowledge: Knowledge) -> Grouped:
+def grouped_of(release: Release, knowledge: Knowledge) -> GroupedRows:
     """The rows of a release, group after group, as the adversary sees them: signatures, and each group's values."""
     if release.form.has_boxes or release.form.columns_apart or release.form.has_subdomains:
         raise BrokenPromise("Odds are checked where quasi-identifiers are published as they are.")
     values, offsets = sensitive_values(release)
     people = release.tables["quasi" if "quasi" in release.tables else "release"]
     codes = knowledge.value_codes(values.dictionary)[values.indices.to_numpy()]
-    return Grouped(knowledge.signatures(people.select(list(release.columns.quasi))), codes, offsets)
+    return GroupedRows(knowledge.signatures(people.select(list(release.columns.quasi))), codes, offsets)
 
 
 def protected(release: Release, values: pa.Array) -> NDArray[np.bool_]:
@@ -70,11 +70,13 @@ def protected(release: Release, values: pa.Array) -> NDArray[np.bool_]:
     return np.array([[value in named for value in written] for named in map(set, sets)])
 
 
-def _check_binary(knowledge: Knowledge, grouped: Grouped, member: NDArray[np.bool_], r: Fraction) -> NDArray[np.bool_]:
+def _check_binary(
+    knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_], r: Fraction
+) -> NDArray[np.bool_]:
     """Tell in which groups somebody stands out, x against not x: one protected set after the other where it occurs."""
     broken, calls = np.zeros(len(grouped.offsets) - 1, bool), len(knowledge.distributions) * len(member)
     for inside in member:
-        held = held_by(grouped, inside)
+        held = groups_holding(grouped, inside)
         doubt = _doubt(held.offsets)
         for known, signatures in zip(knowledge.distributions, grouped.signatures, strict=True):
             if len(held.groups):
@@ -85,14 +87,18 @@ def _check_binary(knowledge: Knowledge, grouped: Grouped, member: NDArray[np.boo
     return broken
 
 
-def _odds_hold(known: Distribution, signatures: NDArray[np.int32], held: Held, g: np.int64, r: Fraction) -> bool:
+def _odds_hold(
+    known: Distribution, signatures: NDArray[np.int32], held: GroupsHolding, g: np.int64, r: Fraction
+) -> bool:
     """Decide one group exactly, x against not x."""
     here = signatures[held.rows[held.offsets[g] : held.offsets[g + 1]]]
     yes, no = known.of(np.flatnonzero(held.inside))
     return at_most(yes[here].tolist(), no[here].tolist(), int(held.counts[g]), r)
 
 
-def _check_full(knowledge: Knowledge, grouped: Grouped, member: NDArray[np.bool_], r: Fraction) -> NDArray[np.bool_]:
+def _check_full(
+    knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_], r: Fraction
+) -> NDArray[np.bool_]:
     """Tell in which groups somebody stands out, all values known."""
     values, broken = grouped.values.astype(np.int32), np.zeros(len(grouped.offsets) - 1, bool)
     doubt = _doubt(grouped.offsets)[:, None]

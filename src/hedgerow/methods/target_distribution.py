@@ -33,9 +33,9 @@ from hedgerow.methods.target_choice import (
     parts_of,
 )
 from hedgerow.partition.target.disguise import disguise
-from hedgerow.partition.target.least_range import Published
+from hedgerow.partition.target.least_range import PublishedNodes
 from hedgerow.release import Guarantee, Made, Release
-from hedgerow.release.forms.disguised import DISGUISED, Groups, disguised
+from hedgerow.release.forms.disguised import DISGUISED, DisguisedGroups, disguised
 from hedgerow.release.guarantee import NOT_PROMISED
 from hedgerow.release.release import free_name
 from hedgerow.schema.hierarchy import Hierarchy
@@ -72,7 +72,7 @@ class Plan:
     targets: Targets
     leaves: NDArray[np.int32]
 
-    def disguise(self, *, fakes: Fraction = Fraction(0), shift: Fraction = Fraction(0)) -> Published:
+    def disguise(self, *, fakes: Fraction = Fraction(0), shift: Fraction = Fraction(0)) -> PublishedNodes:
         """Choose the subdomains of every group."""
         targets = self.targets
         return disguise(self.leaves, self.groups.offsets, targets.trees, targets.which, fakes=fakes, shift=shift)
@@ -197,8 +197,10 @@ def _leaves(
     return leaves
 
 
-def _as_groups(groups: Grouped, published: Published, trees: Sequence[Hierarchy], which: NDArray[np.int32]) -> Groups:
+def _as_groups(
+    groups: Grouped, published: PublishedNodes, trees: Sequence[Hierarchy], which: NDArray[np.int32]
+) -> DisguisedGroups:
     bases = np.cumsum([0, *(tree.num_nodes for tree in trees)])[:-1].astype(np.int32)
     of_entry = np.repeat(bases[which], np.diff(published.offsets))
     nodes = np.repeat(published.nodes + of_entry, published.counts)
-    return Groups(groups.rows, groups.offsets, nodes, np.append(0, np.cumsum(published.values())))
+    return DisguisedGroups(groups.rows, groups.offsets, nodes, np.append(0, np.cumsum(published.values())))

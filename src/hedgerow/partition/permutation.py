@@ -46,7 +46,7 @@ _STEPS = np.iinfo(np.int16).max  # a difference of two places still fits
 _LANES = 8  # columns are filled up to a multiple of these with zeros, which cost nothing and let one instruction do 8
 
 
-class Records(NamedTuple):
+class CornerRows(NamedTuple):
     """Rows that move: where they lie in each column, their sensitive codes, their numbers."""
 
     points: NDArray[np.int16]
@@ -54,12 +54,12 @@ class Records(NamedTuple):
     rows: Codes
 
 
-class Scratch(NamedTuple):
+class CornerBuffers(NamedTuple):
     """Working memory: an order and a side per row, and room for the records of a part."""
 
     order: Codes
     sides: Bools
-    records: Records
+    records: CornerRows
 
 
 def ncp_split(
@@ -82,7 +82,7 @@ def ncp_split(
     lines = [np.linspace(0.0, 1.0, size) for size in sizes] if places is None else places
     rows = permutation(len(sensitive), keys=keys)
     points = np.take(_points(quasi, lines), rows, axis=0)  # far faster than an index for rows of many columns
-    starts = _divided(Records(points, sensitive[rows], rows), criterion.l, most, keys)
+    starts = _divided(CornerRows(points, sensitive[rows], rows), criterion.l, most, keys)
     parts = np.empty(len(rows), np.int32)
     parts[rows] = np.cumsum(starts, dtype=np.int32) - np.int32(1)
     return deal_parts(parts, sensitive, l=criterion.l, keys=keys)
@@ -115,14 +115,14 @@ def deal_parts(parts: Codes, sensitive: Codes, *, l: int, keys: Keys) -> Codes: 
     return labels
 
 
-def _divided(records: Records, l: int, tries: int, keys: Keys) -> Bools:  # noqa: E741
+def _divided(records: CornerRows, l: int, tries: int, keys: Keys) -> Bools:  # noqa: E741
     """Bring the rows of each part together and mark where parts begin: one attempt a round for each open part."""
     rows = len(records.rows)
     small = _is_small(*records.points.shape)
     workers = 1 if small else cores()
     values = int(records.codes.max()) + 1
-    copy = Records(np.empty_like(records.points), np.empty_like(records.codes), np.empty_like(records.rows))
-    scratch = Scratch(np.arange(rows, dtype=np.int32), np.empty(rows, np.bool_), copy)
+    copy = CornerRows(np.empty_like(records.points), np.empty_like(records.codes), np.empty_like(records.rows))
+    scratch = CornerBuffers(np.arange(rows, dtype=np.int32), np.empty(rows, np.bool_), copy)
     counts = [np.zeros((2, values), np.int64) for _ in range(workers)]
     starts = np.zeros(rows, np.bool_)
     starts[0] = True
@@ -154,8 +154,8 @@ def _retried(parts: Ints, tries: int) -> int:
 
 @kernel
 def _round(
-    records: Records,
-    scratch: Scratch,
+    records: CornerRows,
+    scratch: CornerBuffers,
     open_parts: Ints,
     keys: NDArray[np.uint64],
     l: int,  # noqa: E741
@@ -262,7 +262,7 @@ def _are_diverse(codes: Codes, sides: Bools, left: int, l: int, counts: Ints) ->
 
 
 @kernel
-def _gather(records: Records, scratch: Scratch, lo: int, hi: int, left: int) -> None:
+def _gather(records: CornerRows, scratch: CornerBuffers, lo: int, hi: int, left: int) -> None:
     """Bring the rows of the first side to the front, in the order in which they were tried."""
     copy = scratch.records
     a, b = lo, lo + left

@@ -1,19 +1,23 @@
-"""The secret dealing of equal rows to groups; the shuffles themselves are those of `partition.shuffles`.
+"""The order in which rows leave: dealt to groups in secret, group after group, in random order inside each.
 
-Guarantee  which of the rows of one value go to which of the groups that share it is uniformly random
-Cost       two passes, and one 64-bit key per row of a value that several groups share
+Guarantee  which of the rows of one value go to which of the groups that share it is uniformly random; group numbers,
+           the order of the rows inside a group and the order of the input are independent of each other
+Cost       O(n) time, two passes, and one 64-bit key per row of a value that several groups share
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
 from hedgerow.partition.shuffles import by_code, permutation, shuffle_within
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["deal", "permutation", "shuffle_within"]
+__all__ = ["deal", "group_numbers", "grouped_rows", "permutation", "reshuffled", "shuffle_within", "taken"]
 
 
 def deal(
@@ -67,3 +71,38 @@ def _copy_pieces(
         for position in range(piece_starts[piece], piece_starts[piece + 1]):
             dealt[nexts[group]] = rows[position]
             nexts[group] += 1
+
+
+Rows = NDArray[np.int32]
+
+Offsets = NDArray[np.int64]
+
+
+def grouped_rows(labels: NDArray[np.int32], *, keys: Keys = system_keys) -> tuple[Rows, Offsets]:
+    """Return the rows group after group and where each group begins and ends; rows labelled -1 are held back."""
+    kept = np.flatnonzero(labels >= 0).astype(np.int32)
+    secret = permutation(int(labels.max(initial=-1)) + 1, keys=keys)
+    numbers = secret[labels[kept]]
+    counts = np.bincount(numbers, minlength=len(secret))
+    groups = np.arange(len(secret), dtype=np.int32)
+    places, offsets = deal(numbers, groups, groups, counts, keys=keys)
+    shuffle_within(places, offsets, keys=keys)
+    return kept[places], offsets
+
+
+def reshuffled(rows: Rows, offsets: Offsets, *, keys: Keys = system_keys) -> Rows:
+    """Return the rows in another random order inside each group, independent of the first."""
+    again = rows.copy()
+    shuffle_within(again, offsets, keys=keys)
+    return again
+
+
+def group_numbers(offsets: Offsets) -> pa.Array:
+    """The published group column: 0, 0, ..., 1, 1, ..."""
+    return pa.array(np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets)))
+
+
+def taken(kept: pa.Table, names: Iterable[str], rows: Rows) -> dict[str, pa.ChunkedArray]:
+    """The named columns at these rows."""
+    places = pa.array(rows)
+    return {name: kept.column(name).take(places) for name in names}

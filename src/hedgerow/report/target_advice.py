@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hedgerow.criteria.target import read_shift
 from hedgerow.methods.method import prepare
 from hedgerow.methods.target_distribution import Plan, TargetDistribution
-from hedgerow.partition.target.least_range import Published
+from hedgerow.partition.target.least_range import PublishedNodes
 from hedgerow.partition.target.trees import node_ranges
 from hedgerow.report.figure import COLOURS, new_figure, save_figure
 from hedgerow.schema import Hierarchy, Schema
@@ -105,7 +105,7 @@ def _line(plan: Plan, shift: Fraction, share: Fraction) -> dict[str, float | Non
     }
 
 
-def _sum_of_ranges(plan: Plan, published: Published, which: NDArray[np.int32]) -> float:
+def _sum_of_ranges(plan: Plan, published: PublishedNodes, which: NDArray[np.int32]) -> float:
     total = Fraction(0)
     for number, tree in enumerate(plan.targets.trees):
         ranges, unit = node_ranges(tree)
@@ -114,7 +114,9 @@ def _sum_of_ranges(plan: Plan, published: Published, which: NDArray[np.int32]) -
     return float(total)
 
 
-def _avg_width(plan: Plan, published: Published, which: NDArray[np.int32], hits: NDArray[np.int64]) -> float | None:
+def _avg_width(
+    plan: Plan, published: PublishedNodes, which: NDArray[np.int32], hits: NDArray[np.int64]
+) -> float | None:
     """The width of the bounds of AVG when `hits` rows of each group are asked for."""
     low, high = np.empty(len(which)), np.empty(len(which))
     for number, tree in enumerate(plan.targets.trees):

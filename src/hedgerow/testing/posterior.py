@@ -28,13 +28,13 @@ from hedgerow.randomness import generator, seeded_keys
 from hedgerow.schema import Schema
 from hedgerow.table import read_table
 from hedgerow.testing.posterior_coins import Uncountable
-from hedgerow.testing.posterior_finding import Finding, PosteriorAudit, judged
+from hedgerow.testing.posterior_finding import PosteriorAudit, PosteriorFinding, judged
 from hedgerow.testing.posterior_worlds import AuditSetup, Prior, every_likelihood, sampled_likelihood
 
 if TYPE_CHECKING:
     from hedgerow.methods.method import Method
 
-__all__ = ["Finding", "PosteriorAudit", "WorstTable", "audit_posterior", "worst_table"]
+__all__ = ["PosteriorAudit", "PosteriorFinding", "WorstTable", "audit_posterior", "worst_table"]
 
 
 def audit_posterior(

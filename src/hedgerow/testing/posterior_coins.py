@@ -30,8 +30,8 @@ V = TypeVar("V")
 _FULL = 2**64
 _SHUFFLES = "hedgerow.partition.shuffles"
 _ORDER_ALONE = {
-    ("hedgerow.release.grouped", "grouped_rows"),
-    ("hedgerow.release.grouped", "reshuffled"),
+    ("hedgerow.release.shuffle", "grouped_rows"),
+    ("hedgerow.release.shuffle", "reshuffled"),
     ("hedgerow.release.forms.permuted", "_relabelled"),
     ("hedgerow.release.forms.permuted", "permuted"),
     ("hedgerow.release.forms.disguised", "disguised"),

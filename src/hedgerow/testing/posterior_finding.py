@@ -13,17 +13,17 @@ from typing import Any
 from hedgerow.errors import Infeasible
 from hedgerow.testing.posterior_coins import summed
 from hedgerow.testing.posterior_promise import Secret, Verdict, of_values, promise_of
-from hedgerow.testing.posterior_view import Shown, View
+from hedgerow.testing.posterior_view import ReleaseView, Shown
 from hedgerow.testing.posterior_worlds import AuditSetup, Likelihoods, World
 
-__all__ = ["Finding", "PosteriorAudit", "judged"]
+__all__ = ["PosteriorAudit", "PosteriorFinding", "judged"]
 
 _RISK = 0.001
 """How often sampled intervals may fail, all of them together."""
 
 
 @dataclass(frozen=True)
-class Finding:
+class PosteriorFinding:
     """What is known about one row, or about two together, after seeing a release.
 
     `shown` is what the release says without the algorithm, `limit` what is promised; None where there is no such
@@ -35,7 +35,7 @@ class Finding:
     posterior: Fraction
     shown: Fraction | None
     limit: Fraction | None
-    view: View
+    view: ReleaseView
     margin: float = 0.0
 
     @property
@@ -69,9 +69,9 @@ class PosteriorAudit:
 
     method: str
     promise: str
-    worst: Finding
-    row: Finding | None
-    pair: Finding | None
+    worst: PosteriorFinding
+    row: PosteriorFinding | None
+    pair: PosteriorFinding | None
     is_broken: bool
     is_exact: bool
     worlds: int
@@ -96,7 +96,7 @@ class PosteriorAudit:
         return " ".join([sentence, *(words for words in more if words)])
 
 
-def _beyond(what: str, finding: Finding | None) -> str:
+def _beyond(what: str, finding: PosteriorFinding | None) -> str:
     if finding is None or finding.shown is None:
         return ""
     if not finding.is_above_shown:
@@ -136,7 +136,7 @@ def judged(setup: AuditSetup, found: Likelihoods, *, is_exact: bool, pairs: bool
     )
 
 
-def _judgements(places: _Places, found: Likelihoods, is_exact: bool) -> Iterator[tuple[Verdict, Finding]]:
+def _judgements(places: _Places, found: Likelihoods, is_exact: bool) -> Iterator[tuple[Verdict, PosteriorFinding]]:
     """Hold each row's distribution against the promise of the release."""
     promise = promise_of(found.examples[places.view])
     for row, chances in enumerate(places.chances):
@@ -147,18 +147,20 @@ def _judgements(places: _Places, found: Likelihoods, is_exact: bool) -> Iterator
         shown = None
         if places.view.tells_values:
             shown = max(sum((group.share(value) for value in verdict.event), Fraction(0)) for group in homes)
-        finding = Finding((row,), verdict.event, verdict.probability, shown, verdict.limit, places.view, places.margin)
+        finding = PosteriorFinding(
+            (row,), verdict.event, verdict.probability, shown, verdict.limit, places.view, places.margin
+        )
         if not is_exact:
             # What was not sampled may be possible, so a sample breaks no promise about what stays possible.
             verdict = replace(verdict, is_broken=finding.is_above_limit)
         yield verdict, finding
 
 
-def _most(findings: Sequence[Finding]) -> Finding | None:
+def _most(findings: Sequence[PosteriorFinding]) -> PosteriorFinding | None:
     return max(findings, key=lambda one: (one.is_above_shown, one.gain, one.posterior), default=None)
 
 
-def _margin(found: Likelihoods, view: View) -> float:
+def _margin(found: Likelihoods, view: ReleaseView) -> float:
     """Hoeffding's interval, narrow enough to hold for all events about rows and pairs of all views at once."""
     values = len({secret for world in found.weights[view] for secret in world})
     people = len(next(iter(found.weights[view])))
@@ -170,7 +172,7 @@ class _Places:
     """What one view says about where everybody is, and what Bayes' rule says about who has what."""
 
     def __init__(
-        self, view: View, rows: Sequence[Mapping[str, Any]], weights: Mapping[World, Fraction], margin: float
+        self, view: ReleaseView, rows: Sequence[Mapping[str, Any]], weights: Mapping[World, Fraction], margin: float
     ) -> None:
         self.view, self.margin = view, margin
         self.weights, self.total = weights, sum(weights.values(), Fraction(0))
@@ -183,16 +185,16 @@ class _Places:
     def _chances(self, row: int) -> dict[Secret, Fraction]:
         return summed((world[row], weight / self.total) for world, weight in self.weights.items())
 
-    def singles(self) -> Iterator[Finding]:
+    def singles(self) -> Iterator[PosteriorFinding]:
         """Each row and value, next to the largest share in a group that the row may be in."""
         if not self.view.tells_values:
             return
         for row, chances in enumerate(self.chances):
             for value, chance in of_values(chances).items():
                 shown = max(group.share(value) for group in self.homes[row])
-                yield Finding((row,), (value,), chance, shown, None, self.view, self.margin)
+                yield PosteriorFinding((row,), (value,), chance, shown, None, self.view, self.margin)
 
-    def couples(self) -> Iterator[Finding]:
+    def couples(self) -> Iterator[PosteriorFinding]:
         """Each pair of rows and values, next to the largest probability that a fair deal inside groups gives it."""
         if not self.view.tells_values:
             return
@@ -201,7 +203,7 @@ class _Places:
             one, other = pair
             both = summed(((world[one][0], world[other][0]), share) for world, share in shares.items())
             for values, chance in both.items():
-                yield Finding(pair, values, chance, self._dealt(pair, values), None, self.view, self.margin)
+                yield PosteriorFinding(pair, values, chance, self._dealt(pair, values), None, self.view, self.margin)
 
     def _dealt(self, pair: tuple[int, ...], values: tuple[Any, Any]) -> Fraction:
         return max(
@@ -211,7 +213,7 @@ class _Places:
         )
 
 
-def _held_back(view: View, world: World) -> Shown:
+def _held_back(view: ReleaseView, world: World) -> Shown:
     """Rows that are in no published group, and the values that they have among them: those that were not published."""
     left = Counter(secret[0] for secret in world)
     for group in view.groups:

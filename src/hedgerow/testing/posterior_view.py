@@ -17,7 +17,7 @@ from hedgerow.release.forms import Form
 from hedgerow.release.forms.disguised import subdomain_columns
 from hedgerow.release.forms.generalized import SETS, box_columns
 
-__all__ = ["Row", "Shown", "View", "may_show", "view_of"]
+__all__ = ["ReleaseView", "Row", "Shown", "may_show", "view_of"]
 
 Row = Mapping[str, Any]
 
@@ -36,7 +36,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class View:
+class ReleaseView:
     """The groups of a release in an order of their own, and what its manifest says beside them."""
 
     form: Form
@@ -73,7 +73,7 @@ class _Interval:
     has_gaps: bool
 
 
-def view_of(release: Release) -> View:
+def view_of(release: Release) -> ReleaseView:
     """Take order and group numbers off a release."""
     names = (*release.columns.quasi, *release.columns.plain)
     made, promised = release.made, release.guarantee
@@ -81,7 +81,7 @@ def view_of(release: Release) -> View:
     others = [release.tables[name].to_pydict() for name in ("target", "domain") if name in release.tables]
     # Shown groups hold values of many types, which have no order of their own; their text has.
     groups = tuple(sorted(_groups(release, names), key=repr))
-    return View(release.form, names, groups, repr((told, others)))
+    return ReleaseView(release.form, names, groups, repr((told, others)))
 
 
 def _groups(release: Release, names: tuple[str, ...]) -> list[Shown]:
@@ -136,7 +136,7 @@ def _box(release: Release, table: Mapping[str, Sequence[Any]], name: str, row: i
     return _sorted([*members, *([None] if has_gaps else [])])
 
 
-def may_show(view: View, rows: Sequence[Row], values: Sequence[Any]) -> bool:
+def may_show(view: ReleaseView, rows: Sequence[Row], values: Sequence[Any]) -> bool:
     """Tell whether a view can come from these values at all, as far as rows with one home tell."""
     if not view.tells_values:
         return True

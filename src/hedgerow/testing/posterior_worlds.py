@@ -21,7 +21,7 @@ from hedgerow.methods.method import Method, prepare
 from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import Keys
 from hedgerow.testing.posterior_coins import Uncountable, outcomes, summed
-from hedgerow.testing.posterior_view import View, may_show, view_of
+from hedgerow.testing.posterior_view import ReleaseView, may_show, view_of
 from hedgerow.testing.worlds import worlds
 
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ Prior = Mapping[Any, Any] | Sequence[Mapping[Any, Any]]
 class Likelihoods:
     """For each view the worlds that show it, weighted by prior times likelihood; a release for each view's promise."""
 
-    weights: dict[View, dict[World, Fraction]]
-    examples: dict[View, Release]
+    weights: dict[ReleaseView, dict[World, Fraction]]
+    examples: dict[ReleaseView, Release]
     worlds: int = 0
     runs: int = 0
     refused: Fraction = Fraction(0)
 
-    def add(self, view: View, world: World, weight: Fraction) -> None:
+    def add(self, view: ReleaseView, world: World, weight: Fraction) -> None:
         """Count a world that shows a view."""
         seen = self.weights.setdefault(view, {})
         seen[world] = seen.get(world, Fraction(0)) + weight
@@ -161,10 +161,10 @@ def every_likelihood(
 
 def _views(
     setup: AuditSetup, world: World, order: Keys, most: int, found: Likelihoods
-) -> Iterator[tuple[View | None, Fraction]]:
+) -> Iterator[tuple[ReleaseView | None, Fraction]]:
     """What a world may be seen as, and how likely each is; keeps a release for each new view."""
     prepared = setup.prepared(world)
-    seen: list[tuple[View | None, Fraction]] = []
+    seen: list[tuple[ReleaseView | None, Fraction]] = []
     for release, chance in outcomes(lambda keys: setup.publish(prepared, keys), order=order, most=most):
         found.runs += 1
         if found.runs > most:
@@ -205,7 +205,7 @@ def sampled_likelihood(setup: AuditSetup, prior: Prior | None, *, samples: int, 
     return found
 
 
-def _drawer(setup: AuditSetup, prior: Prior | None, view: View, keys: Keys) -> Callable[[], World]:
+def _drawer(setup: AuditSetup, prior: Prior | None, view: ReleaseView, keys: Keys) -> Callable[[], World]:
     if prior is not None:
         each = chances_by_row(prior, len(setup.world))
         return lambda: tuple(_picked(list(one), list(one.values()), keys) for one in each)
@@ -221,7 +221,7 @@ def _drawer(setup: AuditSetup, prior: Prior | None, view: View, keys: Keys) -> C
     return shuffled
 
 
-def _groups(setup: AuditSetup, view: View) -> list[list[int]]:
+def _groups(setup: AuditSetup, view: ReleaseView) -> list[list[int]]:
     """The rows that may have each other's secrets: those of a group where everybody's is shown, else all of them."""
     homes = [view.homes(row) for row in setup.rows]
     if not view.tells_values or any(len(home) != 1 for home in homes):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = [
     "QuestionOutcome",
     "Score",
+    "answer_width",
+    "answers_table",
     "compare_releases",
     "outcomes_of",
     "questions_for",
@@ -33,6 +35,9 @@ __all__ = [
     "true_answers",
 ]
 
+_TEXTS = ("release", "aggregate", "question")
+_COLUMNS = ("release", "aggregate", "selectivity", "truth", "expected", "std", "lower", "upper", "question")
+_ANSWERS = pa.schema([(name, pa.string() if name in _TEXTS else pa.float64()) for name in _COLUMNS])
 _FLOAT_ERROR = 1e-12
 """Sums of floats in a database are off by their last digits; bounds are not."""
 
@@ -48,12 +53,7 @@ class QuestionOutcome:
     @property
     def width(self) -> float | None:
         """The bounds' width relative to the expected answer; None without bounds or where zero is expected."""
-        a = self.answer
-        if a is None or a.lower is None or a.upper is None or a.expected is None:
-            return None
-        if a.lower == a.upper:
-            return 0.0
-        return float(a.upper - a.lower) / abs(float(a.expected)) if a.expected else None
+        return None if self.answer is None else answer_width(self.answer)
 
     @property
     def error(self) -> float | None:
@@ -61,6 +61,18 @@ class QuestionOutcome:
         if self.answer is None or self.answer.expected is None or not self.truth:
             return None
         return abs(float(self.answer.expected) - self.truth) / abs(self.truth)
+
+    @property
+    def is_near(self) -> bool | None:
+        """Tell whether the truth lies within two deviations of the expected answer; None where it is exact or unknown.
+
+        Deviations are those of fair assignments. The truth is one assignment, and where columns correlate it may lie
+        further off than chance would have it: the bounds are the guarantee, the deviation is not a standard error.
+        """
+        a = self.answer
+        if a is None or a.exact or a.expected is None or a.std is None or self.truth is None:
+            return None
+        return bool(abs(float(a.expected) - self.truth) <= 2 * a.std)
 
     @property
     def inside(self) -> bool | None:
@@ -74,13 +86,18 @@ class QuestionOutcome:
 
 @dataclass(frozen=True)
 class Score:
-    """A release over many questions: shares, and medians over the questions that have the number."""
+    """A release over many questions: shares, and medians over the questions that have the number.
+
+    `error` says how far expected answers are off, `near` how many of those that are not exact have the truth within two
+    deviations: together they say how well `expected` and its deviation are calibrated for this workload.
+    """
 
     questions: int
     answered: float
     width: float | None
     error: float | None
     inside: float | None
+    near: float | None = None
 
 
 def compare_releases(
@@ -183,13 +200,13 @@ def _number(value: object) -> float:
 
 def score(outcomes: Sequence[QuestionOutcome]) -> Score:
     """Sum up what a release said."""
-    inside = [outcome.inside for outcome in outcomes if outcome.inside is not None]
     return Score(
         len(outcomes),
         sum(outcome.answer is not None for outcome in outcomes) / len(outcomes) if outcomes else 0.0,
         _median(outcome.width for outcome in outcomes),
         _median(outcome.error for outcome in outcomes),
-        sum(inside) / len(inside) if inside else None,
+        _share(outcome.inside for outcome in outcomes),
+        _share(outcome.is_near for outcome in outcomes),
     )
 
 
@@ -199,6 +216,41 @@ def scores_by_aggregate(outcomes: Sequence[QuestionOutcome]) -> dict[str, Score]
     for outcome in outcomes:
         by_aggregate.setdefault(outcome.question.aggregate, []).append(outcome)
     return {aggregate: score(found) for aggregate, found in by_aggregate.items()}
+
+
+def answers_table(outcomes: Mapping[str, Sequence[QuestionOutcome]]) -> pa.Table:
+    """List every question: what each release expects, its bounds, and the truth where it is known. For the owner."""
+    rows = [
+        {
+            "release": name,
+            "aggregate": outcome.question.aggregate,
+            "selectivity": outcome.question.selectivity,
+            "truth": _float(outcome.truth),
+            **{part: _float(getattr(outcome.answer, part, None)) for part in ("expected", "std", "lower", "upper")},
+            "question": outcome.question.sql,
+        }
+        for name, found in outcomes.items()
+        for outcome in found
+    ]
+    return pa.Table.from_pylist(rows, schema=_ANSWERS)
+
+
+def answer_width(answer: Any) -> float | None:
+    """The bounds' width relative to the expected answer; None without bounds or where zero is expected."""
+    if answer.lower is None or answer.upper is None or answer.expected is None:
+        return None
+    if answer.lower == answer.upper:
+        return 0.0
+    return float(answer.upper - answer.lower) / abs(float(answer.expected)) if answer.expected else None
+
+
+def _float(number: Any) -> float | None:
+    return None if number is None else float(number)
+
+
+def _share(facts: Iterable[bool | None]) -> float | None:
+    known = [fact for fact in facts if fact is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _median(numbers: Iterable[float | None]) -> float | None:

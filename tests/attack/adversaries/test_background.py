@@ -6,7 +6,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.attack.adversaries.background import background
-from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.estimate import KnowledgeEstimate
 from hedgerow.methods.anatomy import Anatomy
 from hedgerow.methods.robust import Robust
 
@@ -22,7 +22,7 @@ def _table() -> pa.Table:
     return pa.table({"a": a, "ill": ill})
 
 
-KNOWN = Estimate(support=50).of(_table(), quasi=["a"], sensitive="ill")
+KNOWN = KnowledgeEstimate(support=50).of(_table(), quasi=["a"], sensitive="ill")
 
 
 def test_anatomy_is_read_by_who_knows_the_odds() -> None:
@@ -49,7 +49,7 @@ def test_the_expected_share_is_what_happens() -> None:
 
 def test_a_register_places_people_where_the_release_does_not() -> None:
     """A generalized release needs a list of everybody's groups, and is refused a wrong one."""
-    release = Robust(3, Estimate(support=50), protect=["x"], form="generalized", max_suppressed=0.3).publish(
+    release = Robust(3, KnowledgeEstimate(support=50), protect=["x"], form="generalized", max_suppressed=0.3).publish(
         _table(), SCHEMA
     )
     with pytest.raises(hr.ParameterError, match="register"):

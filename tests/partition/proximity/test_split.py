@@ -8,7 +8,7 @@ import pytest
 
 from hedgerow.criteria.groupwise import groups_of
 from hedgerow.criteria.neighbourhood import absolute, general, one_sided, relative
-from hedgerow.criteria.proximity import Proximity, largest_m
+from hedgerow.criteria.proximity import EpsM, largest_m
 from hedgerow.errors import Infeasible
 from hedgerow.exact import line
 from hedgerow.partition.proximity import grow as proximity_grow
@@ -42,7 +42,7 @@ def test_every_group_is_good_and_feasibility_is_the_theorems(finest):
             continue
         labels = proximity_split(quasi, sizes, codes, reach, m=m, finest=finest)
         assert set(labels.tolist()) == set(range(labels.max() + 1))
-        assert Proximity(reach, m).holds(groups_of(labels, codes, counts)).all()
+        assert EpsM(reach, m).holds(groups_of(labels, codes, counts)).all()
         assert np.bincount(labels).min() >= m
         assert not finest or np.bincount(labels).max() < 2 * m
 
@@ -82,9 +82,9 @@ def test_masks_give_the_loss_of_every_cut():
         places = [np.linspace(0, 1, 7)] * columns
         codes = np.arange(30, dtype=np.int32)
         starts = np.arange(columns) * 7
-        rules = proximity_grow.Rules(np.concatenate(places), starts, codes, codes, 31, True)
+        rules = proximity_grow.NeighbourRules(np.concatenate(places), starts, codes, codes, 31, True)
         rows = proximity_grow.Sorted(quasi.copy(), codes.copy(), codes.copy())
-        scratch = proximity_grow.scratch_for(rows, rules, 30)
+        scratch = proximity_grow.buffers_for(rows, rules, 30)
         # No cut can be taken with m this large, so all losses stay readable as they are tried.
         for column in range(columns):
             proximity_grow._count.plain(quasi[column], scratch, column)
@@ -156,5 +156,5 @@ def test_columns_of_far_more_values_than_rows_have_room():
     codes, where = np.arange(120, dtype=np.int32), line(np.arange(120))
     reach = absolute(1).reach(where)
     labels = proximity_split(quasi, [5000, 5000], codes, reach, m=4)
-    assert Proximity(reach, 4).holds(groups_of(labels, codes, np.ones(120, np.int64))).all()
+    assert EpsM(reach, 4).holds(groups_of(labels, codes, np.ones(120, np.int64))).all()
     assert np.bincount(labels).min() >= 4

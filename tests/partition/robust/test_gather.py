@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hedgerow.inference.estimate import Estimate
+from hedgerow.inference.estimate import KnowledgeEstimate
 from hedgerow.inference.knowledge import Knowledge
-from hedgerow.inference.robust import Grouped, members, posteriors
+from hedgerow.inference.robust import GroupedRows, members, posteriors
 from hedgerow.partition.robust.check import Check
 from hedgerow.partition.robust.crowd import Crowd, new_group
 from hedgerow.partition.robust.gather import art
@@ -28,7 +28,7 @@ def crowd_of(seed: int, rows: int, *, share: float = 0.08, protect: object = ("x
     names = np.array(["x", "y", "z", "u", "v", "w"])
     ill = np.where(rare, names[rng.integers(0, values, rows)], names[3 + rng.integers(0, 3, rows)])
     table = pa.table(quasi | {"ill": ill})
-    knowledge = Estimate(support=20).of(table, quasi=["a", "b", "c"], sensitive="ill")
+    knowledge = KnowledgeEstimate(support=20).of(table, quasi=["a", "b", "c"], sensitive="ill")
     codes = knowledge.value_codes(table.column("ill"))
     return Crowd(knowledge, knowledge.signatures(table), codes, members(knowledge.values, protect))
 
@@ -38,7 +38,7 @@ def worst(crowd: Crowd, groups: np.ndarray, model: str = "binary") -> float:
     kept = np.flatnonzero(groups >= 0)
     order = kept[np.argsort(groups[kept], kind="stable")]
     offsets = np.append(0, np.cumsum(np.bincount(groups[order])))
-    grouped = Grouped([s[order] for s in crowd.signatures], crowd.values[order], offsets)
+    grouped = GroupedRows([s[order] for s in crowd.signatures], crowd.values[order], offsets)
     return float(posteriors(crowd.knowledge, grouped, crowd.member, model=model).high.max())
 
 

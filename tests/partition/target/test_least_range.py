@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hedgerow.criteria.target import Target, implied
 from hedgerow.errors import ParameterError
 from hedgerow.partition.target.least_range import _generalize, allocate, least_range, least_range_groups
-from hedgerow.partition.target.trees import node_ranges, node_sizes, plant
+from hedgerow.partition.target.trees import arrays_of_trees, node_ranges, node_sizes
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import uniform
 from tests.support.targets import cheapest_generalization
@@ -105,7 +105,7 @@ def test_groups_in_one_pass_equal_groups_one_by_one(trees, data):
     rows = [data.draw(st.lists(st.integers(0, trees[t].num_leaves - 1), max_size=8)) for t in which]
     leaves = np.array([leaf for own in rows for leaf in own], np.int32)
     offsets = np.append(0, np.cumsum([len(one) for one in rows]))
-    args = (leaves, np.ones(len(leaves), np.int64), offsets, plant(trees), np.array(which, np.int32))
+    args = (leaves, np.ones(len(leaves), np.int64), offsets, arrays_of_trees(trees), np.array(which, np.int32))
     together = least_range_groups(*args)
     for g, (t, own) in enumerate(zip(which, rows, strict=True)):
         alone = least_range(np.bincount(np.array(own, int), minlength=trees[t].num_leaves), trees[t])
@@ -123,7 +123,7 @@ def test_compiled_equals_plain(monkeypatch):
     generator = np.random.default_rng(5)
     tree = Hierarchy.balanced(range(60), fanout=3).with_target(generator.integers(0, 4, 60).tolist())
     leaves = generator.integers(0, 60, 3000).astype(np.int32)
-    args = (leaves, np.ones(3000, np.int64), np.arange(0, 3001, 250), plant([tree]), np.zeros(12, np.int32))
+    args = (leaves, np.ones(3000, np.int64), np.arange(0, 3001, 250), arrays_of_trees([tree]), np.zeros(12, np.int32))
     plain = least_range_groups(*args)
     monkeypatch.setattr("hedgerow.partition.target.least_range._generalize", _generalize.compiled)
     compiled = least_range_groups(*args)

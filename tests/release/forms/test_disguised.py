@@ -8,13 +8,13 @@ import hedgerow as hr
 from hedgerow.errors import ParameterError
 from hedgerow.randomness import seeded_keys
 from hedgerow.release import PublishedColumns
-from hedgerow.release.forms.disguised import Groups, disguised, implied_table, subdomain_columns, target_table
+from hedgerow.release.forms.disguised import DisguisedGroups, disguised, implied_table, subdomain_columns, target_table
 from hedgerow.schema.target import uniform
 
 TREE = uniform(hr.Hierarchy.binary([30, 40, 50, 60]))
 COLUMNS = PublishedColumns(("age",), ("pay",), ())
 TABLE = pa.table({"age": [1, 2, 3, 4, 5], "pay": [30, 40, 50, 60, 60]})
-GROUPS = Groups(
+GROUPS = DisguisedGroups(
     np.arange(5, dtype=np.int32), np.array([0, 3, 5]), np.array([6, 4, 5, 5, 4, 0], np.int32), np.array([0, 3, 6])
 )
 

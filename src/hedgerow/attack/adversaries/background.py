@@ -24,7 +24,7 @@ from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, c
 from hedgerow.attack.worlds import classes_of, guess_within_groups, learn_from
 from hedgerow.errors import ParameterError
 from hedgerow.inference.knowledge import Knowledge
-from hedgerow.inference.robust import Grouped, Model, Posteriors, Robustness, members, posteriors
+from hedgerow.inference.robust import GroupedRows, Model, Posteriors, Robustness, members, posteriors
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release import Release
 
@@ -81,13 +81,13 @@ def background(
     if not np.array_equal(np.bincount(hidden.column(release.group_column).to_numpy()), np.diff(offsets)):
         raise ParameterError("'register' must place as many people in each group as the release does.")
     by_group = codes[np.argsort(hidden.column(release.group_column).to_numpy(), kind="stable")]
-    grouped = Grouped(knowledge.signatures(quasi), by_group, offsets)
+    grouped = GroupedRows(knowledge.signatures(quasi), by_group, offsets)
     return background_of(knowledge, grouped, r=r, model=model, protect=protect, keys=keys)
 
 
 def background_of(
     knowledge: Knowledge,
-    grouped: Grouped,
+    grouped: GroupedRows,
     *,
     r: Fraction | int | float | str,
     model: Model = "binary",
@@ -127,7 +127,7 @@ def _above(p: Floats, r: Fraction) -> Bools:
     return np.asarray(p * float(r) > 1.0 + 1e-9)
 
 
-def _blind(grouped: Grouped, member: Bools) -> Floats:
+def _blind(grouped: GroupedRows, member: Bools) -> Floats:
     sizes = np.diff(grouped.offsets)
     counts = [np.add.reduceat(row[grouped.values].astype(np.float64), grouped.offsets[:-1]) for row in member]
     return np.repeat(np.stack(counts, axis=1) / sizes[:, None], sizes, axis=0)

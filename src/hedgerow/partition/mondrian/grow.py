@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
 
-__all__ = ["LEAF", "Records", "Rules", "Scratch", "apply_cuts", "grow", "propose", "split"]
+__all__ = ["LEAF", "PackedRows", "SplitBuffers", "SplitRules", "apply_cuts", "grow", "propose", "split"]
 
 LEAF = -1
 _BLOCK = 256  # rows whose records stay in the nearest cache while each column is looked at
@@ -27,7 +27,7 @@ _WIDE = 4  # counting a column is worth it while its range is at most this many 
 _STACK = 64  # the larger part waits, so 64 entries serve 2^64 rows
 
 
-class Records(NamedTuple):
+class PackedRows(NamedTuple):
     """The rows: packed records in two views, the row number of each, and marks where groups begin."""
 
     words: NDArray[np.uint64]
@@ -36,7 +36,7 @@ class Records(NamedTuple):
     starts: NDArray[np.bool_]
 
 
-class Rules(NamedTuple):
+class SplitRules(NamedTuple):
     """What a split must respect: where codes lie on the line, least rows, and per sensitive column its limits."""
 
     places: NDArray[np.float64]
@@ -50,7 +50,7 @@ class Rules(NamedTuple):
     denominators: NDArray[np.int64]
 
 
-class Scratch(NamedTuple):
+class SplitBuffers(NamedTuple):
     """Working memory of one thread, all zero between splits."""
 
     low: NDArray[np.int64]
@@ -160,7 +160,14 @@ def find_cut(
 
 @kernel
 def sides_hold(
-    records: Records, rules: Rules, counts: NDArray[np.int64], lo: int, hi: int, column: int, code: int, ties: int
+    records: PackedRows,
+    rules: SplitRules,
+    counts: NDArray[np.int64],
+    lo: int,
+    hi: int,
+    column: int,
+    code: int,
+    ties: int,
 ) -> bool:
     """Tell whether both sides of a cut keep the limits of every sensitive column."""
     fields = records.fields
@@ -202,7 +209,7 @@ def sides_hold(
 
 
 @kernel
-def apply_cut(records: Records, lo: int, hi: int, column: int, code: int, ties: int) -> int:
+def apply_cut(records: PackedRows, lo: int, hi: int, column: int, code: int, ties: int) -> int:
     """Move the rows that go left to the front of the run; return where the others begin."""
     words = records.words
     fields = records.fields
@@ -227,7 +234,7 @@ def apply_cut(records: Records, lo: int, hi: int, column: int, code: int, ties: 
 
 
 @kernel
-def next_cut(records: Records, rules: Rules, scratch: Scratch, lo: int, hi: int) -> tuple[int, int, int]:
+def next_cut(records: PackedRows, rules: SplitRules, scratch: SplitBuffers, lo: int, hi: int) -> tuple[int, int, int]:
     """Find the widest column not tried yet whose median keeps the limits; return its cut, column LEAF for none."""
     if hi - lo < 2 * rules.rows:
         return LEAF, 0, 0
@@ -248,7 +255,7 @@ def next_cut(records: Records, rules: Rules, scratch: Scratch, lo: int, hi: int)
 
 
 @kernel
-def split(records: Records, rules: Rules, scratch: Scratch, lo: int, hi: int) -> int:
+def split(records: PackedRows, rules: SplitRules, scratch: SplitBuffers, lo: int, hi: int) -> int:
     """Split a run; return where its right part begins, or mark it as a group and return LEAF."""
     scratch.tried[:] = False
     column, code, ties = next_cut(records, rules, scratch, lo, hi)
@@ -259,7 +266,7 @@ def split(records: Records, rules: Rules, scratch: Scratch, lo: int, hi: int) ->
 
 
 @kernel
-def grow(records: Records, rules: Rules, scratch: Scratch, lo: int, hi: int) -> None:
+def grow(records: PackedRows, rules: SplitRules, scratch: SplitBuffers, lo: int, hi: int) -> None:
     """Split a run and its parts until nothing splits."""
     stack = np.empty((_STACK, 2), np.int64)
     waiting = 0
@@ -285,9 +292,9 @@ def grow(records: Records, rules: Rules, scratch: Scratch, lo: int, hi: int) -> 
 
 @kernel
 def propose(
-    records: Records,
-    rules: Rules,
-    scratch: Scratch,
+    records: PackedRows,
+    rules: SplitRules,
+    scratch: SplitBuffers,
     nodes: NDArray[np.int64],
     tried: NDArray[np.bool_],
     cuts: NDArray[np.int64],
@@ -313,7 +320,9 @@ def propose(
 
 
 @kernel
-def apply_cuts(records: Records, nodes: NDArray[np.int64], cuts: NDArray[np.int64], middles: NDArray[np.int64]) -> None:
+def apply_cuts(
+    records: PackedRows, nodes: NDArray[np.int64], cuts: NDArray[np.int64], middles: NDArray[np.int64]
+) -> None:
     """Carry out many cuts."""
     for node in range(len(nodes)):
         middles[node] = apply_cut(records, nodes[node, 0], nodes[node, 1], cuts[node, 0], cuts[node, 1], cuts[node, 2])

@@ -27,7 +27,16 @@ from hedgerow.cores import cores
 from hedgerow.criteria.groupwise import Criterion, Limits, groups_of, require
 from hedgerow.errors import ParameterError
 from hedgerow.kernel import SMALL
-from hedgerow.partition.mondrian.grow import LEAF, Records, Rules, Scratch, apply_cuts, grow, propose, split
+from hedgerow.partition.mondrian.grow import (
+    LEAF,
+    PackedRows,
+    SplitBuffers,
+    SplitRules,
+    apply_cuts,
+    grow,
+    propose,
+    split,
+)
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["grow_by_levels", "mondrian"]
@@ -84,7 +93,7 @@ def _order(rows: int, within: Codes | None, relaxed: bool, keys: Keys) -> NDArra
     return np.argsort(within, kind="stable") if order is None else order[np.argsort(within[order], kind="stable")]
 
 
-def _pack(quasi: Codes, sensitive: list[Codes], order: NDArray[np.int64] | None) -> Records:
+def _pack(quasi: Codes, sensitive: list[Codes], order: NDArray[np.int64] | None) -> PackedRows:
     """Put each row's codes side by side in the narrowest integers that hold them."""
     columns = [*quasi, *sensitive]
     rows = len(columns[0])
@@ -96,18 +105,18 @@ def _pack(quasi: Codes, sensitive: list[Codes], order: NDArray[np.int64] | None)
     for place, column in enumerate(columns):
         fields[:, place] = column if order is None else column[order]
     numbers = (np.arange(rows) if order is None else order).astype(np.int32)
-    return Records(words, fields, numbers, np.zeros(rows, np.bool_))
+    return PackedRows(words, fields, numbers, np.zeros(rows, np.bool_))
 
 
 def _lines(sizes: Sequence[int]) -> list[NDArray[np.float64]]:
     return [np.linspace(0.0, 1.0, size) for size in sizes]
 
 
-def _rules(lines: list[NDArray[np.float64]], limits: list[Limits], relaxed: bool) -> Rules:
+def _rules(lines: list[NDArray[np.float64]], limits: list[Limits], relaxed: bool) -> SplitRules:
     lengths = np.array([len(line) for line in lines], np.int64)
     # Columns that promise nothing beyond rows are not even counted.
     bound = [limit for limit in limits if limit.distinct > 1 or (limit.numerators < limit.denominators).any()]
-    return Rules(
+    return SplitRules(
         places=np.concatenate([np.zeros(0), *lines]),
         firsts=np.cumsum(lengths) - lengths,
         sizes=lengths,
@@ -124,7 +133,7 @@ def _workers(wanted: int | None) -> int:
     return wanted if wanted is not None else cores()
 
 
-def _grow_in_threads(records: Records, rules: Rules, workers: int) -> None:
+def _grow_in_threads(records: PackedRows, rules: SplitRules, workers: int) -> None:
     """Split large runs one by one, hand their parts to a pool, and let each thread finish the small ones alone."""
     rows = len(records.numbers)
     compiled = rows > SMALL
@@ -146,9 +155,9 @@ def _grow_in_threads(records: Records, rules: Rules, workers: int) -> None:
             pending |= {pool.submit(work, lo, hi) for lo, hi in parts}
 
 
-def _scratch(rules: Rules) -> Scratch:
+def _scratch(rules: SplitRules) -> SplitBuffers:
     columns = len(rules.firsts)
-    return Scratch(
+    return SplitBuffers(
         low=np.zeros(columns, np.int64),
         high=np.zeros(columns, np.int64),
         tried=np.zeros(columns, np.bool_),
@@ -157,7 +166,7 @@ def _scratch(rules: Rules) -> Scratch:
     )
 
 
-def _labels(records: Records) -> NDArray[np.int32]:
+def _labels(records: PackedRows) -> NDArray[np.int32]:
     labels = np.empty(len(records.numbers), np.int32)
     labels[records.numbers] = np.cumsum(records.starts, dtype=np.int32) - np.int32(1)
     return labels
@@ -167,9 +176,9 @@ Nodes = NDArray[np.int64]
 
 
 def grow_by_levels(
-    records: Records,
-    rules: Rules,
-    scratch: Scratch,
+    records: PackedRows,
+    rules: SplitRules,
+    scratch: SplitBuffers,
     criteria: Sequence[Criterion],
     overall: Sequence[NDArray[np.int64]],
     runs: NDArray[np.int64],
@@ -195,7 +204,7 @@ def grow_by_levels(
 
 
 def _good(
-    records: Records,
+    records: PackedRows,
     nodes: Nodes,
     sides: NDArray[np.int8],
     first: int,

@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Ints
 from hedgerow.kernel import kernel
 
-__all__ = ["Rules", "Scratch", "Sorted", "grow", "is_crowded", "largest_cover", "scratch_for", "split"]
+__all__ = [
+    "NeighbourBuffers",
+    "NeighbourRules",
+    "Sorted",
+    "buffers_for",
+    "grow",
+    "is_crowded",
+    "largest_cover",
+    "split",
+]
 
 _MASKED = 32  # columns whose two sides fit one mask of 64 bits
 _BINS = 4  # bins of a column per row of the part
@@ -33,7 +42,7 @@ class Sorted(NamedTuple):
     rows: NDArray[np.int32]
 
 
-class Rules(NamedTuple):
+class NeighbourRules(NamedTuple):
     """Where codes lie (column c from starts[c] on), what each value reaches, m, and whether parts are dealt finely."""
 
     places: NDArray[np.float64]
@@ -44,7 +53,7 @@ class Rules(NamedTuple):
     finest: bool
 
 
-class Scratch(NamedTuple):
+class NeighbourBuffers(NamedTuple):
     """Working memory of one thread: per column extents, shift, first bin, cut and loss; bins; one run of rows."""
 
     low: Ints
@@ -62,14 +71,14 @@ class Scratch(NamedTuple):
     covers: Ints
 
 
-def scratch_for(table: Sorted, rules: Rules, rows: int) -> Scratch:
+def buffers_for(table: Sorted, rules: NeighbourRules, rows: int) -> NeighbourBuffers:
     """Working memory for a run of `rows` rows."""
     columns = len(rules.starts)
     widths = np.diff(np.append(rules.starts, len(rules.places)))
     # Two bits a cut: 8 columns fit 16 bits, which several times as many registers hold.
     mask = np.dtype(np.uint16 if columns <= 8 else np.uint64)
     bins = int(np.minimum(widths, _BINS * max(rows, _FEWEST)).sum()) + columns
-    return Scratch(
+    return NeighbourBuffers(
         low=np.zeros(columns, np.int64),
         high=np.zeros(columns, np.int64),
         shift=np.zeros(columns, np.int64),
@@ -87,7 +96,15 @@ def scratch_for(table: Sorted, rules: Rules, rows: int) -> Scratch:
 
 
 @kernel
-def grow(table: Sorted, rules: Rules, scratch: Scratch, lo: int, hi: int, most: int, labels: NDArray[np.int32]) -> None:
+def grow(
+    table: Sorted,
+    rules: NeighbourRules,
+    scratch: NeighbourBuffers,
+    lo: int,
+    hi: int,
+    most: int,
+    labels: NDArray[np.int32],
+) -> None:
     """Cut a run, whose largest cover is at most `most`, into groups; their labels lie between lo and hi, with gaps."""
     stack = np.empty((_STACK, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = lo, hi, most
@@ -107,7 +124,7 @@ def grow(table: Sorted, rules: Rules, scratch: Scratch, lo: int, hi: int, most: 
 
 
 @kernel
-def split(table: Sorted, rules: Rules, scratch: Scratch, lo: int, hi: int, most: int) -> int:
+def split(table: Sorted, rules: NeighbourRules, scratch: NeighbourBuffers, lo: int, hi: int, most: int) -> int:
     """Divide a run by the cut of least loss whose parts can both be dealt; return the border, or -1.
 
     `most` is at least the run's largest cover; `scratch.covers` is at least those of the parts afterwards.
@@ -135,7 +152,7 @@ def split(table: Sorted, rules: Rules, scratch: Scratch, lo: int, hi: int, most:
 
 
 @kernel
-def _count(points: NDArray[Any], scratch: Scratch, column: int) -> None:
+def _count(points: NDArray[Any], scratch: NeighbourBuffers, column: int) -> None:
     """Count a column's codes, in bins where they are far more than rows, and choose the border nearest to the middle.
 
     The cut is the last code that goes left, -1 where all codes are equal.
@@ -166,7 +183,7 @@ def _count(points: NDArray[Any], scratch: Scratch, column: int) -> None:
 
 
 @kernel
-def _collect(points: NDArray[Any], scratch: Scratch, begin: int, lo: int, hi: int) -> None:
+def _collect(points: NDArray[Any], scratch: NeighbourBuffers, begin: int, lo: int, hi: int) -> None:
     """Tell each code of each column on which sides of the cuts from column `begin` on it occurs."""
     sides = scratch.sides[: hi - lo]
     sides[:] = 0
@@ -185,7 +202,7 @@ def _collect(points: NDArray[Any], scratch: Scratch, begin: int, lo: int, hi: in
 
 
 @kernel
-def _loss(rules: Rules, scratch: Scratch, cut: int, bit: int, rows: int) -> float:
+def _loss(rules: NeighbourRules, scratch: NeighbourBuffers, cut: int, bit: int, rows: int) -> float:
     """Weigh a cut: the extents of its two sides in all columns, times their rows."""
     if scratch.cut[cut] < 0:
         return np.inf
@@ -211,7 +228,7 @@ def _loss(rules: Rules, scratch: Scratch, cut: int, bit: int, rows: int) -> floa
 
 
 @kernel
-def _divide(points: NDArray[Any], codes: NDArray[np.int32], scratch: Scratch, cut: int) -> int:
+def _divide(points: NDArray[Any], codes: NDArray[np.int32], scratch: NeighbourBuffers, cut: int) -> int:
     """List a run's places and sensitive codes in the scratch memory, left side first, order kept."""
     left = 0
     for n in range(len(points)):
@@ -228,7 +245,7 @@ def _divide(points: NDArray[Any], codes: NDArray[np.int32], scratch: Scratch, cu
 
 
 @kernel
-def _write_back(table: Sorted, scratch: Scratch, lo: int, hi: int) -> None:
+def _write_back(table: Sorted, scratch: NeighbourBuffers, lo: int, hi: int) -> None:
     """Put a divided run where it came from, column by column."""
     order = scratch.order[: hi - lo]
     table.codes[lo:hi] = scratch.codes[: hi - lo]
@@ -243,7 +260,7 @@ def _write_back(table: Sorted, scratch: Scratch, lo: int, hi: int) -> None:
 
 
 @kernel
-def _can_deal(codes: NDArray[np.int32], rules: Rules, most: int, cover: Ints) -> bool:
+def _can_deal(codes: NDArray[np.int32], rules: NeighbourRules, most: int, cover: Ints) -> bool:
     """Tell whether m times the largest cover fits a part; `cover` is what is known of it afterwards.
 
     A part of a run has no larger cover than the run, so that of the run often decides.
@@ -280,7 +297,7 @@ def is_crowded(codes: NDArray[np.int32], first: NDArray[np.int32], last: NDArray
 
 
 @kernel
-def _deal(table: Sorted, rules: Rules, lo: int, hi: int, labels: NDArray[np.int32]) -> None:
+def _deal(table: Sorted, rules: NeighbourRules, lo: int, hi: int, labels: NDArray[np.int32]) -> None:
     """Deal a run in turn, so that no two rows of a group are near each other.
 
     As many groups as the largest cover are enough, and a run that is not crowded is a group as it is. As many as there

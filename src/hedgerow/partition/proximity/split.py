@@ -26,7 +26,7 @@ from hedgerow.criteria.neighbourhood import Reach
 from hedgerow.criteria.proximity import require_proximity
 from hedgerow.kernel import SMALL
 from hedgerow.parameters import read_whole
-from hedgerow.partition.proximity.grow import Rules, Sorted, grow, scratch_for, split
+from hedgerow.partition.proximity.grow import NeighbourRules, Sorted, buffers_for, grow, split
 from hedgerow.partition.shuffles import by_value
 from hedgerow.randomness import Keys, system_keys
 
@@ -60,7 +60,7 @@ def proximity_split(
     rows = by_value(sensitive, counts, keys=keys)
     lines = [np.arange(size) / size for size in sizes] if places is None else list(places)
     widths = np.array([len(line) for line in lines], np.int64)
-    rules = Rules(np.concatenate(lines), np.cumsum(widths) - widths, reach.first, reach.last, m, finest)
+    rules = NeighbourRules(np.concatenate(lines), np.cumsum(widths) - widths, reach.first, reach.last, m, finest)
     labels = np.empty(len(rows), np.int32)
     _grow_in_threads(_sorted(quasi, sizes, sensitive, rows), rules, labels)
     used = np.zeros(len(rows), np.bool_)
@@ -84,14 +84,14 @@ def _sorted(
     return Sorted(points, np.take(sensitive, rows), rows)
 
 
-def _grow_in_threads(table: Sorted, rules: Rules, labels: NDArray[np.int32]) -> None:
+def _grow_in_threads(table: Sorted, rules: NeighbourRules, labels: NDArray[np.int32]) -> None:
     """Split large runs one by one, hand their parts to a pool, and let each thread finish the small ones alone."""
     # Every column's cut is weighed in every column, so many columns make even a few rows worth compiling for.
     small = len(labels) * max(1, len(rules.starts) ** 2 // _FEW_COLUMNS) <= SMALL
     split_one, grow_all = (split.plain, grow.plain) if small else (split.compiled, grow.compiled)
 
     def work(lo: int, hi: int, most: int) -> list[tuple[int, int, int]]:
-        scratch = scratch_for(table, rules, hi - lo)
+        scratch = buffers_for(table, rules, hi - lo)
         if hi - lo > _SUBTREE and (middle := split_one(table, rules, scratch, lo, hi, most)) >= 0:
             left, right = scratch.covers.tolist()
             return [(lo, middle, left), (middle, hi, right)]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import ParameterError
 from hedgerow.inference.knowledge import Distribution, Knowledge
 from hedgerow.partition.robust.grow import NOBODY, Group, Pool
-from hedgerow.partition.robust.tree import Forest, plant
+from hedgerow.partition.robust.tree import KdTrees, build_trees
 from hedgerow.randomness import Keys
 
 __all__ = ["Crowd", "new_group"]
@@ -107,9 +107,9 @@ class Crowd:
         return ticks
 
     @cached_property
-    def forest(self) -> Forest:
+    def forest(self) -> KdTrees:
         """A tree over the cells for each protected set."""
-        return plant(self.ticks, len({name for known in self.distributions for name in known.attributes}))
+        return build_trees(self.ticks, len({name for known in self.distributions for name in known.attributes}))
 
     def pool(self, keys: Keys) -> Pool:
         """All rows free, with secret ranks drawn from `keys`."""

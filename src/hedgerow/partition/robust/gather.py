@@ -31,7 +31,7 @@ from hedgerow.partition.robust.grow import Group, Pool, form, give_back, grow, n
 from hedgerow.partition.robust.rescue import rescue
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["Robust", "art"]
+__all__ = ["RobustGroups", "art"]
 
 Rows = NDArray[np.int32]
 
@@ -49,7 +49,7 @@ _SLICE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class Robust:
+class RobustGroups:
     """A partition: the group of each row, numbered from 0, or -1 for rows that no group could take."""
 
     groups: NDArray[np.int32]
@@ -70,7 +70,7 @@ def art(
     exhaustive: bool = False,
     keys: Keys = system_keys,
     progress: Callable[[float], None] = lambda share: None,
-) -> Robust:
+) -> RobustGroups:
     """Partition the rows; start again with other coins, up to `restarts` times, while more than `allowed` are left out.
 
     `exhaustive` looks at every cell for the closest row instead of asking the tree: the oracle, quadratic.
@@ -87,7 +87,7 @@ def art(
         if len(best[1]) <= allowed or len(best[1]) > _FAR * max(allowed, 100):
             break
     assert best is not None
-    return Robust(_numbered(crowd, *best))
+    return RobustGroups(_numbered(crowd, *best))
 
 
 @dataclass(eq=False)

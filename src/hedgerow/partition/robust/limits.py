@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 from hedgerow.inference.bounds import least_held_back
 from hedgerow.partition.robust.crowd import Crowd
 
-__all__ = ["Limits"]
+__all__ = ["RobustLimits"]
 
 _ROUNDING = 1e-9
 """Sums of odds round: a row is called lost only where its lack of companions is far above any rounding."""
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
+class RobustLimits:
     """What the odds and the counts of a crowd rule out."""
 
     crowd: Crowd

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Forest", "plant"]
+__all__ = ["KdTrees", "build_trees"]
 
 _LEAF = 8
 """Points per leaf: a leaf costs about as much to scan as its parents to descend."""
@@ -22,7 +22,7 @@ _SCANNED = 14
 """Up to 2 to this many points a scan is no worse than a tree that nearly every box keeps busy."""
 
 
-class Forest(NamedTuple):
+class KdTrees(NamedTuple):
     """Trees over the same points, one for each of several ways to see them: the first axis of all but `borders`.
 
     `order` lists the points leaf after leaf, `borders` where leaves begin, `leaf` the node number of each point's leaf;
@@ -36,7 +36,7 @@ class Forest(NamedTuple):
     high: NDArray[np.int32]
 
 
-def plant(points: NDArray[np.int32], attributes: int) -> Forest:
+def build_trees(points: NDArray[np.int32], attributes: int) -> KdTrees:
     """A tree for each way (first axis) to see the points (second axis), which `attributes` independent facts decide.
 
     With fewer points than 2 to the number of facts nearly every node is as close as any other, so nothing would be
@@ -51,7 +51,7 @@ def plant(points: NDArray[np.int32], attributes: int) -> Forest:
     for way in range(ways):
         order[way] = _halve(points[way], levels, low[way], high[way])
         leaf[way, order[way]] = np.repeat(np.arange(2**levels) + 2**levels - 1, np.diff(borders))
-    return Forest(order, borders, leaf, low, high)
+    return KdTrees(order, borders, leaf, low, high)
 
 
 def _halve(

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
 from hedgerow.partition.target.fake_values import fake_values, least_block
-from hedgerow.partition.target.least_range import Published, least_range, least_range_groups, shifted
-from hedgerow.partition.target.trees import node_ranges, plant
+from hedgerow.partition.target.least_range import PublishedNodes, least_range, least_range_groups, shifted
+from hedgerow.partition.target.trees import arrays_of_trees, node_ranges
 from hedgerow.schema.hierarchy import Hierarchy
 
 __all__ = ["PATIENCE", "disguise", "with_fakes"]
@@ -36,7 +36,7 @@ def disguise(
     *,
     fakes: Fraction = Fraction(0),
     shift: Fraction = Fraction(0),
-) -> Published:
+) -> PublishedNodes:
     """Generalize groups of leaf codes, one per row; `which[g]` is the tree of group g."""
     if fakes and shift:
         raise ParameterError("fake values and a shift factor exclude each other; give one of them.")
@@ -44,7 +44,7 @@ def disguise(
         return _one_by_one(leaves, offsets, trees, which, lambda counts, tree: with_fakes(counts, tree, fakes))
     if shift:
         return _one_by_one(leaves, offsets, trees, which, lambda counts, tree: shifted(counts, tree, shift=shift))
-    return least_range_groups(*_entries(leaves, offsets, trees), plant(trees), which)
+    return least_range_groups(*_entries(leaves, offsets, trees), arrays_of_trees(trees), which)
 
 
 def with_fakes(counts: NDArray[np.int64], tree: Hierarchy, share: Fraction) -> NDArray[np.int64]:
@@ -75,7 +75,7 @@ def _one_by_one(
     trees: Sequence[Hierarchy],
     which: NDArray[np.int32],
     choose: Chooser,
-) -> Published:
+) -> PublishedNodes:
     nodes, counts, ends = [], [], [0]
     for group, tree_number in enumerate(which.tolist()):
         tree = trees[tree_number]
@@ -84,4 +84,4 @@ def _one_by_one(
         nodes.append(found.astype(np.int32))
         counts.append(published[found])
         ends.append(ends[-1] + len(found))
-    return Published(np.concatenate(nodes), np.concatenate(counts), np.array(ends))
+    return PublishedNodes(np.concatenate(nodes), np.concatenate(counts), np.array(ends))

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
 from hedgerow.kernel import kernel
-from hedgerow.partition.target.trees import planted
+from hedgerow.partition.target.trees import arrays_of_tree
 from hedgerow.schema.hierarchy import Hierarchy
 
 __all__ = ["Fakes", "fake_values", "least_block", "work"]
@@ -120,7 +120,7 @@ class _Layout:
 
 
 def _layout(counts: NDArray[np.int64], tree: Hierarchy, most: int, block: int) -> _Layout:
-    forest = planted(tree)
+    forest = arrays_of_tree(tree)
     shape, weights = forest.shape, forest.weights
     prefix = np.append(0, np.cumsum(counts))
     inside = prefix[tree.high] - prefix[tree.low]

@@ -31,14 +31,14 @@ from numpy.typing import NDArray
 from hedgerow.criteria.target import read_shift
 from hedgerow.errors import ParameterError
 from hedgerow.kernel import kernel
-from hedgerow.partition.target.trees import Forest, planted
+from hedgerow.partition.target.trees import TreeArrays, arrays_of_tree
 from hedgerow.schema.hierarchy import Hierarchy
 
-__all__ = ["Published", "allocate", "least_range", "least_range_groups", "shifted", "spread_out"]
+__all__ = ["PublishedNodes", "allocate", "least_range", "least_range_groups", "shifted", "spread_out"]
 
 
 @dataclass(frozen=True, eq=False)
-class Published:
+class PublishedNodes:
     """Group g publishes `counts[i]` subdomains `nodes[i]` for i in `offsets[g]:offsets[g + 1]`."""
 
     nodes: NDArray[np.int32]
@@ -59,7 +59,7 @@ def least_range(counts: NDArray[np.int64], tree: Hierarchy, *, top: int | None =
     leaves = np.flatnonzero(counts).astype(np.int32)
     whole = np.array([0, len(leaves)])
     tops = np.array([tree.root if top is None else top], np.int32)
-    groups = least_range_groups(leaves, counts[leaves], whole, planted(tree), np.zeros(1, np.int32), tops=tops)
+    groups = least_range_groups(leaves, counts[leaves], whole, arrays_of_tree(tree), np.zeros(1, np.int32), tops=tops)
     published = np.zeros(tree.num_nodes, np.int64)
     published[groups.nodes] = groups.counts
     return published
@@ -69,11 +69,11 @@ def least_range_groups(
     leaves: NDArray[np.int32],
     counts: NDArray[np.int64],
     offsets: NDArray[np.int64],
-    forest: Forest,
+    forest: TreeArrays,
     trees: NDArray[np.int32],
     *,
     tops: NDArray[np.int32] | None = None,
-) -> Published:
+) -> PublishedNodes:
     """Generalize many groups: entries offsets[g]:offsets[g + 1] are leaf codes with counts, under tree `trees[g]`.
 
     `tops[g]` covers all of a group's values, and none is generalized beyond it; the root, if not given.
@@ -90,7 +90,7 @@ def least_range_groups(
     tree = (shape.parents, shape.children, shape.first, shape.fan)
     roots = forest.nodes[trees] - 1 if tops is None else tops
     _generalize(leaves, counts, offsets, trees, roots, *layout, *tree, scratch, nodes, amounts, ends)
-    return Published(nodes[: ends[-1]].copy(), amounts[: ends[-1]].copy(), ends)
+    return PublishedNodes(nodes[: ends[-1]].copy(), amounts[: ends[-1]].copy(), ends)
 
 
 def allocate(counts: NDArray[np.int64], weights: NDArray[np.int64], most: int) -> NDArray[np.int64]:
@@ -179,7 +179,7 @@ def shifted(counts: NDArray[np.int64], tree: Hierarchy, *, shift: object) -> NDA
     s = read_shift(shift)
     if s == 0:
         return least_range(counts, tree)
-    forest = planted(tree)
+    forest = arrays_of_tree(tree)
     shape, weights = forest.shape, tree.weights or ()
     prefix = np.append(0, np.cumsum(counts))
     inside = (prefix[tree.high] - prefix[tree.low]).tolist()

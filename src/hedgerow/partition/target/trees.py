@@ -19,7 +19,16 @@ from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import leaf_numbers
 
-__all__ = ["HEAVIEST", "Forest", "Shape", "node_extremes", "node_ranges", "node_sizes", "plant", "planted"]
+__all__ = [
+    "HEAVIEST",
+    "Shape",
+    "TreeArrays",
+    "arrays_of_tree",
+    "arrays_of_trees",
+    "node_extremes",
+    "node_ranges",
+    "node_sizes",
+]
 
 HEAVIEST = 2**40
 """No table has as many rows, so a weight of this size or more keeps everything at its parent."""
@@ -38,7 +47,7 @@ class Shape:
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class TreeArrays:
     """Tree t has `nodes[t]` nodes; its shape starts at `bases[t]`, its weights at `weight_bases[t]`."""
 
     shape: Shape
@@ -48,7 +57,7 @@ class Forest:
     weights: NDArray[np.int64]
 
 
-def plant(trees: Sequence[Hierarchy]) -> Forest:
+def arrays_of_trees(trees: Sequence[Hierarchy]) -> TreeArrays:
     """Lay out weighted hierarchies; those made from one another share their shape."""
     for tree in trees:
         if tree.weights is None:
@@ -60,7 +69,7 @@ def plant(trees: Sequence[Hierarchy]) -> Forest:
             shapes[id(tree.parents)] = (start, tree)
             start += tree.num_nodes
     nodes = np.array([tree.num_nodes for tree in trees], np.int32)
-    return Forest(
+    return TreeArrays(
         shape=_laid_out([tree for _, tree in shapes.values()]),
         nodes=nodes,
         bases=np.array([shapes[id(tree.parents)][0] for tree in trees], np.int64),
@@ -70,9 +79,9 @@ def plant(trees: Sequence[Hierarchy]) -> Forest:
 
 
 @functools.lru_cache(maxsize=256)
-def planted(tree: Hierarchy) -> Forest:
+def arrays_of_tree(tree: Hierarchy) -> TreeArrays:
     """One tree laid out; remembered, because groups by the thousand share it."""
-    return plant([tree])
+    return arrays_of_trees([tree])
 
 
 def _laid_out(trees: Sequence[Hierarchy]) -> Shape:

@@ -48,13 +48,13 @@ from hedgerow.verify.names import subdomain_columns
 if TYPE_CHECKING:
     from hedgerow.release.release import Release
 
-__all__ = ["DISGUISED", "Groups", "disguised", "implied_table", "subdomain_columns", "target_table"]
+__all__ = ["DISGUISED", "DisguisedGroups", "disguised", "implied_table", "subdomain_columns", "target_table"]
 
 _HEAVIEST = 2**62
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class DisguisedGroups:
     """Group g has the rows `rows[row_offsets[g]:row_offsets[g+1]]` and the subdomains `nodes[offsets[g]:offsets[g+1]]`.
 
     Nodes are numbered over all trees, tree after tree.
@@ -69,7 +69,7 @@ class Groups:
 def disguised(
     kept: pa.Table,
     columns: PublishedColumns,
-    groups: Groups,
+    groups: DisguisedGroups,
     trees: Sequence[Hierarchy],
     *,
     group_column: str,

@@ -27,8 +27,8 @@ from hedgerow.release.boxes import Box, interval_box, is_ordered, node_box, set_
 from hedgerow.release.forms.example import Example, name_r, name_sql, value_sql
 from hedgerow.release.forms.form import SHUFFLED, Form, Labelled
 from hedgerow.release.forms.separated import sensitive_columns
-from hedgerow.release.grouped import group_numbers, grouped_rows, taken
 from hedgerow.release.release import PublishedColumns
+from hedgerow.release.shuffle import group_numbers, grouped_rows, taken
 from hedgerow.verify.names import SETS, BoxColumns, box_columns
 
 if TYPE_CHECKING:

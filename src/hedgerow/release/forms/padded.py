@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.form import SHUFFLED, Form
-from hedgerow.release.grouped import group_numbers, grouped_rows, taken
 from hedgerow.release.release import PublishedColumns
-from hedgerow.release.shuffle import shuffle_within
+from hedgerow.release.shuffle import group_numbers, grouped_rows, shuffle_within, taken
 
 __all__ = ["PADDED", "padded"]
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.form import Form, Labelled
 from hedgerow.release.forms.separated import sensitive_columns
-from hedgerow.release.grouped import group_numbers, grouped_rows, reshuffled, taken
 from hedgerow.release.release import PublishedColumns
+from hedgerow.release.shuffle import group_numbers, grouped_rows, reshuffled, taken
 
 __all__ = ["SCATTERED", "scattered"]
 
