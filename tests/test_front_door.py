@@ -93,7 +93,9 @@ def test_every_function_of_the_front_door_has_an_example():
     ]
     from hedgerow import front
 
-    assert {thing.__name__ for thing in (*functions, front.attack)} >= {"open_bundle", "attack", "certify", "compare"}
+    assert {thing.__name__ for thing in (*functions, front.attack)} >= {
+        *("open_bundle", "attack", "certify", "compare", "regress")
+    }
     assert all(">>>" in (thing.__doc__ or "") for thing in (*functions, front.attack))
 
 

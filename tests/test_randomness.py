@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hedgerow.randomness import seeded_keys, system_keys
+from hedgerow.randomness import order_keys, seeded_keys, system_keys
 
 
 def test_system_keys_differ_between_calls():
@@ -39,3 +39,14 @@ def test_nothing_else_touches_entropy():
     files = [file for file in root.rglob("*.py") if file.parent.name != "testing" and file.name != "randomness.py"]
     found = [str(file.relative_to(root)) for file in files if suspects.search(file.read_text())]
     assert found == []
+
+
+def test_a_source_serves_order_too_unless_it_has_another_for_it():
+    """Draws that decide order alone use the same keys, or those that an enumerating source keeps for them."""
+    assert order_keys(system_keys) is system_keys
+
+    def enumerating(count):
+        return np.zeros(count, np.uint64)
+
+    enumerating.order = seeded_keys(1)
+    assert order_keys(enumerating) is enumerating.order

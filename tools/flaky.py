@@ -2,10 +2,10 @@
 
 python tools/flaky.py tests/verify tests/graph --runs 50 --seconds 600
 
-A first run of each file notes which tests ask the operating system for randomness (hedgerow.randomness, an unseeded
-generator of NumPy or Python, Hypothesis). Those are run again until each has its runs, several to a process, so that
-hash seeds differ too. Results are kept in .flaky, so that a run that ends by `--seconds` is continued by the next one;
-`--again` forgets them. The exit status is 1 if a test ever failed.
+A first run notes which tests ask the operating system for randomness (hedgerow.randomness, an unseeded generator of
+NumPy or Python, Hypothesis). Those are run again, round by round, until each has its runs; several processes share the
+rounds, so that hash seeds differ too. Results are kept in .flaky, so that a run that ends by `--seconds` is continued
+by the next one; `--again` forgets them. The exit status is 1 if a test ever failed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 ROUNDS = 25
-"""Rounds of a file in one process."""
+"""Rounds in one process."""
 
 
 @dataclass
@@ -46,9 +46,9 @@ def main() -> int:
         shutil.rmtree(options.work, ignore_errors=True)
     options.work.mkdir(exist_ok=True)
     results, end = options.work / "runs.jsonl", time.monotonic() + options.seconds
-    for file in _files(options.paths):
-        while time.monotonic() < end and (todo := _todo(file, _read(results), options.runs)) is not None:
-            _run(todo or [file], options.runs if todo else 1, results)
+    files = _files(options.paths)
+    while (left := end - time.monotonic()) > 0 and (todo := _todo(files, _read(results), options.runs)):
+        _run(todo, options.runs, left, results)
     return _report(_read(results), options.runs)
 
 
@@ -69,23 +69,24 @@ def _files(paths: list[str]) -> list[str]:
     return sorted({str(file.resolve().relative_to(ROOT)) for file in files})
 
 
-def _todo(file: str, known: dict[str, Record], runs: int) -> list[str] | None:
-    """The tests of a file that need more runs; an empty list if it never ran, None if it is done."""
-    tests = {name: record for name, record in known.items() if name.split("::")[0] == file}
-    if not tests:
-        return []
-    return [name for name, record in tests.items() if record.draws and record.runs < runs] or None
+def _todo(files: list[str], known: dict[str, Record], runs: int) -> list[str]:
+    """Files that never ran, whole; after them the tests that draw and need more runs."""
+    seen = {name.split("::")[0] for name in known}
+    return [file for file in files if file not in seen] or [
+        name for name, record in known.items() if name.split("::")[0] in files and record.draws and record.runs < runs
+    ]
 
 
-def _run(tests: list[str], runs: int, results: Path) -> None:
-    """Run tests in a process of their own, a few rounds of all of them."""
+def _run(tests: list[str], runs: int, seconds: float, results: Path) -> None:
+    """Run files once, or tests a few rounds, in a process of their own; it starts no test after `seconds`."""
+    is_first = "::" not in tests[0]
     folders = [str(ROOT / "tools"), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(folders),
         "FLAKY_RESULTS": str(results),
-        "FLAKY_ROUNDS": str(min(ROUNDS, runs)),
+        "FLAKY_ROUNDS": str(1 if is_first else min(ROUNDS, runs)),
+        "FLAKY_SECONDS": str(seconds),
     }
-    before = sum(record.runs for record in _read(results).values())
     command = [
         sys.executable,
         "-m",
@@ -98,14 +99,18 @@ def _run(tests: list[str], runs: int, results: Path) -> None:
         "--no-header",
         "--tb=short",
     ]
-    done = subprocess.run([*command, *tests], cwd=ROOT, env=environment, capture_output=True, text=True)
-    if done.returncode == 1:
-        (results.parent / f"{Path(tests[0].split('::')[0]).stem}-{time.time_ns()}.txt").write_text(done.stdout)
-    if sum(record.runs for record in _read(results).values()) == before:
-        # Nothing was collected, or the process died: noted, so that the next call goes on with the next file.
-        name = tests[0].split("::")[0]
+    names = results.with_name("tests.txt")
+    names.write_text("\n".join(tests))
+    done = subprocess.run([*command, f"@{names}"], cwd=ROOT, env=environment, capture_output=True, text=True)
+    if done.returncode not in (0, 5):
+        results.with_name(f"output-{time.time_ns()}.txt").write_text(done.stdout + done.stderr)
+    # A file without tests, and one that dies when it is imported, are noted, so that the next process goes on.
+    missing = set(tests) - {name.split("::")[0] for name in _read(results)} if is_first and seconds > 0 else set()
+    if done.returncode in (2, 5) and missing:
         with results.open("a") as file:
-            file.write(json.dumps({"test": name, "passed": done.returncode == 5, "draws": False}) + "\n")
+            for name in missing:
+                line = {"test": name, "passed": done.returncode == 5, "draws": False}
+                file.write(json.dumps(line) + "\n")
 
 
 def _read(results: Path) -> dict[str, Record]:
@@ -135,8 +140,8 @@ def _report(known: dict[str, Record], runs: int) -> int:
 class Recorder:
     """A pytest plugin: repeats tests, and notes for each run whether it drew random numbers and whether it passed."""
 
-    def __init__(self, results: Path, rounds: int) -> None:
-        self.results, self.rounds, self.draws = results, rounds, 0
+    def __init__(self, results: Path, rounds: int, seconds: float) -> None:
+        self.results, self.rounds, self.draws, self.end = results, rounds, 0, time.monotonic() + seconds
 
     def watch(self) -> None:
         """Count calls of the operating system's source of randomness from now on."""
@@ -152,7 +157,7 @@ class Recorder:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Run all tests round by round."""
-        # Two runs of one test in a row would share its fixtures; a file of one test gets its rounds from new processes.
+        # Two runs of one test in a row would share its fixtures; a single test gets its rounds from new processes.
         items[:] = items * (self.rounds if len(items) > 1 else 1)
 
     @pytest.hookimpl(wrapper=True)
@@ -163,6 +168,7 @@ class Recorder:
         draws = self.draws > before or bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
         with self.results.open("a") as file:
             file.write(json.dumps({"test": item.nodeid, "passed": self.passed, "draws": draws}) + "\n")
+        item.session.shouldstop = "the time is over" if time.monotonic() > self.end else False
         return done
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -173,7 +179,8 @@ class Recorder:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the recorder where the command asks for it."""
     if "FLAKY_RESULTS" in os.environ:
-        recorder = Recorder(Path(os.environ["FLAKY_RESULTS"]), int(os.environ["FLAKY_ROUNDS"]))
+        rounds, seconds = int(os.environ["FLAKY_ROUNDS"]), float(os.environ["FLAKY_SECONDS"])
+        recorder = Recorder(Path(os.environ["FLAKY_RESULTS"]), rounds, seconds)
         recorder.watch()
         config.pluginmanager.register(recorder)
 

@@ -21,7 +21,7 @@ The path of data is the tree. A module imports only from lines above it:
     certificate/  one page about one bundle
     recipe        one publication as a file, a script, a command
     testing/      for those who add methods: the contract, strategies, the posterior auditor
-    front         the functions of the front door: open, attack, certify, compare
+    front         the functions of the front door: open, attack, certify, compare, regress
     cli/ __main__                                                             one verb a file
 
 `verify`, `query` and `attack` never import `table`: what the adversary may import is what the adversary may see.
@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hedgerow import methods
 from hedgerow._lazy import lazy
 from hedgerow._version import __version__
 from hedgerow.errors import (
@@ -46,26 +47,10 @@ from hedgerow.errors import (
 
 if TYPE_CHECKING:
     from hedgerow import graph
-    from hedgerow.front import attack, certify, compare
+    from hedgerow.front import attack, certify, compare, regress
     from hedgerow.front import open_bundle as open
     from hedgerow.ledger import Ledger
-    from hedgerow.methods import (
-        Anatomy,
-        FullDomain,
-        KEAnonymity,
-        Microaggregation,
-        MInvariant,
-        Mondrian,
-        Noise,
-        PermutationAnonymization,
-        Personal,
-        PropertyWalk,
-        Proximity,
-        RankSwap,
-        Retention,
-        Robust,
-        TargetDistribution,
-    )
+    from hedgerow.methods import *  # noqa: F403
     from hedgerow.query import Answer
     from hedgerow.release import Release
     from hedgerow.schema import Domain, Hierarchy, Schema, suggest
@@ -73,35 +58,20 @@ if TYPE_CHECKING:
     from hedgerow.utility.random_questions import Workload
 
 __all__ = [
-    "Anatomy",
     "Answer",
     "BrokenPromise",
     "BundleError",
     "Domain",
-    "FullDomain",
     "HedgerowError",
     "Hierarchy",
     "Infeasible",
     "InputError",
-    "KEAnonymity",
     "Ledger",
-    "MInvariant",
-    "Microaggregation",
-    "Mondrian",
-    "Noise",
     "ParameterError",
-    "PermutationAnonymization",
-    "Personal",
-    "PropertyWalk",
-    "Proximity",
     "QueryError",
-    "RankSwap",
     "Release",
-    "Retention",
-    "Robust",
     "Schema",
     "SchemaError",
-    "TargetDistribution",
     "Workload",
     "__version__",
     "attack",
@@ -110,8 +80,10 @@ __all__ = [
     "graph",
     "open",
     "read_table",
+    "regress",
     "suggest",
 ]
+__all__ += methods.__all__
 
 _HOMES = {
     "Answer": "query.Answer",
@@ -127,11 +99,12 @@ _HOMES = {
     "graph": "graph",
     "open": "front.open_bundle",
     "read_table": "table.read_table",
+    "regress": "front.regress",
     "suggest": "schema.suggest",
 }
 """Where the public names live; they are imported when first used."""
 
-__getattr__ = lazy(__name__, {name: f"methods.{name}" for name in __all__} | _HOMES)
+__getattr__ = lazy(__name__, {name: f"methods.{name}" for name in methods.__all__} | _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""The functions of the front door: open a bundle, attack a release, certify it, compare releases.
+"""The functions of the front door: open a bundle, attack a release, certify it, compare releases, fit a regression.
 
 Tables may be whatever `publish` takes: a path, a pandas, polars or Arrow table, a DuckDB relation, a mapping of names
 to columns. Releases may be objects or the folders of their bundles.
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from hedgerow.attack import AttackReport
     from hedgerow.certificate import Certificate
     from hedgerow.graph import GroupedGraph
+    from hedgerow.query.regression import Regression
     from hedgerow.release import Release
     from hedgerow.utility.compare import Score
     from hedgerow.utility.random_questions import Workload
 
-__all__ = ["attack", "certify", "compare", "holds_graph", "open_bundle"]
+__all__ = ["attack", "certify", "compare", "holds_graph", "open_bundle", "regress"]
 
 StrPath = str | os.PathLike[str]
 
@@ -157,6 +158,21 @@ def compare(
     opened = {name: _release(release) for name, release in _named(releases).items()}
     found = compare_releases(opened, asked, _table(original))
     return {name: scores_by_aggregate(outcomes) for name, outcomes in found.items()}
+
+
+def regress(
+    release: Release | StrPath, formula: str, *, where: str | None = None, weights: str | None = None
+) -> Regression:
+    """Fit a linear regression over a release and bound every coefficient; see `Release.regress`.
+
+    >>> import hedgerow as hr
+    >>> table = {"age": list(range(20, 60)), "pay": list(range(0, 400, 10))}
+    >>> release = hr.KEAnonymity(k=2, e=1).publish(table, hr.Schema(quasi="age", sensitive="pay"))
+    >>> slope = hr.regress(release, "pay ~ age")["age"]
+    >>> slope.lower <= 10 <= slope.upper
+    True
+    """
+    return _release(release).regress(formula, where=where, weights=weights)
 
 
 def _named(releases: Mapping[str, Release | StrPath] | Sequence[Release | StrPath]) -> dict[str, Release | StrPath]:

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Keys", "generator", "seeded_keys", "system_keys", "token"]
+__all__ = ["Keys", "generator", "order_keys", "seeded_keys", "system_keys", "token"]
 
 
 class Keys(Protocol):
@@ -37,6 +37,16 @@ def seeded_keys(seed: int) -> Keys:
         return drawn.integers(0, 2**64, size=count, dtype=np.uint64)
 
     return keys
+
+
+def order_keys(keys: Keys) -> Keys:
+    """The source for draws that decide nothing but the order of published rows and the numbers of groups.
+
+    A source that enumerates its outcomes, as that of the posterior auditor, has ordinary keys for these as `order`,
+    because no view of a release depends on them; every other source serves both.
+    """
+    order: Keys = getattr(keys, "order", keys)
+    return order
 
 
 def generator(seed: int) -> np.random.Generator:

@@ -158,13 +158,19 @@ def test_no_history_reads_and_writes_nothing(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+_LISTENING = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from hedgerow.cli import main; main()"
+)
+"""A process that a shell started in the background ignores Ctrl-C, and so would what it starts."""
+
+
 def test_a_person_at_a_terminal(bundle, tmp_path):
     """Tab completes, Ctrl-C drops the line, a mistake is survived, Ctrl-D leaves with 0, history is written."""
     pty = pytest.importorskip("pty")
     pytest.importorskip("readline")
     ours, theirs = pty.openpty()
     environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "TERM": "dumb", "COLUMNS": "100"}
-    command = [sys.executable, "-c", "from hedgerow.cli import main; main()", "query", str(bundle)]
+    command = [sys.executable, "-c", _LISTENING, "query", str(bundle)]
     # A session of its own: an interrupt must not reach the tests.
     process = subprocess.Popen(
         command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True

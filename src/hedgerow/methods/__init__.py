@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hedgerow._lazy import lazy
-from hedgerow.methods.registry import METHODS
 
 if TYPE_CHECKING:
     from hedgerow.methods.anatomy import Anatomy
@@ -44,5 +43,24 @@ __all__ = [
     "Robust",
     "TargetDistribution",
 ]
+
+METHODS: dict[str, str] = {
+    "anatomy": "anatomy.Anatomy",
+    "full-domain": "full_domain.FullDomain",
+    "ke": "ke_anonymity.KEAnonymity",
+    "m-invariant": "m_invariant.MInvariant",
+    "mondrian": "mondrian.Mondrian",
+    "microaggregation": "microaggregation.Microaggregation",
+    "noise": "noise.Noise",
+    "permutation": "permutation_anonymization.PermutationAnonymization",
+    "personal": "personal.Personal",
+    "proximity": "proximity.Proximity",
+    "robust": "robust.Robust",
+    "rank-swap": "rank_swap.RankSwap",
+    "retention": "retention.Retention",
+    "target": "target_distribution.TargetDistribution",
+    "walk": "property_walk.PropertyWalk",
+}
+"""Short name to module and class below `hedgerow.methods`; imported only when asked for."""
 
 __getattr__ = lazy(__name__, {"Method": "method.Method"} | {home.rpartition(".")[2]: home for home in METHODS.values()})

@@ -9,31 +9,12 @@ from dataclasses import MISSING, Field, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import ParameterError
+from hedgerow.methods import METHODS
 
 if TYPE_CHECKING:
     from hedgerow.methods.method import Method
 
 __all__ = ["HELP", "METHODS", "Parameter", "help_text", "method", "method_class", "parameters_of", "read_parameters"]
-
-METHODS: dict[str, str] = {
-    "anatomy": "anatomy.Anatomy",
-    "full-domain": "full_domain.FullDomain",
-    "ke": "ke_anonymity.KEAnonymity",
-    "m-invariant": "m_invariant.MInvariant",
-    "mondrian": "mondrian.Mondrian",
-    "microaggregation": "microaggregation.Microaggregation",
-    "noise": "noise.Noise",
-    "permutation": "permutation_anonymization.PermutationAnonymization",
-    "personal": "personal.Personal",
-    "proximity": "proximity.Proximity",
-    "robust": "robust.Robust",
-    "rank-swap": "rank_swap.RankSwap",
-    "retention": "retention.Retention",
-    "target": "target_distribution.TargetDistribution",
-    "walk": "property_walk.PropertyWalk",
-}
-"""Short name to module and class below `hedgerow.methods`; imported only when asked for."""
-
 
 HELP: dict[str, str | dict[str, str]] = {
     "k": {

@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Codes
-from hedgerow.randomness import Keys, system_keys
+from hedgerow.randomness import Keys, order_keys, system_keys
 
 if TYPE_CHECKING:
     from hedgerow.schema import Hierarchy
@@ -85,7 +85,7 @@ def node_box(
 def set_box(codes: Codes, offsets: Offsets, encoded: Encoded, *, keys: Keys = system_keys) -> Box:
     """The set of the values of each group; equal sets share a number, which tells nothing about the groups."""
     values, starts, missing = _distinct(codes, offsets, len(encoded.domain))
-    number, chosen = _numbered(values, starts, keys(len(encoded.domain) + 1))
+    number, chosen = _numbered(values, starts, order_keys(keys)(len(encoded.domain) + 1))
     sizes = np.diff(starts)
     texts = encoded.domain.to_pylist()
     shown = [_listed([texts[code] for code in values[starts[g] : starts[g + 1]]]) for g in chosen.tolist()]

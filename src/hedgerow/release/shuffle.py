@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
 from hedgerow.partition.shuffles import by_code, permutation, shuffle_within
-from hedgerow.randomness import Keys, system_keys
+from hedgerow.randomness import Keys, order_keys, system_keys
 
 __all__ = ["deal", "group_numbers", "grouped_rows", "permutation", "reshuffled", "shuffle_within", "taken"]
 
@@ -81,19 +81,19 @@ Offsets = NDArray[np.int64]
 def grouped_rows(labels: NDArray[np.int32], *, keys: Keys = system_keys) -> tuple[Rows, Offsets]:
     """Return the rows group after group and where each group begins and ends; rows labelled -1 are held back."""
     kept = np.flatnonzero(labels >= 0).astype(np.int32)
-    secret = permutation(int(labels.max(initial=-1)) + 1, keys=keys)
+    secret = permutation(int(labels.max(initial=-1)) + 1, keys=order_keys(keys))
     numbers = secret[labels[kept]]
     counts = np.bincount(numbers, minlength=len(secret))
     groups = np.arange(len(secret), dtype=np.int32)
     places, offsets = deal(numbers, groups, groups, counts, keys=keys)
-    shuffle_within(places, offsets, keys=keys)
+    shuffle_within(places, offsets, keys=order_keys(keys))
     return kept[places], offsets
 
 
 def reshuffled(rows: Rows, offsets: Offsets, *, keys: Keys = system_keys) -> Rows:
     """Return the rows in another random order inside each group, independent of the first."""
     again = rows.copy()
-    shuffle_within(again, offsets, keys=keys)
+    shuffle_within(again, offsets, keys=order_keys(keys))
     return again
 
 

@@ -4,14 +4,14 @@ A method takes all its randomness from a source of 64-bit keys. The source here 
 somebody asks: which of m places a key picks, which of two keys is smaller, whether a key is below a number. Each such
 question is a branch, and the tree of all answers is walked leaf by leaf. What a method does not ask is not enumerated.
 
-Coins that decide nothing but the order of published rows and the numbers of groups are drawn as usual: a view of a
-release (`posterior_view`) does not show either, and enumerating them would cost n! leaves. That these shuffles are fair
-is not this module's business; the tests of `release` hold them against chi-square.
+Draws that decide nothing but the order of published rows and the numbers of groups ask `randomness.order_keys` for
+their source and are made as usual: a view of a release (`posterior_view`) does not show either, and enumerating them
+would cost n! leaves. That these shuffles are fair is not this module's business; the tests of `release` hold them
+against chi-square.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -28,17 +28,6 @@ __all__ = ["Uncountable", "outcomes", "summed"]
 V = TypeVar("V")
 
 _FULL = 2**64
-_SHUFFLES = "hedgerow.partition.shuffles"
-_ORDER_ALONE = {
-    ("hedgerow.release.shuffle", "grouped_rows"),
-    ("hedgerow.release.shuffle", "reshuffled"),
-    ("hedgerow.release.forms.permuted", "_relabelled"),
-    ("hedgerow.release.forms.permuted", "permuted"),
-    ("hedgerow.release.forms.disguised", "disguised"),
-    ("hedgerow.release.boxes", "set_box"),
-    ("hedgerow.release.forms.perturbed", "perturbed"),
-}
-"""Who draws coins for the order of rows and the names of groups and sets, and for nothing else."""
 
 
 class Uncountable(Exception):
@@ -101,8 +90,6 @@ class _Coins:
     probability: Fraction = Fraction(1)
 
     def __call__(self, count: int, /) -> NDArray[Any]:
-        if _asker() in _ORDER_ALONE:
-            return self.order(count)
         ranking: list[_Key] = []
         keys = np.empty(count, dtype=object)
         for place in range(count):
@@ -116,14 +103,6 @@ class _Coins:
         self.asked += 1
         self.probability *= branch.shares[branch.answer]
         return branch.answer
-
-
-def _asker() -> tuple[str, str]:
-    """The function that asked for keys, looking through the shuffles that it called."""
-    frame = sys._getframe(2)
-    while frame.f_globals.get("__name__") == _SHUFFLES and frame.f_back is not None:
-        frame = frame.f_back
-    return str(frame.f_globals.get("__name__")), frame.f_code.co_name
 
 
 @total_ordering

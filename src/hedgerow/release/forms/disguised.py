@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
 from hedgerow.partition.target.trees import node_extremes
-from hedgerow.randomness import Keys, system_keys
+from hedgerow.randomness import Keys, order_keys, system_keys
 from hedgerow.release.forms.example import (
     Example,
     count_sql,
@@ -79,11 +79,11 @@ def disguised(
 ) -> dict[str, pa.Table]:
     """Publish the open columns beside shuffled subdomains; `separate` puts them into two tables."""
     name = columns.sensitive[0]
-    order = permutation(len(groups.offsets) - 1, keys=keys)
+    order = permutation(len(groups.offsets) - 1, keys=order_keys(keys))
     rows, row_offsets = _regrouped(groups.rows, groups.row_offsets, order)
     nodes, offsets = _regrouped(groups.nodes, groups.offsets, order)
-    shuffle_within(rows, row_offsets, keys=keys)
-    shuffle_within(nodes, offsets, keys=keys)
+    shuffle_within(rows, row_offsets, keys=order_keys(keys))
+    shuffle_within(nodes, offsets, keys=order_keys(keys))
     target = target_table(trees, kept.schema.field(name).type)
     others = {"target": target, **({"implied": implied_table(nodes, offsets, target)} if is_shifted else {})}
     opened = {one: kept.column(one).take(pa.array(rows)) for one in (*columns.quasi, *columns.plain)}

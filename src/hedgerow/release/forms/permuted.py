@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.randomness import Keys, system_keys
+from hedgerow.randomness import Keys, order_keys, system_keys
 from hedgerow.release.forms.form import Form, Labelled
 from hedgerow.release.forms.separated import joined, publish_separated
 from hedgerow.release.release import PublishedColumns
@@ -42,9 +42,9 @@ def permuted(
     """Publish the open columns of `kept` as they are beside a shuffled sensitive column and group numbers."""
     groups = _relabelled(pieces.groups, keys)
     rows, offsets = deal(sensitive.codes, pieces.values, groups, pieces.counts, keys=keys)
-    shuffle_within(rows, offsets, keys=keys)
+    shuffle_within(rows, offsets, keys=order_keys(keys))
     codes = _values_by_group(pieces, groups)
-    shuffle_within(codes, offsets, keys=keys)
+    shuffle_within(codes, offsets, keys=order_keys(keys))
     numbers = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
     published = {name: kept.column(name).take(pa.array(rows)) for name in (*columns.quasi, *columns.plain)}
     published[columns.sensitive[0]] = sensitive.decode(codes)
@@ -54,7 +54,7 @@ def permuted(
 
 def _relabelled(groups: NDArray[np.int32], keys: Keys) -> NDArray[np.int32]:
     """Give the groups secret random numbers."""
-    return permutation(int(groups.max()) + 1, keys=keys)[groups]
+    return permutation(int(groups.max()) + 1, keys=order_keys(keys))[groups]
 
 
 def _values_by_group(pieces: Pieces, groups: NDArray[np.int32]) -> NDArray[np.int32]:

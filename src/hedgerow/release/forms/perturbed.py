@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
-from hedgerow.randomness import Keys, system_keys
+from hedgerow.randomness import Keys, order_keys, system_keys
 from hedgerow.release.forms.example import altered_example
 from hedgerow.release.forms.form import Form
 from hedgerow.release.release import PublishedColumns
@@ -34,7 +34,7 @@ def perturbed(
     kept: pa.Table, columns: PublishedColumns, replaced: Mapping[str, pa.Array], *, keys: Keys = system_keys
 ) -> pa.Table:
     """Publish every column, some of them replaced, the rows in random order."""
-    rows = pa.array(permutation(kept.num_rows, keys=keys))
+    rows = pa.array(permutation(kept.num_rows, keys=order_keys(keys)))
     return pa.table(
         {name: (replaced[name] if name in replaced else kept.column(name)).take(rows) for name in columns.all}
     )
