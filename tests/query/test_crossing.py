@@ -9,8 +9,12 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.errors import QueryError
+from hedgerow.methods import Anatomy
 from hedgerow.query import connect, crossing
+from hedgerow.schema import Schema
+from tests.query.test_truth import is_inside, true_answers
 from tests.support.assignments import release_of
+from tests.support.every_form import EVERY_FORM, sample_of
 
 SEEDS = range(int(os.environ.get("HEDGEROW_SEEDS", "60")))
 EXPRESSIONS = (
@@ -180,3 +184,61 @@ def test_groups_with_too_many_pairs_are_refused(monkeypatch):
     assert release.ask("SELECT sum(w * s) FROM release").bounded
     with pytest.raises(QueryError, match="too many different"):
         release.ask("SELECT sum(abs(s - w)) FROM release")
+
+
+FORM_EXPRESSIONS = (
+    "age * s", "s - age", "rate * s", "fee * s", "abs(s - age)", "CASE WHEN age > 30 THEN s ELSE 0 END",
+    "CASE WHEN town = 'Bern' THEN s ELSE 0 END", "CASE WHEN s > age THEN s ELSE age END", "coalesce(s, age) * 2",
+    "s / (age + 1)", "CASE WHEN town LIKE 'B%' AND s > 2 THEN age END",
+)  # fmt: skip
+FORM_CONDITIONS = (
+    "TRUE", "s > age", "age > 30", "s * 10 > age", "s + age > 40 OR town = 'Bern'", "NOT (s > fee)",
+    "s > 2 AND age < 50", "town = 'Bern' AND s < age",
+)  # fmt: skip
+NUMBERS = [form for form in EVERY_FORM if EVERY_FORM[form][0] in ("whole", "few", "large", "ragged", "decimal")]
+BOUNDED = [form for form in NUMBERS if not form.startswith(("perturbed", "swapped", "substituted"))]
+
+
+@pytest.mark.parametrize("form", BOUNDED)
+@pytest.mark.parametrize("seed", range(6))
+def test_the_truth_lies_inside_on_every_form(form, seed):
+    """Ranges of known columns and subdomains of hidden ones give wider bounds that hold; databases say the same."""
+    rng = random.Random(seed)
+    sample = sample_of(form, rng, rows=rng.randrange(10, 40))
+    for _ in range(3):
+        expression, condition = rng.choice(FORM_EXPRESSIONS), rng.choice(FORM_CONDITIONS)
+        key, end = ("fee AS k, ", " GROUP BY fee") if rng.random() < 0.3 else ("", "")
+        text = (
+            f"SELECT {key}{rng.choice(['count', 'sum', 'avg'])}({expression}) AS x FROM release WHERE {condition}{end}"
+        )
+        try:
+            found = {row.get("k"): row for row in connect(sample.release).sql(text).to_pylist()}
+        except QueryError:
+            assert form.startswith("scattered") or "large" in form
+            continue
+        for true in true_answers(sample.table, text):
+            answer = found[true.get("k")]
+            if true["x"] is not None:
+                assert is_inside(answer["x_lower"], true["x"], answer["x_upper"]), (text, true, answer)
+        again = {row.get("k"): row for row in connect(sample.release, "duckdb").sql(text).to_pylist()}
+        for place, answer in found.items():
+            for name in ("x_lower", "x_upper"):
+                assert (again[place][name] is None) == (answer[name] is None), text
+                assert again[place][name] == pytest.approx(answer[name] or 0, rel=1e-12) or answer[name] is None, text
+
+
+def test_ranges_are_not_called_reached():
+    """A box of several ages leaves room that no table of the release need fill."""
+    sample = sample_of("generalized, whole numbers", random.Random(3), rows=30)
+    assert not sample.release.ask("SELECT sum(age * s) FROM release").reached
+
+
+def test_values_that_are_shuffled_together_are_one_value():
+    """Two sensitive columns of a person stay in one row, or are shuffled apart: then nothing of both has a bound."""
+    table = pa.table({"a": [1, 1, 2, 2, 3, 3], "s": [1, 2, 3, 4, 5, 6], "r": [6, 5, 4, 3, 2, 1]})
+    schema = Schema(quasi=["a"], sensitive=["s", "r"])
+    together = Anatomy(2, together=True).publish(table, schema)
+    assert together.ask("SELECT sum(s * r) FROM release").expected == 56
+    assert together.ask("SELECT count(*) FROM release WHERE s > r").expected == 3
+    with pytest.raises(QueryError, match="shuffled apart"):
+        Anatomy(2, together=False).publish(table, schema).ask("SELECT sum(s * r) FROM release")

@@ -154,3 +154,11 @@ def test_no_name_of_a_file_reaches_a_database(ke, tmp_path, stem, engine):
     with pytest.raises(hr.BundleError):
         hr.open(path).connect(engine)
     assert not (tmp_path / "written").exists()
+
+
+@pytest.mark.parametrize("field", ["promise", "adversary", "not_promised"])
+def test_words_that_a_stranger_wrote_are_a_lie(diverse, tmp_path, field):
+    """A promise in words that does not follow from the parameters is refused by verify, and so by certify."""
+    lie = "In each group at least 1000 distinct values."
+    diverse.manifest["guarantee"][field] = [lie] if field == "not_promised" else lie
+    assert "words of the guarantee" in _refused(diverse, tmp_path)

@@ -36,33 +36,12 @@ from hedgerow.ledger.store import locked
 from hedgerow.randomness import seeded_keys, system_keys, token
 from hedgerow.release.guarantee import Guarantee
 from hedgerow.release.release import Made
+from hedgerow.verify.words import graph_words
 
 __all__ = ["Ledger", "SafeGrouping", "check_unpublished", "conflict", "record_graph"]
 
 
 Progress = Callable[[str, float], None]
-
-_PROMISE = (
-    "{left}, {right}, and no two nodes of a group share a neighbour. So any left and any right entity are joined in at "
-    "most one of {most} of the assignments of entities to nodes that fit the release.{learned}{open}"
-)
-_LEARNED = " Whoever learns r links (fewer than {least}) of others still faces groups of at least {k} - r and {l} - r."
-_OPEN = (
-    " The {side} side is published as it is: everyone sees how many links each {side} entity has and with whom it "
-    "shares neighbours."
-)
-_ADVERSARY = (
-    "Sees the whole graph without names, knows all columns of all entities and this algorithm; knows no link, and "
-    "nothing about an entity that follows from its links."
-)
-_NOT_PROMISED = (
-    "Structure: the graph is published with masked nodes, so whoever knows how many links an entity has, or who its "
-    "neighbours' neighbours are, can narrow down its node.",
-    "Attributes that follow from links (a first year, a total, a favourite) narrow nodes down in the same way; they "
-    "must not be among the columns.",
-    "Presence: the entity tables say who is in the graph.",
-    "Composition: a second, independent grouping of the same graph can be joined to this one by the graph's shape.",
-)
 
 
 @dataclass(frozen=True)
@@ -123,22 +102,8 @@ class SafeGrouping:
 
     def guarantee(self) -> Guarantee:
         """What a release of this method promises."""
-        least, most = min(self.k, self.l), max(self.k, self.l)
-        side = "left" if self.k == 1 else "right"
-        return Guarantee(
-            criterion="safe_grouping",
-            parameters={"k": self.k, "l": self.l},
-            columns=("left", "right"),
-            promise=_PROMISE.format(
-                left=_hidden("Left", self.k),
-                right=_hidden("right", self.l),
-                most=most,
-                learned=_LEARNED.format(least=least, k=self.k, l=self.l) if least > 1 else "",
-                open=_OPEN.format(side=side) if least == 1 else "",
-            ),
-            adversary=_ADVERSARY,
-            not_promised=_NOT_PROMISED,
-        )
+        parameters: dict[str, int | str] = {"k": self.k, "l": self.l}
+        return Guarantee("safe_grouping", parameters, ("left", "right"), *graph_words(parameters))
 
     def _parameters(self) -> dict[str, int | str]:
         return {"k": self.k, "l": self.l, "order": self.order, "strict": int(self.strict)}

@@ -65,7 +65,7 @@ class Anatomy(Method):
             labels,
             form=self.form,
             together=self.together,
-            guarantee=frequency_guarantee(prepared, self.l, form=self.form, grouping=self.grouping),
+            guarantee=frequency_guarantee(prepared, self.l),
             method="Anatomy",
             parameters={"l": int(self.l), "grouping": self.grouping, "form": self.form, "together": int(self.together)},
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,26 +14,15 @@ from hedgerow.criteria.t_closeness import DISTANCES, TCloseness, levels_of
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import written
 from hedgerow.methods.method import Method
-from hedgerow.methods.row_groups import BLIND, LOOKING, not_promised
 from hedgerow.parameters import Number, read_number, read_whole
 from hedgerow.release import Guarantee
-from hedgerow.release.forms import form_of
 
 if TYPE_CHECKING:
     from hedgerow.methods.method import Prepared
 
-__all__ = ["DIVERSITIES", "Classic", "promise_words"]
+__all__ = ["DIVERSITIES", "Classic"]
 
 DIVERSITIES = ("frequency", "distinct", "entropy", "recursive")
-
-_HOMOGENEITY = (
-    "Sensitive values: all rows of a group may have the same one, and then everybody in the group is known to have it."
-)
-
-_CHOICE = (
-    "Choice of k: k has to be chosen without looking at the sensitive values; whoever tries several until one is "
-    "published tells something by the one that was."
-)
 
 
 @dataclass(frozen=True)
@@ -133,12 +121,9 @@ class Classic(Method):
         letters.pop("member", None)
         return letters
 
-    def _guarantee(self, prepared: Prepared, form: str, *, looking: str | None) -> Guarantee:
-        """The promise; `looking` names a search that tests whatever is asked beyond k."""
+    def _guarantee(self, prepared: Prepared) -> Guarantee:
+        """The promise as data."""
         letters = self._letters()
-        asks = set(letters) != {"k"}
-        looks = asks and looking is not None
-        missing = not_promised(form, looking=looking if looks else None)
         trees: dict[str, int | str] = {}
         if letters.get("distance") == "hierarchical":
             trees = {f"hierarchy of {name}": _lines(prepared, name) for name in prepared.columns.sensitive}
@@ -146,9 +131,6 @@ class Classic(Method):
             criterion="groupwise",
             parameters=letters | trees,
             columns=prepared.columns.sensitive,
-            promise=promise_words(letters, prepared.columns.sensitive, form),
-            adversary=LOOKING if looks else BLIND,
-            not_promised=(*missing, *(_HOMOGENEITY,) * (not asks), *(_CHOICE,) * (asks and not looks)),
         )
 
 
@@ -170,39 +152,3 @@ def _lines(prepared: Prepared, name: str) -> str:
     tree, domain = prepared.schema.hierarchies[name], prepared.table.encode(name).domain
     lines = tree.lines()
     return json.dumps([lines[leaf] for leaf in tree.leaf_codes(name, domain).tolist()])
-
-
-_DIVERSITY = {
-    "frequency": "no value fills more than 1/{l} of a group",
-    "distinct": "a group has at least {l} distinct values",
-    "entropy": "a group's entropy is at least log {l}",
-    "recursive": "the most frequent value of a group occurs less than {c} times as often as all values together from "
-    "the {l}th most frequent on",
-}
-
-_OTHERS = {
-    "t": "a group's distribution is within an earth mover's distance of {t} ({distance}) of the whole column's",
-    "alpha": "no value fills more than {alpha} of a group",
-    "delta": "every value is in every group, and the logarithm of its share over that in the whole column is below "
-    "{delta} either way",
-    "beta": "no value's share in a group exceeds that in the whole column by more than {beta} times{log}",
-    "presence_low": "between {presence_low} and {presence_high} of a group are members",
-}
-
-
-def promise_words(letters: Mapping[str, int | str], columns: Iterable[str], form: str) -> str:
-    """Say what each group satisfies."""
-    alike = ", which their published quasi-identifiers do not tell apart" if form_of(form).has_boxes else ""
-    rows = f"Each group has at least {letters['k']} rows{alike}."
-    sentences = list(_on_values(letters))
-    if not sentences:
-        return rows
-    names = ", ".join(f"'{name}'" for name in columns)
-    return f"{rows} For {names}: {'; '.join(sentences)}."
-
-
-def _on_values(letters: Mapping[str, int | str]) -> Iterator[str]:
-    words = dict(letters) | {"log": ", nor by more than minus its logarithm" if letters.get("enhanced") else ""}
-    if "l" in letters:
-        yield _DIVERSITY[str(letters["diversity"])].format(**words)
-    yield from (text.format(**words) for letter, text in _OTHERS.items() if letter in letters)

@@ -59,7 +59,7 @@ class FullDomain(Classic):
             found.labels,
             form="generalized",
             together=True,
-            guarantee=self._guarantee(prepared, "generalized", looking="full-domain"),
+            guarantee=self._guarantee(prepared),
             method="FullDomain",
             parameters=self._letters() | {"suppression": share} | chosen,
             hierarchies=trees,

@@ -18,7 +18,7 @@ from hedgerow.criteria.ke import KE, Number
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import BLIND, LOOKING, not_promised, places, quasi_codes, release_of
+from hedgerow.methods.row_groups import places, quasi_codes, release_of
 from hedgerow.release import Guarantee, Made, Release
 from hedgerow.release.forms.permuted import PERMUTED, permuted
 from hedgerow.release.release import free_name
@@ -34,15 +34,6 @@ __all__ = ["OBJECTIVES", "REFINEMENTS", "KEAnonymity"]
 
 OBJECTIVES = ("sum", "max", "max_overlap", "count", "random")
 REFINEMENTS = ("none", "quasi")
-
-_PROMISE = (
-    "In each group of published rows the column '{column}' has at least {k} distinct values, and they span a range of "
-    "at least {e}. Which row of a group has which of its values was decided by a fair shuffle."
-)
-_FREQUENCY = (
-    "Frequency: the criterion bounds how many values a group has and how far they spread, not how often each occurs; "
-    "the most frequent value of a group can be likely. l-diversity bounds that."
-)
 
 
 @dataclass(frozen=True)
@@ -130,7 +121,7 @@ class KEAnonymity(Method):
             finer,
             form=PERMUTED.name,
             together=True,
-            guarantee=_guarantee(prepared.columns.sensitive[0], criterion, looking="ke-quasi"),
+            guarantee=_guarantee(prepared.columns.sensitive[0], criterion),
             method="KEAnonymity",
             parameters=self._letters(),
         )
@@ -156,14 +147,10 @@ def _one_sensitive(prepared: Prepared) -> str:
     return prepared.columns.sensitive[0]
 
 
-def _guarantee(column: str, criterion: KE, *, looking: str | None = None) -> Guarantee:
-    """The promise; `looking` names a grouping that tested sensitive values."""
-    e = written(criterion.e)
+def _guarantee(column: str, criterion: KE) -> Guarantee:
+    """The promise as data."""
     return Guarantee(
         criterion="ke",
-        parameters={"k": criterion.k, "e": e},
+        parameters={"k": criterion.k, "e": written(criterion.e)},
         columns=(column,),
-        promise=_PROMISE.format(column=column, k=criterion.k, e=e),
-        adversary=BLIND if looking is None else LOOKING,
-        not_promised=(_FREQUENCY, *not_promised(PERMUTED.name, looking=looking)),
     )

@@ -19,33 +19,15 @@ from hedgerow.criteria.m_invariance import MInvariance, count_broken_signatures
 from hedgerow.errors import BrokenPromise, Infeasible, SchemaError
 from hedgerow.ledger.memory import Memory
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import BLIND, LOOKING, check_grouping, places, quasi_codes
+from hedgerow.methods.row_groups import check_grouping, places, quasi_codes
 from hedgerow.parameters import read_number
 from hedgerow.partition.m_invariant import Invariant, Signatures, m_invariant
 from hedgerow.release import Guarantee, Made, Release
-from hedgerow.release.guarantee import NOT_PROMISED
 from hedgerow.release.release import free_name
 
 __all__ = ["GROUPINGS", "MInvariant"]
 
 GROUPINGS = ("blind", "near")
-
-_PROMISE = (
-    "Each group publishes at least {m} different values of '{column}', each once, {fakes} of all {values} values "
-    "counterfeit. Whoever is in several releases of this series is in a group with exactly the same values in each, so "
-    "that putting them together gives nobody's value a probability above 1/{m}."
-)
-_COMPOSITION = (
-    "Composition beyond the series: another release of the same rows, made without the owner's ledger, can narrow down "
-    "what this one hides."
-)
-_MINIMALITY = (
-    "Minimality: newcomers filled the gaps that people left wherever they could, and near people were put together; "
-    "whoever knows the algorithm can learn from where counterfeits were needed, in small tables up to certainty."
-)
-_UPDATES = (
-    "Changes: a sensitive value that changes from one release to the next is protected in each, its change is not."
-)
 
 
 @dataclass(frozen=True)
@@ -126,16 +108,10 @@ class MInvariant(Method):
         )
 
     def _guarantee(self, column: str, found: Invariant) -> Guarantee:
-        fakes, values = len(found.fake_codes), len(found.fake_codes) + len(found.labels)
-        looking = self.grouping != "blind"
-        presence, _, correlation = NOT_PROMISED
         return Guarantee(
             criterion="m_invariance",
-            parameters={"m": int(self.m), "counterfeits": fakes},
+            parameters={"m": int(self.m), "counterfeits": len(found.fake_codes)},
             columns=(column,),
-            promise=_PROMISE.format(m=self.m, column=column, fakes=f"{fakes:,}", values=f"{values:,}"),
-            adversary=(LOOKING if looking else BLIND) + " Has all releases of the series.",
-            not_promised=(presence, _COMPOSITION, correlation, _UPDATES, *((_MINIMALITY,) if looking else ())),
         )
 
 

@@ -68,6 +68,7 @@ class Method(ABC):
         whoever learns the seed; such a release is stamped and not written without an explicit flag.
         """
         from hedgerow.verify import verified
+        from hedgerow.verify.words import word
 
         report = progress or _silent
         report("reading", 0.0)
@@ -75,6 +76,7 @@ class Method(ABC):
         if ledger is not None:
             prepared = replace(prepared, pending=self._pending(ledger, prepared, again=again))
         release = self._release(prepared, report)
+        release = replace(release, guarantee=word(release.published))
         if prepared.pending is not None:
             release = release.recorded(prepared.pending.receipt)
         report("auditing", 0.8)

@@ -18,13 +18,11 @@ from hedgerow.errors import Infeasible
 from hedgerow.exact import column_line
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_release import (
-    ESTIMATES,
     asked_columns,
     is_number,
-    quoted,
+    listed,
     release_of_rows,
     require_complete,
-    unchanged,
 )
 from hedgerow.parameters import read_whole
 from hedgerow.partition.microaggregate import microaggregate
@@ -32,21 +30,6 @@ from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.perturbed import PERTURBED, perturbed
 
 __all__ = ["Microaggregation"]
-
-_PROMISE = (
-    "{columns} hold the means of groups of near rows, and every combination of them is shared by at least {k} of the "
-    "published rows."
-)
-_ADVERSARY = (
-    "Knows nothing about a person but the columns that hold means{others}; of these nobody can tell a person's row "
-    "from {fewer} others."
-)
-_NOT_PROMISED = (
-    ESTIMATES,
-    "Sensitive values: the rows of a group may all have the same one, and a mean of near values tells roughly each.",
-    "Other quasi-identifiers: columns that were not replaced are as they were.",
-    "Composition: a second, independent release of the same rows can narrow down what this one hides.",
-)
 
 
 @dataclass(frozen=True)
@@ -77,21 +60,16 @@ class Microaggregation(Method):
             prepared,
             {"release": table},
             form=PERTURBED,
-            guarantee=self._guarantee(names, prepared, same),
+            guarantee=self._guarantee(names, same),
             method="Microaggregation",
             parameters={"k": int(self.k), "columns": ",".join(names)},
         )
 
-    def _guarantee(self, names: tuple[str, ...], prepared: Prepared, same: Sequence[str]) -> Guarantee:
-        rest = [name for name in prepared.columns.quasi if name not in names]
-        others = f", and in particular not {quoted(rest)}" if rest else ""
+    def _guarantee(self, names: tuple[str, ...], same: Sequence[str]) -> Guarantee:
         return Guarantee(
             criterion="microaggregation",
-            parameters={"k": int(self.k)},
+            parameters={"k": int(self.k)} | listed("unchanged", same),
             columns=names,
-            promise=_PROMISE.format(columns=quoted(names), k=self.k),
-            adversary=_ADVERSARY.format(others=others, fewer=self.k - 1),
-            not_promised=(*unchanged(same, "it is the same in all rows of each group"), *_NOT_PROMISED),
         )
 
 

@@ -76,7 +76,7 @@ class Mondrian(Classic):
             labels,
             form=self.form,
             together=self.together,
-            guarantee=self._guarantee(prepared, self.form, looking=None if self.blind else "mondrian"),
+            guarantee=self._guarantee(prepared),
             method="Mondrian",
             parameters=self._letters()
             | {"relaxed": int(self.relaxed), "blind": int(self.blind)}

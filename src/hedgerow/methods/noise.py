@@ -18,14 +18,12 @@ from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import MAX_TICK, Line, column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_release import (
-    ESTIMATES,
     asked_columns,
     constant,
     is_number,
-    quoted,
+    listed,
     release_of_rows,
     require_complete,
-    unchanged,
 )
 from hedgerow.parameters import Number, read_number
 from hedgerow.release import Guarantee, Release
@@ -35,21 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Noise"]
-
-_PROMISE = (
-    "Random numbers ({kind}) were added to {columns}, whose standard deviation is {scale} times that of the column. "
-    "The numbers published are not the true ones; no definition of privacy comes with it."
-)
-_ADVERSARY = (
-    "Nobody is held off for sure: every published number tells roughly where the true one lies, and rare numbers stay "
-    "rare."
-)
-_NOT_PROMISED = (
-    ESTIMATES,
-    "Privacy in a defined sense: outliers stay outliers, and a large part of the noise can be filtered out where "
-    "columns depend on each other.",
-    "Repetition: the mean over several releases of the same rows comes ever closer to the true numbers.",
-)
 
 
 @dataclass(frozen=True)
@@ -76,25 +59,21 @@ class Noise(Method):
         replaced = {name: self._noisy(prepared, name) for name in names}
         table = perturbed(prepared.table.arrow, prepared.columns, replaced, keys=prepared.keys)
         scale = written(read_number("scale", self.scale))
-        promise = _PROMISE.format(kind=self.kind, columns=quoted(names), scale=scale)
         parameters: dict[str, int | str] = {"scale": scale, "kind": self.kind}
         return release_of_rows(
             prepared,
             {"release": table},
             form=PERTURBED,
-            guarantee=Guarantee("noise", parameters, names, promise, _ADVERSARY, self._not_promised(prepared, names)),
+            guarantee=Guarantee("noise", parameters | self._unchanged(prepared, names), names),
             method="Noise",
             parameters=parameters,
         )
 
-    def _not_promised(self, prepared: Prepared, names: Sequence[str]) -> tuple[str, ...]:
+    def _unchanged(self, prepared: Prepared, names: Sequence[str]) -> dict[str, int | str]:
+        """The columns that noise leaves as they are, because they are constant, or because it is rounded away."""
         same = constant(prepared, names)
         lost = [name for name in names if name not in same and self._is_rounded_away(prepared, name)]
-        return (
-            *unchanged(same, "it is one and the same in all rows, so the noise has no width"),
-            *unchanged(lost, "the noise is so narrow that rounding takes it back in nearly every row"),
-            *_NOT_PROMISED,
-        )
+        return listed("unchanged", same) | listed("rounded away", lost)
 
     def _is_rounded_away(self, prepared: Prepared, name: str) -> bool:
         """Tell whether three standard deviations of the noise are less than half a step between values."""

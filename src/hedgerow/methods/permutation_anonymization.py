@@ -52,7 +52,7 @@ class PermutationAnonymization(Method):
             labels,
             form="scattered",
             together=self.together,
-            guarantee=frequency_guarantee(prepared, self.l, form="scattered", grouping=self.grouping),
+            guarantee=frequency_guarantee(prepared, self.l),
             method="PermutationAnonymization",
             parameters={"l": int(self.l), "grouping": self.grouping, "together": int(self.together)},
         )

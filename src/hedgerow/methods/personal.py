@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from hedgerow.criteria.personal import is_exact, possible_node
 from hedgerow.errors import ParameterError
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.minimality import minimality
 from hedgerow.methods.personal_wishes import check_nodes, named_nodes, require_consent
 from hedgerow.methods.target_choice import (
     SHAPES,
@@ -35,7 +34,6 @@ from hedgerow.partition.personal.search import merge_groups, personal_bottom_up,
 from hedgerow.partition.personal.wishes import Bundle, Wishes, one_group, split_by_domain, total_cost
 from hedgerow.release import Guarantee, Made, Release
 from hedgerow.release.forms.disguised import DISGUISED, DisguisedGroups, disguised
-from hedgerow.release.guarantee import NOT_PROMISED
 from hedgerow.release.release import free_name
 from hedgerow.release.shuffle import deal
 from hedgerow.schema.hierarchy import Hierarchy
@@ -49,21 +47,6 @@ PARTITIONS: dict[str, Callable[[Wishes], list[Bundle]]] = {
 }
 _MOST_SEARCHED = 400_000
 """Wishes that differ times nodes of the tree up to which the searches are tried: about a minute."""
-
-_PROMISE = (
-    "Everybody named a part of the domain of '{column}'. Inside it, the published subdomains of the person's group "
-    "tell no more than the target distribution in the table 'target' does: any two values are as likely, one against "
-    "the other, as in the target. {exact:,} people consented to be published exactly."
-)
-_ADVERSARY = (
-    "Knows everybody's quasi-identifiers, that they are in the table, and the target distribution; knows nobody's "
-    "sensitive value, nobody's named part, and no relation between sensitive values and quasi-identifiers. Groups were "
-    "chosen by looking at sensitive values and named parts: whoever reasons about why the algorithm chose these groups "
-    "may learn more, and nothing is promised against that."
-)
-_STILL_TOLD = (
-    "Place: the node that covers a person's group, which may be as narrow as the part that the person named.",
-)
 
 
 @dataclass(frozen=True)
@@ -120,7 +103,11 @@ class Personal(Method):
             prepared.table.arrow, prepared.columns, groups, [tree], group_column=group_column, keys=prepared.keys
         )
         exact = _count_exact(groups, tree)
-        parameters: dict[str, int | str] = {"partition": chosen, "node_column": self.node_column}
+        parameters: dict[str, int | str] = {
+            "partition": chosen,
+            "asked": self.partition,
+            "node_column": self.node_column,
+        }
         parameters["target"] = self.target if isinstance(self.target, str) else "given"
         return Release(
             form=DISGUISED,
@@ -131,9 +118,6 @@ class Personal(Method):
                 criterion="personal",
                 parameters={"exact": exact},
                 columns=(column,),
-                promise=_PROMISE.format(column=column, exact=exact),
-                adversary=_ADVERSARY,
-                not_promised=NOT_PROMISED + _STILL_TOLD + _told_by_choice(self.partition),
             ),
             rows=prepared.rows,
             groups=len(groups.offsets) - 1,
@@ -189,11 +173,6 @@ def _as_groups(bundles: Sequence[Bundle], places: NDArray[np.int64], prepared: P
     )
     nodes = np.concatenate([np.repeat(list(one.published), list(one.published.values())) for one in alike])
     return DisguisedGroups(rows, row_offsets, nodes.astype(np.int32), row_offsets)
-
-
-def _told_by_choice(partition: str) -> tuple[str, ...]:
-    """What the choice of groups tells; one group leaves nothing to choose."""
-    return () if partition == "one" else (minimality("personal"),)
 
 
 def _count_exact(groups: DisguisedGroups, tree: Hierarchy) -> int:

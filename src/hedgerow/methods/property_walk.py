@@ -38,27 +38,8 @@ __all__ = ["LAYOUTS", "PropertyWalk"]
 
 LAYOUTS = ("runs", "scattered")
 
-_PROMISE = (
-    "The numbers of {columns} were replaced. The new ones were drawn at random among all that keep the {properties:,} "
-    "linear properties listed in the table `properties` and leave equal numbers equal{inside}; every property holds "
-    "exactly. This method is driven by utility: no definition of privacy comes with it."
-)
-_ADVERSARY = (
-    "Nobody is excluded and nobody is held off for sure; adversaries were measured on this release: {rates}. One who "
-    "knows all quasi-identifiers of a person, true numbers (identity) or ranks (rank) included, looks for the nearest "
-    "row; one who knows up to 50 people (known sample) reads off the others to a twentieth of a standard deviation. "
-    "{unchanged:.1%} of the replaced cells have the value that they had."
-)
 _KEEP = "'keep' must hold texts or properties; see hedgerow.criteria.properties."
 _MOST_STEPS = 10**7  # the keys of all steps of a segment are drawn at once
-_NOT_PROMISED = (
-    "Privacy in a defined sense: the published numbers tell roughly where the true ones lie, and the listed properties "
-    "hold for the true numbers, too.",
-    "The ends of columns and the middles between neighbours: the listed bounds tell the least and the greatest true "
-    "number of a column without a declared domain, and half-way points between true numbers of different segments.",
-    "Columns that were not replaced: they are as they were, sensitive ones included.",
-    "Composition: a second, independent release of the same rows can narrow down what this one hides.",
-)
 
 
 @dataclass(frozen=True)
@@ -148,7 +129,7 @@ class PropertyWalk(Method):
             keys=prepared.keys,
         )
         rates = measured(results, _unchanged_codes(prepared, results), keys=prepared.keys)
-        guarantee = _guarantee(tables["properties"], results, rates, self.layout)
+        guarantee = _guarantee(tables["properties"], results, rates)
         return Release(
             form=SUBSTITUTED,
             tables=tables,
@@ -211,7 +192,7 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def _guarantee(properties: pa.Table, results: Sequence[Replaced], rates: Mapping[str, Rate], layout: str) -> Guarantee:
+def _guarantee(properties: pa.Table, results: Sequence[Replaced], rates: Mapping[str, Rate]) -> Guarantee:
     numbers = properties.column("property").to_numpy()
     firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
     kinds = properties.column("kind").take(pa.array(firsts)).to_pylist()
@@ -221,20 +202,11 @@ def _guarantee(properties: pa.Table, results: Sequence[Replaced], rates: Mapping
     parameters |= {"pinned": sum(result.pinned for result in results)}
     parameters |= {name: str(rate) for name, rate in rates.items()}
     columns = tuple(result.column for result in results)
-    unchanged = float(np.mean([result.unchanged for result in results]))
+    parameters["unchanged"] = f"{float(np.mean([result.unchanged for result in results])):.1%}"
     return Guarantee(
         criterion="properties",
         parameters=parameters,
         columns=columns,
-        promise=_PROMISE.format(
-            columns=", ".join(f"'{name}'" for name in columns),
-            properties=count,
-            inside="" if layout == "runs" else " inside a segment of rows",
-        ),
-        adversary=_ADVERSARY.format(
-            rates="; ".join(f"{name} {rate}" for name, rate in rates.items()), unchanged=unchanged
-        ),
-        not_promised=_NOT_PROMISED,
     )
 
 

@@ -18,7 +18,7 @@ from hedgerow.criteria.neighbourhood import Neighbourhood, one_sided, relative
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import BLIND, LOOKING, check_form, not_promised, places, quasi_codes, release_of
+from hedgerow.methods.row_groups import check_form, places, quasi_codes, release_of
 from hedgerow.parameters import Number, read_number, read_whole
 from hedgerow.release import Guarantee
 
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["FORMS", "Proximity"]
 
 FORMS = ("generalized", "separated", "permuted", "scattered")
-
-_PROMISE = (
-    "In each group of published rows at most 1/{m} lie in the neighbourhood of any value of '{column}': {near}. Which "
-    "row of a group has which of its values was decided by a fair shuffle."
-)
 
 
 @dataclass(frozen=True)
@@ -109,24 +104,13 @@ class Proximity(Method):
         )
 
     def _guarantee(self, column: str) -> Guarantee:
-        around, looking = self._neighbourhood(), self.grouping != "blind"
+        around = self._neighbourhood()
         numbers = {"below": around.below, "above": around.above, "relative": around.share}
         return Guarantee(
             criterion="proximity",
             parameters={"m": int(self.m)} | {name: written(number) for name, number in numbers.items()},
             columns=(column,),
-            promise=_PROMISE.format(m=int(self.m), column=column, near=_near(around)),
-            adversary=LOOKING if looking else BLIND,
-            not_promised=not_promised(self.form, looking="near" if looking else None),
         )
-
-
-def _near(around: Neighbourhood) -> str:
-    if around.share:
-        return f"{written(around.share)} of the value to either side"
-    if around.below == around.above:
-        return f"{written(around.below)} to either side"
-    return f"{written(around.below)} below and {written(around.above)} above"
 
 
 def _exact(number: Number) -> Fraction:

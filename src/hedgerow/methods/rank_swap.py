@@ -16,27 +16,13 @@ from hedgerow.criteria.ke import KE
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_release import ESTIMATES, constant, quoted, release_of_rows, require_complete, unchanged
+from hedgerow.methods.row_release import constant, listed, release_of_rows, require_complete
 from hedgerow.parameters import Number, read_number
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.perturbed import perturbed
 from hedgerow.release.forms.swapped import SWAPPED, swapped_rows, window_for
 
 __all__ = ["RankSwap"]
-
-_PROMISE = (
-    "The values of {columns} changed places in pairs whose ranks lie at most {windows} apart. Every true value is "
-    "published once, in another row or its own. No definition of privacy comes with it."
-)
-_ADVERSARY = (
-    "Nobody is held off for sure: a published value tells within which ranks the true one lies, and where values are "
-    "equal or near, that is the true value."
-)
-_NOT_PROMISED = (
-    ESTIMATES,
-    "Privacy in a defined sense: ranks at most so far apart may all have nearly the same value.",
-    "Repetition: several releases of the same rows narrow down the true ranks.",
-)
 
 
 @dataclass(frozen=True)
@@ -69,13 +55,12 @@ class RankSwap(Method):
         replaced = {name: _swapped(prepared, name, windows[name]) for name in names}
         table = perturbed(prepared.table.arrow, prepared.columns, replaced, keys=prepared.keys)
         told: dict[str, int | str] = {f"window of '{name}'": window for name, window in windows.items()}
-        same = unchanged(constant(prepared, names), "it is one and the same in all rows, so a swap changes nothing")
-        promise = _PROMISE.format(columns=quoted(names), windows=" and ".join(f"{w:,}" for w in windows.values()))
+        same = listed("unchanged", constant(prepared, names))
         return release_of_rows(
             prepared,
             {"release": table},
             form=SWAPPED,
-            guarantee=Guarantee("rank-swap", told, names, promise, _ADVERSARY, (*same, *_NOT_PROMISED)),
+            guarantee=Guarantee("rank-swap", told | same, names),
             method="RankSwap",
             parameters=self._parameters() | told,
         )

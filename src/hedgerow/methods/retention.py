@@ -20,7 +20,7 @@ from hedgerow.criteria.retention import largest_retention
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_release import ESTIMATES, release_of_rows, require_complete, unchanged
+from hedgerow.methods.row_release import release_of_rows, require_complete
 from hedgerow.parameters import Number, read_number, read_whole
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.perturbed import PERTURBED, perturbed, retained
@@ -29,28 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Retention"]
-
-_PROMISE = (
-    "Each value of '{column}' was published as it is with probability p = {p}, and otherwise replaced by one drawn "
-    "uniformly from the {values:,} values of the table `domain`."
-)
-_RISK = (
-    " Whoever sees a published value believes with a probability of at most 1/{m} that the true one lies in its "
-    "neighbourhood ({near})."
-)
-_ADVERSARY = (
-    "Knows everybody's quasi-identifiers, that they are in the table, this algorithm, and how often each value occurs; "
-    "knows nobody's sensitive value and no relation between sensitive values and quasi-identifiers."
-)
-_NOT_PROMISED = (
-    ESTIMATES,
-    "Proof: how often values were kept cannot be seen in the published rows; that p keeps the risk is computed from "
-    "the true ones, which are not published.",
-    "Other rows: whoever knows how often each value occurs learns from what the other rows publish, too; where each "
-    "value occurs once, a risk of 1/2 was found to be 5/8 with three rows and 0.74 with six.",
-    "Repetition: a second release of the same rows shows which values were kept twice.",
-    "Correlation: whoever knows how the sensitive column depends on the quasi-identifiers guesses better than chance.",
-)
 
 
 @dataclass(frozen=True)
@@ -89,7 +67,7 @@ class Retention(Method):
             prepared,
             {"release": table, "domain": pa.table({column: domain})},
             form=PERTURBED,
-            guarantee=self._guarantee(column, p, len(domain)),
+            guarantee=Guarantee("retention", self._parameters(p), (column,)),
             method="Retention",
             parameters=self._parameters(p),
         )
@@ -109,15 +87,6 @@ class Retention(Method):
         if self.m is not None:
             risk = {"m": int(self.m), "eps": written(read_number("eps", self.eps)), "relative": int(self.relative)}
         return {"p": written(p), **risk}
-
-    def _guarantee(self, column: str, p: Fraction, values: int) -> Guarantee:
-        promise = _PROMISE.format(column=column, p=f"{float(p):.6g}", values=values)
-        if self.m is not None:
-            near = "at most {} {}".format(self.eps, "times its size away" if self.relative else "away")
-            promise += _RISK.format(m=self.m, near=near)
-        same = [column] if p == 1 or values == 1 else []
-        told = unchanged(same, "none was replaced" if p == 1 else "the domain has no other to replace it by")
-        return Guarantee("retention", self._parameters(p), (column,), promise, _ADVERSARY, (*told, *_NOT_PROMISED))
 
 
 def _one_sensitive(prepared: Prepared) -> str:

@@ -23,7 +23,7 @@ from hedgerow.inference.estimate import KnowledgeEstimate
 from hedgerow.inference.knowledge import Knowledge
 from hedgerow.inference.robust import GroupedRows, Model, Robustness, members
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import check_form, not_promised, release_of
+from hedgerow.methods.row_groups import check_form, release_of
 from hedgerow.release import Guarantee, Release, Rows
 from hedgerow.release.forms import form_of
 
@@ -42,23 +42,6 @@ _NAMED = 8
 """Of how many protected values, the most frequent ones, a refusal asks which limits r."""
 
 _ORDINAL = {1: "", 2: "second ", 3: "third "}
-
-_PROMISE = (
-    "Whoever knows, for any one of {sets} sets of quasi-identifiers, how likely each of their combinations has a "
-    "protected value of '{column}' can raise the probability that a published row has it to at most 1/{r}."
-)
-_ADVERSARY = (
-    "Knows everybody's quasi-identifiers and that they are in the table, and for each set of quasi-identifiers the "
-    "odds of {odds}, exactly, one set at a time; does not work back from the choice of the groups, which followed "
-    "quasi-identifiers and tested sensitive values."
-)
-_ODDS = {"binary": "a protected value against all others", "full": "all values"}
-_SUPPRESSED = (
-    "Suppressed rows: {suppressed} of the {protected} rows with a protected value are suppressed because they stand "
-    "out, and no others, so whoever knows that a person is in the table and finds no row for them may suspect one."
-)
-_TOGETHER = "Sets together: odds of several sets of quasi-identifiers, put together, may say more than any one of them."
-_UNPROTECTED = "Other values: values that are not protected may be published beside the row that has them."
 
 
 @dataclass(frozen=True)
@@ -198,16 +181,13 @@ class Robust(Method):
         }
 
     def _guarantee(self, column: str, crowd: Crowd, criterion: Robustness, suppressed: int) -> Guarantee:
-        unprotected = () if crowd.member.any(axis=0).all() else (_UNPROTECTED,)
-        protected = int((crowd.secret < crowd.secrets).sum())
-        missing = _SUPPRESSED.format(suppressed=suppressed, protected=protected)
+        counts: dict[str, int | str] = {"sets": len(crowd.distributions), "suppressed": suppressed}
+        counts |= {"protected": int((crowd.secret < crowd.secrets).sum())}
+        counts |= {"unprotected": int(not crowd.member.any(axis=0).all())}
         return Guarantee(
             criterion="robust",
-            parameters={"r": str(criterion.r), "model": self.model, "protect": _written(self.protect)},
+            parameters={"r": str(criterion.r), "model": self.model, "protect": _written(self.protect)} | counts,
             columns=(column,),
-            promise=_PROMISE.format(sets=len(crowd.distributions), column=column, r=criterion.r),
-            adversary=_ADVERSARY.format(odds=_ODDS[self.model]),
-            not_promised=(*not_promised(self.form, looking="robust"), missing, _TOGETHER, *unprotected),
         )
 
 

@@ -11,10 +11,8 @@ from hedgerow.criteria.groupwise import require
 from hedgerow.criteria.l_diversity import FrequencyDiversity
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.methods.method import Prepared
-from hedgerow.methods.minimality import minimality
 from hedgerow.release import Guarantee, Made, Release
 from hedgerow.release.forms import Labelled, form_of
-from hedgerow.release.guarantee import NOT_PROMISED
 from hedgerow.release.release import free_name
 
 if TYPE_CHECKING:
@@ -24,30 +22,16 @@ if TYPE_CHECKING:
     from hedgerow.schema import Hierarchy
 
 __all__ = [
-    "BLIND",
     "GROUPINGS",
-    "LOOKING",
     "check_form",
     "check_grouping",
     "diverse_labels",
     "frequency_guarantee",
-    "not_promised",
     "places",
     "quasi_codes",
     "release_of",
     "sensitive_codes",
 ]
-
-BLIND = (
-    "Knows everybody's quasi-identifiers, that they are in the table, and this algorithm; knows nobody's sensitive "
-    "value and no relation between sensitive values and quasi-identifiers."
-)
-
-LOOKING = (
-    "Knows everybody's quasi-identifiers and that they are in the table; knows nobody's sensitive value and no "
-    "relation between sensitive values and quasi-identifiers, and does not work back from the choice of the groups, "
-    "which followed quasi-identifiers and tested sensitive values."
-)
 
 
 def check_form(form: object, forms: tuple[str, ...]) -> None:
@@ -127,18 +111,7 @@ def release_of(
     )
 
 
-def not_promised(form: str, *, looking: str | None) -> tuple[str, ...]:
-    """What a release of this form does not promise; `looking` names a grouping that tested sensitive values."""
-    sentences = (form_of(form).presence, *NOT_PROMISED[1:])
-    return sentences if looking is None else (*sentences, minimality(looking))
-
-
 GROUPINGS = ("blind", "near", "ncp")
-
-_PROMISE = (
-    "In each group of published rows no value of {columns} fills more than 1/{l} of the rows. Which row of a group has "
-    "which of its values was decided by a fair shuffle."
-)
 
 
 def check_grouping(grouping: object, groupings: tuple[str, ...]) -> None:
@@ -206,14 +179,11 @@ def _several(
     return mondrian(quasi, sizes, columns, FrequencyDiversity(l), places=places(prepared), keys=prepared.keys)
 
 
-def frequency_guarantee(prepared: Prepared, l: int, *, form: str, grouping: str) -> Guarantee:  # noqa: E741
-    """The promise in words and as data."""
+def frequency_guarantee(prepared: Prepared, l: int) -> Guarantee:  # noqa: E741
+    """The promise as data."""
     names = prepared.columns.sensitive
     return Guarantee(
         criterion="frequency",
         parameters={"l": int(l)},
         columns=names,
-        promise=_PROMISE.format(columns=", ".join(f"'{name}'" for name in names), l=l),
-        adversary=BLIND if grouping == "blind" else LOOKING,
-        not_promised=not_promised(form, looking=None if grouping == "blind" else grouping),
     )

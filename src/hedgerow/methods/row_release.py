@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,17 +17,13 @@ if TYPE_CHECKING:
     from hedgerow.release.forms import Form
 
 __all__ = [
-    "ESTIMATES",
     "asked_columns",
     "constant",
     "is_number",
-    "quoted",
+    "listed",
     "release_of_rows",
     "require_complete",
-    "unchanged",
 ]
-
-ESTIMATES = "Bounds: no bound comes with an answer over this release; estimates only."
 
 
 def release_of_rows(
@@ -86,19 +83,14 @@ def constant(prepared: Prepared, names: Sequence[str]) -> list[str]:
     return [name for name in names if prepared.table.encode(name).size == 1]
 
 
-def unchanged(names: Sequence[str], why: str) -> tuple[str, ...]:
-    """Say which columns came out as they were, if any did.
+def listed(name: str, columns: Sequence[str]) -> dict[str, int | str]:
+    """A parameter that lists columns, where there are any.
 
     It must follow from the column and the parameters: to tell that chance left every value in its place would undo it.
     """
-    return (f"Unchanged columns: every published value of {quoted(names)} is the true one; {why}.",) if names else ()
+    return {name: json.dumps(list(columns))} if columns else {}
 
 
 def is_number(kind: pa.DataType) -> bool:
     """Tell whether a type has sums and means."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
-
-
-def quoted(names: Sequence[str]) -> str:
-    """List names in a sentence."""
-    return ", ".join(f"'{name}'" for name in names)

@@ -21,7 +21,6 @@ from hedgerow.criteria.target import read_shift
 from hedgerow.errors import ParameterError
 from hedgerow.exact import as_fraction, written
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.minimality import minimality
 from hedgerow.methods.target_choice import (
     Grouped,
     Targets,
@@ -36,7 +35,6 @@ from hedgerow.partition.target.disguise import disguise
 from hedgerow.partition.target.least_range import PublishedNodes
 from hedgerow.release import Guarantee, Made, Release
 from hedgerow.release.forms.disguised import DISGUISED, DisguisedGroups, disguised
-from hedgerow.release.guarantee import NOT_PROMISED
 from hedgerow.release.release import free_name
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.table import Encoded
@@ -44,23 +42,6 @@ from hedgerow.table import Encoded
 __all__ = ["GROUPINGS", "Plan", "TargetDistribution"]
 
 GROUPINGS = ("all", "quasi")
-
-_PROMISE = (
-    "In each group of published rows, whoever draws one of the subdomains of '{column}' at random, and then a value "
-    "from it by the target distribution in the table 'target', gets {what}. Which row of a group has which of its "
-    "subdomains was decided by a fair shuffle."
-)
-_EXACTLY = "exactly that target distribution"
-_NEARLY = "a distribution in which every branch's share among its siblings is within {shift} of the target's"
-_ADVERSARY = (
-    "Knows everybody's quasi-identifiers, that they are in the table, and the target distribution; knows nobody's "
-    "sensitive value and no relation between sensitive values and quasi-identifiers; does not work back from how many "
-    "values were generalized to which node, which followed the true counts."
-)
-_STILL_TOLD = (
-    "Imbalance: the number of values published at the root tells how many are too many on some side of the tree for "
-    "the target, not on which side.",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,14 +143,10 @@ class TargetDistribution(Method):
 
     def _guarantee(self, column: str, fakes: int) -> Guarantee:
         shift = read_shift(self.shift)
-        what = _NEARLY.format(shift=written(shift)) if shift else _EXACTLY
         return Guarantee(
             criterion="target",
             parameters={"shift": written(shift), "fakes": fakes},
             columns=(column,),
-            promise=_PROMISE.format(column=column, what=what),
-            adversary=_ADVERSARY,
-            not_promised=NOT_PROMISED + _STILL_TOLD + (minimality("fakes" if self._fakes() else "target"),),
         )
 
     def _made(self, prepared: Prepared, targets: Targets) -> Made:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from hedgerow.errors import QueryError
 from hedgerow.query.evidence import Hits, Values
 from hedgerow.query.known import known_estimate
 from hedgerow.query.numbers import Numbers, numbers_of
@@ -85,6 +86,8 @@ class _Plan:
 
     def crossed(self, aggregate: Aggregate) -> Estimate | None:
         """Rows are taken as they are published."""
+        if aggregate.other is not None:
+            raise QueryError(f"values were changed in this release, so that {aggregate.function.upper()} has no bound")
         return None
 
     def known(self, aggregate: Aggregate) -> Estimate | None:

@@ -96,13 +96,29 @@ class _Fitter:
         """Bind an aggregate; its argument becomes a column."""
         if item.column is None:
             return replace(item, alias=item.alias or item.function)
+        if item.function == "regr_count" and item.other is not None:
+            # The number of rows that have both.
+            both = Arithmetic("*", item.column, item.other)
+            return self.aggregate(
+                replace(item, function="count", column=both, other=None, alias=item.alias or "regr_count")
+            )
         column = self.column(item.column, function=item.function)
         if item.function not in _ANY_KIND and column.kind not in NUMBERS:
             raise QueryError(
                 f"{item.function.upper()} needs numbers; '{_readable(item.column, column)}' is a {column.kind} column. "
                 "COUNT, MIN and MAX work."
             )
-        return replace(item, column=column, alias=item.alias or f"{item.function}_{_readable(item.column, column)}")
+        item = replace(item, column=column, alias=item.alias or f"{item.function}_{_readable(item.column, column)}")
+        return item if item.other is None else self._paired(item, item.other)
+
+    def _paired(self, item: Aggregate, other: Expression) -> Aggregate:
+        """Bind the second argument of an aggregate of two columns."""
+        second = self.column(other, function=item.function)
+        if second.kind not in NUMBERS:
+            raise QueryError(
+                f"{item.function.upper()} needs numbers; '{_readable(other, second)}' is a {second.kind} column"
+            )
+        return replace(item, other=second)
 
     def column(self, expression: Expression, function: str = "") -> Column:
         """Bind an expression: a published column, or a derived one. Few aggregates may mix a sensitive column in."""

@@ -20,12 +20,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
+from hedgerow.query.crossing import Crossing
 from hedgerow.query.evidence import Floats, Values
 from hedgerow.query.grid import Held, held_by_intervals, held_by_sets, property_of
+from hedgerow.query.kinds import NUMBERS
+from hedgerow.query.loose import LooseCrossing
 from hedgerow.query.numbers import Numbers, ticks_of
 from hedgerow.query.question import And, Kind, Not, Or, Predicate, columns_of
+from hedgerow.query.ranges import Chance, Range
 from hedgerow.query.row_source import RowSource
-from hedgerow.query.rows import Chosen
+from hedgerow.query.rows import Chosen, Selection
+from hedgerow.query.statement import Bound
 from hedgerow.query.view import view_of
 from hedgerow.release.forms.generalized import SETS, box_columns
 
@@ -135,6 +140,34 @@ class BoxSource(RowSource):
         assert part is not None, "a column is published as intervals or as sets"
         valid: NDArray[np.bool_] = part.is_valid().to_numpy(zero_copy_only=False)
         return valid
+
+    def crossing(self, bound: Bound, selection: Selection, chosen: Chosen) -> Crossing:
+        """Rows and hidden values in pairs; boxes enter as ranges."""
+        nodes = [bound.hidden, bound.mixed, *bound.derived.values()]
+        names = frozenset().union(*map(columns_of, nodes)) & self._boxed
+        sharp = super().crossing(bound, selection, chosen)
+        if not names and chosen.sure is None:
+            return sharp
+        boxes = {name: box for name in names if (box := self._range(name)) is not None}
+        closed = names - frozenset(boxes)
+        return LooseCrossing(bound, self.view, sharp.hidden, selection, chosen, boxes, closed, self._decide)
+
+    def _range(self, name: str) -> Range | None:
+        """The box of a column of numbers, row by row; None where it is published as sets."""
+        low, high = self._part(self._names[name].low), self._part(self._names[name].high)
+        if low is None or high is None or self.view.columns[name].kind not in NUMBERS:
+            return None
+        missing = self._part(self._names[name].missing)
+        some = np.zeros(len(low), dtype=np.bool_) if missing is None else missing.to_numpy(zero_copy_only=False)
+        ends = [Range.of(end) for end in (low, high)]
+        return Range(ends[0].low, ends[1].high, ends[0].sure & ~some, ends[0].sure).take(self.view.groups)
+
+    def _decide(self, condition: Predicate) -> Chance | None:
+        """What boxes tell of a condition on one of their columns."""
+        if len(columns_of(condition)) != 1 or not columns_of(condition) <= self._boxed:
+            return None
+        (_, true, chance), (_, false, _), (_, unknown, _) = (self._triple(condition, w) for w in (True, False, None))
+        return Chance(true, false, unknown, chance)
 
     def numbers(self, name: str) -> Numbers:
         """The ticks of a column; those of boxes are their ends."""

@@ -14,6 +14,7 @@ import functools
 import itertools
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +24,7 @@ from hedgerow.errors import QueryError
 from hedgerow.query.cells import deviation, unrolled
 from hedgerow.query.evidence import Floats, Ints
 from hedgerow.query.factors import Product, product_of
+from hedgerow.query.kinds import NUMBERS
 from hedgerow.query.linear import Linear, Products
 from hedgerow.query.mixed import Pairs, average_of_pairs, count_of_pairs, expect_pairs, sum_of_pairs
 from hedgerow.query.numbers import Numbers, numbers_of, sorted_codes, ticks_of
@@ -35,7 +37,7 @@ from hedgerow.query.sqltext import value_sql
 from hedgerow.query.statement import Aggregate, Bound
 from hedgerow.query.view import View
 
-__all__ = ["Crossing"]
+__all__ = ["Crossing", "Terms", "classes_of", "digits_of", "linear_over"]
 
 MOST_PAIRS = 30_000_000
 """Pairs of different rows and different values that one question may look at."""
@@ -53,16 +55,19 @@ class Crossing:
 
     def estimate(self, item: Aggregate) -> Estimate:
         """Bound one aggregate over every assignment."""
-        if item.function not in ("count", "sum", "avg"):
-            raise QueryError(
-                f"under a condition that compares a sensitive column with another one {item.function.upper()} has no "
-                "bound; COUNT, SUM and AVG have"
-            )
+        self._check(item)
         expression = self._expression(item)
         product = product_of(expression, self._sensitive) if isinstance(self.bound.mixed, Truth) else None
         if product is not None and (found := self._by_products(item.function, product)) is not None:
             return found
         return self._by_pairs(item.function, expression)
+
+    def _check(self, item: Aggregate) -> None:
+        if item.function not in ("count", "sum", "avg"):
+            raise QueryError(
+                f"under a condition that compares a sensitive column with another one {item.function.upper()} has no "
+                "bound; COUNT, SUM and AVG have"
+            )
 
     @property
     def _sensitive(self) -> frozenset[str]:
@@ -204,79 +209,107 @@ class Crossing:
     # Anything else: pairs of different rows and different values.
 
     def _by_pairs(self, function: str, expression: Expression | None) -> Estimate:
-        pairs, numbers = self._pairs(function, expression)
+        pairs, terms = self._pairs(function, expression)
         count = count_of_pairs(pairs)
+        fewest, most = ([int(n or 0) for n in ends] for ends in (count.lower, count.upper))
+        ones = replace(
+            pairs, low=pairs.sure.astype(np.int64), middle=None if pairs.chance is None else np.ones(len(pairs.low))
+        )
+        number, number_variance = expect_pairs(ones)
         if function == "count":
-            mean, variance = expect_pairs(replace(pairs, low=pairs.sure.astype(np.int64)))
-            lower, upper = ([int(n or 0) for n in ends] for ends in (count.lower, count.upper))
-            return _counted(lower, upper, mean, variance, count.reached)
-        assert numbers is not None, "sums and averages are of numbers"
+            return _counted(fewest, most, number, number_variance, count.reached)
         is_known = count.lower == count.upper
-        bounds = average_of_pairs(pairs) if function == "avg" and not is_known else sum_of_pairs(pairs)
+        is_ratio = function == "avg" and not is_known
+        bounds = average_of_pairs(pairs) if is_ratio else sum_of_pairs(pairs)
         mean, variance = expect_pairs(pairs)
-        if function == "avg" and not is_known:
-            number, _ = expect_pairs(replace(pairs, low=pairs.sure.astype(np.int64), high=pairs.low))
+        if is_ratio:
             ratio = np.divide(mean, number, out=np.zeros(len(mean)), where=number > 0)
             _, around = expect_pairs(pairs, minus=ratio)
             mean, variance = ratio, np.divide(around, number**2, out=np.zeros(len(mean)), where=number > 0)
-        found = _Found(
-            bounds.lower,
-            bounds.upper,
-            mean,
-            variance,
-            [int(n or 0) for n in count.lower],
-            [int(n or 0) for n in count.upper],
-            pairs.unit,
-            bounds.reached,
+        found = _Found(bounds.lower, bounds.upper, mean, variance, fewest, most, pairs.unit, bounds.reached)
+        is_whole = terms.is_whole and function == "sum"
+        return found.estimate(
+            "sum" if is_ratio else function, is_whole=is_whole, slack=terms.slack, per_row=not is_ratio
         )
-        whole = "sum" if function == "avg" and not is_known else function
-        is_whole = numbers.kind is Kind.INT and function == "sum"
-        slack = numbers.slack * (4 if numbers.slack else 0)
-        return found.estimate(whole, is_whole=is_whole, slack=slack, per_row=function == "sum")
 
-    def _pairs(self, function: str, expression: Expression | None) -> tuple[Pairs, Numbers | None]:
+    def _pairs(self, function: str, expression: Expression | None) -> tuple[Pairs, Terms]:
         """Evaluate the expression and the condition on every pair that may meet."""
         condition = And((self.bound.hidden, self.bound.mixed))
         names = columns_of(condition) | (frozenset() if expression is None else columns_of(expression))
-        mine, its = sorted(names - self._sensitive), sorted(names & self._sensitive)
-        rows, row_sample = _classes(self.view, mine, self.selection.index)
-        every = np.arange(self.hidden.num_rows)
-        kinds, value_sample = _classes(self.hidden, its, every)
-        shape = _Shape.of(self.selection.cells, self._cell, self.view.groups[self.selection.index], rows)
-        known = _Shape.of(len(self.hidden.offsets) - 1, self.hidden.groups, np.zeros(len(every), dtype=np.int64), kinds)
+        rows, row_sample = self._row_classes(sorted(names - self._sensitive))
+        groups, kinds, value_sample = self._value_classes(sorted(names & self._sensitive))
+        shape = _Shape.of(self._cell, self.view.groups[self.selection.index], rows)
+        known = _Shape.of(groups, np.zeros(len(groups), dtype=np.int64), kinds)
         row_place, value_place, demand, edges = _crossed(shape, known)
+        left, right = shape.kind[row_place], known.kind[value_place]
         is_small = len(row_sample) * len(value_sample) <= len(row_place)
+        at = left * len(value_sample) + right if is_small else slice(None)
         if is_small:
+            # Equal pairs occur in many groups: each different one is evaluated once.
             height, width = len(row_sample), len(value_sample)
             left, right = np.repeat(np.arange(height), width), np.tile(np.arange(width), height)
-        else:
-            left, right = shape.kind[row_place], known.kind[value_place]
-        columns = {name: self.view.array(name).take(pa.array(row_sample[left])) for name in mine}
-        columns |= {name: self.hidden.array(name).take(pa.array(value_sample[right])) for name in its}
-        met = _truth(condition, columns, len(left))
-        low, high, numbers = np.zeros(len(left), dtype=np.int64), None, None
-        if expression is not None:
-            found = values(expression, columns, len(left))
-            present = found.is_valid().to_numpy(zero_copy_only=False)
-            met &= present
-            if function != "count":
-                kind = kind_of(expression)
-                assert kind is not None, "what is summed has a kind"
-                numbers = ticks_of(found.drop_null(), kind)
-                low[present] = numbers.lows
-                high = low
-                if numbers.is_rounded:
-                    high = np.zeros(len(left), dtype=np.int64)
-                    high[present] = numbers.highs
-        if is_small:
-            at = shape.kind[row_place] * len(value_sample) + known.kind[value_place]
-            low, high, met = low[at], None if high is None else high[at], met[at]
+        wanted = None if function == "count" and expression is None else expression
+        terms = self._terms(wanted, condition, row_sample[left], value_sample[right])
+        low, sure = terms.low[at], terms.sure[at]
         pairs = Pairs(
             self.selection.cells, shape.cell, shape.first, edges[0], edges[1], shape.number, demand,
-            low, low if high is None or np.array_equal(low, high) else high, met, met,
-            Fraction(1) if numbers is None else numbers.unit,
+            low, low if terms.low is terms.high else terms.high[at],
+            sure, sure if terms.sure is terms.possible else terms.possible[at], terms.unit,
+            None if terms.middle is None else terms.middle[at], None if terms.chance is None else terms.chance[at],
         )  # fmt: skip
-        return pairs, numbers
+        return pairs, terms
+
+    def _row_classes(self, names: list[str]) -> tuple[Ints, Ints]:
+        """Number selected rows alike if nothing that is read differs; and a row of each number."""
+        return classes_of([self.view.codes(name).codes for name in names], self.selection.index)
+
+    def _value_classes(self, names: list[str]) -> tuple[Ints, Ints, Ints]:
+        """The group and the number of each hidden value, and a place of each number."""
+        every = np.arange(self.hidden.num_rows)
+        kinds, sample = classes_of([self.hidden.codes(name).codes for name in names], every)
+        return self.hidden.groups, kinds, sample
+
+    def _terms(self, expression: Expression | None, condition: Predicate, rows: Ints, places: Ints) -> Terms:
+        """What each pair of a row and a hidden value adds, and whether it counts."""
+        names = columns_of(condition) | (frozenset() if expression is None else columns_of(expression))
+        arrays = {
+            name: self.hidden.array(name).take(pa.array(places))
+            if name in self._sensitive
+            else self.view.array(name).take(pa.array(rows))
+            for name in names
+        }
+        met: Mask = evaluate(condition, arrays, len(rows)).fill_null(False).to_numpy(zero_copy_only=False).copy()
+        if expression is None:
+            return Terms(np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.int64), met, met)
+        found = values(expression, arrays, len(rows))
+        present = found.is_valid().to_numpy(zero_copy_only=False)
+        met &= present
+        kind = kind_of(expression)
+        if kind not in NUMBERS:
+            return Terms(np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.int64), met, met)
+        numbers = ticks_of(found.drop_null(), kind)
+        low = np.zeros(len(rows), dtype=np.int64)
+        low[present] = numbers.lows
+        high = low
+        if numbers.is_rounded:
+            high = np.zeros(len(rows), dtype=np.int64)
+            high[present] = numbers.highs
+        return Terms(low, high, met, met, numbers.unit, kind is Kind.INT, 4 * numbers.slack)
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What pairs add, in units: between `low` and `high`, if they count, which they do for sure or perhaps."""
+
+    low: Ints
+    high: Ints
+    sure: Mask
+    possible: Mask
+    unit: Fraction = Fraction(1)
+    is_whole: bool = False
+    slack: Fraction = Fraction(0)
+    middle: Floats | None = None
+    chance: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,7 +323,7 @@ class _Shape:
     number: Ints
 
     @staticmethod
-    def of(cells: int, cell: Ints, group: Ints, kind: Ints) -> _Shape:
+    def of(cell: Ints, group: Ints, kind: Ints) -> _Shape:
         """Count equal rows."""
         width, kinds = int(group.max(initial=0)) + 1, int(kind.max(initial=0)) + 1
         entries, entry = np.unique(cell * width + group, return_inverse=True)
@@ -317,21 +350,15 @@ def _crossed(rows: _Shape, known: _Shape) -> tuple[Ints, Ints, Ints, tuple[Ints,
     return row, value, known.number[start[entry] + place], (values, pairs)
 
 
-def _classes(view: View, names: list[str], rows: Ints) -> tuple[Ints, Ints]:
-    """Number rows with equal columns alike; and a row of each number."""
+def classes_of(keys: list[NDArray[Any]], rows: Ints) -> tuple[Ints, Ints]:
+    """Number rows with equal keys alike; and a row of each number."""
     kind, kinds = np.zeros(len(rows), dtype=np.int64), 1
-    for name in names:
-        codes = view.codes(name)
-        width = len(codes.domain) + 1
-        kind, kinds = compact(kind * width + codes.codes[rows], kinds * width)
-    sample = np.zeros(max(kinds, 1), dtype=np.int64)
+    for codes in keys:
+        width = int(codes.max(initial=0)) + 1
+        kind, kinds = compact(kind * width + codes[rows], kinds * width)
+    sample = np.zeros(kinds if len(rows) else 0, dtype=np.int64)
     sample[kind] = rows
-    return kind, sample if len(rows) else sample[:0]
-
-
-def _truth(condition: Predicate, columns: dict[str, pa.Array], length: int) -> Mask:
-    truth: Mask = evaluate(condition, columns, length).fill_null(False).to_numpy(zero_copy_only=False).copy()
-    return truth
+    return kind, sample
 
 
 def digits_of(view: View, name: str) -> Digits:
@@ -340,6 +367,17 @@ def digits_of(view: View, name: str) -> Digits:
     if numbers.kind is Kind.FLOAT:
         return Digits.of_column(np.append(view.codes(name).domain.to_numpy(zero_copy_only=False), 0.0))
     return Digits.of_column(np.append(numbers.lows, 0), numbers.unit)
+
+
+def linear_over(view: View, hidden: View | None, name: str, rows: Ints, columns: Digits) -> Linear:
+    """Rows by group with known columns, and the values of a column that they may have: `hidden` ones, or their own."""
+    if hidden is None:
+        places = np.arange(len(rows))
+        own = digits_of(view, name).take(view.codes(name).codes[rows])
+        return Linear(columns, np.append(places, len(rows)), own, places, places + 1)
+    drawn = digits_of(hidden, name).take(sorted_codes(hidden, name))
+    groups, first = np.unique(view.groups[rows], return_index=True)
+    return Linear(columns, np.append(first, len(rows)), drawn, hidden.offsets[groups], hidden.offsets[groups + 1])
 
 
 def _is_whole(numbers: Numbers) -> bool:

@@ -21,13 +21,18 @@ from numpy.typing import NDArray
 from hedgerow.errors import QueryError
 from hedgerow.query import expectation
 from hedgerow.query.arrays import estimate
+from hedgerow.query.crossing import Crossing
 from hedgerow.query.evidence import Hits, Ints, Values
 from hedgerow.query.help import exact_column, sum_columns
 from hedgerow.query.kinds import NUMBERS
+from hedgerow.query.loose import LooseCrossing, float_ends
 from hedgerow.query.numbers import Numbers
 from hedgerow.query.question import Predicate, Truth
+from hedgerow.query.ranges import Range
 from hedgerow.query.result import Estimate
 from hedgerow.query.row_source import RowSource
+from hedgerow.query.rows import Chosen, Selection
+from hedgerow.query.statement import Bound
 from hedgerow.query.subdomains import Subdomains
 from hedgerow.query.view import View, view_of
 
@@ -59,6 +64,17 @@ class DisguisedSource(RowSource):
     def hidden_view(self, name: str) -> View:
         """Values are not published one by one."""
         raise QueryError(f"'{name}' is published as ranges of values, over which this question has no bounds")
+
+    def crossing(self, bound: Bound, selection: Selection, chosen: Chosen) -> Crossing:
+        """Rows and subdomains in pairs: the values of a group in order lie between their ends in order."""
+        if self._subdomains.column.kind not in NUMBERS:
+            raise QueryError(f"'{self._name}' is published as ranges of values, over which this question has no bounds")
+        values, unit = self.values(self._name, self._name, Truth(True), aggregated=True), self._subdomains.numbers.unit
+        low, high = (float_ends(end, unit) for end in (values.lows, values.highs))
+        sure = np.ones(len(low[0]), dtype=np.bool_)
+        groups = np.repeat(np.arange(len(values.counts)), values.counts)
+        hidden = Range(low[0], high[1], sure, sure)
+        return LooseCrossing(bound, self.view, self.view, selection, chosen, values=(groups, hidden))
 
     def numbers(self, name: str) -> Numbers:
         """The ticks of a column; those of the sensitive one are its possible values."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -46,7 +46,16 @@ _QUANTILES: dict[type[exp.Expression], tuple[str, str]] = {
     exp.PercentileDisc: ("quantile_disc", "expression"),
     exp.Quantile: ("quantile_disc", "quantile"),
 }
-_LIST = "COUNT, SUM, AVG, MIN, MAX, VARIANCE, STDDEV, MEDIAN, QUANTILE_CONT, QUANTILE_DISC"
+_PAIRED: dict[type[exp.Expression], str] = {
+    exp.Corr: "corr",
+    exp.CovarPop: "covar_pop",
+    exp.CovarSamp: "covar_samp",
+    exp.RegrCount: "regr_count",
+    exp.RegrIntercept: "regr_intercept",
+    exp.RegrR2: "regr_r2",
+    exp.RegrSlope: "regr_slope",
+}
+_LIST = "COUNT, SUM, AVG, MIN, MAX, VARIANCE, STDDEV, MEDIAN, QUANTILE_CONT, QUANTILE_DISC, CORR, COVAR, REGR"
 _ADVICE = {
     "distinct": "leave out DISTINCT; GROUP BY already gives one row per combination",
     "joins": "only the table 'release' can be asked; join the result with other tables afterwards",
@@ -157,7 +166,7 @@ class _Results:
             return None
         known = next((slot for slot in self.slots if _same(slot, aggregate)), None)
         if known is None:
-            known = Aggregate(aggregate.function, aggregate.column, f"{SLOT}{len(self.slots)}", aggregate.fraction)
+            known = replace(aggregate, alias=f"{SLOT}{len(self.slots)}")
             self.slots.append(known)
         return Name(known.alias, quoted=True)
 
@@ -180,6 +189,9 @@ class _Results:
         if type(node) in _QUANTILES:
             function, where = _QUANTILES[type(node)]
             return Aggregate(function, self.rows.expression(node.this), alias, _fraction(node.args.get(where)))
+        if type(node) in _PAIRED:
+            sides = (self.rows.expression(side) for side in (node.this, node.expression))
+            return Aggregate(_PAIRED[type(node)], next(sides), alias, other=next(sides))
         if type(node) not in _AGGREGATES:
             return None
         fraction = Fraction(1, 2) if isinstance(node, exp.Median) else None
@@ -228,7 +240,7 @@ class _Results:
 
 
 def _same(slot: Aggregate, other: Aggregate) -> bool:
-    return (slot.function, slot.column, slot.fraction) == (other.function, other.column, other.fraction)
+    return replace(slot, alias="") == replace(other, alias="")
 
 
 def _fraction(node: Any) -> Fraction:

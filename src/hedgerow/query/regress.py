@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
 from hedgerow.exact import float_above, float_below
-from hedgerow.query.crossing import digits_of
+from hedgerow.query.crossing import digits_of, linear_over
 from hedgerow.query.evidence import Ints
 from hedgerow.query.formula import Factor, Formula, read_formula
 from hedgerow.query.kinds import NUMBERS
 from hedgerow.query.least_squares import DependentColumns, coefficients
 from hedgerow.query.linear import Linear, LinearBounds
-from hedgerow.query.numbers import sorted_codes
 from hedgerow.query.precise import Digits, side_by_side
 from hedgerow.query.question import Column, Kind
 from hedgerow.query.regression import Coefficient, Regression
@@ -172,16 +171,9 @@ class _Fit:
         return kept
 
     def _linear(self, rows: Ints, design: list[Digits]) -> Linear:
-        name, columns = self._name(0), side_by_side(design)
-        if name not in self.bound.bases:
-            places = np.arange(len(rows))
-            outcome = digits_of(self.view, name).take(self.view.codes(name).codes[rows])
-            return Linear(columns, np.append(places, len(rows)), outcome, places, places + 1)
-        hidden = self.source.hidden_view(name)
-        outcome = digits_of(hidden, name).take(sorted_codes(hidden, name))
-        groups, first = np.unique(self.view.groups[rows], return_index=True)
-        edges = np.append(first, len(rows))
-        return Linear(columns, edges, outcome, hidden.offsets[groups], hidden.offsets[groups + 1])
+        name = self._name(0)
+        hidden = self.source.hidden_view(name) if name in self.bound.bases else None
+        return linear_over(self.view, hidden, name, rows, side_by_side(design))
 
     def _weight_digits(self, rows: Ints) -> Digits:
         assert self._weights is not None, "asked for where there are weights"

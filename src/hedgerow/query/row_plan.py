@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
 from hedgerow.query.branches import branches
+from hedgerow.query.covariance import Covariance
 from hedgerow.query.crossing import Crossing
 from hedgerow.query.evidence import Hits, Ints, Values
 from hedgerow.query.hidden_key import HiddenKey
@@ -64,6 +65,9 @@ class Rows(Protocol):
 
     def is_open(self, name: str) -> bool:
         """Tell whether a column that is not hidden can be read row by row."""
+
+    def hidden_view(self, name: str) -> View:
+        """Where the values of a hidden column are."""
 
     def numbers(self, name: str) -> Numbers:
         """The ticks of a column."""
@@ -161,9 +165,29 @@ class RowPlan:
 
     def crossed(self, aggregate: Aggregate) -> Estimate | None:
         """Aggregates of expressions that mix hidden and open columns, or under conditions that compare them."""
+        if aggregate.other is not None:
+            return self._paired(aggregate)
         if not self._bound.is_crossed and not self._bound.crosses(aggregate):
             return None
         return self._source.crossing(self._bound, self._selection, self._chosen).estimate(aggregate)
+
+    def _paired(self, aggregate: Aggregate) -> Estimate:
+        """Aggregates of two columns, of which one may be hidden."""
+        names = [side.name for side in (aggregate.column, aggregate.other) if isinstance(side, Column)]
+        hidden = [name for name in names if name in self._bound.bases]
+        what = aggregate.function.upper()
+        if len(hidden) > 1:
+            raise QueryError(f"{what} of two sensitive columns has no bound; one of the two must be a known column")
+        if not self._bound.is_free or self._split is not None:
+            raise QueryError(
+                f"under a condition on, or GROUP BY of, a sensitive column {what} has no bound; leave it out"
+            )
+        closed = [name for name in names if name not in hidden and not self._source.is_open(name)]
+        if closed or self._chosen.sure is not None:
+            raise QueryError(f"{what} needs columns and conditions that are published as values, not as ranges")
+        view = self._source.hidden_view(hidden[0]) if hidden else self._view
+        concealed = hidden[0] if hidden else None
+        return Covariance(self._view, view, self._selection, names[0], names[1], concealed).estimate(aggregate.function)
 
     def _may_miss(self, name: str) -> bool:
         return self._source.is_open(name) and self._view.has_missing(name)

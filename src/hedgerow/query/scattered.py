@@ -88,6 +88,8 @@ class _Plan:
 
     def crossed(self, aggregate: Aggregate) -> Estimate | None:
         """Columns that are shuffled apart never meet: expressions of two are refused above."""
+        if aggregate.other is not None:
+            raise QueryError(_APART.format(f"{aggregate.function.upper()} cannot combine two of them"))
         return None
 
     def _unit(self, name: str) -> str:

@@ -93,7 +93,8 @@ def _decided(bound: Bound, computed: dict[str, Predicate | Expression], single: 
 
 def _named(bound: Bound) -> frozenset[str]:
     """Published columns that are grouped by or aggregated, also inside expressions."""
-    columns = [*bound.groups, *(item.column for item in bound.aggregates if isinstance(item.column, Column))]
+    arguments = [side for item in bound.aggregates for side in (item.column, item.other)]
+    columns = [*bound.groups, *(side for side in arguments if isinstance(side, Column))]
     names = {column.name for column in columns if column.name not in bound.derived}
     return frozenset(names).union(*(columns_of(expression) for expression in bound.derived.values()))
 

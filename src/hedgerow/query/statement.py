@@ -30,12 +30,16 @@ class Key:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """A function of an expression; COUNT of all rows has none. Quantiles have the `fraction` of values below them."""
+    """A function of an expression; COUNT of all rows has none. Quantiles have the `fraction` of values below them.
+
+    Covariances and lines of regression take a second expression, `other`.
+    """
 
     function: str
     column: Expression | None
     alias: str
     fraction: Fraction | None = None
+    other: Expression | None = None
 
 
 @dataclass(frozen=True)

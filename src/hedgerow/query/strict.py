@@ -64,6 +64,8 @@ NODES: dict[type[exp.Expression], tuple[str, ...]] = {
     **dict.fromkeys((exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Median), ("this",)),
     **dict.fromkeys((exp.Variance, exp.VariancePop, exp.Stddev, exp.StddevSamp, exp.StddevPop), ("this",)),
     **dict.fromkeys((exp.PercentileCont, exp.PercentileDisc, exp.WithinGroup), _BINARY),
+    **dict.fromkeys((exp.Corr, exp.CovarPop, exp.CovarSamp), _BINARY),
+    **dict.fromkeys((exp.RegrCount, exp.RegrIntercept, exp.RegrR2, exp.RegrSlope), _BINARY),
     exp.Quantile: ("this", "quantile"),
     exp.Distinct: ("expressions",),
 }

@@ -23,6 +23,7 @@ from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.manifest import GraphManifest, decode_graph
 from hedgerow.verify.structure import check_table
 from hedgerow.verify.values import Guarantee, Made, Verification
+from hedgerow.verify.words import graph_words
 
 __all__ = [
     "SIDES",
@@ -64,7 +65,14 @@ def verify_graph(release: PublishedGraph) -> Verification:
     left, right = _check_edges(release, groups)
     checks.append(_check_safe(right, groups[0][left], "left"))
     checks.append(_check_safe(left, groups[1][right], "right"))
+    if graph_words(release.guarantee.parameters) != _words(release.guarantee):
+        raise BrokenPromise("The words of the guarantee are not those that follow from its parameters.")
+    checks.append("the guarantee says in words what its parameters say, and nothing else")
     return Verification(tuple(checks))
+
+
+def _words(guarantee: Guarantee) -> tuple[str, str, tuple[str, ...]]:
+    return guarantee.promise, guarantee.adversary, guarantee.not_promised
 
 
 def verify_graph_bundle(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Verification:

@@ -70,6 +70,10 @@ def _is_protected(value: object) -> bool:
     return _is_json(value, lambda sets: sets is None or (isinstance(sets, list) and all(map(_is_texts, sets)) and sets))
 
 
+def _is_columns(value: object) -> bool:
+    return _is_json(value, _is_texts)
+
+
 def _is_hierarchy(value: object) -> bool:
     return _is_json(value, lambda lines: isinstance(lines, list) and bool(lines) and all(map(_is_texts, lines)))
 
@@ -96,11 +100,14 @@ CRITERIA: dict[str, tuple[dict[str, Rule], dict[str, Rule]]] = {
     "groupwise": ({"k": _whole(2)}, _GROUPWISE),
     "ke": ({"k": _whole(2), "e": _number(least=0)}, {}),
     "m_invariance": ({"m": _whole(2), "counterfeits": _COUNT}, {}),
-    "microaggregation": ({"k": _whole(2)}, {}),
-    "noise": ({"scale": _number(above=0), "kind": _one_of("normal", "laplace", "uniform")}, {}),
+    "microaggregation": ({"k": _whole(2)}, {"unchanged": _is_columns}),
+    "noise": (
+        {"scale": _number(above=0), "kind": _one_of("normal", "laplace", "uniform")},
+        {"unchanged": _is_columns, "rounded away": _is_columns},
+    ),
     "personal": ({"exact": _COUNT}, {}),
     "properties": (
-        dict.fromkeys(_KINDS, _COUNT),
+        dict.fromkeys(_KINDS, _COUNT) | {"unchanged": _is_text},
         dict.fromkeys(("identity", "rank", "identity, by ", "rank, by ", "known sample of "), _is_text),
     ),
     "proximity": (
@@ -112,12 +119,23 @@ CRITERIA: dict[str, tuple[dict[str, Rule], dict[str, Rule]]] = {
         },
         {},
     ),
-    "rank-swap": ({}, {"window of ": _whole(1)}),
+    "rank-swap": ({}, {"window of ": _whole(1), "unchanged": _is_columns}),
     "retention": (
         {"p": _number(least=0, most=1)},
         {"m": _whole(1), "eps": _number(least=0), "relative": _whole(0, 1)},
     ),
-    "robust": ({"r": _number(above=1), "model": _one_of("binary", "full"), "protect": _is_protected}, {}),
+    "robust": (
+        {
+            "r": _number(above=1),
+            "model": _one_of("binary", "full"),
+            "protect": _is_protected,
+            "sets": _whole(1),
+            "suppressed": _COUNT,
+            "protected": _whole(1),
+            "unprotected": _whole(0, 1),
+        },
+        {},
+    ),
     "target": ({"shift": _number(least=0, most=1), "fakes": _COUNT}, {}),
 }
 """By criterion: the parameters that it must have and those that it may have; a name that ends in a space begins one."""

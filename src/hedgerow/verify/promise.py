@@ -30,9 +30,10 @@ from hedgerow.verify.personal import check_personal
 from hedgerow.verify.properties import check_properties
 from hedgerow.verify.proximity import check_proximity
 from hedgerow.verify.robust import check_robust
-from hedgerow.verify.structure import check_structure
+from hedgerow.verify.structure import check_structure, layout_of
 from hedgerow.verify.target import check_target
 from hedgerow.verify.values import PublishedRelease, Verification
+from hedgerow.verify.words import check_words
 
 __all__ = ["Verification", "verified", "verify", "verify_bundle", "verify_opened"]
 
@@ -74,8 +75,8 @@ def verify(release: PublishedRelease) -> Verification:
     """Check that a release holds what it says and nothing else; raise BrokenPromise if not."""
     columns = check_structure(release)
     criterion = _CRITERIA[release.guarantee.criterion]
-    shape = (check_boxes(release),) if release.form == "generalized" else ()
-    return Verification((columns, _told_rows(release), *shape, criterion(release)))
+    shape = (check_boxes(release),) if layout_of(release).has_boxes else ()
+    return Verification((columns, _told_rows(release), *shape, criterion(release), check_words(release)))
 
 
 def verify_bundle(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Verification:

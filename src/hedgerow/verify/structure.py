@@ -9,7 +9,8 @@ Nothing that a stranger wrote goes on to a check or to a database before this.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -19,25 +20,11 @@ from hedgerow.verify.names import SETS, box_columns, subdomain_columns
 from hedgerow.verify.parameters import check_parameters
 from hedgerow.verify.values import PublishedRelease
 
-__all__ = ["FORMS", "TABLES", "check_structure", "check_table", "expected_columns"]
-
-FORMS = {
-    "permuted": ("frequency", "groupwise", "ke", "proximity", "robust"),
-    "separated": ("frequency", "groupwise", "m_invariance", "proximity", "robust"),
-    "scattered": ("frequency", "groupwise", "proximity"),
-    "padded": ("m_invariance",),
-    "generalized": ("frequency", "groupwise", "proximity", "robust"),
-    "disguised": ("personal", "target"),
-    "substituted": ("properties",),
-    "perturbed": ("microaggregation", "noise", "retention"),
-    "swapped": ("rank-swap",),
-}
-"""Every form, and the criteria that a release of it can promise."""
+__all__ = ["FORMS", "TABLES", "Layout", "check_structure", "check_table", "expected_columns", "layout_of"]
 
 TABLES = ("release", "quasi", "sensitive", "sets", "target", "implied", "properties", "domain", "help")
 """Every table that a bundle can hold; no other name is ever looked at."""
 
-_UNGROUPED = ("substituted", "perturbed", "swapped")
 _MOST_COLUMNS = 10_000
 _LONGEST_NAME = 10_000
 _INT, _LONG, _TEXT, _BOOL = pa.int32(), pa.int64(), pa.string(), pa.bool_()
@@ -45,8 +32,34 @@ _SETS = {"column": _TEXT, "set": _INT, "value": _TEXT}
 _IMPLIED = {"group": _INT, "node": _INT, "weight": _LONG}
 _PROPERTIES = {"property": _INT, "column": _TEXT, "kind": _TEXT, "row": _INT, "coefficient": _LONG, "at_most": _TEXT}
 
-Expected = dict[str, dict[str, pa.DataType | None]]
+_TARGET = {"target": _INT, "node": _INT, "parent": _INT, "low": None, "high": None, "label": _TEXT, "weight": _LONG}
+
+Columns = dict[str, pa.DataType | None]
+Expected = dict[str, Columns]
 """By table and column the type that it must have; None for any type of data."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What verify knows of a form: the criteria that a release of it can promise, its tables, and how values lie there.
+
+    `has_boxes`: quasi-identifiers are intervals and sets. `has_subdomains`: sensitive values are nodes of a tree.
+    `may_have_fakes`: a group may have more sensitive values than rows.
+    """
+
+    criteria: tuple[str, ...]
+    expected: Callable[[PublishedRelease], Expected]
+    has_groups: bool = True
+    has_boxes: bool = False
+    has_subdomains: bool = False
+    may_have_fakes: bool = False
+
+
+def layout_of(release: PublishedRelease) -> Layout:
+    """The layout of a release's form; raise BrokenPromise where no form has that name."""
+    if release.form not in FORMS:
+        raise BrokenPromise("The release has a form that this version does not know.")
+    return FORMS[release.form]
 
 
 def check_structure(release: PublishedRelease) -> str:
@@ -94,10 +107,9 @@ def _check_floats(name: str, column: pa.ChunkedArray) -> None:
 def _check_claims(release: PublishedRelease) -> None:
     """What the release says of itself fits together before a table is looked at."""
     columns, guarantee = release.columns, release.guarantee
-    if release.form not in FORMS:
-        raise BrokenPromise("The release has a form that this version does not know.")
+    layout = layout_of(release)
     check_parameters(guarantee.criterion, guarantee.parameters)
-    if guarantee.criterion not in FORMS[release.form]:
+    if guarantee.criterion not in layout.criteria:
         raise BrokenPromise("A release of this form cannot promise this criterion.")
     names = [*columns.all, *([release.group_column] if release.group_column else [])]
     if len(set(names)) < len(names):
@@ -105,7 +117,7 @@ def _check_claims(release: PublishedRelease) -> None:
     if len(names) > _MOST_COLUMNS or not all(0 < len(name) <= _LONGEST_NAME for name in names):
         raise BrokenPromise("The release names too many columns, one without a name, or one with a name too long.")
     _check_protected(release)
-    if bool(release.group_column) == (release.form in _UNGROUPED) or (release.groups > 0) != bool(release.group_column):
+    if bool(release.group_column) != layout.has_groups or (release.groups > 0) != bool(release.group_column):
         raise BrokenPromise("The release's groups are not those of its form.")
 
 
@@ -114,7 +126,7 @@ def _check_protected(release: PublishedRelease) -> None:
     sensitive, protected = release.columns.sensitive, release.guarantee.columns
     if not protected:
         raise BrokenPromise("The guarantee covers no column, so it promises nothing.")
-    if release.form in _UNGROUPED:
+    if not layout_of(release).has_groups:
         if len(set(protected)) < len(protected) or not set(protected) <= set(release.columns.all):
             raise BrokenPromise("The guarantee speaks of columns that are not published.")
         return
@@ -137,45 +149,47 @@ def _check_counts(release: PublishedRelease) -> None:
 
 def expected_columns(release: PublishedRelease) -> Expected:
     """The tables that a release of its form has, and their columns."""
-    columns = release.columns
-    opened: dict[str, pa.DataType | None] = dict.fromkeys((*columns.quasi, *columns.plain))
-    hidden: dict[str, pa.DataType | None] = dict.fromkeys(columns.sensitive)
-    group: dict[str, pa.DataType | None] = {release.group_column: _INT}
-    if release.form in ("separated", "scattered", "padded"):
-        return {"quasi": opened | group, "sensitive": hidden | group}
-    if release.form == "permuted":
-        return {"release": opened | hidden | group}
-    if release.form == "generalized":
-        return _generalized(release, dict.fromkeys(columns.plain) | hidden | group)
-    if release.form == "disguised":
-        return _disguised(release, opened, group)
-    others: Expected = {"substituted": {"properties": dict(_PROPERTIES)}}.get(release.form, {})
-    if release.guarantee.criterion == "retention":
-        others = {"domain": hidden}
-    return {"release": opened | hidden, **others}
+    return layout_of(release).expected(release)
 
 
-def _generalized(release: PublishedRelease, others: dict[str, pa.DataType | None]) -> Expected:
+def _one_table(release: PublishedRelease) -> Expected:
+    return {"release": _opened(release) | _hidden(release) | _group(release)}
+
+
+def _two_tables(release: PublishedRelease) -> Expected:
+    return {"quasi": _opened(release) | _group(release), "sensitive": _hidden(release) | _group(release)}
+
+
+def _single_rows(release: PublishedRelease) -> Expected:
+    """Rows without groups; under retention the values that were drawn from."""
+    domain = {"domain": _hidden(release)} if release.guarantee.criterion == "retention" else {}
+    return {"release": _opened(release) | _hidden(release), **domain}
+
+
+def _substituted(release: PublishedRelease) -> Expected:
+    return {"release": _opened(release) | _hidden(release), "properties": dict(_PROPERTIES)}
+
+
+def _generalized(release: PublishedRelease) -> Expected:
     """Intervals or sets, whichever are published; the names of their columns are derived."""
     table = release.tables.get("release")
     present = set(table.column_names) if table is not None else set[str]()
     boxes = box_columns(release.columns, release.group_column)
-    quasi: dict[str, pa.DataType | None] = {}
+    quasi: Columns = {}
     for box in boxes.values():
         quasi[box.label] = _TEXT
         quasi |= {box.set: _INT} if box.set in present else {box.low: None, box.high: None}
         quasi |= {box.missing: _BOOL} if box.missing in present else {}
     has_sets = any(box.set in present for box in boxes.values())
+    others = dict.fromkeys(release.columns.plain) | _hidden(release) | _group(release)
     return {"release": quasi | others} | ({SETS: dict(_SETS)} if has_sets else {})
 
 
-def _disguised(
-    release: PublishedRelease, opened: dict[str, pa.DataType | None], group: dict[str, pa.DataType | None]
-) -> Expected:
+def _disguised(release: PublishedRelease) -> Expected:
+    opened, group = _opened(release), _group(release)
     names = subdomain_columns(release.columns, release.group_column)
-    hidden: dict[str, pa.DataType | None] = dict(zip(names, (None, None, _INT), strict=True))
-    target = {"target": _INT, "node": _INT, "parent": _INT, "low": None, "high": None, "label": _TEXT, "weight": _LONG}
-    others: Expected = {"target": target}
+    hidden: Columns = dict(zip(names, (None, None, _INT), strict=True))
+    others: Expected = {"target": dict(_TARGET)}
     if release.guarantee.criterion == "target" and release.guarantee.parameters["shift"] != "0":
         others["implied"] = dict(_IMPLIED)
     if "quasi" in release.tables and release.guarantee.criterion == "target":
@@ -183,15 +197,41 @@ def _disguised(
     return {"release": opened | hidden | group, **others}
 
 
+def _opened(release: PublishedRelease) -> Columns:
+    return dict.fromkeys((*release.columns.quasi, *release.columns.plain))
+
+
+def _hidden(release: PublishedRelease) -> Columns:
+    return dict.fromkeys(release.columns.sensitive)
+
+
+def _group(release: PublishedRelease) -> Columns:
+    return {release.group_column: _INT}
+
+
+FORMS = {
+    "permuted": Layout(("frequency", "groupwise", "ke", "proximity", "robust"), _one_table),
+    "separated": Layout(("frequency", "groupwise", "m_invariance", "proximity", "robust"), _two_tables),
+    "scattered": Layout(("frequency", "groupwise", "proximity"), _two_tables),
+    "padded": Layout(("m_invariance",), _two_tables, may_have_fakes=True),
+    "generalized": Layout(("frequency", "groupwise", "proximity", "robust"), _generalized, has_boxes=True),
+    "disguised": Layout(("personal", "target"), _disguised, has_subdomains=True, may_have_fakes=True),
+    "substituted": Layout(("properties",), _substituted, has_groups=False),
+    "perturbed": Layout(("microaggregation", "noise", "retention"), _single_rows, has_groups=False),
+    "swapped": Layout(("rank-swap",), _single_rows, has_groups=False),
+}
+"""Every form; a release of no other form is looked at."""
+
+
 def _check_same_types(release: PublishedRelease) -> None:
     """Both ends of an interval, and all that is published of a value, have one type."""
     tables = release.tables
-    if release.form == "generalized":
+    if layout_of(release).has_boxes:
         schema = tables["release"].schema
         for column, box in box_columns(release.columns, release.group_column).items():
             if box.low in schema.names and schema.field(box.low).type != schema.field(box.high).type:
                 raise BrokenPromise(f"The ends of the intervals of '{column}' are of different types.")
-    if release.form == "disguised":
+    if layout_of(release).has_subdomains:
         low, high, _ = subdomain_columns(release.columns, release.group_column)
         values, target = tables.get("release", tables.get("sensitive")), tables["target"]
         assert values is not None

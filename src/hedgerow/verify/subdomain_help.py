@@ -12,6 +12,7 @@ from hedgerow.errors import BrokenPromise
 from hedgerow.exact import Line, column_line
 from hedgerow.verify.help_bounds import agree, counts_fit, running_sums
 from hedgerow.verify.names import subdomain_columns
+from hedgerow.verify.structure import layout_of
 from hedgerow.verify.values import PublishedRelease
 
 __all__ = ["check_subdomain_help"]
@@ -36,7 +37,7 @@ def check_subdomain_help(release: PublishedRelease, helper: pa.Table) -> str:
 
 def _ends(release: PublishedRelease) -> tuple[str, str]:
     """The columns with the least and the greatest value of each subdomain; a value is both."""
-    if release.form == "padded":
+    if not layout_of(release).has_subdomains:
         return release.columns.sensitive[0], release.columns.sensitive[0]
     return subdomain_columns(release.columns, release.group_column)[:2]
 

@@ -53,9 +53,9 @@ class Guarantee:
     criterion: str
     parameters: Mapping[str, int | str]
     columns: tuple[str, ...]
-    promise: str
-    adversary: str
-    not_promised: tuple[str, ...] = NOT_PROMISED
+    promise: str = ""
+    adversary: str = ""
+    not_promised: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from hedgerow.release.forms.form import Form, Labelled
 from hedgerow.release.forms.separated import sensitive_columns
 from hedgerow.release.release import PublishedColumns
 from hedgerow.release.shuffle import group_numbers, grouped_rows, reshuffled, taken
+from hedgerow.verify.words import PRESENCE_APART
 
 __all__ = ["SCATTERED", "scattered"]
 
@@ -70,7 +71,6 @@ SCATTERED = Form(
         "sensitive": "{sensitive} and `{group}`",
     },
     known_columns="shuffled inside its group",
-    presence="Presence beyond chance: a combination of quasi-identifiers may exist in a group if each of its values "
-    "does; how likely that is follows from their counts.",
+    presence=PRESENCE_APART,
     publish=_publish,
 )

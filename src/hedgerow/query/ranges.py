@@ -1,0 +1,264 @@
+"""Expressions over columns of which only ranges are known: interval arithmetic in floats that are rounded outwards.
+
+Source     own
+Guarantee  whatever numbers the ranges stand for, the expression's value lies inside the range that comes out, and a
+           condition is called impossible or certain only if it is
+Cost       a few passes over the arrays per operation
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.errors import QueryError
+from hedgerow.query.evidence import Floats, Ints
+from hedgerow.query.predicate import evaluate, values
+from hedgerow.query.question import (
+    And,
+    Arithmetic,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Compare,
+    Expression,
+    In,
+    IsNull,
+    Not,
+    Or,
+    Predicate,
+    columns_of,
+)
+
+__all__ = ["Chance", "Range", "RangeReader"]
+
+Mask = NDArray[np.bool_]
+_REFUSED = (
+    "over columns that are published as ranges this expression has no bound; + - * /, ABS, CASE and COALESCE have"
+)
+_FLIPPED = {"<": ">", "<=": ">="}
+
+
+@dataclass(frozen=True, eq=False)
+class Range:
+    """Numbers between `low` and `high`; `sure` if a number is there for sure, `possible` if there may be one."""
+
+    low: Floats
+    high: Floats
+    sure: Mask
+    possible: Mask
+
+    @staticmethod
+    def of(array: pa.Array) -> Range:
+        """Known numbers."""
+        present = array.is_valid().to_numpy(zero_copy_only=False)
+        numbers = array.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy(zero_copy_only=False)
+        if pa.types.is_floating(array.type):
+            return Range(numbers, numbers, present, present)
+        return Range(_outward(numbers, -np.inf, whole=True), _outward(numbers, np.inf, whole=True), present, present)
+
+    def take(self, rows: Ints) -> Range:
+        """Some of the ranges."""
+        return Range(self.low[rows], self.high[rows], self.sure[rows], self.possible[rows])
+
+    def hull(self, other: Range) -> Range:
+        """Both ranges and what lies between them."""
+        low = np.where(self.possible & other.possible, np.minimum(self.low, other.low), self._one(other).low)
+        high = np.where(self.possible & other.possible, np.maximum(self.high, other.high), self._one(other).high)
+        return Range(low, high, self.sure & other.sure, self.possible | other.possible)
+
+    def _one(self, other: Range) -> Range:
+        return self.where(self.possible, other)
+
+    def where(self, chosen: Mask, other: Range) -> Range:
+        """This range where chosen, the other one elsewhere."""
+        pairs = ((self.low, other.low), (self.high, other.high), (self.sure, other.sure))
+        low, high, sure = (np.where(chosen, mine, its) for mine, its in pairs)
+        return Range(low, high, sure, np.where(chosen, self.possible, other.possible))
+
+
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """What a condition may turn out to be, and the chance that it is true."""
+
+    true: Mask
+    false: Mask
+    unknown: Mask
+    chance: Floats
+
+    @property
+    def certain(self) -> Mask:
+        """True, whatever the ranges stand for."""
+        certain: Mask = self.true & ~self.false & ~self.unknown
+        return certain
+
+
+@dataclass(frozen=True)
+class RangeReader:
+    """Evaluates over known columns and ranges; of conditions on one of the `closed` columns `decide` tells."""
+
+    known: Mapping[str, pa.Array]
+    ranges: Mapping[str, Range]
+    length: int
+    closed: frozenset[str] = frozenset()
+    decide: Callable[[Predicate], Chance | None] = lambda _: None
+
+    def truth(self, node: Predicate) -> Chance:
+        """Evaluate a condition."""
+        if not columns_of(node) & self._open:
+            return _exact(evaluate(node, self.known, self.length))
+        if (decided := self.decide(node)) is not None:
+            return decided
+        if isinstance(node, Not):
+            inner = self.truth(node.operand)
+            return Chance(inner.false, inner.true, inner.unknown, 1.0 - inner.chance)
+        if isinstance(node, And | Or):
+            parts = [self.truth(operand) for operand in node.operands]
+            return functools.reduce(_both if isinstance(node, And) else _either, parts)
+        if isinstance(node, Compare):
+            return _compared(node.operator, self.value(node.left), self.value(node.right))
+        if isinstance(node, IsNull):
+            found = self.value(node.operand)
+            return Chance(~found.sure, found.possible, ~found.sure & found.sure, np.where(found.sure, 0.0, 0.5))
+        if isinstance(node, In):
+            return self._member(node)
+        raise QueryError(_REFUSED)
+
+    @property
+    def _open(self) -> frozenset[str]:
+        """Columns that are not known, as ranges or as sets."""
+        return frozenset(self.ranges) | self.closed
+
+    def _member(self, node: In) -> Chance:
+        operand = self.value(node.operand)
+        parts = [
+            _compared("=", operand, self.value(constant))
+            for constant in node.values
+            if not isinstance(constant.value, str)
+        ]
+        if len(parts) != len(node.values):
+            raise QueryError(_REFUSED)
+        return functools.reduce(_either, parts)
+
+    def value(self, node: Expression) -> Range:
+        """Evaluate a number."""
+        if not columns_of(node) & self._open:
+            found = values(node, self.known, self.length)
+            if not (
+                pa.types.is_integer(found.type) or pa.types.is_floating(found.type) or pa.types.is_decimal(found.type)
+            ):
+                raise QueryError(_REFUSED)
+            return Range.of(found)
+        if isinstance(node, Column) and node.name in self.ranges:
+            return self.ranges[node.name]
+        if isinstance(node, Cast):
+            return self.value(node.operand)
+        if isinstance(node, Arithmetic):
+            return _computed(node.operator, self.value(node.left), self.value(node.right))
+        if isinstance(node, Case):
+            return self._case(node)
+        if isinstance(node, Call):
+            return self._call(node)
+        raise QueryError(_REFUSED)
+
+    def _case(self, node: Case) -> Range:
+        found = self.value(node.otherwise)
+        for when, then in reversed(node.branches):
+            met, inner = self.truth(when), self.value(then)
+            found = inner.where(met.certain, found.where(~met.true, inner.hull(found)))
+        return found
+
+    def _call(self, node: Call) -> Range:
+        operands = [self.value(operand) for operand in node.operands]
+        if node.function == "coalesce":
+            # What is there for sure stands; what may be missing is joined with what comes next.
+            return functools.reduce(lambda last, one: one.where(one.sure, _filled(one, last)), reversed(operands))
+        (one,) = operands
+        if node.function == "abs":
+            low = np.where((one.low <= 0) & (one.high >= 0), 0.0, np.minimum(np.abs(one.low), np.abs(one.high)))
+            return Range(low, np.maximum(np.abs(one.low), np.abs(one.high)), one.sure, one.possible)
+        steps: dict[str, Any] = {"floor": np.floor, "ceil": np.ceil, "round": _rounded}
+        if node.function not in steps:
+            raise QueryError(_REFUSED)
+        return Range(steps[node.function](one.low), steps[node.function](one.high), one.sure, one.possible)
+
+
+def _filled(one: Range, last: Range) -> Range:
+    joined = one.hull(last)
+    return Range(joined.low, joined.high, last.sure, joined.possible)
+
+
+def _rounded(numbers: Floats) -> Floats:
+    halves: Floats = np.sign(numbers) * np.floor(np.abs(numbers) + 0.5)
+    return halves
+
+
+def _exact(truth: pa.Array) -> Chance:
+    true, false = (truth.fill_null(not side).to_numpy(zero_copy_only=False) == side for side in (True, False))
+    return Chance(true, false, ~true & ~false, true.astype(np.float64))
+
+
+def _both(left: Chance, right: Chance) -> Chance:
+    unknown = (left.unknown | right.unknown) & (left.true | left.unknown) & (right.true | right.unknown)
+    return Chance(left.true & right.true, left.false | right.false, unknown, left.chance * right.chance)
+
+
+def _either(left: Chance, right: Chance) -> Chance:
+    unknown = (left.unknown | right.unknown) & (left.false | left.unknown) & (right.false | right.unknown)
+    chance = 1.0 - (1.0 - left.chance) * (1.0 - right.chance)
+    return Chance(left.true | right.true, left.false & right.false, unknown, chance)
+
+
+def _compared(operator: str, left: Range, right: Range) -> Chance:
+    if operator in _FLIPPED:
+        return _compared(_FLIPPED[operator], right, left)
+    if operator == "<>":
+        same = _compared("=", left, right)
+        return Chance(same.false, same.true, same.unknown, 1.0 - same.chance)
+    possible, unknown = left.possible & right.possible, ~(left.sure & right.sure)
+    low, high = left.low - right.high, left.high - right.low
+    if operator == "=":
+        true, false = (left.low <= right.high) & (right.low <= left.high), ~((low == 0) & (high == 0))
+        chance = np.where(true, np.where(false, 1.0 / (1.0 + np.maximum(high - low, 0.0)), 1.0), 0.0)
+    else:
+        true = left.high > right.low if operator == ">" else left.high >= right.low
+        false = left.low <= right.high if operator == ">" else left.low < right.high
+        share = np.clip(np.divide(high, high - low, out=np.full(len(low), 0.5), where=high > low), 0.0, 1.0)
+        chance = np.where(true, np.where(false, share, 1.0), 0.0)
+    return Chance(true & possible, false & possible, unknown, np.where(possible, chance, 0.0))
+
+
+def _computed(operator: str, left: Range, right: Range) -> Range:
+    sure, possible = left.sure & right.sure, left.possible & right.possible
+    whole = operator != "/" and all(np.array_equal(end, np.rint(end)) for r in (left, right) for end in (r.low, r.high))
+    if operator == "+":
+        ends = [left.low + right.low, left.high + right.high]
+    elif operator == "-":
+        ends = [left.low - right.high, left.high - right.low]
+    elif operator == "*":
+        ends = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
+    else:
+        around = (right.low <= 0) & (right.high >= 0)
+        if np.any(around & (right.low != right.high) & possible):
+            raise QueryError("dividing by a range that has zero in it has no bound; select rows for which it has not")
+        # Dividing by a known zero gives NULL.
+        sure, possible = sure & ~around, possible & ~around
+        one, other = (np.where(around, 1.0, end) for end in (right.low, right.high))
+        ends = [a / b for a in (left.low, left.high) for b in (one, other)]
+    low, high = functools.reduce(np.minimum, ends), functools.reduce(np.maximum, ends)
+    return Range(_outward(low, -np.inf, whole=whole), _outward(high, np.inf, whole=whole), sure, possible)
+
+
+def _outward(numbers: Floats, end: float, *, whole: bool) -> Floats:
+    """One float further, unless whole numbers were computed exactly."""
+    if whole and np.abs(numbers).max(initial=0.0) < 2.0**53:
+        return numbers
+    further: Floats = np.nextafter(numbers, end)
+    return further
