@@ -273,7 +273,7 @@ class FirstRowsFirst(Method):
         codes = sensitive_codes(prepared)[0]
         labels = np.empty(len(codes), np.int32)
         labels[by_code(codes, np.bincount(codes))] = np.arange(len(codes)) % (len(codes) // self.l)
-        guarantee = frequency_guarantee(prepared, self.l, form="separated", grouping="blind")
+        guarantee = frequency_guarantee(prepared, self.l)
         return release_of(prepared, labels, form="separated", together=True, guarantee=guarantee,
                           method="FirstRowsFirst", parameters={})  # fmt: skip
 

@@ -92,7 +92,7 @@ def _checked_footer(content: bytes) -> Struct:
         _require(len(group[1]) == len(columns), "a part has other columns than the file")
         for column, chunk in zip(columns, group[1], strict=True):
             _check_chunk(chunk, column, group[3], start)
-    _require(all(group[3] > 0 for group in footer[4]), "a part has no rows")
+    _require(footer[3] == 0 or all(group[3] > 0 for group in footer[4]), "a part has no rows")
     _require(sum(group[3] for group in footer[4]) == footer[3], "the parts do not add up")
     return footer
 
@@ -105,7 +105,8 @@ def _check_chunk(chunk: Struct, column: Struct, rows: int, end: int) -> None:
     _require(about[1] == column[1] and about[3] == [column[4]] and about[5] == rows, "a column is another one")
     _require(about[4] in _CODECS, "a compression that we do not use")
     start = min(about[9], about.get(11, about[9]))
-    _require(start >= 4 and about[7] >= 0 and start + about[7] <= end, "a column lies outside the file")
+    is_empty = rows == about[7] == start == 0  # a table without rows has a part without pages
+    _require(is_empty or (start >= 4 and about[7] >= 0 and start + about[7] <= end), "a column lies outside the file")
 
 
 def _checked_pages(content: bytes) -> Iterator[int]:
