@@ -208,7 +208,7 @@ def test_nearest_companions_tell_who_needed_them():
 
 @pytest.mark.parametrize("grouping", ["all", "quasi"])
 def test_a_target_is_all_that_a_disguise_tells(grouping):
-    """On four rows of this tree every posterior is the target; in general it is not (test_target_distribution)."""
+    """To whoever believes in the target, every row's posterior is exactly the target."""
     prior = dict(zip((1, 2, 3), TREE.target(), strict=True))
     audit = audit_posterior(
         hr.TargetDistribution(target=TREE, grouping=grouping),
@@ -273,9 +273,8 @@ class FirstRowsFirst(Method):
         codes = sensitive_codes(prepared)[0]
         labels = np.empty(len(codes), np.int32)
         labels[by_code(codes, np.bincount(codes))] = np.arange(len(codes)) % (len(codes) // self.l)
-        guarantee = frequency_guarantee(prepared, self.l)
-        return release_of(prepared, labels, form="separated", together=True, guarantee=guarantee,
-                          method="FirstRowsFirst", parameters={})  # fmt: skip
+        guarantee, made = frequency_guarantee(prepared, self.l), prepared.made("FirstRowsFirst", {})
+        return release_of(prepared, labels, form="separated", together=True, guarantee=guarantee, made=made)
 
 
 def test_ties_broken_by_row_number_are_found():
