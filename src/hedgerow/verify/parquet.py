@@ -104,9 +104,14 @@ def _check_chunk(chunk: Struct, column: Struct, rows: int, end: int) -> None:
     _require(8 not in about and 14 not in about and 10 not in about, "a column carries metadata")
     _require(about[1] == column[1] and about[3] == [column[4]] and about[5] == rows, "a column is another one")
     _require(about[4] in _CODECS, "a compression that we do not use")
-    start = min(about[9], about.get(11, about[9]))
-    is_empty = rows == about[7] == start == 0  # a table without rows has a part without pages
-    _require(is_empty or (start >= 4 and about[7] >= 0 and start + about[7] <= end), "a column lies outside the file")
+    start = _first_page(about)
+    _require(start >= 4 and about[7] >= 0 and start + about[7] <= end, "a column lies outside the file")
+
+
+def _first_page(about: Struct) -> int:
+    """Where the pages of a column begin: at its dictionary, if it has one; without rows it has nothing else."""
+    data, dictionary = about[9], about.get(11, about[9])
+    return int(dictionary if about[5] == data == 0 else min(data, dictionary))
 
 
 def _checked_pages(content: bytes) -> Iterator[int]:
@@ -114,7 +119,7 @@ def _checked_pages(content: bytes) -> Iterator[int]:
     for group in _checked_footer(content)[4]:
         for chunk in group[1]:
             about = chunk[3]
-            place = min(about[9], about.get(11, about[9]))
+            place = _first_page(about)
             end, values, is_first = place + about[7], 0, True
             while place < end:
                 header, place = read_struct(content, place)
