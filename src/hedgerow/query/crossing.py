@@ -18,15 +18,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
-from hedgerow.query.cells import deviation, unrolled
+from hedgerow.query.cells import deviation, means, totals, unrolled
 from hedgerow.query.evidence import Floats, Ints
-from hedgerow.query.factors import Product, product_of
+from hedgerow.query.factors import Comparison, Product, comparison_of, product_of
 from hedgerow.query.kinds import NUMBERS
 from hedgerow.query.linear import Linear, Products
-from hedgerow.query.mixed import Pairs, average_of_pairs, count_of_pairs, expect_pairs, sum_of_pairs
+from hedgerow.query.mixed import Pairs, average_of_pairs, compared_counts, count_of_pairs, expect_pairs, sum_of_pairs
 from hedgerow.query.numbers import Numbers, numbers_of, sorted_codes, ticks_of
 from hedgerow.query.precise import Digits
 from hedgerow.query.predicate import evaluate, values
@@ -60,6 +61,10 @@ class Crossing:
         product = product_of(expression, self._sensitive) if isinstance(self.bound.mixed, Truth) else None
         if product is not None and (found := self._by_products(item.function, product)) is not None:
             return found
+        if expression is None and isinstance(self.bound.hidden, Truth):
+            comparison = comparison_of(self.bound.mixed, self._sensitive)
+            if comparison is not None and (found := self._by_merge(comparison)) is not None:
+                return found
         return self._by_pairs(item.function, expression)
 
     def _check(self, item: Aggregate) -> None:
@@ -94,9 +99,8 @@ class Crossing:
         if (function == "avg" and not counts.all()) or (product.is_whole and self.hidden.has_missing(value)):
             return None
         rows, cell = self._by_weight(weight)
-        groups = self.view.groups[rows]
-        edge = np.flatnonzero(np.diff(cell, prepend=-1).astype(bool) | np.diff(groups, prepend=-1).astype(bool))
-        first, group = np.append(edge, len(rows)), groups[edge]
+        edge, group = _entries(cell, self.view.groups[rows])
+        first = np.append(edge, len(rows))
         shape = (self.selection.cells, cell[edge], first, self.hidden.offsets[group], self.hidden.offsets[group + 1])
         number = Products(*shape, np.ones(len(rows), dtype=np.int64), self._sorted(value, counts, None)).solve()
         if function == "count":
@@ -160,6 +164,28 @@ class Crossing:
             float(np.abs(hidden.floats).max(initial=0.0))
         )
         return found.estimate(function, is_whole=False, slack=size * unit * hidden.units[0] / 2**50)
+
+    def _by_merge(self, comparison: Comparison) -> Estimate | None:
+        """Count rows whose hidden side is above the known one; None where the two have no common order."""
+        limit, value = self._derived(self.view, comparison.known), self._derived(self.hidden, comparison.hidden)
+        domains = [self.view.codes(limit).domain, self.hidden.codes(value).domain]
+        if domains[0].type != domains[1].type:
+            return None
+        ranks = pc.rank(pa.concat_arrays(domains), tiebreaker="dense").to_numpy().astype(np.int64) * 2
+        limits, marks = ranks[: len(domains[0])], ranks[len(domains[0]) :]
+        if comparison.is_below:
+            limits, marks = -limits, -marks
+        # Missing values are above nothing.
+        marks = np.append(marks, np.iinfo(np.int64).min)[self.hidden.codes(value).codes]
+        marks = marks[np.lexsort((marks, self.hidden.groups))]
+        rows, cell = self._by_weight(limit)
+        edge, group = _entries(cell, self.view.groups[rows])
+        taken = (limits - (1 if comparison.is_equal else 0))[self.view.codes(limit).codes[rows]]
+        taken = taken[np.lexsort((taken, np.repeat(np.arange(len(edge)), np.diff(np.append(edge, len(rows))))))]
+        shape = (np.append(edge, len(rows)), self.hidden.offsets[group], self.hidden.offsets[group + 1])
+        least, most, mean, variance = compared_counts(*shape, taken, marks)
+        where = _Where(self.selection.cells, cell[edge])
+        return _counted(totals(where, least), totals(where, most), means(where, mean), means(where, variance))
 
     def _derived(self, view: View, node: Expression) -> str:
         """Let an expression be read as a column."""
@@ -332,9 +358,31 @@ class _Shape:
         return _Shape(entries // width, entries % width, first, keys % kinds, number)
 
 
+@dataclass(frozen=True, eq=False)
+class _Where:
+    """The cell of each entry: what reductions look up."""
+
+    cells: int
+    cell: Ints
+
+    @property
+    def group(self) -> Ints:
+        """Entries by number."""
+        return np.arange(len(self.cell))
+
+
+def _entries(cell: Ints, groups: Ints) -> tuple[Ints, Ints]:
+    """Where the entries of (cell, group) begin in rows that are sorted by both; and their groups."""
+    is_first = np.ones(len(cell), dtype=np.bool_)
+    is_first[1:] = (cell[1:] != cell[:-1]) | (groups[1:] != groups[:-1])
+    edge = np.flatnonzero(is_first)
+    return edge, groups[edge]
+
+
 def _crossed(rows: _Shape, known: _Shape) -> tuple[Ints, Ints, Ints, tuple[Ints, Ints]]:
     """For every pair its row class and value class; the values' numbers by entry; where values and pairs begin."""
-    start, end = known.first[rows.group], known.first[rows.group + 1]
+    place = np.searchsorted(known.cell, rows.group)
+    start, end = known.first[place], known.first[place + 1]
     height, width = np.diff(rows.first), end - start
     if int((height * width).sum()) > MOST_PAIRS:
         raise QueryError(
@@ -344,10 +392,10 @@ def _crossed(rows: _Shape, known: _Shape) -> tuple[Ints, Ints, Ints, tuple[Ints,
     owner, order = unrolled(height * width)
     row = rows.first[owner] + order // width[owner]
     value = start[owner] + order % width[owner]
-    entry, place = unrolled(width)
+    entry, order = unrolled(width)
     values = np.concatenate(([0], np.cumsum(width)))
     pairs = np.concatenate(([0], np.cumsum(height * width)))
-    return row, value, known.number[start[entry] + place], (values, pairs)
+    return row, value, known.number[start[entry] + order], (values, pairs)
 
 
 def classes_of(keys: list[NDArray[Any]], rows: Ints) -> tuple[Ints, Ints]:
