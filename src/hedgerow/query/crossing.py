@@ -99,7 +99,11 @@ class Crossing:
         if (function == "avg" and counts is not None) or (product.is_whole and self.hidden.has_missing(value)):
             return None
         rows, cell = self._by_weight(weight)
-        edge, group = _entries(cell, self.view.groups[rows] if rows is not self._order(weight) else self.view.groups)
+        if rows is self._order(weight) and self.selection.cell is None:
+            group = np.flatnonzero(np.diff(self.view.offsets))
+            edge = self.view.offsets[group]
+        else:
+            edge, group = _entries(cell, self.view.groups[rows])
         solver = Products(self.selection.cells, cell[edge], group, np.append(edge, len(rows)), self.hidden.offsets)
         number = self._number(solver, counts)
         if function == "count":
