@@ -2,7 +2,8 @@
 
 Source     [Zhang 2008], chapter 3
 Guarantee  a subdomain of a group drawn at random, then a value from it by the target, follows exactly the target (with
-           a shift factor: a distribution near it); grouping looks at no sensitive value
+           a shift factor: a distribution near it); grouping looks at no sensitive value, but how many values are
+           generalized follows the true counts, and whoever knows the algorithm can learn from that
 Cost       a counting pass, a pass over the distinct values, two shuffles; with fakes or a shift a program per group
 """
 
@@ -38,13 +39,13 @@ from hedgerow.release.release import free_name
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.table import Encoded
 
-__all__ = ["GROUPINGS", "Plan", "TargetDistribution"]
+__all__ = ["GROUPINGS", "TargetDistribution", "TargetPlan"]
 
 GROUPINGS = ("all", "quasi")
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class TargetPlan:
     """Groups with their targets; `leaves` are the leaf codes of the rows' values, group after group."""
 
     column: str
@@ -91,7 +92,7 @@ class TargetDistribution(Method):
         elif self.parts is None:
             raise ParameterError("a target for each part needs 'parts': the column that the parts come from.")
 
-    def plan(self, prepared: Prepared) -> Plan:
+    def plan(self, prepared: Prepared) -> TargetPlan:
         """Group the rows and give every group its target: all that comes before subdomains are chosen."""
         column = one_column(prepared, "a target distribution")
         sensitive = prepared.table.encode(column)
@@ -99,7 +100,7 @@ class TargetDistribution(Method):
         cells = parts.codes if self.grouping == "all" else equal_quasi(prepared.table, prepared.columns.quasi, parts)
         groups = grouped(cells, parts)
         targets = choose_targets(self.target, self.quantize, prepared, sensitive, parts, groups)
-        return Plan(column, groups, targets, _leaves(sensitive, column, targets.trees, targets.which, groups))
+        return TargetPlan(column, groups, targets, _leaves(sensitive, column, targets.trees, targets.which, groups))
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         progress("counting", 0.1)
@@ -154,7 +155,7 @@ class TargetDistribution(Method):
         parameters |= {"parts": self.parts if isinstance(self.parts, str) else ",".join(self.parts or ())}
         parameters |= {"fakes": written(self._fakes()), "shift": written(read_shift(self.shift))}
         parameters |= {"quantize": self.quantize or 0, "distance_asked_used": f"{float(targets.distance):.6g}"}
-        return Made("TargetDistribution", parameters, prepared.policies, prepared.reproducible)
+        return prepared.made("TargetDistribution", parameters)
 
 
 def _leaves(

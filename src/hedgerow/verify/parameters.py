@@ -108,7 +108,7 @@ CRITERIA: dict[str, tuple[dict[str, Rule], dict[str, Rule]]] = {
     "personal": ({"exact": _COUNT}, {}),
     "properties": (
         dict.fromkeys(_KINDS, _COUNT) | {"unchanged": _is_text},
-        {"identity": _is_text, "rank": _is_text, "known sample of ": _is_text},
+        dict.fromkeys(("identity", "rank", "identity, by ", "rank, by ", "known sample of "), _is_text),
     ),
     "proximity": (
         {

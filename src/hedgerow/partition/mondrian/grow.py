@@ -64,6 +64,7 @@ class SplitBuffers(NamedTuple):
 def bounds_of(
     fields: NDArray[Any], lo: int, hi: int, sizes: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64]
 ) -> None:
+    """Write the least and the largest code of every column over a run of rows."""
     for column in range(len(low)):
         low[column] = fields[lo, column]
         high[column] = fields[lo, column]
@@ -90,6 +91,7 @@ def next_widest(
     high: NDArray[np.int64],
     tried: NDArray[np.bool_],
 ) -> int:
+    """The column of largest extent that was not tried yet and can be cut, or LEAF."""
     best = LEAF
     widest = 0.0
     for column in range(len(low)):
@@ -106,6 +108,7 @@ def next_widest(
 def median_by_counting(
     fields: NDArray[Any], lo: int, hi: int, column: int, low: int, high: int, histogram: NDArray[np.int64]
 ) -> tuple[int, int, int]:
+    """The median code of a column over a run, and how many rows lie below it and at it: by a histogram."""
     for row in range(lo, hi):
         histogram[int(fields[row, column]) - low] += 1
     half = (hi - lo) // 2
@@ -121,6 +124,7 @@ def median_by_counting(
 
 @kernel
 def median_by_sorting(fields: NDArray[Any], lo: int, hi: int, column: int) -> tuple[int, int, int]:
+    """The median code of a column over a run, and how many rows lie below it and at it: by sorting."""
     ordered = np.sort(fields[lo:hi, column])
     half = (hi - lo) // 2
     code = ordered[half]
@@ -140,13 +144,12 @@ def find_cut(
     hi: int,
     column: int,
     relaxed: bool,
-    low: int,
-    high: int,
-    histogram: NDArray[np.int64],
+    scratch: SplitBuffers,
 ) -> tuple[int, int, int]:
     """Return code, ties and the rows that go left: at the median, or at the border of its code nearest to it."""
+    low, high = scratch.low[column], scratch.high[column]
     if high - low <= _WIDE * (hi - lo):
-        code, below, at = median_by_counting(fields, lo, hi, column, low, high, histogram)
+        code, below, at = median_by_counting(fields, lo, hi, column, low, high, scratch.histogram)
     else:
         code, below, at = median_by_sorting(fields, lo, hi, column)
     rows = hi - lo
@@ -165,11 +168,10 @@ def sides_hold(
     counts: NDArray[np.int64],
     lo: int,
     hi: int,
-    column: int,
-    code: int,
-    ties: int,
+    cut: tuple[int, int, int],
 ) -> bool:
     """Tell whether both sides of a cut keep the limits of every sensitive column."""
+    column, code, ties = cut
     fields = records.fields
     first = len(rules.firsts)
     offset = 0
@@ -246,11 +248,9 @@ def next_cut(records: PackedRows, rules: SplitRules, scratch: SplitBuffers, lo: 
         if column == LEAF:
             return LEAF, 0, 0
         scratch.tried[column] = True
-        code, ties, left = find_cut(
-            records.fields, lo, hi, column, rules.relaxed, low[column], high[column], scratch.histogram
-        )
+        code, ties, left = find_cut(records.fields, lo, hi, column, rules.relaxed, scratch)
         enough = min(left, hi - lo - left) >= rules.rows
-        if enough and sides_hold(records, rules, scratch.counts, lo, hi, column, code, ties):
+        if enough and sides_hold(records, rules, scratch.counts, lo, hi, (column, code, ties)):
             return column, code, ties
 
 
