@@ -19,7 +19,8 @@ class Answer:
 
     `lower` and `upper` enclose the true answer and are reached by some assignment of values to rows that the release
     allows. `expected` and `std` are mean and standard deviation over all such assignments, each as likely as the
-    others: `std` is no standard error of the truth, which is one assignment; the guarantee is the bounds. `exact` says that every assignment gives the same answer. SQL's NULL is None, in all four.
+    others: `std` is no standard error of the truth, which is one assignment; the guarantee is the bounds. `exact` says
+    that every assignment gives the same answer. SQL's NULL is None, in all four.
 
     Bounds are `int` where column and aggregate are of whole numbers, otherwise `float`, rounded outwards. Where an
     assignment may leave the aggregate without a single row (only conditions on sensitive values and missing sensitive

@@ -103,19 +103,21 @@ class AnswerTable:
         header, *lines = self._lines()
         widths = [max(map(len, column)) for column in zip(header, *lines, strict=True)]
         text = ["   ".join(_placed(line, widths, len(self.keys) + 1)).rstrip() for line in (header, *lines)]
-        return "\n".join([text[0], "─" * max(map(len, text)), *text[1:], *self._rest(), *self._notes()])
+        return "\n".join([text[0], "─" * max(map(len, text)), *text[1:], *self._rest(), *self.notes])
 
     def _lines(self) -> list[list[str]]:
-        lines = [[*self.keys, "answer", "lower", "expected", "upper", "std"]]
-        for _, row in zip(range(_SHOWN), self, strict=False):
-            for name in self.aggregates:
-                lines.append([*(_text(row[key]) for key in self.keys), name, *_cells(row[name])])
-        return lines
+        lines = [
+            [*(_text(row[key]) for key in self.keys), name, *_cells(row[name])]
+            for _, row in zip(range(_SHOWN), self, strict=False)
+            for name in self.aggregates
+        ]
+        return [[*self.keys, "answer", "lower", "expected", "upper", "std"], *lines]
 
     def _rest(self) -> list[str]:
         return [f"... {len(self) - _SHOWN:,} more rows"] if len(self) > _SHOWN else []
 
-    def _notes(self) -> list[str]:
+    @property
+    def notes(self) -> list[str]:
         """Say what a reader must know about the columns."""
         found = [answer for name in self.aggregates for answer in self.answers(name)]
         notes = [MEANING] if any(answer.bounded and answer.std for answer in found) else []
@@ -135,7 +137,7 @@ class AnswerTable:
         left = len(self.keys) + 1
         head = "".join(f"<th>{html.escape(cell)}</th>" for cell in (*header, ""))
         body = "".join(_row(line, left, bar) for line, bar in zip(lines, drawn, strict=True))
-        notes = "".join(f"<div><small>{html.escape(note)}</small></div>" for note in (*self._rest(), *self._notes()))
+        notes = "".join(f"<div><small>{html.escape(note)}</small></div>" for note in (*self._rest(), *self.notes))
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
 
 
