@@ -118,7 +118,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 def _read_hierarchy(column: str, file: str) -> Hierarchy:
     from hedgerow.schema import Hierarchy
-    from hedgerow.table.paths import existing_file
+    from hedgerow.table.checks import existing_file
 
     try:
         return Hierarchy.from_arx(existing_file(file))

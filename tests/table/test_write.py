@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import InputError
 from hedgerow.table import read_csv, read_table, write_csv
-from hedgerow.table.formulas import escape, unescape
+from hedgerow.table.write import escape, unescape
 
 FORMULAS = ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''+x", "'plain", "a=b", "x"]
 

@@ -260,7 +260,7 @@ def learn(rows: CodedGroups, class_of: Ints, *, rounds: int = ROUNDS, keys: Keys
 
 
 def learn_from(teacher: CodedGroups, rows: CodedGroups, class_of: Ints, *, keys: Keys = system_keys) -> Learner:
-    """Weigh the worlds of `rows` by the odds in `teacher`, people whose values are known: groups of one."""
+    """Weigh the worlds of `rows` by a model of `teacher`, people whose values are known: groups of one."""
     taught, learner = Learner(teacher, class_of, keys), Learner(rows, class_of, keys)
     taught.expect(0)
     taught.maximize()

@@ -24,6 +24,7 @@ VERBS = {
     "advise": "Say which promises a column can keep, before publishing.",
     "publish": "Publish a table under a promise, from a recipe or from flags.",
     "query": "Ask a release an SQL question; every answer has guaranteed bounds.",
+    "regress": "Fit a linear model on a release; every coefficient has guaranteed bounds.",
     "compare": "Ask several releases the same random questions, side by side.",
     "export": "Load a release into PostgreSQL, which answers with bounds, or write CSV.",
     "verify": "Re-derive a release's promise from its bytes.",

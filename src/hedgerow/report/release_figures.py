@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,10 @@ from hedgerow.utility.compare import QuestionOutcome, score
 if TYPE_CHECKING:
     from hedgerow.attack import AttackReport, Finding
     from hedgerow.query import Answer
+    from hedgerow.query.regression import Regression
     from hedgerow.release import Release
 
-__all__ = ["attack_figure", "bounds_figure", "compare_figure", "groups_figure"]
+__all__ = ["attack_figure", "bounds_figure", "compare_figure", "groups_figure", "regression_figure"]
 
 _RIGHT, _PROMISED, _GUESSED, _CONTROL = COLOURS[0], COLOURS[1], COLOURS[6], COLOURS[3]
 
@@ -36,6 +38,37 @@ def bounds_figure(answered: Sequence[tuple[str, Answer, float]], folder: Path) -
     axes.set_xlabel("distance from the true answer, %")
     figure.legend(loc="outside upper right", ncols=3, fontsize=8)
     return save_figure(figure, folder, "bounds")
+
+
+def regression_figure(
+    result: Regression, path: str | os.PathLike[str], truth: Mapping[str, float] | None = None
+) -> Path:
+    """Draw coefficients as error bars from their lower to their upper bounds, each on a scale that shows zero.
+
+    `truth` are the coefficients of the original table by term, where the owner draws the figure.
+    """
+    figure, _ = new_figure(width=7.2, height=0.5 + 0.55 * len(result))
+    figure.clear()
+    panels = np.atleast_1d(figure.subplots(len(result), 1))
+    for place, (axes, line) in enumerate(zip(panels, result, strict=True)):
+        first = place == 0
+        axes.plot([line.lower, line.upper], [0, 0], color=COLOURS[0], linewidth=6, alpha=0.35, solid_capstyle="butt",
+                  label="guaranteed bounds" if first else None)  # fmt: skip
+        axes.plot([line.expected], [0], "o", color=COLOURS[0], label="expected" if first else None)
+        if truth is not None:
+            axes.plot([truth[line.term]], [0], "|", color=COLOURS[1], markersize=13, markeredgewidth=2,
+                      label="original table" if first else None)  # fmt: skip
+        axes.axvline(0, color="#999999", linewidth=0.8)
+        axes.set_yticks([0], [line.term])
+        axes.set_ylim(-0.6, 0.6)
+        axes.locator_params(axis="x", nbins=6)
+        axes.tick_params(axis="x", labelsize=7)
+        axes.xaxis.set_major_formatter("{x:,.6g}")
+        axes.spines["left"].set_visible(False)
+        axes.grid(False)
+    figure.legend(loc="outside upper right", ncols=3, fontsize=8)
+    target = Path(path)
+    return save_figure(figure, target.parent, target.name)
 
 
 def groups_figure(release: Release, folder: Path) -> Path:

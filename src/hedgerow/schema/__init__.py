@@ -2,8 +2,7 @@
 
 from hedgerow.schema.domain import Domain
 from hedgerow.schema.hierarchy import Hierarchy
-from hedgerow.schema.role import Role
-from hedgerow.schema.schema import Schema
+from hedgerow.schema.schema import Role, Schema
 from hedgerow.schema.suggest import Suggestion, suggest
 
 __all__ = ["Domain", "Hierarchy", "Role", "Schema", "Suggestion", "suggest"]

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction
 from hedgerow.schema.domain import Domain
-from hedgerow.schema.hierarchy_arx import arx_tree
 from hedgerow.schema.hierarchy_build import (
     Branch,
+    arx_tree,
     balanced_tree,
     fixed_depth_tree,
     interval_tree,

@@ -5,18 +5,35 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from hedgerow.errors import SchemaError
 from hedgerow.schema.domain import Domain
 from hedgerow.schema.hierarchy import Hierarchy
-from hedgerow.schema.role import Role
 
 if TYPE_CHECKING:
     from hedgerow.table import Table
 
-__all__ = ["MissingPolicy", "Schema"]
+__all__ = ["MissingPolicy", "Role", "Schema"]
+
+
+class Role(StrEnum):
+    """The four things a column can be; every column of a table is exactly one of them."""
+
+    IDENTIFIER = "identifier"
+    """Points at one person by itself: dropped, never published."""
+
+    QUASI = "quasi"
+    """Known to outsiders or easily learned, so that a combination of several points at a person."""
+
+    SENSITIVE = "sensitive"
+    """What nobody may learn about a person."""
+
+    PLAIN = "plain"
+    """Neither known to outsiders nor worth hiding: published as it is."""
+
 
 MissingPolicy = Literal["value", "suppress", "refuse"]
 """What an empty cell does: it counts as one more value, or its row is left out, or the table is refused."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.schema.role import Role
+from hedgerow.schema.schema import Role
 
 if TYPE_CHECKING:
     from hedgerow.table import Table

@@ -1,15 +1,29 @@
-"""What every reader checks at the door, and how a refusal keeps cells out of its message."""
+"""What every reader checks at the door, and how a refusal keeps cells out of its message.
+
+A path that a caller gave becomes a file that can be read, or a refusal that says why not.
+"""
 
 from __future__ import annotations
 
 import importlib
 from collections import Counter
 from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any, TypeVar
 
 from hedgerow.errors import HedgerowError, InputError, ParameterError
 
-__all__ = ["MAX_CELLS", "attempt", "check_names", "check_shape", "check_size", "optional"]
+__all__ = [
+    "MAX_CELLS",
+    "attempt",
+    "check_names",
+    "check_shape",
+    "check_size",
+    "existing_file",
+    "optional",
+    "read_bytes",
+]
 
 T = TypeVar("T")
 
@@ -86,3 +100,29 @@ def _is_unicode(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def existing_file(path: str | PathLike[str]) -> Path:
+    """The path, if it is a file that can be opened."""
+    file = Path(path)
+    reason = _trouble(file)
+    if reason:
+        raise InputError(f"'{file.name or path}' cannot be read: {reason}.")
+    return file
+
+
+def read_bytes(path: str | PathLike[str]) -> bytes:
+    """The whole content of a file."""
+    return existing_file(path).read_bytes()
+
+
+def _trouble(file: Path) -> str | None:
+    try:
+        if file.is_dir():
+            return "it is a folder, not a file"
+        with file.open("rb"):
+            return None
+    except ValueError:
+        return "its name holds a character that no file name can hold"
+    except OSError as error:
+        return (error.strerror or "the system refuses").lower()

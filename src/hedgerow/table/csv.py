@@ -21,13 +21,12 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from hedgerow.errors import InputError
-from hedgerow.table.checks import attempt
+from hedgerow.table.checks import attempt, read_bytes
 from hedgerow.table.dialect import Dialect, find_dialect, record, to_utf8
 from hedgerow.table.flat import flatten
-from hedgerow.table.formulas import unescape, unescape_name
-from hedgerow.table.paths import read_bytes
 from hedgerow.table.table import Table
 from hedgerow.table.typed import MISSING, typed
+from hedgerow.table.write import unescape, unescape_name
 
 __all__ = ["read_csv"]
 

@@ -7,9 +7,8 @@ from os import PathLike
 import pyarrow as pa
 
 from hedgerow.errors import InputError
-from hedgerow.table.checks import MAX_CELLS, attempt, check_names, check_shape, check_size
+from hedgerow.table.checks import MAX_CELLS, attempt, check_names, check_shape, check_size, existing_file
 from hedgerow.table.flat import check_type, flatten
-from hedgerow.table.paths import existing_file
 from hedgerow.table.table import Table
 
 __all__ = ["read_parquet"]

@@ -13,11 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from hedgerow.errors import InputError
-from hedgerow.table.cells import column_of
-from hedgerow.table.checks import MAX_CELLS, attempt, check_names, check_size, optional
+from hedgerow.table.checks import MAX_CELLS, attempt, check_names, check_size, existing_file, optional
 from hedgerow.table.flat import flatten
-from hedgerow.table.paths import existing_file
 from hedgerow.table.table import Table
+from hedgerow.table.typed import column_of
 
 __all__ = ["read_statistics"]
 

@@ -5,17 +5,27 @@ Whole numbers with leading zeros (zip codes), with a plus sign (telephone number
 stay text, so that no digit is lost. Decimal numbers become the nearest 64-bit float. Dates are YYYY-MM-DD; timestamps
 are a date, `T` or a space, and a time of day down to microseconds. Timestamps with a zone, which all or none must
 have, are given in UTC. An impossible date makes its column text.
+
+Columns of Python values, as workbooks and statistics packages hand them over, as Arrow arrays.
+
+These files store every number as a float: a column whose numbers are all whole becomes whole numbers. A text stays a
+text, whatever it looks like; texts that mark a missing value, as in CSV, are missing.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["MISSING", "typed"]
+from hedgerow.errors import InputError
+from hedgerow.table.checks import attempt
+
+__all__ = ["MISSING", "column_of", "typed"]
 
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "?")
 """Cells that stand for a missing value."""
@@ -82,3 +92,51 @@ _instants = _reader(rf"{_DATE}[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)", pa.timestamp("u
 def _integers(values: pa.Array) -> pa.Array | None:
     small = _small_integers(values)
     return values if small is None and _all_match(values, _WHOLE) else small
+
+
+_LARGEST_EXACT = 2.0**53
+
+
+def column_of(cells: Sequence[Any], name: str) -> pa.Array:
+    """An Arrow array of one type, or a refusal that names the types that are mixed."""
+    values = [None if _is_missing(cell) else cell for cell in cells]
+    kinds = {_kind(value) for value in values if value is not None}
+    if kinds == {"date", "date with time"}:
+        values = [_at_midnight(value) for value in values]
+    elif len(kinds) > 1:
+        raise InputError(f"Column '{name}' mixes {' and '.join(sorted(kinds))}; give all its cells one type.")
+    if kinds == {"number"} and all(value is None or _is_whole(value) for value in values):
+        values = [None if value is None else int(value) for value in values]
+    sentence = f"Column '{name}' cannot be read as {next(iter(kinds), 'empty')}."
+    return attempt(lambda: pa.array(values), sentence)
+
+
+def _is_missing(cell: Any) -> bool:
+    return cell is None or cell != cell or (isinstance(cell, str) and cell.strip() in MISSING)
+
+
+def _kind(value: Any) -> str:
+    for types, kind in _KINDS:
+        if isinstance(value, types):
+            return kind
+    return type(value).__name__
+
+
+def _is_whole(value: float) -> bool:
+    return abs(value) <= _LARGEST_EXACT and value == int(value)
+
+
+def _at_midnight(value: Any) -> Any:
+    plain_date = isinstance(value, dt.date) and not isinstance(value, dt.datetime)
+    return dt.datetime.combine(value, dt.time()) if plain_date else value
+
+
+# In this order: a truth value is an int to Python, and a datetime a date.
+_KINDS: tuple[tuple[tuple[type, ...], str], ...] = (
+    ((bool,), "truth values"),
+    ((int, float), "number"),
+    ((str,), "text"),
+    ((dt.datetime,), "date with time"),
+    ((dt.date,), "date"),
+    ((dt.time, dt.timedelta), "time of day"),
+)

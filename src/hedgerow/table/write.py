@@ -3,6 +3,12 @@
 What `read_csv` reads back is the same table, except that CSV carries no types: texts that all look like numbers come
 back as numbers, decimals as floats, empty texts as missing, and spaces around texts are gone. Floats always carry a
 point or an exponent, so they stay floats.
+
+Cells that a spreadsheet would run as a formula, and the way to disarm and restore them.
+
+A text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return gets an apostrophe in front. So does one that
+begins with apostrophes before such a sign: taking one apostrophe away restores every text, which makes the two
+functions inverse to each other.
 """
 
 from __future__ import annotations
@@ -14,11 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.table.checks import check_names
-from hedgerow.table.formulas import escape
 from hedgerow.table.table import Table
 from hedgerow.table.typed import MISSING
 
-__all__ = ["write_csv"]
+__all__ = ["escape", "unescape", "unescape_name", "write_csv"]
 
 _ROWS = 1 << 16
 """Rows put into text at a time."""
@@ -69,3 +74,22 @@ def _joined(cells: list[pa.Array]) -> memoryview:
     rows = pc.binary_join_element_wise(*cells, ",").cast(pa.large_string())
     lines = pc.binary_join_element_wise(rows, pa.scalar("", pa.large_string()), pa.scalar("\n", pa.large_string()))
     return memoryview(lines.buffers()[2])
+
+
+_ARMED = r"\A('*[=+\-@\t\r])"
+
+
+def escape(texts: pa.Array) -> pa.Array:
+    """Put an apostrophe before texts that a spreadsheet would run."""
+    return pc.replace_substring_regex(texts, _ARMED, r"'\1", max_replacements=1)
+
+
+def unescape(texts: pa.Array) -> pa.Array:
+    """Undo `escape`."""
+    return pc.replace_substring_regex(texts, _ARMED.replace("(", "'(", 1), r"\1", max_replacements=1)
+
+
+def unescape_name(name: str) -> str:
+    """Undo `escape` on a column name."""
+    plain: str = unescape(pa.array([name]))[0].as_py()
+    return plain

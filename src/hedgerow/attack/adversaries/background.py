@@ -1,9 +1,9 @@
-"""The adversary who knows the odds: how likely a sensitive value is for every combination of quasi-identifiers.
+"""The adversary who already knows how values are distributed, for every combination of quasi-identifiers.
 
-Knows      quasi-identifiers of everyone and that they are in the table; for each attribute set the odds of each value
+Knows      quasi-identifiers of everyone and that they are in the table; how likely each value is for each attribute set
 Guesses    that a person has a protected value, with the probability over all possible worlds of their group
 Rate       the share of rows that have a protected value with more than 1/r, by the worst attribute set
-Baseline   the same adversary without odds, to whom everyone in a group is alike: c / N
+Baseline   the same adversary without that knowledge, to whom everyone in a group is alike: c / N
 
 It works on any release in which people can be placed in groups: quasi-identifiers as they are, or boxes of quasi-
 identifiers together with `register`, a list of everybody's quasi-identifiers and groups.
@@ -36,8 +36,8 @@ class Background:
     """What the adversary infers. `problematic` rows have a protected value with more than 1/r.
 
     `of_sensitive` is the expected share of those who have a protected value among whom the adversary is that sure;
-    `blind` is the share of problematic rows to an adversary without odds. `is_exact` is False where worlds were
-    sampled; then a row counts as problematic only if the whole interval is above 1/r, and `worst` is the upper end.
+    `blind` is the share of problematic rows without that knowledge. `is_exact` is False where worlds were sampled;
+    then a row counts as problematic only if the whole interval is above 1/r, and `worst` is the upper end.
     """
 
     r: Fraction
@@ -52,9 +52,9 @@ class Background:
     def __str__(self) -> str:
         sure = "" if self.is_exact else " (some groups were sampled)"
         return (
-            f"To an adversary who knows the odds {self.problematic:.1%} of {self.rows:,} rows have a protected value "
-            f"with more than 1/{self.r} ({self.blind:.1%} without the odds), among them {self.of_sensitive:.1%} of "
-            f"those who have one; the worst row has it with {self.worst:.1%}{sure}."
+            f"To an adversary who knows how values are distributed {self.problematic:.1%} of {self.rows:,} rows have a "
+            f"protected value with more than 1/{self.r} ({self.blind:.1%} without that), among them "
+            f"{self.of_sensitive:.1%} of those who have one; the worst row has it with {self.worst:.1%}{sure}."
         )
 
 
@@ -149,15 +149,15 @@ def _measure(context: Context) -> Finding | None:
     finding = Finding(
         adversary=ADVERSARY.name,
         column=context.column,
-        knows="quasi-identifiers of everyone, their groups, and how each quasi-identifier goes with the values",
-        guesses="the value of the person's group that those odds make most likely",
+        knows="quasi-identifiers of everyone, their groups, and how values are distributed for each quasi-identifier",
+        guesses="the value of the person's group that is most likely given that",
         **clustered_rate(scores.argmax(axis=1) == known.truth, known.groups),
         baseline=guess_within_groups(known.rows, known.offsets, known.fitting, width),
     )
     gain = finding.rate - finding.baseline
-    step = "No promise covers this adversary: drop telling quasi-identifiers, or use the method Robust."
+    step = "No promise covers this adversary: drop quasi-identifiers that predict the value, or use the method Robust."
     return finding.conclude(
-        f"Knowing the odds beforehand adds {percent(max(gain, 0.0))} of the people to guessing inside groups.",
+        f"Knowing how values are distributed gives {percent(max(gain, 0.0))} more of the people than groups alone.",
         NOTHING_TO_DO if gain <= SLIGHT else step,
     )
 

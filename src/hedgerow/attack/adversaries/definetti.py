@@ -39,9 +39,9 @@ def _measure(context: Context) -> Finding | None:
         control=_model_alone(learner, members, class_of),
     )
     gain = max(finding.rate - finding.baseline, 0.0)
-    step = "No promise covers this adversary: drop telling quasi-identifiers, or use the method Robust."
+    step = "No promise covers this adversary: drop quasi-identifiers that predict the value, or use the method Robust."
     return finding.conclude(
-        f"Learning how columns hang together adds {percent(gain)} of the people to guessing inside groups.",
+        f"A model learned from the release guesses {percent(gain)} more of the people than from groups alone.",
         NOTHING_TO_DO if finding.low <= finding.baseline + SLIGHT else step,
     )
 

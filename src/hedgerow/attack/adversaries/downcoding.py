@@ -5,8 +5,8 @@ Knows      of boxes: that an interval ends where somebody's value is, for a grou
            levels of whole columns: k, that the least lossy levels that keep it are published, and how frequent the
            values below each box are
 Guesses    an end of the interval as the value of a person in the group; or a person's value one level down, given that
-           no column could be published one level finer: in each widened column some box falls apart into parts of which
-           one has fewer than k rows, though not none
+           no column could be published one level finer: in each generalized column some box falls apart into parts of
+           which one has fewer than k rows, though not none
 Rate       the share of guesses that are right
 Baseline   a value of the interval at random; or the likeliest value of the box, as if the levels did not matter
 Cost       O(boxes x parts) where the choice of levels tells nothing; O(parts n log n) for a box of n rows where it does
@@ -144,7 +144,7 @@ def _poisson(mean: float, most: int) -> Floats:
 
 
 def _measure(context: Context) -> Finding | None:
-    """What is undone from the choice of the boxes; None where nothing was widened."""
+    """What is undone from the choice of the boxes; None where nothing was generalized."""
     alone = np.flatnonzero([len(groups) == 1 for groups in context.placement.groups] & context.placement.is_fit)
     rows = np.searchsorted(context.candidates.groups, [context.placement.groups[person][0] for person in alone])
     return (
@@ -169,7 +169,7 @@ def _measure_ends(context: Context, alone: Ints, rows: Ints) -> Finding | None:
         baseline=found.baseline,
     )
     said = (
-        f"An end of an interval is the person's value for {percent(finding.rate)} of the widened cells; any of its "
+        f"An end of an interval is the person's value for {percent(finding.rate)} of the generalized cells; any of its "
         f"values would be for {percent(finding.baseline)}."
     )
     step = (
@@ -199,14 +199,14 @@ def _measure_levels(context: Context, alone: Ints, rows: Ints) -> Finding | None
     finding = Finding(
         adversary=ADVERSARY.name,
         column=", ".join(context.release.columns.quasi),
-        knows="quasi-identifiers at the published levels, that finer ones failed, and the odds of the values below",
+        knows="quasi-identifiers at the published levels, that finer ones failed, and how frequent values are",
         guesses="the value that is likeliest after finer levels failed",
         **sampled_rate(hits, trials),
         baseline=blind / trials,
     )
     said = (
         f"That finer levels failed tells {bits:.2g} bits about all {context.release.rows.published:,} rows together; "
-        f"the likeliest value of a widened cell is right for {percent(finding.rate)}, without it for "
+        f"the likeliest value of a generalized cell is right for {percent(finding.rate)}, without it for "
         f"{percent(finding.baseline)}."
     )
     gain = finding.low - finding.baseline
@@ -214,7 +214,7 @@ def _measure_levels(context: Context, alone: Ints, rows: Ints) -> Finding | None
 
 
 def _inside(column: CandidateColumn, values: Floats) -> tuple[Floats, list[Floats]] | None:
-    """The values of a column and their odds in each box, as they are in the table; None where nothing was widened."""
+    """A column's values and their shares in each box, as they are in the table; None where nothing was generalized."""
     known, counts = np.unique(values[~np.isnan(values)], return_counts=True)
     inside = [column.holds(row, known) for row in range(len(column.low))]
     if all(one.sum() <= 1 for one in inside) or not all(one.any() for one in inside):

@@ -54,7 +54,7 @@ def _measure(context: Context) -> Finding:
         baseline=0.5,
     )
     return finding.conclude(
-        f"{percent(finding.rate)} of {finding.trials:,} records are put on the right side; a coin does half.",
+        f"{percent(finding.rate)} of {finding.trials:,} records are put on the right side; chance gives half.",
         NOTHING_TO_DO if finding.low <= 0.5 + SLIGHT else "If membership is a secret, make groups larger.",
     )
 

@@ -91,7 +91,7 @@ def _measure(context: Context) -> Finding:
     )
     whose = "who were not published" if context.strangers is not None else "put together at random"
     sentence = (
-        f"People in the table seem present with {percent(finding.rate)} on average, people {whose} with "
+        f"People in the table seem present with probability {percent(finding.rate)} on average, people {whose} with "
         f"{percent(finding.baseline)}."
     )
     change = "fewer quasi-identifiers or larger groups" if is_apart else "the form scattered, or larger boxes"

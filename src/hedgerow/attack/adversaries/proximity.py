@@ -107,8 +107,8 @@ def _measure(context: Context) -> Finding:
     elif promised is None and found.worst > 0.5:
         step = "If nearly right is harmful, publish with the method Proximity and this eps."
     sentence = (
-        f"In the worst group {percent(found.worst)} lie so near one of its values, {percent(found.anywhere)} so near "
-        "some number."
+        f"In the worst group {percent(found.worst)} of the values lie that near one of them, {percent(found.anywhere)} "
+        "that near some number."
     )
     return finding.conclude(sentence, step)
 

@@ -76,7 +76,7 @@ def _measure(context: Context) -> Finding:
         adversary=ADVERSARY.name,
         column=context.column,
         knows=KNOWS_GROUPS,
-        guesses="the value that the person's group raises most over the table",
+        guesses="the value whose share in the person's group exceeds its share in the table by the largest factor",
         **exact_rate(found.rate, int(found.sizes.sum())),
         baseline=found.baseline,
         promised=None if caps is None else float(caps @ found.sizes / found.sizes.sum()),

@@ -1,0 +1,45 @@
+"""`hedgerow regress`: a linear model fitted on a release, every coefficient with guaranteed bounds."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+__all__ = ["regress"]
+
+
+@click.command()
+@click.argument("bundle", type=click.Path())
+@click.argument("formula")
+@click.option("--where", help="Which rows: a condition on known columns, as in SQL.")
+@click.option("--weights", help="A known column with the weight of each row.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("--figure", type=click.Path(), help="Draw the coefficients as error bars: writes PATH.svg and PATH.png.")
+def regress(
+    bundle: str, formula: str, where: str | None, weights: str | None, as_json: bool, figure: str | None
+) -> None:
+    """Fit FORMULA on BUNDLE by least squares. The outcome is a sensitive column, the terms are known ones.
+
+    \b
+    hedgerow regress out/ 'income ~ age + sex + education' --where 'age >= 18'
+    hedgerow regress out/ 'income ~ age*sex + C(region) - 1' --weights w --figure coefficients
+    """
+    from hedgerow.cli.show import console, number, table
+    from hedgerow.front import regress as fit
+
+    found = fit(bundle, formula, where=where, weights=weights)
+    if figure is not None:
+        from hedgerow.report.release_figures import regression_figure
+
+        regression_figure(found, figure)
+    if as_json:
+        click.echo(json.dumps(found.to_dict(), indent=2))
+        return
+    lines = [
+        [c.term, number(c.lower), number(c.expected), number(c.upper), "exact" if c.exact else f"{c.std:.3g}"]
+        for c in found
+    ]
+    title = f"{found.formula}   ({found.rows:,} rows)"
+    columns = ["term", "lower", "expected", "upper", "std"]
+    console().print(table(title, columns, lines, right=("lower", "expected", "upper", "std")))
