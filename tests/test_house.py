@@ -16,8 +16,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 FACADES = {"hedgerow.release.release", "hedgerow.graph.grouped"}
 """Their methods are the front door to the modules that follow, and import them when called."""
 
-TO_RENAME = {"Counted", "Held", "Plan", "Rows"}
-TO_SHORTEN = {"graph", "methods", "partition", "query", "release", "testing"}
+TO_RENAME = {"Counted", "Held", "Rows"}
+TO_SHORTEN = {"partition", "query", "release", "testing"}
 
 
 def test_no_class_name_means_two_things():

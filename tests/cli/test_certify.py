@@ -27,7 +27,7 @@ def test_certify_then_check(run, place, tmp_path):
         "certify", place / "out", "--title", "Pay", "--publisher", "Elm", "--out", tmp_path / "c"
     )
     assert code == 0, errors
-    for word in ("Certified", "5 checks", "linking", "certificate.html", "certificate.json"):
+    for word in ("Certified", "6 checks", "linking", "certificate.html", "certificate.json"):
         assert word in output
     data = json.loads((tmp_path / "c" / "certificate.json").read_bytes())
     assert (data["version"], data["issuer"]["title"], data["internal"]) == ("publishable", "Pay", None)

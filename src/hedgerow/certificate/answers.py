@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.certificate.model import Answers, Width, rounded
+from hedgerow.certificate.model import Answers, Width, round_share
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 from hedgerow.release.forms.generalized import SETS
@@ -105,7 +105,7 @@ def _quartiles(numbers: Sequence[float]) -> Sequence[float | None]:
     if not numbers:
         return None, None, None
     found = statistics.quantiles(numbers, n=4, method="inclusive") if len(numbers) > 1 else [numbers[0]] * 3
-    return [rounded(number) for number in found]
+    return [round_share(number) for number in found]
 
 
 def half_width(answer: Any) -> float | None:

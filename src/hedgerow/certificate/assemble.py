@@ -142,14 +142,14 @@ def fill(issuer: Issuer, text: bytes, manifest: Manifest | GraphManifest, derive
         format=manifest.format,
         manifest_sha256=hashlib.sha256(text).hexdigest(),
         checksum=manifest.checksum,
-        files=manifest.files,
+        files=dict(manifest.files),
     )
     published = PublishedFacts(
         what=derived.what,
         done=derived.done,
         form=manifest.form,
         method=manifest.method,
-        parameters=manifest.parameters,
+        parameters=dict(manifest.parameters),
         counts=derived.counts,
         sizes=derived.sizes,
         columns=derived.columns,

@@ -8,6 +8,7 @@ Cost       a verification, four rounds of colour refinement, and 90 questions
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 
 import numpy as np
 
@@ -63,7 +64,7 @@ def certify_graph(
     derived = Derived(
         what="graph",
         done=_DONE.format(edges=counts.edges),
-        counts={name: getattr(counts, name) for name in counts.__struct_fields__},
+        counts=asdict(counts),
         sizes=tuple(group_sizes(f"{side.name} nodes", side.sizes) for side in sides),
         columns={side.name: _columns(side) for side in sides},
         checks=checks,
@@ -95,11 +96,11 @@ def _risks(release: GroupedGraph) -> tuple[Risk, ...]:
     signs = signatures(release.left.neighbours, release.right.neighbours, rounds=_ROUNDS)
     return (
         static,
-        *(_recognized(side, class_sizes(sign)) for side, sign in zip(("left", "right"), signs, strict=True)),
+        *(_recognition(side, class_sizes(sign)) for side, sign in zip(("left", "right"), signs, strict=True)),
     )
 
 
-def _recognized(side: str, sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Risk:
+def _recognition(side: str, sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Risk:
     return exact_risk(
         adversary="recognition by structure",
         column=f"{side} nodes",

@@ -94,14 +94,14 @@ def write(certificate: Certificate, folder: str | os.PathLike[str]) -> tuple[Pat
     try:
         target.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
-            _put(target / name, content)
+            _replace_file(target / name, content)
     except OSError as error:
         raise BundleError(f"'{target.name}' could not be written: {error.strerror or 'input/output error'}.") from None
     html, json = (target / name for name in files)
     return html, json
 
 
-def _put(file: Path, content: bytes) -> None:
+def _replace_file(file: Path, content: bytes) -> None:
     beside = file.with_name(f".{file.name}.{token(4)}")
     try:
         with beside.open("xb") as handle:

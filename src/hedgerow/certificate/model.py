@@ -36,7 +36,7 @@ __all__ = [
     "Width",
     "decode",
     "encode",
-    "rounded",
+    "round_share",
 ]
 
 FORMAT = "hedgerow-certificate/1"
@@ -210,6 +210,6 @@ def decode(text: bytes) -> Certificate:
     return unseal(text, Certificate, FORMAT, name="certificate")
 
 
-def rounded(number: float | None) -> float | None:
+def round_share(number: float | None) -> float | None:
     """Keep six significant digits: more would differ from machine to machine."""
     return None if number is None else float(f"{number:.6g}")

@@ -95,9 +95,9 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters |= {
         "percent": percent,
-        "marked": _marked,
-        "headed": _headed,
-        "raised": _raised,
+        "marked": _mark_names,
+        "headed": _embolden_head,
+        "raised": _capitalize,
         "listed": list_parameters,
         "day": _day,
         "rate_bar": rate_bar,
@@ -117,20 +117,22 @@ def _shown(value: Any) -> Any:
 _UNSEEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 
 
-def _marked(text: str) -> Markup:
+def _mark_names(text: str) -> Markup:
     """Set what stands between backticks as names; escaped first."""
     return Markup(_MARKED.sub(r"<code>\1</code>", str(escape(_shown(text)))))
 
 
-def _headed(sentence: str) -> Markup:
+def _embolden_head(sentence: str) -> Markup:
     """Set the word before the first colon in bold."""
     head, colon, rest = sentence.partition(": ")
     return (
-        Markup("<strong>{}.</strong> {}").format(_shown(head), _marked(_raised(rest))) if colon else _marked(sentence)
+        Markup("<strong>{}.</strong> {}").format(_shown(head), _mark_names(_capitalize(rest)))
+        if colon
+        else _mark_names(sentence)
     )
 
 
-def _raised(text: str) -> str:
+def _capitalize(text: str) -> str:
     """Begin with a capital; what follows may be a name and stays."""
     return text[:1].upper() + text[1:]
 

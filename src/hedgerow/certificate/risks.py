@@ -19,7 +19,7 @@ import pyarrow as pa
 from hedgerow.arrays import Ints
 from hedgerow.attack.finding import Finding
 from hedgerow.attack.report import AttackReport, run
-from hedgerow.certificate.model import Risk, rounded
+from hedgerow.certificate.model import Risk, round_share
 from hedgerow.randomness import seeded_keys
 from hedgerow.release import Release
 from hedgerow.verify.baselines import joint
@@ -57,16 +57,18 @@ def risk_of(finding: Finding, basis: Literal["release", "original"]) -> Risk:
         low=_six(finding.low),
         high=_six(finding.high),
         exact=finding.exact,
-        baseline=rounded(finding.baseline),
-        worst=rounded(finding.worst),
-        promised=rounded(finding.promised),
+        baseline=round_share(finding.baseline),
+        worst=round_share(finding.worst),
+        promised=round_share(finding.promised),
         next_step=finding.next_step if basis == "original" else "",
     )
 
 
 def exact_risk(*, rate: float, basis: Literal["release", "promise"] = "release", **described: Any) -> Risk:
     """A rate that was computed, not sampled; `described` are further fields of a Risk."""
-    shares: dict[str, Any] = {name: rounded(described.pop(name, None)) for name in ("baseline", "worst", "promised")}
+    shares: dict[str, Any] = {
+        name: round_share(described.pop(name, None)) for name in ("baseline", "worst", "promised")
+    }
     six = _six(rate)
     return Risk(rate=six, low=six, high=six, exact=True, basis=basis, **described, **shares)
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from hedgerow.certificate.answers import kinds_of, typical_answers, typical_questions
 from hedgerow.certificate.assemble import Derived, Progress, fill, group_sizes
-from hedgerow.certificate.model import Certificate, GroupSizes, Internal, Issuer, Risk, TrueAnswers, rounded
+from hedgerow.certificate.model import Certificate, GroupSizes, Internal, Issuer, Risk, TrueAnswers, round_share
 from hedgerow.certificate.risks import attack_report, published_risks, risk_of
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
@@ -70,7 +70,7 @@ def certify_table(
         risks=risks,
         answers=typical_answers(release),
         internal=internal_part(release, original, risks, _second_half(progress)) if internal else None,
-        missing=manifest.missing,
+        missing=dict(manifest.missing),
         unverifiable=release.form.unverifiable,
     )
     return fill(issuer, bundle.manifest, manifest, derived)
@@ -158,6 +158,6 @@ def _compare_truths(aggregate: str, selectivity: float, outcomes: list[QuestionO
         selectivity=selectivity,
         checked=len(inside),
         inside=sum(inside),
-        error=rounded(found.error),
-        near=rounded(found.near),
+        error=round_share(found.error),
+        near=round_share(found.near),
     )

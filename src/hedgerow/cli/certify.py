@@ -30,7 +30,9 @@ __all__ = ["certify"]
 @click.option("--ledger", type=click.Path(exists=True), help="your record of releases; only with --internal --original")
 @click.option("--title", default="", help="what the data are called, for the heading and the citation")
 @click.option("--publisher", default="", help="who publishes them")
-@click.option("--check", "held", type=click.Path(), help="hold this certificate (.json) against BUNDLE; write nothing")
+@click.option(
+    "--check", "certificate_file", type=click.Path(), help="compare this certificate (.json) with BUNDLE; write nothing"
+)
 def certify(
     bundle: str,
     out: str,
@@ -39,7 +41,7 @@ def certify(
     ledger: str | None,
     title: str,
     publisher: str,
-    held: str | None,
+    certificate_file: str | None,
 ) -> None:
     """Verify BUNDLE and write a certificate: promise, checks, what is not promised, risks, costs, hashes, citation.
 
@@ -48,8 +50,8 @@ def certify(
     hedgerow certify out/ --internal --original table.csv --out private/
     hedgerow certify out/ --check certificate/certificate.json
     """
-    if held is not None:
-        _check(bundle, held, original)
+    if certificate_file is not None:
+        _check(bundle, certificate_file, original)
         return
     from hedgerow import certificate as certificates
     from hedgerow.certificate import Issuer
@@ -102,11 +104,11 @@ def _surest(certificate: Certificate) -> list[tuple[str, str]]:
     return [(risk.adversary, f"right for {risk.rate:.1%}") for risk in risks]
 
 
-def _check(bundle: str, held: str, original: str | None) -> None:
+def _check(bundle: str, certificate_file: str, original: str | None) -> None:
     from hedgerow import certificate as certificates
     from hedgerow.cli.show import progress_bar
 
-    certificate = certificates.read(held)
+    certificate = certificates.read(certificate_file)
     try:
         with progress_bar() as progress:
             differences = certificates.check(bundle, certificate, original=_table(original), progress=progress)
@@ -114,14 +116,14 @@ def _check(bundle: str, held: str, original: str | None) -> None:
         click.secho(f"does not fit: the bundle is not verified. {error}", fg="red", err=True)
         sys.exit(1)
     if differences:
-        click.secho(f"does not fit: {_told(differences)}.", fg="red", err=True)
+        click.secho(f"does not fit: {_list_differences(differences)}.", fg="red", err=True)
         sys.exit(1)
     click.echo(f"ok  {len(certificate.checks)} checks passed anew, and all that the certificate says was derived again")
     if certificate.version == "internal" and original is None:
         click.echo("--  the internal part was not compared: name the table with --original")
 
 
-def _told(differences: tuple[str, ...]) -> str:
+def _list_differences(differences: tuple[str, ...]) -> str:
     if differences == ("bundle",):
         return "the certificate is about other bytes than this bundle's"
     return f"it says something else than the bundle in {', '.join(differences)}"

@@ -66,6 +66,8 @@ class Anatomy(Method):
             form=self.form,
             together=self.together,
             guarantee=frequency_guarantee(prepared, self.l),
-            method="Anatomy",
-            parameters={"l": int(self.l), "grouping": self.grouping, "form": self.form, "together": int(self.together)},
+            made=prepared.made(
+                "Anatomy",
+                {"l": int(self.l), "grouping": self.grouping, "form": self.form, "together": int(self.together)},
+            ),
         )

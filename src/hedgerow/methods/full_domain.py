@@ -60,10 +60,8 @@ class FullDomain(Classic):
             form="generalized",
             together=True,
             guarantee=self._guarantee(prepared),
-            method="FullDomain",
-            parameters=self._letters() | {"suppression": share} | chosen,
-            hierarchies=trees,
-            levels={name: level for name, level in levels.items() if name in trees},
+            made=prepared.made("FullDomain", self._letters() | {"suppression": share} | chosen),
+            nodes={name: (tree, levels.get(name, 0)) for name, tree in trees.items()},
         )
 
     def _search(self, prepared: Prepared, trees: dict[str, Hierarchy]) -> Generalization:

@@ -19,7 +19,7 @@ from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import places, quasi_codes, release_of
-from hedgerow.release import Guarantee, Made, Release
+from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.permuted import PERMUTED, permuted
 from hedgerow.release.release import free_name
 
@@ -98,7 +98,7 @@ class KEAnonymity(Method):
             guarantee=_guarantee(column, criterion),
             rows=prepared.rows,
             groups=pieces.num_groups,
-            made=Made("KEAnonymity", self._letters(), prepared.policies, prepared.reproducible),
+            made=prepared.made("KEAnonymity", self._letters()),
             kind=prepared.table.kind,
         )
 
@@ -122,8 +122,7 @@ class KEAnonymity(Method):
             form=PERMUTED.name,
             together=True,
             guarantee=_guarantee(prepared.columns.sensitive[0], criterion),
-            method="KEAnonymity",
-            parameters=self._letters(),
+            made=prepared.made("KEAnonymity", self._letters()),
         )
 
     def _partition(self, where: Line, counts: NDArray[np.int64], prepared: Prepared) -> Pieces:

@@ -22,7 +22,7 @@ from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import check_grouping, places, quasi_codes
 from hedgerow.parameters import read_number
 from hedgerow.partition.m_invariant import Invariant, Signatures, m_invariant
-from hedgerow.release import Guarantee, Made, Release
+from hedgerow.release import Guarantee, Release
 from hedgerow.release.release import free_name
 
 __all__ = ["GROUPINGS", "MInvariant"]
@@ -103,7 +103,7 @@ class MInvariant(Method):
             guarantee=self._guarantee(column, found),
             rows=prepared.rows,
             groups=int(found.labels.max()) + 1,
-            made=Made("MInvariant", parameters, prepared.policies, prepared.reproducible),
+            made=prepared.made("MInvariant", parameters),
             kind=prepared.table.kind,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.errors import Infeasible, SchemaError
 from hedgerow.randomness import Keys, seeded_keys, system_keys
-from hedgerow.release import PublishedColumns, Release, Rows
+from hedgerow.release import Made, PublishedColumns, Release, Rows
 
 if TYPE_CHECKING:
     from hedgerow.ledger import PendingEntry
@@ -41,6 +41,10 @@ class Prepared:
     def policies(self) -> dict[str, str]:
         """The declared policy for missing values of each published column."""
         return {name: str(self.schema.missing_policy(name)) for name in self.columns.all}
+
+    def made(self, method: str, parameters: Mapping[str, int | str]) -> Made:
+        """How a release of this table is made."""
+        return Made(method, parameters, self.policies, self.reproducible)
 
 
 class Method(ABC):

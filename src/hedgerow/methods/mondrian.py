@@ -77,10 +77,12 @@ class Mondrian(Classic):
             form=self.form,
             together=self.together,
             guarantee=self._guarantee(prepared),
-            method="Mondrian",
-            parameters=self._letters()
-            | {"relaxed": int(self.relaxed), "blind": int(self.blind)}
-            | {"form": self.form, "together": int(self.together)},
+            made=prepared.made(
+                "Mondrian",
+                self._letters()
+                | {"relaxed": int(self.relaxed), "blind": int(self.blind)}
+                | {"form": self.form, "together": int(self.together)},
+            ),
         )
 
 

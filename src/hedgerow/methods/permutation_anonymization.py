@@ -53,6 +53,8 @@ class PermutationAnonymization(Method):
             form="scattered",
             together=self.together,
             guarantee=frequency_guarantee(prepared, self.l),
-            method="PermutationAnonymization",
-            parameters={"l": int(self.l), "grouping": self.grouping, "together": int(self.together)},
+            made=prepared.made(
+                "PermutationAnonymization",
+                {"l": int(self.l), "grouping": self.grouping, "together": int(self.together)},
+            ),
         )

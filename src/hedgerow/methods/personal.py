@@ -32,7 +32,7 @@ from hedgerow.methods.target_choice import (
 )
 from hedgerow.partition.personal.search import merge_groups, personal_bottom_up, personal_top_down
 from hedgerow.partition.personal.wishes import Bundle, Wishes, one_group, split_by_domain, total_cost
-from hedgerow.release import Guarantee, Made, Release
+from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.disguised import DISGUISED, DisguisedGroups, disguised
 from hedgerow.release.release import free_name
 from hedgerow.release.shuffle import deal
@@ -121,7 +121,7 @@ class Personal(Method):
             ),
             rows=prepared.rows,
             groups=len(groups.offsets) - 1,
-            made=Made("Personal", parameters, prepared.policies, prepared.reproducible),
+            made=prepared.made("Personal", parameters),
             kind=prepared.table.kind,
         )
 

@@ -150,7 +150,7 @@ class PropertyWalk(Method):
             "layout": self.layout,
             "keep": "; ".join(map(str, self._properties())),
         }
-        return Made("PropertyWalk", parameters, prepared.policies, prepared.reproducible)
+        return prepared.made("PropertyWalk", parameters)
 
 
 def _planned(prepared: Prepared, name: str, given: Sequence[Property], settings: Settings) -> Kept:

@@ -83,8 +83,7 @@ class Proximity(Method):
             form=self.form,
             together=True,
             guarantee=self._guarantee(column),
-            method="Proximity",
-            parameters=parameters,
+            made=prepared.made("Proximity", parameters),
         )
 
     def _labels(self, prepared: Prepared, column: str, progress: Progress) -> NDArray[np.int32]:

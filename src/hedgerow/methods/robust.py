@@ -164,8 +164,7 @@ class Robust(Method):
             form=self.form,
             together=True,
             guarantee=self._guarantee(prepared.columns.sensitive[0], crowd, criterion, held_back),
-            method="Robust",
-            parameters=self._parameters(criterion),
+            made=prepared.made("Robust", self._parameters(criterion)),
         )
         if not form_of(self.form).has_boxes:
             check_odds(release, crowd.knowledge)

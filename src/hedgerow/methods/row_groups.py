@@ -80,12 +80,10 @@ def release_of(
     form: str,
     together: bool,
     guarantee: Guarantee,
-    method: str,
-    parameters: Mapping[str, int | str],
-    hierarchies: Mapping[str, Hierarchy] | None = None,
-    levels: Mapping[str, int] | None = None,
+    made: Made,
+    nodes: Mapping[str, tuple[Hierarchy, int]] | None = None,
 ) -> Release:
-    """Publish labelled rows in a form; a generalized one uses nodes of `hierarchies`, not below `levels`."""
+    """Publish labelled rows in a form; a generalized one uses nodes of a column's hierarchy, not below the level."""
     group_column, layout = free_name("group", prepared.columns.all), form_of(form)
     assert layout.publish is not None
     rows = Labelled(
@@ -94,8 +92,8 @@ def release_of(
         labels,
         group_column,
         together=together,
-        hierarchies=hierarchies or {},
-        levels=levels or {},
+        hierarchies={name: tree for name, (tree, _) in (nodes or {}).items()},
+        levels={name: level for name, (_, level) in (nodes or {}).items()},
         keys=prepared.keys,
     )
     return Release(
@@ -106,7 +104,7 @@ def release_of(
         guarantee=guarantee,
         rows=prepared.rows,
         groups=int(labels.max()) + 1,
-        made=Made(method, parameters, prepared.policies, prepared.reproducible),
+        made=made,
         kind=prepared.table.kind,
     )
 

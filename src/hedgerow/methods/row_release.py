@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hedgerow.errors import SchemaError
 from hedgerow.parameters import read_names
-from hedgerow.release import Guarantee, Made, Release
+from hedgerow.release import Guarantee, Release
 
 if TYPE_CHECKING:
     from hedgerow.methods.method import Prepared
@@ -44,7 +44,7 @@ def release_of_rows(
         guarantee=guarantee,
         rows=prepared.rows,
         groups=0,
-        made=Made(method, parameters, prepared.policies, prepared.reproducible),
+        made=prepared.made(method, parameters),
         kind=prepared.table.kind,
     )
 

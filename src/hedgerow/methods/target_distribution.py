@@ -38,13 +38,13 @@ from hedgerow.release.release import free_name
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.table import Encoded
 
-__all__ = ["GROUPINGS", "Plan", "TargetDistribution"]
+__all__ = ["GROUPINGS", "TargetDistribution", "TargetPlan"]
 
 GROUPINGS = ("all", "quasi")
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class TargetPlan:
     """Groups with their targets; `leaves` are the leaf codes of the rows' values, group after group."""
 
     column: str
@@ -91,7 +91,7 @@ class TargetDistribution(Method):
         elif self.parts is None:
             raise ParameterError("a target for each part needs 'parts': the column that the parts come from.")
 
-    def plan(self, prepared: Prepared) -> Plan:
+    def plan(self, prepared: Prepared) -> TargetPlan:
         """Group the rows and give every group its target: all that comes before subdomains are chosen."""
         column = one_column(prepared, "a target distribution")
         sensitive = prepared.table.encode(column)
@@ -99,7 +99,7 @@ class TargetDistribution(Method):
         cells = parts.codes if self.grouping == "all" else equal_quasi(prepared.table, prepared.columns.quasi, parts)
         groups = grouped(cells, parts)
         targets = choose_targets(self.target, self.quantize, prepared, sensitive, parts, groups)
-        return Plan(column, groups, targets, _leaves(sensitive, column, targets.trees, targets.which, groups))
+        return TargetPlan(column, groups, targets, _leaves(sensitive, column, targets.trees, targets.which, groups))
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         progress("counting", 0.1)
@@ -154,7 +154,7 @@ class TargetDistribution(Method):
         parameters |= {"parts": self.parts if isinstance(self.parts, str) else ",".join(self.parts or ())}
         parameters |= {"fakes": written(self._fakes()), "shift": written(read_shift(self.shift))}
         parameters |= {"quantize": self.quantize or 0, "distance_asked_used": f"{float(targets.distance):.6g}"}
-        return Made("TargetDistribution", parameters, prepared.policies, prepared.reproducible)
+        return prepared.made("TargetDistribution", parameters)
 
 
 def _leaves(

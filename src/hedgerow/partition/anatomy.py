@@ -51,7 +51,7 @@ def anatomize(sensitive: NDArray[np.int32], *, l: int, keys: Keys = system_keys)
     buckets = np.argsort(-counts, kind="stable")
     ends = np.searchsorted(-counts[buckets], -np.arange(int(counts.max()) + 1), side="right")
     stops = np.cumsum(counts)
-    groups = _rounds(rows, stops - counts, stops, buckets, ends, keys(len(sensitive)), criterion.l, labels)
+    groups = _rounds(rows, (stops - counts, stops, buckets, ends), keys(len(sensitive)), criterion.l, labels)
     left = np.flatnonzero(labels < 0)
     for row, key in zip(left.tolist(), keys(len(left)).tolist(), strict=True):
         stop = stops[sensitive[row]]
@@ -70,15 +70,13 @@ def _admissible(taken: NDArray[np.int32], groups: int, key: int) -> int:
 @kernel
 def _rounds(
     rows: NDArray[np.int32],
-    nexts: Ints,
-    stops: Ints,
-    buckets: Ints,
-    ends: Ints,
+    layout: tuple[Ints, Ints, Ints, Ints],
     keys: NDArray[np.uint64],
     l: int,  # noqa: E741
     labels: NDArray[np.int32],
 ) -> int:
     """Deal full rounds; bucket b has its rows at nexts[b]:stops[b], and `ends[c]` buckets have at least c left."""
+    nexts, stops, buckets, ends = layout
     half = np.uint64(32)
     group, drawn = 0, 0
     while ends[1] >= l:

@@ -102,7 +102,6 @@ def _cuts(sums: NDArray[np.float64], squares: NDArray[np.float64], k: int) -> ND
 def _grouped_blocks(points: Points, rows: Rows, starts: Rows, k: int) -> NDArray[np.int32]:
     """MDAV inside each block: groups of k around the row farthest from the centre and the one farthest from that."""
     labels = np.empty(len(points), np.int32)
-    away = np.empty(len(points))
     seed = np.empty(points.shape[1])
     number = 0
     for block in range(len(starts) - 1):
@@ -113,7 +112,7 @@ def _grouped_blocks(points: Points, rows: Rows, starts: Rows, k: int) -> NDArray
             for _ in range(2):
                 if left >= 2 * k:
                     _move_to_farthest(points, rest, left, seed)
-                    left = _take_nearest(points, rest, left, seed, k, away, labels, number)
+                    left = _take_nearest(points, rest, left, seed, k, labels, number)
                     number += 1
         for i in range(left):
             labels[rest[i]] = number
@@ -151,12 +150,11 @@ def _take_nearest(
     left: int,
     seed: NDArray[np.float64],
     k: int,
-    away: NDArray[np.float64],
     labels: NDArray[np.int32],
     number: int,
 ) -> int:
     """Give the k rows nearest to `seed` a number; the others move to the front of `rest`."""
-    nearest = np.full(k, np.inf)
+    nearest, away = np.full(k, np.inf), np.empty(left)
     for i in range(left):
         distance = 0.0
         for column in range(len(seed)):

@@ -55,11 +55,12 @@ class CornerRows(NamedTuple):
 
 
 class CornerBuffers(NamedTuple):
-    """Working memory: an order and a side per row, and room for the records of a part."""
+    """Working memory: an order and a side per row, room for the records of a part, and counts that are zero at rest."""
 
     order: Codes
     sides: Bools
     records: CornerRows
+    counts: Ints
 
 
 def ncp_split(
@@ -122,14 +123,14 @@ def _divided(records: CornerRows, l: int, tries: int, keys: Keys) -> Bools:  # n
     workers = 1 if small else cores()
     values = int(records.codes.max()) + 1
     copy = CornerRows(np.empty_like(records.points), np.empty_like(records.codes), np.empty_like(records.rows))
-    scratch = CornerBuffers(np.arange(rows, dtype=np.int32), np.empty(rows, np.bool_), copy)
-    counts = [np.zeros((2, values), np.int64) for _ in range(workers)]
+    order, sides = np.arange(rows, dtype=np.int32), np.empty(rows, np.bool_)
+    scratch = [CornerBuffers(order, sides, copy, np.zeros((2, values), np.int64)) for _ in range(workers)]
     starts = np.zeros(rows, np.bool_)
     starts[0] = True
     attempt = _round.plain if small else _round.compiled
 
     def work(worker: int, parts: Ints, drawn: NDArray[np.uint64]) -> Ints:
-        return attempt(records, scratch, parts, drawn, l, tries, counts[worker], starts)
+        return attempt(records, scratch[worker], parts, drawn, l, tries, starts)
 
     open_parts = np.array([[0, rows, tries]], np.int64)
     with ThreadPoolExecutor(workers) as pool:
@@ -160,7 +161,6 @@ def _round(
     keys: NDArray[np.uint64],
     l: int,  # noqa: E741
     tries: int,
-    counts: Ints,
     starts: Bools,
 ) -> Ints:
     """Try each open part once; return the parts that are open then."""
@@ -173,7 +173,7 @@ def _round(
             _shuffle(order, keys[drawn : drawn + hi - lo])
             drawn += hi - lo
         left = _choose_sides(records.points[lo:hi], order, lo, sides)
-        if _are_diverse(records.codes[lo:hi], sides, left, l, counts):
+        if _are_diverse(records.codes[lo:hi], sides, left, l, scratch.counts):
             _gather(records, scratch, lo, hi, left)
             starts[lo + left] = True
             for begin, end in ((lo, lo + left), (lo + left, hi)):

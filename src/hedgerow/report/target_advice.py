@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hedgerow.criteria.target import read_shift
 from hedgerow.methods.method import prepare
-from hedgerow.methods.target_distribution import Plan, TargetDistribution
+from hedgerow.methods.target_distribution import TargetDistribution, TargetPlan
 from hedgerow.partition.target.least_range import PublishedNodes
 from hedgerow.partition.target.trees import node_ranges
 from hedgerow.report.figure import COLOURS, new_figure, save_figure
@@ -89,7 +89,7 @@ def advise(
     return Advice(_distance(plan), pa.Table.from_pylist(lines))
 
 
-def _line(plan: Plan, shift: Fraction, share: Fraction) -> dict[str, float | None]:
+def _line(plan: TargetPlan, shift: Fraction, share: Fraction) -> dict[str, float | None]:
     published = plan.disguise(shift=shift, fakes=share)
     which = np.repeat(plan.targets.which, np.diff(published.offsets))
     roots = np.array([tree.root for tree in plan.targets.trees])
@@ -105,7 +105,7 @@ def _line(plan: Plan, shift: Fraction, share: Fraction) -> dict[str, float | Non
     }
 
 
-def _sum_of_ranges(plan: Plan, published: PublishedNodes, which: NDArray[np.int32]) -> float:
+def _sum_of_ranges(plan: TargetPlan, published: PublishedNodes, which: NDArray[np.int32]) -> float:
     total = Fraction(0)
     for number, tree in enumerate(plan.targets.trees):
         ranges, unit = node_ranges(tree)
@@ -115,7 +115,7 @@ def _sum_of_ranges(plan: Plan, published: PublishedNodes, which: NDArray[np.int3
 
 
 def _avg_width(
-    plan: Plan, published: PublishedNodes, which: NDArray[np.int32], hits: NDArray[np.int64]
+    plan: TargetPlan, published: PublishedNodes, which: NDArray[np.int32], hits: NDArray[np.int64]
 ) -> float | None:
     """The width of the bounds of AVG when `hits` rows of each group are asked for."""
     low, high = np.empty(len(which)), np.empty(len(which))
@@ -135,7 +135,7 @@ def _avg_width(
     return float(width / hits.sum())
 
 
-def _distance(plan: Plan) -> float:
+def _distance(plan: TargetPlan) -> float:
     """Total variation between each target's rows and the target, weighted by rows."""
     of_row = np.repeat(plan.targets.which, np.diff(plan.groups.offsets))
     total = 0.0

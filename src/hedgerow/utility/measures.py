@@ -76,7 +76,7 @@ def _column_penalty(release: Release, name: str, box: BoxColumns, width: float |
 
 
 def _interval_penalties(low: pa.ChunkedArray, high: pa.ChunkedArray, width: float | None) -> Floats:
-    both = pa.concat_arrays([_filled(low), _filled(high)])
+    both = pa.concat_arrays([_fill_gaps(low), _fill_gaps(high)])
     at = _positions(both)
     lows, highs = at[: len(low)], at[len(low) :]
     spread = float(at.max() - at.min()) if width is None else width / _unit(both)
@@ -97,15 +97,15 @@ def _penalties(column: pa.Array | pa.ChunkedArray, kept: Ints, starts: Ints, siz
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     gaps = np.maximum.reduceat(whole.is_null().to_numpy(zero_copy_only=False)[kept].astype(np.int8), starts) > 0
     if pa.types.is_string(whole.type) or pa.types.is_boolean(whole.type):
-        penalty = _covered(whole, kept, sizes)
+        penalty = _category_penalties(whole, kept, sizes)
     else:
-        at = _positions(_filled(whole))
+        at = _positions(_fill_gaps(whole))
         spread = float(at.max() - at.min()) or 1.0
         penalty = (np.maximum.reduceat(at[kept], starts) - np.minimum.reduceat(at[kept], starts)) / spread
     return np.where(gaps, 1.0, penalty)
 
 
-def _covered(column: pa.Array, kept: Ints, sizes: Ints) -> Floats:
+def _category_penalties(column: pa.Array, kept: Ints, sizes: Ints) -> Floats:
     encoded = column.dictionary_encode()
     total = len(encoded.dictionary)
     codes = encoded.indices.fill_null(total).to_numpy().astype(np.int64)[kept]
@@ -114,7 +114,7 @@ def _covered(column: pa.Array, kept: Ints, sizes: Ints) -> Floats:
     return np.where(covered > 1, covered / max(total, 1), 0.0)
 
 
-def _filled(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+def _fill_gaps(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """The column with gaps replaced by some value that it has: they are charged elsewhere."""
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if not whole.null_count:

@@ -16,7 +16,7 @@ from sqlglot.errors import SqlglotError
 
 from hedgerow.errors import QueryError
 
-__all__ = ["Range", "by_group", "ranges_of"]
+__all__ = ["WrittenRange", "by_group", "ranges_of"]
 
 Number = int | float | Decimal
 
@@ -26,7 +26,7 @@ _AFTERWARDS = ("having", "order", "limit", "offset", "distinct", "qualify")
 
 
 @dataclass(frozen=True, eq=False)
-class Range:
+class WrittenRange:
     """The conditions of a question that bound one column by numbers; the others stay as they are."""
 
     column: str
@@ -54,14 +54,14 @@ class Range:
         return next(node for node in self.ends[0].find_all(exp.Column))
 
 
-def ranges_of(sql: str) -> list[Range]:
+def ranges_of(sql: str) -> list[WrittenRange]:
     """List the columns that a question bounds by numbers in conditions joined by AND."""
     tree = _tree(sql)
     parts = _conjuncts(tree)
     named = [(_bounded(part), part) for part in parts]
     columns = dict.fromkeys(column for column, _ in named if column is not None)
     return [
-        Range(
+        WrittenRange(
             column,
             tree,
             tuple(part for name, part in named if name == column),

@@ -23,7 +23,7 @@ from hedgerow.query import Session, connect
 from hedgerow.release.forms import PERMUTED
 from hedgerow.release.forms.generalized import box_columns
 from hedgerow.release.release import PublishedColumns, free_name
-from hedgerow.utility.rephrase import Range, by_group, ranges_of
+from hedgerow.utility.rephrase import WrittenRange, by_group, ranges_of
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -154,7 +154,7 @@ def best_moves(release: Release, session: Session, sql: str) -> tuple[Move | Non
     return _best(narrower), _best(wider)
 
 
-def _ranges_to_try(release: Release, session: Session, found: Range) -> tuple[Iterator[Ends], Iterator[Ends]]:
+def _ranges_to_try(release: Release, session: Session, found: WrittenRange) -> tuple[Iterator[Ends], Iterator[Ends]]:
     """Ranges to try instead, inside and around: of values, or of whole boxes."""
     boundaries = boundaries_of(release, found)
     if boundaries is not None:
@@ -163,7 +163,7 @@ def _ranges_to_try(release: Release, session: Session, found: Range) -> tuple[It
     return _parts_of(inside), _wider_than(inside, everywhere)
 
 
-def _values(session: Session, found: Range, *, inside: bool) -> list[Any]:
+def _values(session: Session, found: WrittenRange, *, inside: bool) -> list[Any]:
     try:
         values = session.sql(found.values_sql(inside=inside)).column("value").to_pylist()
     except QueryError:
@@ -189,7 +189,7 @@ def _wider_than(inside: Sequence[Any], everywhere: Sequence[Any]) -> Iterator[En
     yield everywhere[0], everywhere[-1]
 
 
-def _try_ranges(session: Session, found: Range, tries: Iterator[Ends], before: float) -> Iterator[Move]:
+def _try_ranges(session: Session, found: WrittenRange, tries: Iterator[Ends], before: float) -> Iterator[Move]:
     for low, high in tries:
         after = relative_width(session.sql(found.moved_sql(low, high)))
         if after is not None and after < before:
@@ -229,7 +229,7 @@ class Boundaries:
         yield self._lows[0], self._highs[-1]
 
 
-def boundaries_of(release: Release, found: Range) -> Boundaries | None:
+def boundaries_of(release: Release, found: WrittenRange) -> Boundaries | None:
     """The ends of the boxes of a range's column; None where it is published as something else than intervals."""
     name = next((name for name in release.columns.quasi if name.lower() == found.column.lower()), None)
     if not release.form.has_boxes or name is None:
@@ -250,7 +250,7 @@ def _distinct(column: pa.ChunkedArray) -> pa.Array:
     return values.take(pa.array(np.argsort(values.to_numpy(zero_copy_only=False), kind="stable")))
 
 
-def _values_inside(release: Release, name: str, values: pa.Array, found: Range) -> list[Any]:
+def _values_inside(release: Release, name: str, values: pa.Array, found: WrittenRange) -> list[Any]:
     """Which of the values the range holds: asked of a release that lists them."""
     group = pa.array(np.zeros(len(values), np.int32))
     listed = replace(

@@ -131,7 +131,7 @@ def test_compiled_equals_plain():
     for run in (_walk.plain, _walk.compiled):
         point, slacks = block.polytope.point.copy(), block.polytope.system.slacks(block.polytope.point)
         trace = np.empty((10, len(point)), np.int64)
-        run(point, slacks, *course.touched, *course.moved, keys, 10, trace)
+        run(point, slacks, course.touched, course.moved, keys, 10, trace)
         results.append((point, slacks, trace))
     assert np.array_equal(results[0][1], block.polytope.system.slacks(results[0][0]))
     for one, other in zip(*results, strict=True):

@@ -46,8 +46,8 @@ def proximity(seen: Beliefs, near: Neighbourhood) -> NearGuess:
     """Attack a column of numbers without missing values."""
     line = column_line(seen.domain, seen.column)
     reach = near.reach(line)
-    covered = np.maximum.reduceat(_covered(seen, reach), seen.starts[:-1])
-    anywhere = np.maximum.reduceat(_covered(seen, _stretch(near).reach(line)), seen.starts[:-1])
+    covered = np.maximum.reduceat(_near_shares(seen, reach), seen.starts[:-1])
+    anywhere = np.maximum.reduceat(_near_shares(seen, _stretch(near).reach(line)), seen.starts[:-1])
     return NearGuess(
         rate=float(covered @ seen.sizes / seen.sizes.sum()),
         worst=float(covered.max()),
@@ -66,7 +66,7 @@ def _stretch(near: Neighbourhood) -> Neighbourhood:
     return general(lambda least: (least, least * up / down if least >= 0 else least * down / up))
 
 
-def _covered(seen: Beliefs, reach: Reach) -> Floats:
+def _near_shares(seen: Beliefs, reach: Reach) -> Floats:
     """The chance of each (group, value) pair's neighbourhood."""
     width = len(seen.overall)
     bases = seen.owners * width
@@ -88,7 +88,7 @@ def _chance(differences: Floats) -> Floats:
 
 
 def _measure(context: Context) -> Finding:
-    protected = _protected(context.release)
+    protected = _protected_neighbourhood(context.release)
     near, promised = protected if protected is not None else (_hundredth(context.beliefs.domain), None)
     found = proximity(context.beliefs, near)
     finding = Finding(
@@ -113,7 +113,7 @@ def _measure(context: Context) -> Finding:
     return finding.conclude(sentence, step)
 
 
-def _protected(release: Release) -> tuple[Neighbourhood, float] | None:
+def _protected_neighbourhood(release: Release) -> tuple[Neighbourhood, float] | None:
     """The neighbourhood that a release protects and its promise; None where it protects none."""
     if release.guarantee.criterion != "proximity":
         return None

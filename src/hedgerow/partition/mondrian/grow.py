@@ -140,13 +140,12 @@ def find_cut(
     hi: int,
     column: int,
     relaxed: bool,
-    low: int,
-    high: int,
-    histogram: NDArray[np.int64],
+    scratch: SplitBuffers,
 ) -> tuple[int, int, int]:
     """Return code, ties and the rows that go left: at the median, or at the border of its code nearest to it."""
+    low, high = scratch.low[column], scratch.high[column]
     if high - low <= _WIDE * (hi - lo):
-        code, below, at = median_by_counting(fields, lo, hi, column, low, high, histogram)
+        code, below, at = median_by_counting(fields, lo, hi, column, low, high, scratch.histogram)
     else:
         code, below, at = median_by_sorting(fields, lo, hi, column)
     rows = hi - lo
@@ -165,11 +164,10 @@ def sides_hold(
     counts: NDArray[np.int64],
     lo: int,
     hi: int,
-    column: int,
-    code: int,
-    ties: int,
+    cut: tuple[int, int, int],
 ) -> bool:
     """Tell whether both sides of a cut keep the limits of every sensitive column."""
+    column, code, ties = cut
     fields = records.fields
     first = len(rules.firsts)
     offset = 0
@@ -246,11 +244,9 @@ def next_cut(records: PackedRows, rules: SplitRules, scratch: SplitBuffers, lo: 
         if column == LEAF:
             return LEAF, 0, 0
         scratch.tried[column] = True
-        code, ties, left = find_cut(
-            records.fields, lo, hi, column, rules.relaxed, low[column], high[column], scratch.histogram
-        )
+        code, ties, left = find_cut(records.fields, lo, hi, column, rules.relaxed, scratch)
         enough = min(left, hi - lo - left) >= rules.rows
-        if enough and sides_hold(records, rules, scratch.counts, lo, hi, column, code, ties):
+        if enough and sides_hold(records, rules, scratch.counts, lo, hi, (column, code, ties)):
             return column, code, ties
 
 

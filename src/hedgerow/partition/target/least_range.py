@@ -28,6 +28,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Codes, Ints
 from hedgerow.criteria.target import read_shift
 from hedgerow.errors import ParameterError
 from hedgerow.kernel import kernel
@@ -87,9 +88,9 @@ def least_range_groups(
     scratch = np.zeros((3, largest), np.int64)
     shape = forest.shape
     layout = (forest.nodes, forest.bases, forest.weight_bases, forest.weights)
-    tree = (shape.parents, shape.children, shape.first, shape.fan)
+    shapes = (shape.parents, shape.children, shape.first, shape.fan)
     roots = forest.nodes[trees] - 1 if tops is None else tops
-    _generalize(leaves, counts, offsets, trees, roots, *layout, *tree, scratch, nodes, amounts, ends)
+    _generalize((leaves, counts, offsets), (trees, roots), layout, shapes, scratch, (nodes, amounts, ends))
     return PublishedNodes(nodes[: ends[-1]].copy(), amounts[: ends[-1]].copy(), ends)
 
 
@@ -116,24 +117,23 @@ def _units(inside: NDArray[np.int64], weights: NDArray[np.int64], children: NDAr
 
 @kernel
 def _generalize(
-    leaves: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    trees: NDArray[np.int32],
-    roots: NDArray[np.int32],
-    sizes: NDArray[np.int32],
-    bases: NDArray[np.int64],
-    weight_bases: NDArray[np.int64],
-    all_weights: NDArray[np.int64],
-    all_parents: NDArray[np.int32],
-    all_children: NDArray[np.int32],
-    all_first: NDArray[np.int32],
-    all_fan: NDArray[np.int32],
+    entries: tuple[Codes, Ints, Ints],
+    groups: tuple[Codes, Codes],
+    layout: tuple[Codes, Ints, Ints, Ints],
+    shapes: tuple[Codes, Codes, Codes, Codes],
     scratch: NDArray[np.int64],
-    nodes: NDArray[np.int32],
-    amounts: NDArray[np.int64],
-    ends: NDArray[np.int64],
+    published: tuple[Codes, Ints, Ints],
 ) -> None:
+    """Write the published nodes of every group, with how often and where each group's end.
+
+    `entries` are leaves, counts and where each group's begin; `groups` the tree and top of each; `layout` the trees'
+    sizes, places and weights; `shapes` their parents, children, first children and numbers of children.
+    """
+    leaves, counts, offsets = entries
+    trees, roots = groups
+    sizes, bases, weight_bases, all_weights = layout
+    all_parents, all_children, all_first, all_fan = shapes
+    nodes, amounts, ends = published
     inside, wanted, stack = scratch[0], scratch[1], scratch[2]
     end = 0
     for group in range(len(offsets) - 1):

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.kernel import SMALL, kernel
 from hedgerow.partition.walk.polytope import Polytope, directions, sparse_rows
 
@@ -69,7 +70,7 @@ def walk(course: Course, start: NDArray[np.int64], keys: NDArray[np.uint64], *, 
     trace = np.empty((min(states, sweeps), len(point)), np.int64)
     # The work is the touched properties of every sweep; the length of an array does not tell whether compiling pays.
     run = _walk.plain if sweeps * len(course.touched[1]) <= SMALL else _walk.compiled
-    run(point, slacks, *course.touched, *course.moved, keys, sweeps, trace)
+    run(point, slacks, course.touched, course.moved, keys, sweeps, trace)
     return Walked(point, trace, effective_sizes(trace))
 
 
@@ -77,16 +78,18 @@ def walk(course: Course, start: NDArray[np.int64], keys: NDArray[np.uint64], *, 
 def _walk(
     point: NDArray[np.int64],
     slacks: NDArray[np.int64],
-    touched_starts: NDArray[np.int64],
-    touched: NDArray[np.int64],
-    rates: NDArray[np.int64],
-    moved_starts: NDArray[np.int64],
-    moved: NDArray[np.int64],
-    amounts: NDArray[np.int64],
+    touched_by: tuple[Ints, Ints, Ints],
+    moved_by: tuple[Ints, Ints, Ints],
     keys: NDArray[np.uint64],
     sweeps: int,
     trace: NDArray[np.int64],
 ) -> None:
+    """Move `point` one random step along each direction, sweep after sweep, and keep evenly spaced states in `trace`.
+
+    `touched_by` lists the properties that each direction changes, with rates; `moved_by` its values, with amounts.
+    """
+    touched_starts, touched, rates = touched_by
+    moved_starts, moved, amounts = moved_by
     ways = len(touched_starts) - 1
     half, low_half = np.uint64(32), np.uint64(0xFFFFFFFF)
     kept = 0
