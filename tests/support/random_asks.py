@@ -74,7 +74,9 @@ def _condition(rng: random.Random, table: pa.Table, columns: Sequence[str]) -> s
     if isinstance(values[0], bool):
         return f"{name} = {one}"
     comparison = rng.choice(["=", "<>", "<", "<=", ">", ">="])
-    return rng.choice([f"{name} {comparison} {one}"] * 3 + [f"{name} IN ({one}, {other})", f"{name} BETWEEN {one} AND {other}"])
+    return rng.choice(
+        [f"{name} {comparison} {one}"] * 3 + [f"{name} IN ({one}, {other})", f"{name} BETWEEN {one} AND {other}"]
+    )
 
 
 def literal(value: Any) -> str:
@@ -102,7 +104,18 @@ def fault(answer: Answer, asked: Asked, values: list[Any]) -> str | None:
     """Say how an answer contradicts the values behind it, to the last digit; None if it does not."""
     if not answer.bounded:
         return None
-    power, truth = (2 if asked.aggregate.startswith("stddev") else 1), _AGGREGATES[asked.aggregate](values)
+    readings = [values] + [[_printed(value) for value in values]] * any(isinstance(value, float) for value in values)
+    faults = [_fault(answer, asked, _AGGREGATES[asked.aggregate](reading)) for reading in readings]
+    return None if None in faults else faults[0]
+
+
+def _printed(value: Any) -> Any:
+    """A float as the decimal that it prints, which is how `exact` answers about floats are meant."""
+    return Decimal(repr(value)) if isinstance(value, float) else value
+
+
+def _fault(answer: Answer, asked: Asked, truth: Any) -> str | None:
+    power = 2 if asked.aggregate.startswith("stddev") else 1
     if truth is None:
         return "exact" if answer.exact and answer.lower is not None else None
     if answer.lower is None or answer.upper is None:
