@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.criteria.personal import Respect, is_exact, possible_node
+from hedgerow.criteria.target import Respect, is_exact, possible_node
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import uniform
 from tests.support.targets import generalizations

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.release import Guarantee, Made, PublishedColumns, Release, Rows
+from hedgerow.release.forms.padded import PADDED
 
 QUESTIONS = [
     "count(*)", "count(pay)", "sum(pay)", "avg(pay)", "min(pay)", "max(pay)", "median(pay)", "var_pop(pay)",
@@ -30,7 +31,7 @@ def release_of(groups):
     promise = Guarantee("m_invariance", {"m": 2, "counterfeits": len(pays) - len(ages)}, ("pay",), "", "")
     columns = PublishedColumns(("age",), ("pay",))
     made = Made("MInvariant", {"m": 2})
-    return Release("padded", tables, columns, "group", promise, Rows(len(ages), len(ages)), len(groups), made)
+    return Release(PADDED, tables, columns, "group", promise, Rows(len(ages), len(ages)), len(groups), made)
 
 
 @st.composite

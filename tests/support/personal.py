@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from hedgerow.criteria.personal import Respect, possible_node
+from hedgerow.criteria.target import Respect, possible_node
 from hedgerow.schema.hierarchy import Hierarchy
 from tests.support.targets import generalizations
 

@@ -273,9 +273,8 @@ class FirstRowsFirst(Method):
         codes = sensitive_codes(prepared)[0]
         labels = np.empty(len(codes), np.int32)
         labels[by_code(codes, np.bincount(codes))] = np.arange(len(codes)) % (len(codes) // self.l)
-        guarantee = frequency_guarantee(prepared, self.l, form="separated", grouping="blind")
-        return release_of(prepared, labels, form="separated", together=True, guarantee=guarantee,
-                          method="FirstRowsFirst", parameters={})  # fmt: skip
+        guarantee, made = frequency_guarantee(prepared, self.l), prepared.made("FirstRowsFirst", {})
+        return release_of(prepared, labels, form="separated", together=True, guarantee=guarantee, made=made)
 
 
 def test_ties_broken_by_row_number_are_found():

@@ -4,7 +4,7 @@ A criterion on groups is a frozen value with four facts about itself, which a se
 
     monotone    the union of two groups that satisfy it satisfies it, so whoever can split only has to check the parts
     absorbing   a good group stays good whatever joins it, so that merging never leaves more rows in bad groups
-    relative    it compares groups with the whole column, so rows may not be held back afterwards
+    relative    it compares groups with the whole column, so rows may not be suppressed afterwards
     limits      what it says about rows, distinct values and shares, in numbers that a compiled search can check row by
                 row, and whether they are the whole of it or `holds` knows more
 

@@ -76,6 +76,7 @@ def by_group(odds: NDArray[np.float64], offsets: NDArray[np.int64], counts: NDAr
 
 @kernel
 def _group(odds: NDArray[np.float64], c: int, result: NDArray[np.float64]) -> None:
+    """Write the probability of x for each row of one group in which x occurs c times; impossible odds give 1."""
     size = len(odds)
     low, high, total = odds[0], odds[0], 0.0
     certain, possible = 0, 0
@@ -157,6 +158,7 @@ def _by_polynomials(odds: NDArray[np.float64], c: int, result: NDArray[np.float6
 
 @kernel
 def _times(polynomial: NDArray[np.float64], yes: float, no: float) -> None:
+    """Multiply a polynomial in place by (no + yes * z)."""
     for j in range(len(polynomial) - 1, 0, -1):
         polynomial[j] = polynomial[j] * no + polynomial[j - 1] * yes
     polynomial[0] *= no

@@ -64,6 +64,7 @@ def _groups(
     member: NDArray[np.bool_],
     most_states: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Posteriors of the protected sets for the rows of every group, and which groups have too many states."""
     p = np.zeros((len(signatures), len(member)))
     too_large = np.zeros(len(offsets) - 1, np.bool_)
     for g in range(len(offsets) - 1):
@@ -103,6 +104,7 @@ def _tally(codes: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 @kernel
 def _group(weights: NDArray[np.float64], rows: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """How likely a row of each signature has each value, for one group."""
     kinds, values = weights.shape
     p = np.empty((kinds, values))
     if kinds == 1:

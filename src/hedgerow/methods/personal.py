@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.personal import is_exact, possible_node
+from hedgerow.criteria.target import is_exact, possible_node
 from hedgerow.errors import ParameterError
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.personal_wishes import check_nodes, named_nodes, require_consent

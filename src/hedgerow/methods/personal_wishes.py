@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.criteria.personal import is_exact
+from hedgerow.criteria.target import is_exact
 from hedgerow.errors import BrokenPromise, Infeasible, SchemaError
 from hedgerow.methods.method import Prepared
 from hedgerow.release import Release

@@ -36,7 +36,7 @@ __all__ = ["MOST_NODES", "Generalization", "Ladder", "Lattice", "Node", "full_do
 
 @dataclass(frozen=True, eq=False)
 class Generalization:
-    """A level per quasi-identifier, a group per row (-1: held back), the loss, and how many nodes were checked."""
+    """A level per quasi-identifier, a group per row (-1: suppressed), the loss, and how many nodes were checked."""
 
     levels: Node
     labels: Codes
@@ -70,8 +70,8 @@ def _allowed(suppression: Number, rows: int, criteria: Sequence[Criterion]) -> i
         raise ParameterError("'suppression' must be below 1: a table without rows is no release.")
     if share > 0 and any(criterion.relative for criterion in criteria):
         raise ParameterError(
-            "'suppression' must be 0 with a criterion that compares groups with the whole column; rows held back would "
-            "change what the groups are compared with."
+            "'suppression' must be 0 with a criterion that compares groups with the whole column; suppressed rows "
+            "would change what the groups are compared with."
         )
     return math.floor(share * rows)
 
@@ -115,7 +115,7 @@ class _Search:
             if not self.lattice.hopeless[node] and node not in self.known:
                 self._search_path(self.lattice.path_up(node))
         if self.best is None:
-            raise Infeasible("No combination of levels satisfies the criteria within the rows that may be held back.")
+            raise Infeasible("No combination of levels satisfies the criteria within the rows that may be suppressed.")
         return Generalization(self.best, self._labels(self.best), self.known[self.best], len(self.known))
 
     def _search_path(self, path: list[Node]) -> None:
@@ -256,7 +256,7 @@ def plain_ladder(size: int) -> Ladder:
 
 
 class Lattice:
-    """Nodes with their loss before anything is held back, in ascending order of it."""
+    """Nodes with their loss before anything is suppressed, in ascending order of it."""
 
     def __init__(self, ladders: Sequence[Ladder], counts: Sequence[NDArray[np.int64]]) -> None:
         self.shape = tuple(len(ladder.classes) for ladder in ladders)

@@ -124,6 +124,7 @@ def _grouped_blocks(points: Points, rows: Rows, starts: Rows, k: int) -> NDArray
 
 @kernel
 def _centre(points: Points, rest: Rows, left: int, centre: NDArray[np.float64]) -> None:
+    """Write the mean of the rows that are left."""
     for column in range(len(centre)):
         total = 0.0
         for i in range(left):

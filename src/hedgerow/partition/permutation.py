@@ -188,6 +188,7 @@ def _round(
 
 @kernel
 def _shuffle(order: Codes, keys: NDArray[np.uint64]) -> None:
+    """Shuffle `order` in place, one key per element."""
     half = np.uint64(32)
     for i in range(len(order)):
         j = np.int64(((keys[i] >> half) * np.uint64(i + 1)) >> half)

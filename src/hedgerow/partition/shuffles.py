@@ -54,6 +54,7 @@ def by_code(codes: NDArray[np.int32], counts: NDArray[np.int64]) -> NDArray[np.i
 def _shuffle_block(
     array: NDArray[np.int32], offsets: NDArray[np.int64], keys: NDArray[np.uint64], first: int, group: int
 ) -> None:
+    """Shuffle each run of `array` in place, for the elements from `first` on, one key per element."""
     half = np.uint64(32)
     low_half = np.uint64(0xFFFFFFFF)
     for n in range(len(keys)):
@@ -70,6 +71,7 @@ def _shuffle_block(
 
 @kernel
 def _place(codes: NDArray[np.int32], nexts: NDArray[np.int64], rows: NDArray[np.int32]) -> None:
+    """Write the rows code after code; `nexts` says where the next row of each code goes."""
     for row in range(len(codes)):
         code = codes[row]
         rows[nexts[code]] = row

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 from hedgerow._lazy import lazy
 
 if TYPE_CHECKING:
-    from hedgerow.testing.contract import check_method
+    from hedgerow.testing.contract import check_method, microdata, numbers
     from hedgerow.testing.posterior import PosteriorAudit, audit_posterior, worst_table
-    from hedgerow.testing.strategies import microdata, numbers
 
 __all__ = ["PosteriorAudit", "audit_posterior", "check_method", "microdata", "numbers", "worst_table"]
 
@@ -15,8 +14,8 @@ _HOMES = {
     "PosteriorAudit": "posterior.PosteriorAudit",
     "audit_posterior": "posterior.audit_posterior",
     "check_method": "contract.check_method",
-    "microdata": "strategies.microdata",
-    "numbers": "strategies.numbers",
+    "microdata": "contract.microdata",
+    "numbers": "contract.numbers",
     "worst_table": "posterior.worst_table",
 }
 # The oracles need nothing but hedgerow; only check_method, microdata and numbers need hypothesis.

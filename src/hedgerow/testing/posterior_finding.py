@@ -177,7 +177,7 @@ class _Places:
         self.view, self.margin = view, margin
         self.weights, self.total = weights, sum(weights.values(), Fraction(0))
         self.held_back = _held_back(view, next(iter(weights)))
-        # Whose open columns were replaced may be any published row; where they were not, such a row was held back.
+        # Whose open columns were replaced may be any published row; where they were not, such a row was suppressed.
         elsewhere = [self.held_back] if view.tells_values else list(view.groups)
         self.homes: list[list[Shown]] = [[view.groups[home] for home in view.homes(row)] or elsewhere for row in rows]
         self.chances = [self._chances(row) for row in range(len(rows))]

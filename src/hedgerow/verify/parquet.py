@@ -1,6 +1,6 @@
 """Read a Parquet file that a stranger wrote: its layout is checked, and the cost known, before a page is decoded.
 
-Source     the Parquet format, https://github.com/apache/parquet-format
+Source     own; the Parquet format: https://github.com/apache/parquet-format
 Guarantee  files with a layout, types or metadata other than ours, and files that would take more than the limit, are a
            BundleError. The sizes that count are those in the page headers, which the decoder itself goes by
 Cost       O(pages) before decoding; texts are decoded as dictionaries first, so that a text that is repeated a million

@@ -1,6 +1,6 @@
 """Thrift's compact protocol, as far as Parquet uses it: a structure becomes a dict by field number, a list a list.
 
-Source     https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
+Source     own; https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
 Guarantee  ends with a value or a ValueError, after at most as many steps as there are bytes
 Cost       O(bytes)
 """

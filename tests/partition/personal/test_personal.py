@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.criteria.personal import Respect, possible_node
+from hedgerow.criteria.target import Respect, possible_node
 from hedgerow.partition.personal.search import merge_groups, personal_bottom_up, personal_top_down
 from hedgerow.partition.personal.wishes import Bundle, Wishes, maximal_nodes, one_group, total_cost
 from hedgerow.schema.hierarchy import Hierarchy

@@ -64,6 +64,7 @@ class SplitBuffers(NamedTuple):
 def bounds_of(
     fields: NDArray[Any], lo: int, hi: int, sizes: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64]
 ) -> None:
+    """Write the least and the largest code of every column over a run of rows."""
     for column in range(len(low)):
         low[column] = fields[lo, column]
         high[column] = fields[lo, column]
@@ -90,6 +91,7 @@ def next_widest(
     high: NDArray[np.int64],
     tried: NDArray[np.bool_],
 ) -> int:
+    """The column of largest extent that was not tried yet and can be cut, or LEAF."""
     best = LEAF
     widest = 0.0
     for column in range(len(low)):
@@ -106,6 +108,7 @@ def next_widest(
 def median_by_counting(
     fields: NDArray[Any], lo: int, hi: int, column: int, low: int, high: int, histogram: NDArray[np.int64]
 ) -> tuple[int, int, int]:
+    """The median code of a column over a run, and how many rows lie below it and at it: by a histogram."""
     for row in range(lo, hi):
         histogram[int(fields[row, column]) - low] += 1
     half = (hi - lo) // 2
@@ -121,6 +124,7 @@ def median_by_counting(
 
 @kernel
 def median_by_sorting(fields: NDArray[Any], lo: int, hi: int, column: int) -> tuple[int, int, int]:
+    """The median code of a column over a run, and how many rows lie below it and at it: by sorting."""
     ordered = np.sort(fields[lo:hi, column])
     half = (hi - lo) // 2
     code = ordered[half]

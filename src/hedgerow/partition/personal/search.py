@@ -1,7 +1,7 @@
 """Personalized privacy from the bottom: extract the group with the largest average saving, again and again.
 
 Source     [Zhang 2008], algorithm 8
-Guarantee  every group satisfies criteria.personal; no bound on the cost is known, see docs/methods/personal.md
+Guarantee  every group satisfies criteria.target.Respect; no bound on the cost is known, see docs/methods/personal.md
 Cost       O(groups that differ * named nodes * nodes^2) in the worst case
 Deviates   the printed search for a group is not given; here it starts at the finest frontier and moves single nodes of
            the frontier up as long as the average saving |R| - |D| grows. Identical groups are taken at once
@@ -9,14 +9,14 @@ Deviates   the printed search for a group is not given; here it starts at the fi
 Personalized privacy from the top: serve the widest wishes first, each time with the finest group there is.
 
 Source     [Zhang 2008], algorithm 9
-Guarantee  every group satisfies criteria.personal; no bound on the cost is known
+Guarantee  every group satisfies criteria.target.Respect; no bound on the cost is known
 Cost       O(groups that differ * nodes)
 Deviates   identical groups are taken at once; any weights
 
 Merge groups of a personalized partition as long as two of them together cost less than apart.
 
 Source     own: the searches of [Zhang 2008] never look back at groups that they have taken
-Guarantee  every group satisfies criteria.personal; the cost never rises
+Guarantee  every group satisfies criteria.target.Respect; the cost never rises
 Cost       O(groups that differ squared) evaluations of one group; more than MOST kinds of groups are left as they are
 """
 

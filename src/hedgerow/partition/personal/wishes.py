@@ -1,7 +1,7 @@
 """What personalized partitions share: wishes, groups of them, and the groups of the one-group solution.
 
 Source     [Zhang 2008], section 5.4, case 1
-Guarantee  every group satisfies criteria.personal for all of its members
+Guarantee  every group satisfies criteria.target.Respect for all of its members
 Cost       O(wishes * depth + nodes)
 Deviates   a wish that the target gives no chance is raised until it has one; disjoint domains become groups at once
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.personal import possible_node
+from hedgerow.criteria.target import possible_node
 from hedgerow.partition.target.least_range import least_range
 from hedgerow.partition.target.trees import node_sizes
 from hedgerow.schema.hierarchy import Hierarchy
