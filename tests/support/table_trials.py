@@ -87,7 +87,7 @@ def _travel(trial: Trial, rng: random.Random, number: int, folder: Path, counts:
     _step("verify", opened.verify)
     _step("export", lambda: [write_csv(table, folder / f"{name}.csv") for name, table in opened.tables.items()])
     rows = rows_behind(trial)
-    if opened.form.is_altered:
+    if opened.form.is_altered or len({name.casefold() for name in rows.column_names}) < rows.num_columns:
         counts["without truth"] += 1
         return
     if release.rows.published != rows.num_rows:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
+from hedgerow.exact import without_exponent
 from hedgerow.query.evidence import Floats, Ints
 from hedgerow.query.numbers import ticks_of
 from hedgerow.query.predicate import evaluate
@@ -96,10 +97,11 @@ def _stretches(
     count = np.concatenate(([0], np.cumsum(on_point)))
     inner = np.concatenate(([0], np.cumsum(between & is_open)))
     closed = np.concatenate(([0], np.cumsum(~is_open)))
-    length = np.concatenate(([0.0], np.cumsum(np.where(between, np.diff(points.astype(np.float64) / 2), 0.0))))
+    at = without_exponent(points.astype(np.float64))
+    length = np.concatenate(([0.0], np.cumsum(np.where(between, np.diff(at), 0.0))))
     number, parts = count[last + 1] - count[first], inner[last] - inner[first]
     whole = (number == last - first + 1) & (parts + closed[last] - closed[first] == last - first)
-    width = np.maximum(high.astype(np.float64) / 2 - low.astype(np.float64) / 2, 1e-300)
+    width = np.maximum(at[last] - at[first], 1e-300)
     share = np.where(low == high, number > 0, np.clip((length[last] - length[first]) / width, 0.0, 1.0))
     return Held(whole, (number > 0) | (parts > 0), share)
 
