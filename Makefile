@@ -10,8 +10,14 @@ N      ?= 1000
 START  ?= 0
 RUNS   ?= 50
 NAME   ?= ke
+N      ?= 10000
+SEED   ?= 1
 
+<<<<<<< HEAD
 .PHONY: demo test flaky lint bench study judges fuzz tables versions mutants clean
+=======
+.PHONY: demo test flaky lint bench study judges fuzz forge mutants clean
+>>>>>>> main
 
 demo: $(VENV)/.demo
 	$(BIN)/hedgerow demo $(OUT)
@@ -62,6 +68,10 @@ versions: $(VENV)/.dev
 	$(BIN)/python tools/versions.py $(PATHS)
 
 # Results are kept in .mutants, so that a run that was stopped goes on: make mutants SAMPLE=200
+# Bundles forged in every way, verified: make forge N=100000 SEED=2
+forge: $(VENV)/.dev
+	$(BIN)/python -m tests.support.forge $(N) --seed $(SEED)
+
 mutants: $(VENV)/.dev
 	$(BIN)/python tools/mutants.py --sample $(SAMPLE) --seed 1
 

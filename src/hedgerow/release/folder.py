@@ -58,10 +58,7 @@ def write_folder(
 
 def _write_table(table: pa.Table, file: Path) -> FileEntry:
     # The Arrow schema would repeat the types in a private format and could carry metadata: readers need neither.
-    plain = table.replace_schema_metadata(None)
-    with pq.ParquetWriter(file, plain.schema, compression="zstd", store_schema=False) as writer:
-        if plain.num_rows:  # a part without rows would have columns that lie nowhere
-            writer.write_table(plain)
+    pq.write_table(table.replace_schema_metadata(None), file, compression="zstd", store_schema=False)
     return _entry(file, rows=table.num_rows)
 
 
