@@ -6,18 +6,13 @@ OUT    ?= demo
 
 SECONDS ?= 60
 SAMPLE ?= 180
-N      ?= 1000
 START  ?= 0
 RUNS   ?= 50
 NAME   ?= ke
 N      ?= 10000
 SEED   ?= 1
 
-<<<<<<< HEAD
-.PHONY: demo test flaky lint bench study judges fuzz tables versions mutants clean
-=======
-.PHONY: demo test flaky lint bench study judges fuzz forge mutants clean
->>>>>>> main
+.PHONY: demo test flaky lint bench study judges fuzz forge tables versions mutants clean
 
 demo: $(VENV)/.demo
 	$(BIN)/hedgerow demo $(OUT)
