@@ -64,20 +64,19 @@ def test_numbers_that_cannot_be_summed_are_refused_before_publishing(values):
 
 
 @pytest.mark.parametrize("columns", [1, 2])
-def test_microaggregation_at_the_end_of_floats(columns):
+def test_microaggregation_at_the_end_of_floats_is_refused_by_name(columns):
     """Spreads overflowed, distances were not numbers, and the search never ended."""
     ends = [_END, -_END, 1.0, 2.0, _END, -_END]
     table = pa.table({f"q{n}": ends for n in range(columns)} | {"s": [1, 2, 3, 4, 5, 6]})
     schema = hr.Schema(quasi=[f"q{n}" for n in range(columns)], sensitive="s")
-    release = hr.Microaggregation(k=2).publish(table, schema)
-    means = release.tables["release"].column("q0").to_numpy()
-    assert sorted(means.tolist()) == [-_END, -_END, 1.5, 1.5, _END, _END]
+    with pytest.raises(hr.SchemaError, match="'q0'"):
+        hr.Microaggregation(k=2).publish(table, schema)
 
 
 def test_noise_at_the_end_of_floats_is_refused_by_name():
     """It became infinite, and the verifier called it a broken promise."""
     table = pa.table({"age": [1, 2, 3, 4], "pay": [_END, -_END, _END, -_END]})
-    with pytest.raises(hr.SchemaError, match="'pay' plus noise"):
+    with pytest.raises(hr.SchemaError, match="'pay'"):
         hr.Noise(scale=2).publish(table, hr.Schema(quasi="age", sensitive="pay"))
 
 

@@ -86,8 +86,5 @@ def _means(values: NDArray[np.float64], labels: NDArray[np.int32]) -> pa.Array:
     base = np.full(int(labels.max()) + 1, np.inf)
     np.minimum.at(base, labels, values)
     sizes = np.bincount(labels)
-    # Sizes near the end of floats are lowered by a power of two, which changes no digit.
-    shift = 64 if np.abs(values).max() > 1e280 else 0
-    above = np.ldexp(values, -shift) - np.ldexp(base, -shift)[labels]
-    means = np.ldexp(np.ldexp(base, -shift) + np.bincount(labels, weights=above) / sizes, shift)
+    means = base + np.bincount(labels, weights=values - base[labels]) / sizes
     return pa.array(means[labels] + 0.0)

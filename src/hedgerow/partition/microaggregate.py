@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import Infeasible
-from hedgerow.exact import without_exponent
 from hedgerow.kernel import kernel
 from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import Keys, system_keys
@@ -32,7 +31,6 @@ def microaggregate(points: Points, *, k: int, block: int = 256, keys: Keys = sys
     """Return a group number per row of `points` (rows x columns); columns are compared in units of their spread."""
     if len(points) < k:
         raise Infeasible(f"Groups of {k:,} rows need at least as many; there are {len(points):,}.")
-    points = np.stack([without_exponent(column) for column in points.T], axis=1)
     scale = points.std(axis=0)
     # Rows at equal distance are taken in the order in which they lie, so that order has to be secret.
     order = permutation(len(points), keys=keys)
