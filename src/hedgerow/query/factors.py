@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hedgerow.query.question import Arithmetic, Case, Cast, Constant, Expression, Kind, columns_of, kind_of
+from hedgerow.query.sql.question import Arithmetic, Case, Cast, Constant, Expression, Kind, columns_of, kind_of
 
 __all__ = ["Product", "product_of"]
 
