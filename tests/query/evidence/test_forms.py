@@ -154,7 +154,8 @@ def test_conditions_that_mix_known_and_hidden_hold(form, whole, aggregate, condi
 @given(whole=releases(), condition=st.sampled_from([*MIXED, *ONCE]))
 def test_groups_of_the_sensitive_column_hold_in_every_table(form, whole, condition):
     """Every group of every possible table is listed, and its numbers lie inside the bounds."""
-    table = select(FORMS[form](whole), f"SELECT s, count(*) AS n, sum(s) AS t FROM release WHERE {condition} GROUP BY s")
+    text = f"SELECT s, count(*) AS n, sum(s) AS t FROM release WHERE {condition} GROUP BY s"
+    table = select(FORMS[form](whole), text)
     found = {row["s"]: row for row in table.to_pylist()}
     for value, answers in possible_groups(whole, form, "s", "count(*), sum(s)", condition).items():
         for number, total in answers:
