@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from hedgerow.criteria.properties import Property, Relation, Threshold
 from hedgerow.criteria.property_text import parse_properties
@@ -127,7 +128,7 @@ class PropertyWalk(Method):
             [result.terms for result in results],
             keys=prepared.keys,
         )
-        rates = measured(results, keys=prepared.keys)
+        rates = measured(results, _unchanged_codes(prepared, results), keys=prepared.keys)
         guarantee = _guarantee(tables["properties"], results, rates)
         return Release(
             form=SUBSTITUTED,
@@ -207,6 +208,18 @@ def _guarantee(properties: pa.Table, results: Sequence[Replaced], rates: Mapping
         parameters=parameters,
         columns=columns,
     )
+
+
+def _unchanged_codes(prepared: Prepared, results: Sequence[Replaced]) -> NDArray[np.int64] | None:
+    """One number per row for the quasi-identifiers that are published as they are; None where all were replaced."""
+    replaced = {result.column for result in results}
+    codes: NDArray[np.int64] | None = None
+    for name in prepared.columns.quasi:
+        if name not in replaced:
+            column = prepared.table.encode(name).codes.astype(np.int64)
+            both = column if codes is None else codes * (int(column.max()) + 1) + column
+            codes = np.unique(both, return_inverse=True)[1]
+    return codes
 
 
 def _read_share(share: object) -> float:

@@ -66,8 +66,15 @@ def walked(
     )
 
 
-def measured(results: Sequence[Replaced], *, keys: Keys) -> dict[str, Rate]:
-    """Attack the replaced columns; only rows that have a value in all of them can be linked."""
+NUMBERS_ALONE = ", by the replaced numbers alone"
+
+
+def measured(results: Sequence[Replaced], same: NDArray[np.int64] | None, *, keys: Keys) -> dict[str, Rate]:
+    """Attack the replaced columns; only rows that have a value in all of them can be linked.
+
+    `same` codes each row's quasi-identifiers that are published as they are. Whoever knows a person knows these, too,
+    so the rates are theirs; those by the replaced numbers alone stand beside them.
+    """
     shared = results[0].rows
     for result in results[1:]:
         shared = np.intersect1d(shared, result.rows)
@@ -75,8 +82,11 @@ def measured(results: Sequence[Replaced], *, keys: Keys) -> dict[str, Rate]:
     if len(shared) > 1:
         before, after = (_aligned(results, shared, which) for which in ("before", "after"))
         targets = max(50, min(1000, _MOST_DISTANCES // len(shared)))
-        rates["identity"] = identity(before, after, targets=targets, keys=keys)
-        rates["rank"] = rank(before, after, targets=targets, keys=keys)
+        for name, attack in (("identity", identity), ("rank", rank)):
+            if same is not None:
+                rates[name] = attack(before, after, same=same[shared], targets=targets, keys=keys)
+            alone = name if same is None else name + NUMBERS_ALONE
+            rates[alone] = attack(before, after, targets=targets, keys=keys)
     for result in results:
         if len(result.rows) > 1:
             before, after = result.before.astype(float), result.after.astype(float)
