@@ -59,7 +59,7 @@ def _places(prepared: Prepared, name: str) -> NDArray[np.float64]:
 
     encoded = prepared.table.encode(name)
     try:
-        line = column_line(encoded.domain, name).positions.astype(np.float64)
+        line = column_line(encoded.domain, name).positions.astype(np.float64) / 4.0  # so that differences are finite
     except SchemaError:
         return np.linspace(0.0, 1.0, encoded.size)
     # Missing lies beyond the greatest value: it is near nothing in particular.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hedgerow.errors import SchemaError
 from hedgerow.parameters import read_names
@@ -23,7 +24,10 @@ __all__ = [
     "listed",
     "release_of_rows",
     "require_complete",
+    "require_squares",
 ]
+
+_LARGEST = 1e140
 
 
 def release_of_rows(
@@ -76,6 +80,14 @@ def require_complete(prepared: Prepared, names: Sequence[str]) -> None:
                 f"'{name}' has missing values, which cannot be replaced; "
                 f'missing={{"{name}": "suppress"}} holds these rows back and counts them.'
             )
+
+
+def require_squares(prepared: Prepared, names: Sequence[str]) -> None:
+    """Refuse numbers whose squares, added up, leave 64-bit floats: nothing can be averaged with them."""
+    for name in names:
+        column = prepared.table.arrow.column(name)
+        if pa.types.is_floating(column.type) and (pc.max(pc.abs(column)).as_py() or 0.0) > _LARGEST:
+            raise SchemaError(f"'{name}' holds numbers beyond {_LARGEST:g} in size; give the column in larger units.")
 
 
 def constant(prepared: Prepared, names: Sequence[str]) -> list[str]:

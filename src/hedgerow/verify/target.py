@@ -63,6 +63,8 @@ def _check_implied(release: PublishedRelease, counts: Counts, trees: Trees) -> N
         np.array([np.concatenate([level[i] for level in levels]) for i in range(3)]) if levels else np.empty((3, 0))
     )
     wanted = wanted[:, np.lexsort((wanted[1], wanted[0]))]
+    if any(column.null_count for column in release.tables["implied"].columns):
+        raise BrokenPromise("The table 'implied' has gaps.")
     found = [release.tables["implied"].column(name).to_numpy() for name in ("group", "node", "weight")]
     if not np.array_equal(np.array(found), wanted):
         raise BrokenPromise("The table 'implied' does not follow from the published subdomains.")
