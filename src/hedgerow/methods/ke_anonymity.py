@@ -2,7 +2,8 @@
 
 Source     [Zhang 2008], chapter 2
 Guarantee  every group has at least k distinct sensitive values over a range of at least e and, with l, none that
-           fills more than 1/l of it; the grouping looks at the sensitive values and secret coins alone, so knowing the algorithm does not help, unless it is refined
+           fills more than 1/l of it; the grouping looks at the sensitive values and secret coins alone, so knowing the
+           algorithm does not help, unless it is refined
 Cost       a counting pass, a partition of the distinct values, two shuffles; refined, a Mondrian
 """
 
