@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.criteria.l_diversity import DistinctDiversity
-from hedgerow.methods.walk_result import walked
+from hedgerow.methods.property_walk import walked
 from hedgerow.partition.mondrian.split import mondrian
 from hedgerow.partition.walk.kept import Settings, plan_column
 from hedgerow.randomness import Keys, seeded_keys

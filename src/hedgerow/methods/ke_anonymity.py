@@ -104,7 +104,7 @@ class KEAnonymity(Method):
 
     def _refined(self, prepared: Prepared, sensitive: Encoded, where: Line, pieces: Pieces) -> Release:
         """Deal the rows to the groups, divide these by quasi-identifiers, and shuffle inside the parts."""
-        from hedgerow.partition.ke.refine import ke_refine
+        from hedgerow.partition.ke.runs import ke_refine
         from hedgerow.release.shuffle import deal
 
         rows, offsets = deal(sensitive.codes, pieces.values, pieces.groups, pieces.counts, keys=prepared.keys)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hedgerow.criteria.m_invariance import MInvariance, count_broken_signatures
 from hedgerow.errors import BrokenPromise, Infeasible, SchemaError
-from hedgerow.ledger.memory import Memory
+from hedgerow.ledger.ledger import Memory
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import check_grouping, places, quasi_codes
 from hedgerow.parameters import read_number

@@ -1,4 +1,7 @@
-"""What methods that label rows with groups share: codes of columns, l-diverse groups, and words about the adversary."""
+"""What methods that label rows with groups share: codes of columns, l-diverse groups, and words about the adversary.
+
+What the baselines share: columns to replace, and releases of single rows without groups.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +23,32 @@ if TYPE_CHECKING:
 
     from hedgerow.methods.method import Progress
     from hedgerow.schema import Hierarchy
+import json
+from collections.abc import Callable, Mapping, Sequence
+
+import pyarrow as pa
+
+from hedgerow.parameters import read_names
+
+if TYPE_CHECKING:
+    from hedgerow.methods.method import Prepared
+    from hedgerow.release.forms import Form
 
 __all__ = [
     "GROUPINGS",
+    "asked_columns",
     "check_form",
     "check_grouping",
+    "constant",
     "diverse_labels",
     "frequency_guarantee",
+    "is_number",
+    "listed",
     "places",
     "quasi_codes",
     "release_of",
+    "release_of_rows",
+    "require_complete",
     "sensitive_codes",
 ]
 
@@ -185,3 +204,73 @@ def frequency_guarantee(prepared: Prepared, l: int) -> Guarantee:  # noqa: E741
         parameters={"l": int(l)},
         columns=names,
     )
+
+
+def release_of_rows(
+    prepared: Prepared,
+    tables: Mapping[str, pa.Table],
+    *,
+    form: Form,
+    guarantee: Guarantee,
+    method: str,
+    parameters: Mapping[str, int | str],
+) -> Release:
+    """Wrap tables of single rows."""
+    return Release(
+        form=form,
+        tables=tables,
+        columns=prepared.columns,
+        group_column="",
+        guarantee=guarantee,
+        rows=prepared.rows,
+        groups=0,
+        made=prepared.made(method, parameters),
+        kind=prepared.table.kind,
+    )
+
+
+def asked_columns(
+    prepared: Prepared, asked: str | Sequence[str] | None, default: Sequence[str], fits: Callable[[pa.DataType], bool]
+) -> tuple[str, ...]:
+    """The columns to replace: those that were named, else those of `default` that fit."""
+    schema = prepared.table.arrow.schema
+    if asked is None:
+        names = tuple(name for name in default if fits(schema.field(name).type))
+        if not names:
+            raise SchemaError("No column is of a type that this method can replace; name the columns in 'columns'.")
+        return names
+    names = read_names("columns", asked)
+    for name in names:
+        if name not in prepared.columns.all:
+            raise SchemaError(f"'{name}' is not a published column; its role may be identifier.")
+        if not fits(schema.field(name).type):
+            raise SchemaError(f"'{name}' holds {schema.field(name).type}, which this method cannot replace.")
+    return names
+
+
+def require_complete(prepared: Prepared, names: Sequence[str]) -> None:
+    """Refuse columns with gaps: a missing value can be neither moved nor averaged."""
+    for name in names:
+        if prepared.table.arrow.column(name).null_count:
+            raise SchemaError(
+                f"'{name}' has missing values, which cannot be replaced; "
+                f'missing={{"{name}": "suppress"}} holds these rows back and counts them.'
+            )
+
+
+def constant(prepared: Prepared, names: Sequence[str]) -> list[str]:
+    """The columns that have one value in all rows."""
+    return [name for name in names if prepared.table.encode(name).size == 1]
+
+
+def listed(name: str, columns: Sequence[str]) -> dict[str, int | str]:
+    """A parameter that lists columns, where there are any.
+
+    It must follow from the column and the parameters: to tell that chance left every value in its place would undo it.
+    """
+    return {name: json.dumps(list(columns))} if columns else {}
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Tell whether a type has sums and means."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
