@@ -8,8 +8,10 @@ SECONDS ?= 60
 SAMPLE ?= 180
 RUNS   ?= 50
 NAME   ?= ke
+N      ?= 10000
+SEED   ?= 1
 
-.PHONY: demo test flaky lint bench study judges fuzz mutants clean
+.PHONY: demo test flaky lint bench study judges fuzz forge mutants clean
 
 demo: $(VENV)/.demo
 	$(BIN)/hedgerow demo $(OUT)
@@ -52,6 +54,10 @@ fuzz: $(VENV)/.dev
 	$(BIN)/python tools/fuzz.py --seconds $(SECONDS)
 
 # Results are kept in .mutants, so that a run that was stopped goes on: make mutants SAMPLE=200
+# Bundles forged in every way, verified: make forge N=100000 SEED=2
+forge: $(VENV)/.dev
+	$(BIN)/python -m tests.support.forge $(N) --seed $(SEED)
+
 mutants: $(VENV)/.dev
 	$(BIN)/python tools/mutants.py --sample $(SAMPLE) --seed 1
 

@@ -162,7 +162,7 @@ def test_the_audit_catches_what_the_search_could_get_wrong() -> None:
     for words, tables in broken.items():
         with pytest.raises(BrokenPromise, match=words):
             _changed(release, **tables).verify()
-    assert len(release.verify().checks) == 5
+    assert len(release.verify().checks) == 6
 
 
 def test_the_ledger_refuses_what_would_undo_a_release(tmp_path: Path) -> None:

@@ -118,6 +118,25 @@ def test_all_assignments(seed, kind):
         assert answer.std == pytest.approx(deviation, abs=1e-6), (text, answer, deviation)
 
 
+@pytest.mark.parametrize("kind", ["whole", "cents"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_comparisons_by_merging(seed, kind):
+    """COUNT(*) with one comparison of a known with a hidden side: bounds, mean and deviation of all assignments."""
+    rng = random.Random(seed)
+    release = small_release(rng, gaps=seed % 2 == 1, kind=kind)
+    sides = [rng.choice(["s", "s * 2", "s - 1"]), rng.choice(["w", "w * w", "1 + w"])]
+    rng.shuffle(sides)
+    condition = f"{sides[0]} {rng.choice(['<', '<=', '>', '>='])} {sides[1]}"
+    condition += rng.choice(["", " AND t = 'x'", " AND w > 0"])
+    answer = release.ask(f"SELECT count(*) FROM release WHERE {condition}")
+    every = every_answer(release, "count(*)", condition)
+    assert (answer.lower, answer.upper) == (min(every), max(every)), condition
+    mean = sum(every) / len(every)
+    assert answer.expected == pytest.approx(mean, abs=1e-9), condition
+    deviation = (sum((n - mean) ** 2 for n in every) / len(every)) ** 0.5
+    assert answer.std == pytest.approx(deviation, abs=1e-6), condition
+
+
 @pytest.mark.parametrize("seed", range(25))
 def test_databases_say_the_same(seed):
     """DuckDB counts, array code finishes: equal bounds, close means, also per group."""

@@ -23,6 +23,7 @@ from hedgerow.methods.row_groups import (
     listed,
     release_of_rows,
     require_complete,
+    require_squares,
 )
 from hedgerow.parameters import read_whole
 from hedgerow.partition.microaggregate import microaggregate
@@ -48,6 +49,7 @@ class Microaggregation(Method):
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         names = asked_columns(prepared, self.columns, prepared.columns.quasi, is_number)
         require_complete(prepared, names)
+        require_squares(prepared, names)
         if prepared.rows.published < self.k:
             raise Infeasible(f"Groups of {self.k:,} rows need at least as many; there are {prepared.rows.published:,}.")
         progress("grouping", 0.2)

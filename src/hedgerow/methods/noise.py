@@ -24,6 +24,7 @@ from hedgerow.methods.row_groups import (
     listed,
     release_of_rows,
     require_complete,
+    require_squares,
 )
 from hedgerow.parameters import Number, read_number
 from hedgerow.release import Guarantee, Release
@@ -55,6 +56,7 @@ class Noise(Method):
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         names = asked_columns(prepared, self.columns, prepared.columns.sensitive, is_number)
         require_complete(prepared, names)
+        require_squares(prepared, names)
         progress("adding noise", 0.2)
         replaced = {name: self._noisy(prepared, name) for name in names}
         table = perturbed(prepared.table.arrow, prepared.columns, replaced, keys=prepared.keys)

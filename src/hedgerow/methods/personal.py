@@ -253,7 +253,7 @@ def require_consent(prepared: Prepared, consent: str | bool, tree: Hierarchy, no
 
 
 def check_nodes(release: Release, groups: DisguisedGroups, nodes: NDArray[np.int32]) -> None:
-    """Raise unless the node that each person named lies below the node that covers their group.
+    """Raise unless the node that covers a group covers all that is possible below the node that each member named.
 
     `nodes` are in the order of the input, `groups` the groups before they got their secret numbers. Only the owner
     knows the nodes, so only the owner can run this.
@@ -264,7 +264,8 @@ def check_nodes(release: Release, groups: DisguisedGroups, nodes: NDArray[np.int
     pairs, numbers = np.unique(owner * len(trees.parents) + groups.nodes, return_counts=True)
     counts = Counts(pairs // len(trees.parents), pairs % len(trees.parents), numbers)
     tops = covering_nodes(counts, trees, len(sizes))[np.repeat(np.arange(len(sizes)), np.diff(groups.row_offsets))]
-    first, last = spans(trees)
+    # What the target rules out below a node is nobody's secret: a group need not reach there.
+    first, last = spans(trees, trees.weights > 0)
     named = nodes[groups.rows]
     outside = int(((first[named] < first[tops]) | (last[named] > last[tops])).sum())
     if outside:

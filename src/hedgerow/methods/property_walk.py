@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from hedgerow.criteria.properties import Property, Relation, Threshold
 from hedgerow.criteria.property_text import parse_properties
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from hedgerow.schema import Schema
 from collections.abc import Callable
 from typing import Any
-
-from numpy.typing import NDArray
 
 from hedgerow.attack.adversaries.aligned import identity, known_sample, rank
 from hedgerow.attack.finding import Rate
@@ -141,7 +140,7 @@ class PropertyWalk(Method):
             [result.terms for result in results],
             keys=prepared.keys,
         )
-        rates = measured(results, keys=prepared.keys)
+        rates = measured(results, _unchanged_codes(prepared, results), keys=prepared.keys)
         guarantee = _guarantee(tables["properties"], results, rates)
         return Release(
             form=SUBSTITUTED,
@@ -223,6 +222,18 @@ def _guarantee(properties: pa.Table, results: Sequence[Replaced], rates: Mapping
     )
 
 
+def _unchanged_codes(prepared: Prepared, results: Sequence[Replaced]) -> NDArray[np.int64] | None:
+    """One number per row for the quasi-identifiers that are published as they are; None where all were replaced."""
+    replaced = {result.column for result in results}
+    codes: NDArray[np.int64] | None = None
+    for name in prepared.columns.quasi:
+        if name not in replaced:
+            column = prepared.table.encode(name).codes.astype(np.int64)
+            both = column if codes is None else codes * (int(column.max()) + 1) + column
+            codes = np.unique(both, return_inverse=True)[1]
+    return codes
+
+
 def _read_share(share: object) -> float:
     try:
         exact = as_fraction(share)
@@ -289,8 +300,15 @@ def walked(
     )
 
 
-def measured(results: Sequence[Replaced], *, keys: Keys) -> dict[str, Rate]:
-    """Attack the replaced columns; only rows that have a value in all of them can be linked."""
+NUMBERS_ALONE = ", by the replaced numbers alone"
+
+
+def measured(results: Sequence[Replaced], same: NDArray[np.int64] | None, *, keys: Keys) -> dict[str, Rate]:
+    """Attack the replaced columns; only rows that have a value in all of them can be linked.
+
+    `same` codes each row's quasi-identifiers that are published as they are. Whoever knows a person knows these, too,
+    so the rates are theirs; those by the replaced numbers alone stand beside them.
+    """
     shared = results[0].rows
     for result in results[1:]:
         shared = np.intersect1d(shared, result.rows)
@@ -298,8 +316,11 @@ def measured(results: Sequence[Replaced], *, keys: Keys) -> dict[str, Rate]:
     if len(shared) > 1:
         before, after = (_aligned(results, shared, which) for which in ("before", "after"))
         targets = max(50, min(1000, _MOST_DISTANCES // len(shared)))
-        rates["identity"] = identity(before, after, targets=targets, keys=keys)
-        rates["rank"] = rank(before, after, targets=targets, keys=keys)
+        for name, attack in (("identity", identity), ("rank", rank)):
+            if same is not None:
+                rates[name] = attack(before, after, same=same[shared], targets=targets, keys=keys)
+            alone = name if same is None else name + NUMBERS_ALONE
+            rates[alone] = attack(before, after, targets=targets, keys=keys)
     for result in results:
         if len(result.rows) > 1:
             before, after = result.before.astype(float), result.after.astype(float)

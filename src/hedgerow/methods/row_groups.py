@@ -27,6 +27,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hedgerow.parameters import read_names
 
@@ -44,13 +45,15 @@ __all__ = [
     "frequency_guarantee",
     "is_number",
     "listed",
-    "places",
     "quasi_codes",
     "release_of",
     "release_of_rows",
     "require_complete",
+    "require_squares",
     "sensitive_codes",
 ]
+
+_LARGEST = 1e140
 
 
 def check_form(form: object, forms: tuple[str, ...]) -> None:
@@ -59,26 +62,20 @@ def check_form(form: object, forms: tuple[str, ...]) -> None:
         raise ParameterError(f"'form' must be one of {', '.join(forms)}.")
 
 
-def quasi_codes(prepared: Prepared) -> tuple[NDArray[np.int32], list[int]]:
-    """The quasi-identifiers as rows of codes, and how many codes each has."""
+def quasi_codes(prepared: Prepared) -> tuple[NDArray[np.int32], list[NDArray[np.float64]]]:
+    """The quasi-identifiers as rows of codes, and where each code lies between 0 and 1: on the line for numbers."""
     names = prepared.columns.quasi
     if not names:
         raise SchemaError("Grouping by nearness needs a quasi-identifier; there is none, so use grouping='blind'.")
-    encoded = [prepared.table.encode(name) for name in names]
-    return np.stack([column.codes for column in encoded]), [column.size for column in encoded]
+    return np.stack([prepared.table.encode(name).codes for name in names]), [_scale(prepared, name) for name in names]
 
 
-def places(prepared: Prepared) -> list[NDArray[np.float64]]:
-    """Where each code of each quasi-identifier lies between 0 and 1: on the line for numbers, evenly for others."""
-    return [_places(prepared, name) for name in prepared.columns.quasi]
-
-
-def _places(prepared: Prepared, name: str) -> NDArray[np.float64]:
+def _scale(prepared: Prepared, name: str) -> NDArray[np.float64]:
     from hedgerow.exact import column_line
 
     encoded = prepared.table.encode(name)
     try:
-        line = column_line(encoded.domain, name).positions.astype(np.float64)
+        line = column_line(encoded.domain, name).positions.astype(np.float64) / 4.0  # so that differences are finite
     except SchemaError:
         return np.linspace(0.0, 1.0, encoded.size)
     # Missing lies beyond the greatest value: it is near nothing in particular.
@@ -171,12 +168,11 @@ def _near(prepared: Prepared, codes: NDArray[np.int32], l: int, grouping: str) -
     from hedgerow.partition.permutation import ncp_split
     from hedgerow.partition.proximity.split import proximity_split
 
-    quasi, sizes = quasi_codes(prepared)
-    lines = places(prepared)
+    quasi, scales = quasi_codes(prepared)
     if grouping == "ncp":
-        return ncp_split(quasi, sizes, codes, l=l, places=lines, keys=prepared.keys)
+        return ncp_split(quasi, scales, codes, l=l, keys=prepared.keys)
     # A value is near nothing but itself: (0, l)-proximity is frequency l-diversity.
-    return proximity_split(quasi, sizes, codes, same_value(int(codes.max()) + 1), m=l, places=lines, keys=prepared.keys)
+    return proximity_split(quasi, scales, codes, same_value(int(codes.max()) + 1), m=l, keys=prepared.keys)
 
 
 def _several(
@@ -192,8 +188,8 @@ def _several(
         return anatomize_several(columns, l=l, keys=prepared.keys)
     if grouping == "ncp":
         raise ParameterError("'grouping' must be blind or near for several sensitive columns.")
-    quasi, sizes = quasi_codes(prepared)
-    return mondrian(quasi, sizes, columns, FrequencyDiversity(l), places=places(prepared), keys=prepared.keys)
+    quasi, scales = quasi_codes(prepared)
+    return mondrian(quasi, scales, columns, FrequencyDiversity(l), keys=prepared.keys)
 
 
 def frequency_guarantee(prepared: Prepared, l: int) -> Guarantee:  # noqa: E741
@@ -256,6 +252,14 @@ def require_complete(prepared: Prepared, names: Sequence[str]) -> None:
                 f"'{name}' has missing values, which cannot be replaced; "
                 f'missing={{"{name}": "suppress"}} holds these rows back and counts them.'
             )
+
+
+def require_squares(prepared: Prepared, names: Sequence[str]) -> None:
+    """Refuse numbers whose squares, added up, leave 64-bit floats: nothing can be averaged with them."""
+    for name in names:
+        column = prepared.table.arrow.column(name)
+        if pa.types.is_floating(column.type) and (pc.max(pc.abs(column)).as_py() or 0.0) > _LARGEST:
+            raise SchemaError(f"'{name}' holds numbers beyond {_LARGEST:g} in size; give the column in larger units.")
 
 
 def constant(prepared: Prepared, names: Sequence[str]) -> list[str]:

@@ -29,11 +29,15 @@ _WHOLE = (Kind.INT, Kind.DATE, Kind.TIME, Kind.DECIMAL)
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """For each box: whether all of its values have a property, whether some have, and the share that has."""
+    """For each box: whether all of its values have a property, whether some have, and the share that has.
+
+    Of intervals, `ends` enclose the values that have it, as ticks or floats; they are zero where none has.
+    """
 
     all: NDArray[np.bool_]
     any: NDArray[np.bool_]
     share: Floats
+    ends: tuple[NDArray[Any], NDArray[Any]] | None = None
 
 
 def held_by_sets(member: NDArray[np.bool_], number: Ints, sets: int) -> Held:
@@ -59,24 +63,35 @@ def held_by_intervals(
 
     first, last = int(whole[0].min()), int(whole[1].max())
     if column.kind is not Kind.TIME and last - first < _MOST_VALUES:
-        return _all_values(whole[0] - first, whole[1] - first, met(shown(np.arange(first, last + 1))))
+        return _all_values(whole[0], whole[1], first, met(shown(np.arange(first, last + 1))))
     return _stretches(whole[0], whole[1], _constants(condition, column), met, shown)
 
 
 def _few_values(low: pa.Array, high: pa.Array, met: Callable[[pa.Array], NDArray[np.bool_]]) -> Held:
     ends = [side.cast(pa.int8()).to_numpy(zero_copy_only=False).astype(np.int64) for side in (low, high)]
-    held = _all_values(ends[0], ends[1], met(pa.array([False, True])))
+    held = _all_values(ends[0], ends[1], 0, met(pa.array([False, True])))
     return Held(held.all, held.any, (held.any.astype(float) + held.all) / 2.0)
 
 
-def _all_values(low: Ints, high: Ints, met: NDArray[np.bool_]) -> Held:
-    """Every value is a point, and the stretch between two of them has the property if both have."""
+def _all_values(low: Ints, high: Ints, origin: int, met: NDArray[np.bool_]) -> Held:
+    """Every value from `origin` on is a point, and the stretch between two has the property if both have."""
+    low, high = low - origin, high - origin
     points = np.concatenate(([0], np.cumsum(met)))
     stretches = np.concatenate(([0], np.cumsum(met[:-1] & met[1:])))
     number = points[high + 1] - points[low]
     length = (stretches[high] - stretches[low]) / np.maximum(high - low, 1)
     share = np.where(length > 0, length, number / (high - low + 1))
-    return Held(number == high - low + 1, number > 0, share)
+    after, before = _nearest(met)
+    found = number > 0
+    ends = (np.where(found, place + origin, 0) for place in (after[low], before[high]))
+    return Held(number == high - low + 1, found, share, (next(ends), next(ends)))
+
+
+def _nearest(met: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """For each place the next one, and the last one, that is met: at it, or beyond it."""
+    places = np.arange(len(met))
+    after = np.minimum.accumulate(np.where(met, places, len(met))[::-1])[::-1]
+    return after, np.maximum.accumulate(np.where(met, places, -1))
 
 
 def _stretches(
@@ -101,7 +116,14 @@ def _stretches(
     whole = (number == last - first + 1) & (parts + closed[last] - closed[first] == last - first)
     width = np.maximum((high - low).astype(np.float64), 1e-300)
     share = np.where(low == high, number > 0, np.clip((length[last] - length[first]) / width, 0.0, 1.0))
-    return Held(whole, (number > 0) | (parts > 0), share)
+    found = (number > 0) | (parts > 0)
+    # Points and the stretches after them, alternately: a stretch begins at its point and ends at the next one.
+    steps = np.empty(2 * len(points) - 1, dtype=np.bool_)
+    steps[0::2], steps[1::2] = on_point, between & is_open
+    after, before = _nearest(steps)
+    least, most = after[2 * first] // 2, (before[2 * last] + 1) // 2
+    ends = (np.where(found, points[np.clip(place, 0, len(points) - 1)], 0) for place in (least, most))
+    return Held(whole, found, share, (next(ends), next(ends)))
 
 
 def _constants(condition: Predicate, column: Column) -> list[Any]:

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.errors import QueryError
 from hedgerow.query.evidence import Ints, Values
 from hedgerow.query.numbers import numbers_of, values_of
 from hedgerow.query.question import Kind
@@ -37,7 +38,10 @@ def is_helped(view: View, column: str) -> bool:
     """Tell whether the help table has bounds for a sensitive column."""
     if view.columns[column].kind not in (Kind.INT, Kind.DECIMAL, Kind.FLOAT) or view.has_missing(column):
         return False
-    unit = numbers_of(view, column).unit
+    try:
+        unit = numbers_of(view, column).unit
+    except QueryError:  # numbers beyond 64 bits of ticks: asked for, they are refused with the reason
+        return False
     return unit.numerator == 1 and unit.denominator <= 10**_MOST_PLACES
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "Value",
     "children_of",
     "columns_of",
+    "conjuncts",
     "kind_of",
     "leaves_of",
     "names_of",
@@ -214,6 +215,15 @@ def names_of(node: Predicate | Expression) -> frozenset[str]:
     if isinstance(node, Name):
         return frozenset([node.text])
     return frozenset().union(*(names_of(child) for child in children_of(node)))
+
+
+def conjuncts(condition: Predicate) -> list[Predicate]:
+    """List the conditions that a condition joins by AND; those on one column stay whole, decided once per value."""
+    if condition == Truth(True):
+        return []
+    if isinstance(condition, And) and len(columns_of(condition)) > 1:
+        return [part for operand in condition.operands for part in conjuncts(operand)]
+    return [condition]
 
 
 def leaves_of(condition: Predicate) -> Iterator[Predicate]:

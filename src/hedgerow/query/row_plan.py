@@ -22,7 +22,7 @@ from hedgerow.query.evidence import Hits, Ints, Values
 from hedgerow.query.hidden_key import HiddenKey
 from hedgerow.query.known import known_estimate
 from hedgerow.query.numbers import Numbers
-from hedgerow.query.question import And, Column, Predicate, Truth, columns_of
+from hedgerow.query.question import And, Column, Predicate, Truth, columns_of, conjuncts
 from hedgerow.query.regroup import in_parts, matched_rows, rows_by_cell
 from hedgerow.query.result import Estimate
 from hedgerow.query.rows import Chosen, Selection, hits_of, hits_within, select
@@ -65,6 +65,9 @@ class Rows(Protocol):
 
     def is_open(self, name: str) -> bool:
         """Tell whether a column that is not hidden can be read row by row."""
+
+    def may_miss(self, name: str) -> bool:
+        """Tell whether some value of a column may be missing."""
 
     def hidden_view(self, name: str) -> View:
         """Where the values of a hidden column are."""
@@ -156,7 +159,7 @@ class RowPlan:
         if not self._bound.is_free or self._split is not None or self._chosen.sure is not None:
             return None
         is_open = name is None or (name not in self._bound.bases and self._source.is_open(name))
-        is_counted = aggregate.function == "count" and name is not None and not self._may_miss(name)
+        is_counted = aggregate.function == "count" and name is not None and not self._source.may_miss(name)
         if aggregate.function not in _DIRECT or not (is_open or is_counted):
             return None
         selection = self._selection
@@ -188,9 +191,6 @@ class RowPlan:
         view = self._source.hidden_view(hidden[0]) if hidden else self._view
         concealed = hidden[0] if hidden else None
         return Covariance(self._view, view, self._selection, names[0], names[1], concealed).estimate(aggregate.function)
-
-    def _may_miss(self, name: str) -> bool:
-        return self._source.is_open(name) and self._view.has_missing(name)
 
     def evidence(self, aggregate: Aggregate | None) -> tuple[Hits, Values]:
         """Rows hit and values drawn."""
@@ -227,7 +227,7 @@ class RowPlan:
         """Values of an open column at rows that are hit for sure, or perhaps."""
         if not self._source.is_open(name):
             self._require_free(name)
-            return self._hits, self._source.values(name, name, Truth(True), aggregated=True)
+            return self._closed_values(name)
         ticks = self._source.numbers(name)
         if not self._bound.is_free:
             return self._matched(name, ticks)
@@ -237,6 +237,15 @@ class RowPlan:
             values = rows_by_cell(self._view, self._selection, hits, name, ticks)
             return Hits.exactly(hits.cells, hits.cell, np.arange(len(hits.cell)), hits.lower), values
         return in_parts([self._at(name, ticks, chosen.sure, None), self._at(name, ticks, ~chosen.sure, chosen)])
+
+    def _closed_values(self, name: str) -> tuple[Hits, Values]:
+        """Values of a column that is published as ranges: conditions on it alone decide which values count."""
+        parts = conjuncts(self._bound.known)
+        own = tuple(part for part in parts if columns_of(part) == {name})
+        others = tuple(part for part in parts if columns_of(part) != {name})
+        rest = self._source.choose(And(others) if others else Truth(True))
+        hits = hits_within(self._view, self._selection, rest) if own else self._hits
+        return hits, self._source.values(name, name, And(own) if own else Truth(True), aggregated=True)
 
     def _at(self, name: str, ticks: Numbers, rows: NDArray[np.bool_], chosen: Chosen | None) -> tuple[Hits, Values]:
         """Evidence of some of the rows, each entry a group of its own; there are as many entries for all."""

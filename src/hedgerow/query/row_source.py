@@ -44,6 +44,10 @@ class RowSource:
         """Where the values of a hidden column are: beside the rows."""
         return self.view
 
+    def may_miss(self, name: str) -> bool:
+        """Tell whether some value of a column may be missing."""
+        return self.is_open(name) and self.view.has_missing(name)
+
     def numbers(self, name: str) -> Numbers:
         """The ticks of a column."""
         return numbers_of(self.view, name)

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.query.events import Events
 from hedgerow.query.evidence import Floats, Hits, Ints
 from hedgerow.query.tally import MANY, count_entries
 from hedgerow.query.view import Codes, View
@@ -27,23 +28,28 @@ Mask = NDArray[np.bool_]
 class Chosen:
     """Rows that satisfy a condition: `possible` ones, those among them that are `sure`, and the chance of each row.
 
-    None stands for "the same as possible".
+    None stands for "the same as possible". `events` tells, per group, how many of its rows have the properties of which
+    nobody knows which rows have them; it is None where rows are decided one by one.
     """
 
     possible: Mask
     sure: Mask | None = None
     chance: Floats | None = None
+    events: Events | None = None
 
     def both(self, other: Chosen) -> Chosen:
         """Rows that satisfy another condition as well, each independently of the first."""
         possible = self.possible & other.possible
         if self.sure is None and other.sure is None:
             return Chosen(possible)
-        (sure, chance), (also_sure, other_chance) = self._odds, other._odds
-        return Chosen(possible, sure & also_sure, chance * other_chance)
+        (sure, chance), (also_sure, other_chance) = self.odds, other.odds
+        # Two kinds of events at once would need to know whether they are of the same columns.
+        events = self.events if other.sure is None else other.events if self.sure is None else None
+        return Chosen(possible, sure & also_sure, chance * other_chance, events)
 
     @property
-    def _odds(self) -> tuple[Mask, Floats]:
+    def odds(self) -> tuple[Mask, Floats]:
+        """The rows that are sure, and the chance of each row."""
         if self.sure is None or self.chance is None:
             return self.possible, self.possible.astype(np.float64)
         return self.sure, self.chance
@@ -145,12 +151,24 @@ def hits_within(view: View, selection: Selection, chosen: Chosen) -> Hits:
     most = hits_of(view, selection)
     if chosen.sure is None or chosen.chance is None:
         return most
+    if chosen.events is not None:
+        return _among(most, chosen.events.at(most.group), np.diff(view.offsets)[most.group])
     rows = selection.rows
     cell = np.zeros(int(rows.sum()), dtype=np.int64) if selection.cell is None else selection.cell
     width = max(len(view.offsets) - 1, 1)
     entry = np.searchsorted(most.cell * width + most.group, cell * width + view.groups[rows])
     sure = np.bincount(entry, chosen.sure[rows], minlength=len(most.group)).astype(np.int64)
     return uncertain_hits(most, sure, entry, chosen.chance[rows])
+
+
+def _among(most: Hits, events: Events, size: Ints) -> Hits:
+    """Hits among the rows that are possible: those of the group that are not among them may have the property, too."""
+    lower = np.maximum(events.low - (size - most.upper), 0)
+    upper = np.minimum(events.high, most.upper)
+    if np.array_equal(lower, upper):
+        return Hits.exactly(most.cells, most.cell, most.group, lower).only(upper > 0)
+    expected, variance = events.moments(most.upper)
+    return Hits(most.cells, most.cell, most.group, lower, upper, expected, variance).only(upper > 0)
 
 
 def uncertain_hits(most: Hits, sure: Ints, entry: Ints, chance: Floats) -> Hits:

@@ -12,7 +12,6 @@ All columns are alike: the one that is aggregated gives the values, the others t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -20,9 +19,10 @@ import pyarrow as pa
 
 from hedgerow.errors import QueryError
 from hedgerow.query.cells import runs_of
-from hedgerow.query.evidence import Floats, Hits, Ints, Values
+from hedgerow.query.events import Events, Leaves, counted
+from hedgerow.query.evidence import Hits, Ints, Values
 from hedgerow.query.numbers import Numbers, numbers_of, values_at, values_of
-from hedgerow.query.question import And, Column, Expression, Not, Or, Predicate, Truth, columns_of
+from hedgerow.query.question import And, Column, Expression, Predicate, columns_of, conjuncts
 from hedgerow.query.result import Estimate
 from hedgerow.query.row_plan import Plan
 from hedgerow.query.rows import compact
@@ -36,29 +36,6 @@ _APART = (
     "the columns of this release are shuffled apart: {}; name every column in one place and compare it with constants, "
     "or ask about each alternative and add the answers"
 )
-
-
-@dataclass(frozen=True, eq=False)
-class _Events:
-    """Per group: the least and the most rows with a property, the chance of a row, and that of two rows to have it."""
-
-    low: Ints
-    high: Ints
-    one: Floats
-    two: Floats
-
-    def negated(self, size: Ints) -> _Events:
-        """The rows without it."""
-        return _Events(size - self.high, size - self.low, 1.0 - self.one, 1.0 - 2.0 * self.one + self.two)
-
-    def joined(self, other: _Events, size: Ints) -> _Events:
-        """The rows with both properties, which belong to different columns."""
-        low = np.maximum(self.low + other.low - size, 0)
-        return _Events(low, np.minimum(self.high, other.high), self.one * other.one, self.two * other.two)
-
-    def at(self, groups: Ints) -> _Events:
-        """The same for a list of groups."""
-        return _Events(self.low[groups], self.high[groups], self.one[groups], self.two[groups])
 
 
 class ScatteredSource:
@@ -78,11 +55,13 @@ class _Plan:
     def __init__(self, view: View, bound: Bound) -> None:
         self._view, self._bound = view, bound
         self._sizes = np.diff(view.offsets)
+        advice = _APART.format("a comparison cannot name two of them")
+        self._leaves = Leaves(self._sizes, self._units, self._decided, advice)
         for expression in bound.derived.values():
             if len(self._units(expression)) > 1:
                 raise QueryError(_APART.format("an expression cannot combine two of them"))
         view.derive(bound.derived)
-        self._parts = [part for whole in (bound.known, bound.hidden, bound.mixed) for part in _conjuncts(whole)]
+        self._parts = [part for whole in (bound.known, bound.hidden, bound.mixed) for part in conjuncts(whole)]
         self._check_places()
         self._cell, self._group, self._number, self.keys, self.cells = self._entries()
 
@@ -102,7 +81,7 @@ class _Plan:
         return frozenset(self._unit(name) for name in columns_of(node))
 
     def _check_places(self) -> None:
-        names = [name for part in self._merged(self._parts) for name in self._units(part)]
+        names = [name for part in self._leaves.merged(self._parts) for name in self._units(part)]
         keys = [self._unit(column.name) for column in self._bound.groups]
         if len(set(names)) < len(names) or len(set(keys)) < len(keys):
             raise QueryError(_APART.format("a condition cannot return to one of them"))
@@ -174,52 +153,20 @@ class _Plan:
         return self._hits(others), self._blank() if name is None else self._values(name)
 
     def _hits(self, parts: list[Predicate]) -> Hits:
-        events = self._all(parts).at(self._group)
+        events = self._leaves.all(parts).at(self._group)
         size = self._sizes[self._group]
         for number in self._number:
-            events = events.joined(_counted(number, size), size)
-        expected = size * events.one
-        variance = np.maximum(expected + size * (size - 1) * events.two - expected**2, 0.0)
+            events = events.joined(counted(number, size), size)
+        expected, variance = events.moments(size)
         certain = bool(np.array_equal(events.low, events.high))
         middle, spread = (events.low, None) if certain else (expected, variance)
         hits = Hits(self.cells, self._cell, self._group, events.low, events.high, middle, spread)
         return hits.only(events.high > 0)
 
-    def _all(self, parts: list[Predicate]) -> _Events:
-        size = self._sizes
-        events = _counted(size, size)
-        for part in self._merged(parts):
-            events = events.joined(self._events(part, True), size)
-        return events
-
-    def _events(self, node: Predicate, wanted: bool) -> _Events:
-        """Rows for which a condition is true (or false rather than unknown)."""
-        if len(self._units(node)) <= 1:
-            rows = self._view.rows_where(node, wanted)
-            return _counted(np.bincount(self._view.groups[rows], minlength=len(self._sizes)), self._sizes)
-        if isinstance(node, Not):
-            return self._events(node.operand, not wanted)
-        if not isinstance(node, And | Or):
-            raise QueryError(_APART.format("a comparison cannot name two of them"))
-        # "All are true" is a joint event; "one is true" is the negation of "none is", where nothing is unknown.
-        is_joint = isinstance(node, And) == wanted
-        size, joint = self._sizes, _counted(self._sizes, self._sizes)
-        for operand in self._merged(list(node.operands), type(node)):
-            events = self._events(operand, wanted)
-            joint = joint.joined(events if is_joint else events.negated(size), size)
-        return joint if is_joint else joint.negated(size)
-
-    def _merged(self, parts: list[Predicate], join: type[And] | type[Or] = And) -> list[Predicate]:
-        """Put conditions on columns that lie in one row together."""
-        single: dict[frozenset[str], list[Predicate]] = {}
-        others: list[Predicate] = []
-        for part in parts:
-            units = self._units(part)
-            if len(units) <= 1:
-                single.setdefault(units, []).append(part)
-            else:
-                others.append(part)
-        return [*(own[0] if len(own) == 1 else join(tuple(own)) for own in single.values()), *others]
+    def _decided(self, node: Predicate, wanted: bool) -> Events:
+        """A condition on columns that lie in one row: its rows are counted."""
+        rows = self._view.rows_where(node, wanted)
+        return counted(np.bincount(self._view.groups[rows], minlength=len(self._sizes)), self._sizes)
 
     def _values(self, name: str) -> Values:
         rows = self._marked(self._unit(name))
@@ -233,17 +180,3 @@ class _Plan:
     def _blank(self) -> Values:
         nothing = np.zeros(self._view.num_rows, dtype=np.int64)
         return Values(self._view.offsets, self._sizes, nothing, nothing, Fraction(1))
-
-
-def _counted(number: Ints, size: Ints) -> _Events:
-    """A property of one column: its rows are counted."""
-    pairs = np.maximum(size * (size - 1), 1)
-    return _Events(number, number, number / np.maximum(size, 1), number * (number - 1) / pairs)
-
-
-def _conjuncts(condition: Predicate) -> list[Predicate]:
-    if condition == Truth(True):
-        return []
-    if isinstance(condition, And) and len(columns_of(condition)) > 1:
-        return [part for operand in condition.operands for part in _conjuncts(operand)]
-    return [condition]

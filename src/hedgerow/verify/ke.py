@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import BrokenPromise
-from hedgerow.exact import Line, column_line
+from hedgerow.verify.structure import number_line
 from hedgerow.verify.values import PublishedRelease
 
 __all__ = ["check_ke"]
@@ -33,7 +33,7 @@ def check_ke(release: PublishedRelease) -> str:
         raise BrokenPromise("The guarantee does not cover every sensitive column.")
     starts = group_starts(table, release)
     for name in release.columns.sensitive:
-        where = _on_line(table.column(name))
+        where = number_line(table.column(name), name)
         for first, last in _blocks(starts, table.num_rows):
             _check_block(where.positions[first:last], starts, first, last, k, where.distance(e))
     sizes = np.diff(np.append(starts, table.num_rows))
@@ -89,10 +89,3 @@ def _count_narrow(lows: NDArray[Any], highs: NDArray[Any], e: Fraction) -> int:
     near = highs - lows <= float(e) + 1e-9 * (np.abs(highs) + np.abs(lows) + float(e))
     pairs = zip(lows[near].tolist(), highs[near].tolist(), strict=True)
     return sum(Fraction(high) - Fraction(low) < e for low, high in pairs)
-
-
-def _on_line(column: pa.ChunkedArray) -> Line:
-    """Place a column on the line; missing values have no distance, so they break the promise."""
-    if column.null_count:
-        raise BrokenPromise("The sensitive column has missing values.")
-    return column_line(column)

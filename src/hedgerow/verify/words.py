@@ -336,15 +336,16 @@ def _target(release: PublishedRelease) -> Words:
         "of a group has which of its subdomains was decided by a fair shuffle."
     )
     adversary = (
-        "Knows everybody's quasi-identifiers, that they are in the table, this algorithm and the target distribution; "
-        "knows nobody's sensitive value and no relation between sensitive values and quasi-identifiers."
+        "Knows everybody's quasi-identifiers, that they are in the table, and the target distribution; knows nobody's "
+        "sensitive value and no relation between sensitive values and quasi-identifiers; does not work back from how "
+        "many values were generalized to which node, which followed the true counts."
     )
     imbalance = (
         "Imbalance: the number of values published at the root tells how many are too many on some side of the tree "
         "for the target, not on which side."
     )
-    fakes = (minimality("fakes"),) if _said(release, "fakes") != "0" else ()
-    return promise, adversary, (*NOT_PROMISED, imbalance, *fakes)
+    followed = minimality("fakes" if _said(release, "fakes") != "0" else "target")
+    return promise, adversary, (*NOT_PROMISED, imbalance, followed)
 
 
 def _personal(release: PublishedRelease) -> Words:
@@ -381,8 +382,9 @@ def _properties(release: PublishedRelease) -> Words:
     rates = "; ".join(f"{name} {rate}" for name, rate in parameters.items() if name.startswith(_RATES))
     adversary = (
         f"Nobody is excluded and nobody is held off for sure; adversaries were measured on this release: {rates}. One "
-        "who knows a person's true numbers (identity) or ranks (rank) looks for the nearest row; one who knows up to "
-        "50 people (known sample) reads off the others to a twentieth of a standard deviation. "
+        "who knows all quasi-identifiers of a person, true numbers (identity) or ranks (rank) included, looks for the "
+        "nearest row; one who knows up to 50 people (known sample) reads off the others to a twentieth of a standard "
+        "deviation. "
         f"{parameters['unchanged']} of the replaced cells have the value that they had."
     )
     missing = (

@@ -331,13 +331,12 @@ def _pieces(values: NDArray[np.int32], groups: NDArray[np.int32]) -> Pieces:
 def ke_refine(
     labels: Codes,
     quasi: Codes,
-    sizes: Sequence[int],
+    scales: Sequence[int | NDArray[np.float64]],
     sensitive: Codes,
     positions: Positions,
     *,
     k: int,
     e: int | Fraction,
-    places: Sequence[NDArray[np.float64]] | None = None,
 ) -> Codes:
     """Return finer group numbers than `labels`, whose groups must be (k,e)-anonymous; the rest is as in `mondrian`."""
-    return mondrian(quasi, sizes, sensitive, GroupwiseKE(KE(k, e), positions), places=places, within=labels)
+    return mondrian(quasi, scales, sensitive, GroupwiseKE(KE(k, e), positions), within=labels)
