@@ -15,7 +15,7 @@ digest           the same on a database that counts, where it does not: `duckdb_
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -23,6 +23,7 @@ from hedgerow.errors import ParameterError, QueryError
 from hedgerow.query.answer import Answer
 
 if TYPE_CHECKING:
+    from hedgerow.query.answer_table import AnswerTable
     from hedgerow.query.result import Result
     from hedgerow.query.statement import Bound
     from hedgerow.release import Release
@@ -46,19 +47,21 @@ class Session:
         self._release = release
         self.engine = engine
 
-    def ask(self, sql: str) -> Answer:
-        """Answer one aggregate."""
-        bound = bound_to(self._release, sql)
-        if len(bound.outcome.shown) != 1 or bound.groups:
-            raise QueryError("ask takes one aggregate without GROUP BY; sql takes the rest and returns a table")
-        (estimate,) = self.run(bound).estimates.values()
-        if not estimate.answers:
+    def ask(self, sql: str) -> Any:
+        """Answer one aggregate: an `Answer`; several of them, and GROUP BY, come as an `AnswerTable`."""
+        found = self.sql(sql)
+        if found.keys or len(found.aggregates) != 1:
+            return found
+        (answers,) = (found.answers(name) for name in found.aggregates)
+        if len(answers) != 1:
             raise QueryError("HAVING or LIMIT leaves no answer; leave them out")
-        return estimate.answers[0]
+        return answers[0]
 
-    def sql(self, sql: str) -> pa.Table:
+    def sql(self, sql: str) -> AnswerTable:
         """Answer every aggregate in every group: the keys, then x (expected), x_lower, x_upper and x_std."""
-        return self.answers(sql).table()
+        from hedgerow.query.answer_table import AnswerTable
+
+        return AnswerTable(self.answers(sql))
 
     def answers(self, sql: str) -> Result:
         """Answer every aggregate in every group: keys, and for each aggregate its answers, row by row."""
@@ -108,12 +111,12 @@ def connect(release: Release, engine: str = "arrays", *, schema: str | None = No
     raise ParameterError("'engine' must be 'arrays', 'duckdb' or an address that begins with postgresql://")
 
 
-def ask(release: Release, sql: str) -> Answer:
-    """Answer one aggregate with its guaranteed bounds."""
+def ask(release: Release, sql: str) -> Any:
+    """Answer one aggregate with guaranteed bounds: an `Answer`; several, and GROUP BY, come as an `AnswerTable`."""
     return connect(release).ask(sql)
 
 
-def sql(release: Release, sql: str) -> pa.Table:
+def sql(release: Release, sql: str) -> AnswerTable:
     """Answer a SELECT; each aggregate x comes as x (expected), x_lower, x_upper and x_std."""
     return connect(release).sql(sql)
 

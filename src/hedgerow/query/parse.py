@@ -23,6 +23,7 @@ from hedgerow.query.question import Constant, Expression, Name, Truth, names_of
 from hedgerow.query.reader import DEEPEST, Reader, number
 from hedgerow.query.statement import SLOT, Aggregate, Computed, Key, Order, Outcome, Question
 from hedgerow.query.strict import NODES, check_nodes, is_set, refusal
+from hedgerow.query.wording import check_beginning
 
 __all__ = ["parse", "question_of"]
 
@@ -72,6 +73,7 @@ def parse(sql: str) -> Question:
         raise QueryError(f"a question is SQL text; got {type(sql).__name__}. For example: {_EXAMPLE}")
     if len(sql) > _LONGEST or SLOT in sql:
         raise QueryError(f"a question may have {_LONGEST:,} characters and no NUL; got {len(sql):,}")
+    check_beginning(sql)
     try:
         return question_of(_statement(sql))
     except RecursionError:
