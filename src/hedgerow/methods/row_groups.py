@@ -71,11 +71,11 @@ def quasi_codes(prepared: Prepared) -> tuple[NDArray[np.int32], list[NDArray[np.
 
 
 def _scale(prepared: Prepared, name: str) -> NDArray[np.float64]:
-    from hedgerow.exact import column_line
+    from hedgerow.exact import column_line, without_exponent
 
     encoded = prepared.table.encode(name)
     try:
-        line = column_line(encoded.domain, name).positions.astype(np.float64) / 4.0  # so that differences are finite
+        line = without_exponent(column_line(encoded.domain, name).positions.astype(np.float64))
     except SchemaError:
         return np.linspace(0.0, 1.0, encoded.size)
     # Missing lies beyond the greatest value: it is near nothing in particular.
