@@ -3,7 +3,7 @@
 import pytest
 
 from hedgerow.errors import QueryError
-from hedgerow.query.parse import parse
+from hedgerow.query.sql.parse import parse
 from hedgerow.query.wording import check_beginning
 
 

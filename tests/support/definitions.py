@@ -16,6 +16,8 @@ __all__ = ["keeps_promise"]
 def keeps_promise(forgery: Forgery) -> bool:
     """Tell whether a bundle keeps what its manifest says, by definition; True where no definition is written down."""
     said = forgery.manifest["guarantee"]
+    if said["criterion"] == "safe_grouping":
+        return _safe_grouping(forgery, said["parameters"])
     if not said["columns"] or not forgery.manifest["columns"]["sensitive"]:
         return False
     check = _CRITERIA.get(said["criterion"])
@@ -166,6 +168,25 @@ def _target(forgery: Forgery, parameters: dict[str, Any]) -> bool:
                 mixed[leaf] += share / len(group)
         wanted = spreads[root(group[0])]
         if {leaf: share for leaf, share in mixed.items() if share} != {leaf: s for leaf, s in wanted.items() if s}:
+            return False
+    return True
+
+
+def _safe_grouping(forgery: Forgery, parameters: dict[str, Any]) -> bool:
+    """Groups of at least k (l) nodes with as many entities, no two nodes of which share a neighbour."""
+    edges = forgery.tables["edges"].to_pylist()
+    if max(parameters["k"], parameters["l"]) < 2:
+        return False
+    for side, other, least, column in zip(
+        ("left", "right"), ("right", "left"), (parameters["k"], parameters["l"]), forgery.manifest["group_columns"],
+        strict=True,
+    ):  # fmt: skip
+        groups = {row["node"]: row["group"] for row in forgery.tables[f"{side}_nodes"].to_pylist()}
+        sizes = Counter(groups.values())
+        seen = Counter((row[f"{other}_node"], groups[row[f"{side}_node"]]) for row in edges)
+        if min(sizes.values()) < least or sizes != Counter(forgery.tables[side].column(column).to_pylist()):
+            return False
+        if max(seen.values(), default=1) > 1:
             return False
     return True
 

@@ -25,8 +25,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hedgerow import graph
 from hedgerow.errors import BrokenPromise, BundleError
 from hedgerow.verify import verify_bundle
+from hedgerow.verify.manifest import format_of
 from tests.support.definitions import keeps_promise
 from tests.support.every_method import SCHEMA, cases, people
 from tests.support.forger import Forgery
@@ -76,6 +78,11 @@ def bundles(folder: Path) -> dict[str, Forgery]:
         release = case.method.publish(people(), SCHEMA)
         release.save(folder / str(number))
         made[str(case)] = Forgery.of(folder / str(number))
+    for k, l in ((2, 2), (3, 1)):  # noqa: E741
+        sides = (pa.table({name: range(12), "town": list("abcd") * 3}) for name in ("author", "paper"))
+        edges = pa.table({"author": [n % 12 for n in range(18)], "paper": [(5 * n + n // 12) % 12 for n in range(18)]})
+        graph.SafeGrouping(k, l).publish(graph.BipartiteGraph.read(*sides, edges)).save(folder / f"graph {k}")
+        made[f"graph {k} {l}"] = Forgery.of(folder / f"graph {k}")
     return made
 
 
@@ -112,7 +119,8 @@ def _judge(forgery: Forgery, what: str, must_refuse: bool, path: Path, findings:
         return
     start = time.perf_counter()
     try:
-        verify_bundle(path)
+        is_graph = format_of((path / "manifest.json").read_bytes()).startswith("hedgerow-graph")
+        (graph.verify_bundle if is_graph else verify_bundle)(path)
         verdict = "ok"
     except BundleError:
         verdict = "refused"
@@ -168,7 +176,7 @@ def _remove(forgery: Forgery, rng: random.Random) -> tuple[str, bool]:
 
 
 def _add(forgery: Forgery, rng: random.Random) -> tuple[str, bool]:
-    part = rng.choice(["", "guarantee", "rows", "columns"])
+    part = rng.choice(["", *(part for part in ("guarantee", "rows", "columns", "counts") if part in forgery.manifest)])
     (forgery.manifest[part] if part else forgery.manifest)["degree"] = rng.choice(HOSTILE)
     return f"more in {part or 'the manifest'}", True
 

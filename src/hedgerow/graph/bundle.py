@@ -54,6 +54,7 @@ def _describe(release: GroupedGraph, files: dict[str, FileEntry]) -> GraphManife
         guarantee=release.guarantee,
         keys=release.keys,
         group_columns=release.group_columns,
+        columns=(tuple(release.tables["left"].column_names), tuple(release.tables["right"].column_names)),
         counts=GraphCounts(
             left=release.tables["left"].num_rows,
             right=release.tables["right"].num_rows,

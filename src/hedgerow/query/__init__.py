@@ -1,16 +1,11 @@
 """Answers from a release alone: SQL in, guaranteed bounds out.
 
-parse, reader    SQL text to a `Question`; everything is an allow-list
-bind, binder     names to columns, constants to kinds, the condition to what is known and what is hidden
-view             the release as arrays: codes, groups as ranges of rows
-sources          one form, one source of evidence: row_source (whole rows), scattered, boxed, disguised, padded, altered
-evidence         per group: how many rows are hit, which values they may have
-bounds           least and greatest answers over all assignments, in exact integers; quantiles, variance, distinct
-expectation      mean and deviation when every assignment is equally likely
-outcome          arithmetic between results, HAVING, ORDER BY, LIMIT
-arrays           the engine on arrays
-rewriter, help   the same in one SQL statement, where the help table says enough
-digest           the same on a database that counts, where it does not: `duckdb_engine`, `postgres_engine` take either
+sql          text to bound question: one strict reader, names to columns, the condition to known and hidden parts
+evidence     what a release tells about a question, one file per form: rows hit, and the values that they may have
+aggregates   least and greatest answers over all assignments, in exact integers; mean and deviation of fair ones
+engines      arrays; DuckDB and PostgreSQL, by one statement and the help table, or by counts that array code finishes
+outcome      arithmetic between results, HAVING, ORDER BY, LIMIT; `result` rounds, `answer` is what is handed over
+crossing     expressions that mix known and hidden columns; `regress` fits least squares to them
 """
 
 from __future__ import annotations
@@ -25,10 +20,10 @@ from hedgerow.query.answer import Answer
 if TYPE_CHECKING:
     from hedgerow.query.answer_table import AnswerTable
     from hedgerow.query.result import Result
-    from hedgerow.query.statement import Bound
+    from hedgerow.query.sql.statement import Bound
     from hedgerow.release import Release
 
-__all__ = ["Answer", "Engine", "Session", "ask", "bound_to", "connect", "help_table", "rewrite", "sql"]
+__all__ = ["Answer", "Engine", "Session", "ask", "bound_to", "connect", "help_table", "rewrite", "select"]
 
 _COUNTS = "-- No single statement says this: a database counts, and hedgerow works out the bounds.\n"
 
@@ -94,18 +89,18 @@ def connect(release: Release, engine: str = "arrays", *, schema: str | None = No
     For the latter the release must have been loaded by `hedgerow export`; `schema` says where to, if not to "hedgerow".
     """
     if engine.startswith(("postgresql://", "postgres://")):
-        from hedgerow.query.postgres_engine import SCHEMA, PostgresEngine
+        from hedgerow.query.engines.postgres import SCHEMA, PostgresEngine
 
         return Session(release, PostgresEngine(release, engine, schema=SCHEMA if schema is None else schema))
     if schema is not None:
         raise ParameterError("'schema' is where a PostgreSQL server holds a release; other engines have none.")
     if engine == "arrays":
-        from hedgerow.query.arrays import ArrayEngine
-        from hedgerow.query.sources import source_of
+        from hedgerow.query.engines.arrays import ArrayEngine
+        from hedgerow.query.evidence.sources import source_of
 
         return Session(release, ArrayEngine(source_of(release)))
     if engine == "duckdb":
-        from hedgerow.query.duckdb_engine import DuckDBEngine
+        from hedgerow.query.engines.duckdb import DuckDBEngine
 
         return Session(release, DuckDBEngine(release))
     raise ParameterError("'engine' must be 'arrays', 'duckdb' or an address that begins with postgresql://")
@@ -116,7 +111,7 @@ def ask(release: Release, sql: str) -> Any:
     return connect(release).ask(sql)
 
 
-def sql(release: Release, sql: str) -> AnswerTable:
+def select(release: Release, sql: str) -> AnswerTable:
     """Answer a SELECT; each aggregate x comes as x (expected), x_lower, x_upper and x_std."""
     return connect(release).sql(sql)
 
@@ -126,10 +121,10 @@ def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
 
     Where one statement cannot say it all, these are the statements that count what the bounds are worked out from.
     """
-    from hedgerow.query.digest import statements
-    from hedgerow.query.postgres_engine import to_postgres
-    from hedgerow.query.rewriter import is_plain, rewritten
-    from hedgerow.query.view import view_of
+    from hedgerow.query.engines.postgres import to_postgres
+    from hedgerow.query.engines.rewriter import is_plain, rewritten
+    from hedgerow.query.engines.summary import statements
+    from hedgerow.query.evidence.view import view_of
 
     if dialect not in ("duckdb", "postgres"):
         raise ParameterError(f"'dialect' must be 'duckdb' or 'postgres'; got {dialect!r}")
@@ -142,15 +137,15 @@ def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
 
 def help_table(release: Release) -> pa.Table:
     """Return the bounds of every aggregate for every group and every number of hits: one row per published row."""
-    from hedgerow.query.help import help_of
-    from hedgerow.query.view import view_of
+    from hedgerow.query.engines.help import help_of
+    from hedgerow.query.evidence.view import view_of
 
     if release.form.has_subdomains:
-        from hedgerow.query.disguised import help_of_subdomains
+        from hedgerow.query.evidence.disguised import help_of_subdomains
 
         return help_of_subdomains(release)
     if release.form.may_have_fakes:
-        from hedgerow.query.padded import help_of_padded
+        from hedgerow.query.evidence.padded import help_of_padded
 
         return help_of_padded(release)
     return help_of(view_of(release))
@@ -158,9 +153,9 @@ def help_table(release: Release) -> pa.Table:
 
 def bound_to(release: Release, sql: str) -> Bound:
     """Read a question and fit it to a release: what engines answer."""
-    from hedgerow.query.bind import bind
-    from hedgerow.query.parse import parse
-    from hedgerow.query.view import view_of
+    from hedgerow.query.evidence.view import view_of
+    from hedgerow.query.sql.bind import bind
+    from hedgerow.query.sql.parse import parse
 
     view = view_of(release)
     return bind(parse(sql), view.columns, view.sensitive)

@@ -22,21 +22,21 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
-from hedgerow.query.cells import deviation, means, totals, unrolled
-from hedgerow.query.evidence import Floats, Ints
+from hedgerow.query.evidence.cells import deviation, means, totals, unrolled
+from hedgerow.query.evidence.groups import Floats, Ints
+from hedgerow.query.evidence.numbers import Numbers, numbers_of, sorted_codes, ticks_of
+from hedgerow.query.evidence.predicate import evaluate, values
+from hedgerow.query.evidence.rows import Selection, compact
+from hedgerow.query.evidence.view import View, missing_rows
 from hedgerow.query.factors import Comparison, Product, comparison_of, product_of
-from hedgerow.query.kinds import NUMBERS
 from hedgerow.query.linear import Linear, Products, value_moments
 from hedgerow.query.mixed import Pairs, average_of_pairs, compared_counts, count_of_pairs, expect_pairs, sum_of_pairs
-from hedgerow.query.numbers import Numbers, numbers_of, sorted_codes, ticks_of
 from hedgerow.query.precise import Digits
-from hedgerow.query.predicate import evaluate, values
-from hedgerow.query.question import And, Column, Expression, Kind, Predicate, Truth, columns_of, kind_of
 from hedgerow.query.result import Estimate, Rounding
-from hedgerow.query.rows import Selection, compact
-from hedgerow.query.sqltext import value_sql
-from hedgerow.query.statement import Aggregate, Bound
-from hedgerow.query.view import View, missing_rows
+from hedgerow.query.sql.kinds import NUMBERS
+from hedgerow.query.sql.printing import value_sql
+from hedgerow.query.sql.question import And, Column, Expression, Kind, Predicate, Truth, columns_of, kind_of
+from hedgerow.query.sql.statement import Aggregate, Bound
 
 __all__ = ["Crossing", "Terms", "classes_of", "digits_of", "linear_over"]
 

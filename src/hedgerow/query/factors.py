@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hedgerow.query.question import (
+from hedgerow.query.sql.question import (
     Arithmetic,
     Case,
     Cast,

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
-from hedgerow.query.cells import means, totals
-from hedgerow.query.evidence import Floats, Ints
+from hedgerow.query.evidence.cells import means, totals
+from hedgerow.query.evidence.groups import Floats, Ints
 
 __all__ = [
     "LARGEST_WORK",

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
 from hedgerow.exact import line
-from hedgerow.query.evidence import Floats, Ints
+from hedgerow.query.evidence.groups import Floats, Ints
 
 __all__ = ["Digits", "gram", "side_by_side"]
 

@@ -65,7 +65,7 @@ class Release:
         """Answer a SELECT; each aggregate x comes as x (expected), x_lower, x_upper and x_std."""
         from hedgerow import query
 
-        return query.sql(self, sql)
+        return query.select(self, sql)
 
     def regress(self, formula: str, *, where: str | None = None, weights: str | None = None) -> Regression:
         """Fit a linear model of a sensitive outcome by least squares, with guaranteed bounds: "income ~ age + sex"."""
