@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hedgerow.query import mixed
-from hedgerow.query.mixed import (
+from hedgerow.query.aggregates import mixed
+from hedgerow.query.aggregates.mixed import (
     Pairs,
     average_of_pairs,
     count_of_pairs,
