@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import Infeasible
 from hedgerow.exact import column_line
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_release import (
+from hedgerow.methods.row_groups import (
     asked_columns,
     is_number,
     listed,

@@ -18,7 +18,7 @@ from hedgerow.criteria.groupwise import Criterion, groups_of, require
 from hedgerow.criteria.k_anonymity import KAnonymity
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.methods.classic import Classic
-from hedgerow.methods.row_groups import check_form, places, quasi_codes, release_of, sensitive_codes
+from hedgerow.methods.row_groups import check_form, quasi_codes, release_of, sensitive_codes
 
 if TYPE_CHECKING:
     from hedgerow.methods.method import Prepared, Progress
@@ -63,11 +63,9 @@ class Mondrian(Classic):
         columns, criteria = sensitive_codes(prepared), self._criteria(prepared)
         require(criteria, [np.bincount(codes) for codes in columns], prepared.columns.sensitive)
         progress("partitioning", 0.3)
-        quasi, sizes = quasi_codes(prepared)
+        quasi, scales = quasi_codes(prepared)
         tested = [KAnonymity(self.k)] * len(columns) if self.blind else criteria
-        labels = mondrian(
-            quasi, sizes, columns, tested, relaxed=self.relaxed, places=places(prepared), keys=prepared.keys
-        )
+        labels = mondrian(quasi, scales, columns, tested, relaxed=self.relaxed, keys=prepared.keys)
         if self.blind:
             _require_groups(labels, columns, criteria)
         progress("generalizing", 0.6)

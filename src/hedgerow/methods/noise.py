@@ -17,7 +17,7 @@ import pyarrow as pa
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import MAX_TICK, Line, column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_release import (
+from hedgerow.methods.row_groups import (
     asked_columns,
     constant,
     is_number,

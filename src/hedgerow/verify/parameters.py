@@ -103,7 +103,7 @@ _KINDS = ("properties", "locality", "order", "bound", "given", "pinned")
 CRITERIA: dict[str, tuple[dict[str, Rule], dict[str, Rule]]] = {
     "frequency": ({"l": _whole(2)}, {}),
     "groupwise": ({"k": _whole(2)}, _GROUPWISE),
-    "ke": ({"k": _whole(2), "e": _number(least=0)}, {}),
+    "ke": ({"k": _whole(2), "e": _number(least=0)}, {"l": _whole(2)}),
     "m_invariance": ({"m": _whole(2), "counterfeits": _COUNT}, {}),
     "microaggregation": ({"k": _whole(2)}, {"unchanged": _is_columns}),
     "noise": (

@@ -135,18 +135,20 @@ def _on_values(parameters: Mapping[str, int | str]) -> Iterator[str]:
 
 _UNEVEN = (
     "Frequency: the criterion bounds how many values a group has and how far they spread, not how often each occurs; "
-    "the most frequent value of a group can be likely. l-diversity bounds that."
+    "the most frequent value of a group can be likely. 'l' bounds that."
 )
 
 
 def _ke(release: PublishedRelease) -> Words:
     k, e = (release.guarantee.parameters[name] for name in "ke")
+    most = release.guarantee.parameters.get("l")
+    cap = "" if most is None else f"; no value fills more than 1/{most} of a group"
     promise = (
         f"In each group of published rows the column {_quoted(release.guarantee.columns)} has at least {k} distinct "
-        f"values, and they span a range of at least {e}.{_SHUFFLED}"
+        f"values, and they span a range of at least {e}{cap}.{_SHUFFLED}"
     )
     looking = "ke-quasi" if _said(release, "refine") == "quasi" else None
-    return promise, BLIND if looking is None else LOOKING, (_UNEVEN, *_missing(release, looking))
+    return promise, BLIND if looking is None else LOOKING, (*(() if most else (_UNEVEN,)), *_missing(release, looking))
 
 
 _SERIES = (
