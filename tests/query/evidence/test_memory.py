@@ -6,7 +6,7 @@ import pytest
 
 from hedgerow.query import connect
 from hedgerow.query.evidence import view
-from hedgerow.query.evidence.memory import Memory, bytes_of
+from hedgerow.query.evidence.memory import Recent, bytes_of
 from tests.support.assignments import release_of
 
 
@@ -37,7 +37,7 @@ def test_many_expressions_stay_within_the_budget(release, monkeypatch):
 
 def test_the_oldest_is_forgotten_first():
     """What was used last stays; the newest stays whatever its size."""
-    memory = Memory(250)
+    memory = Recent(250)
     made = []
     for key in ("a", "b", "a", "c", "a", "b"):
         memory.remember(key, lambda key=key: made.append(key) or np.zeros(100, np.int8))

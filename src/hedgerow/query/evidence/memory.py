@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["LEAST", "PER_ROW", "Memory", "bytes_of"]
+__all__ = ["LEAST", "PER_ROW", "Recent", "bytes_of"]
 
 LEAST = 64 * 2**20
 """Bytes that may be remembered of a table of any size."""
@@ -20,7 +20,7 @@ PER_ROW = 160
 """Bytes that may be remembered per row of a large table: some ten columns as codes, two of them sorted with sums."""
 
 
-class Memory:
+class Recent:
     """Results by key; those that were asked for longest ago are forgotten first."""
 
     def __init__(self, budget: int) -> None:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
-from hedgerow.query.evidence.memory import LEAST, PER_ROW, Memory
+from hedgerow.query.evidence.memory import LEAST, PER_ROW, Recent
 from hedgerow.query.evidence.predicate import evaluate, values
 from hedgerow.query.evidence.published import rows_of
 from hedgerow.query.sql.question import And, Column, Expression, Kind, Not, Or, Predicate, Truth, columns_of, kind_of
@@ -79,7 +79,7 @@ class View:
 
     def __init__(self, table: pa.Table, columns: PublishedColumns, group_column: str, paired: bool = False) -> None:
         self._table, self.paired = table, paired
-        self.memory = Memory(max(LEAST, PER_ROW * table.num_rows))
+        self.memory = Recent(max(LEAST, PER_ROW * table.num_rows))
         self.derived: dict[str, Expression] = {}
         self.sensitive: tuple[str, ...] = tuple(columns.sensitive)
         names = (*columns.quasi, *columns.plain, *columns.sensitive)
