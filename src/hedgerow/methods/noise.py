@@ -53,7 +53,7 @@ class Noise(Method):
             raise ParameterError(f"'kind' must be one of {', '.join(NOISES)}.")
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
-        names = asked_columns(prepared, self.columns, prepared.columns.sensitive, is_number)
+        names = asked_columns(prepared, self.columns, prepared.columns.sensitive, lambda _, kind: is_number(kind))
         require_complete(prepared, names)
         progress("adding noise", 0.2)
         replaced = {name: self._noisy(prepared, name) for name in names}

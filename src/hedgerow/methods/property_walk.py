@@ -22,7 +22,7 @@ from hedgerow.criteria.properties import Property, Relation, Threshold
 from hedgerow.criteria.property_text import parse_properties
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction, written
-from hedgerow.methods.method import Method, Prepared, Progress, prepare
+from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.parameters import read_names
 from hedgerow.partition.walk.kept import Kept, Settings, plan_column
 from hedgerow.release import Guarantee, Made, Release
@@ -76,7 +76,7 @@ class PropertyWalk(Method):
 
     def plan(self, source: object, schema: Schema, *, seed: int | None = None) -> tuple[Kept, ...]:
         """Report what would be kept, a line per column when printed; nothing is walked."""
-        return self._plan(prepare(source, schema, seed))
+        return self._plan(self._prepare(source, schema, seed))
 
     def _plan(self, prepared: Prepared) -> tuple[Kept, ...]:
         names = _replaced_names(prepared, self.columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUPINGS",
+    "Axes",
+    "axes_of",
     "check_form",
     "check_grouping",
     "diverse_labels",
@@ -47,6 +49,32 @@ def quasi_codes(prepared: Prepared) -> tuple[NDArray[np.int32], list[int]]:
         raise SchemaError("Grouping by nearness needs a quasi-identifier; there is none, so use grouping='blind'.")
     encoded = [prepared.table.encode(name) for name in names]
     return np.stack([column.codes for column in encoded]), [column.size for column in encoded]
+
+
+class Axes(NamedTuple):
+    """The quasi-identifiers as Mondrian takes them: codes, numbers of codes, places on the line, ranks of borders."""
+
+    codes: NDArray[np.int32]
+    sizes: list[int]
+    places: list[NDArray[np.float64]]
+    ranks: list[NDArray[np.int16] | None]
+
+
+def axes_of(prepared: Prepared) -> Axes:
+    """The quasi-identifiers, those with a hierarchy in the order of its leaves and with missing behind them."""
+    quasi, sizes = quasi_codes(prepared)
+    found = Axes(quasi, sizes, places(prepared), [None] * len(sizes))
+    for n, name in enumerate(prepared.columns.quasi):
+        if name not in prepared.schema.hierarchies:
+            continue
+        tree, encoded = prepared.schema.hierarchies[name], prepared.table.encode(name)
+        leaves = np.append(tree.leaf_codes(name, encoded.domain), np.int32(tree.num_leaves))
+        found.codes[n] = leaves[encoded.codes]
+        found.sizes[n] = tree.num_leaves + encoded.has_missing
+        found.places[n] = np.linspace(0.0, 1.0, found.sizes[n])
+        # Missing is one more child of the root.
+        found.ranks[n] = np.append(tree.border_ranks(), np.zeros(int(encoded.has_missing), np.int16))
+    return found
 
 
 def places(prepared: Prepared) -> list[NDArray[np.float64]]:

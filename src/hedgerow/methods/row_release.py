@@ -50,12 +50,15 @@ def release_of_rows(
 
 
 def asked_columns(
-    prepared: Prepared, asked: str | Sequence[str] | None, default: Sequence[str], fits: Callable[[pa.DataType], bool]
+    prepared: Prepared,
+    asked: str | Sequence[str] | None,
+    default: Sequence[str],
+    fits: Callable[[str, pa.DataType], bool],
 ) -> tuple[str, ...]:
     """The columns to replace: those that were named, else those of `default` that fit."""
     schema = prepared.table.arrow.schema
     if asked is None:
-        names = tuple(name for name in default if fits(schema.field(name).type))
+        names = tuple(name for name in default if fits(name, schema.field(name).type))
         if not names:
             raise SchemaError("No column is of a type that this method can replace; name the columns in 'columns'.")
         return names
@@ -63,7 +66,7 @@ def asked_columns(
     for name in names:
         if name not in prepared.columns.all:
             raise SchemaError(f"'{name}' is not a published column; its role may be identifier.")
-        if not fits(schema.field(name).type):
+        if not fits(name, schema.field(name).type):
             raise SchemaError(f"'{name}' holds {schema.field(name).type}, which this method cannot replace.")
     return names
 
