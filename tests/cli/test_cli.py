@@ -58,7 +58,7 @@ def test_publish_says_what_it_did(people, tmp_path, run):
         assert word in output
 
 
-WALK = ("--quasi", "age,gender,education", "--sensitive", "income", "--identifier", "id", "--method", "walk")
+WALK = ("--quasi", "age,gender,education", "--plain", "income", "--identifier", "id", "--method", "walk")
 
 
 def test_a_walk_is_planned_and_published_by_flags(people, tmp_path, run):

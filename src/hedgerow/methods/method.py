@@ -53,6 +53,9 @@ class Method(ABC):
     in_series: ClassVar[bool] = False
     """Whether releases of one table under one ledger are made to be put side by side."""
 
+    needs_sensitive: ClassVar[bool] = True
+    """Whether some column has to be sensitive; methods that replace the columns that they are told need none."""
+
     hierarchy_roles: ClassVar[tuple[str, ...]] = ()
     """The roles whose columns are published by their hierarchies; one on another column is refused, not ignored."""
 
@@ -102,7 +105,7 @@ class Method(ABC):
                     f"{type(self).__name__} does not use the hierarchy of '{column}', which is {role}; leave it out, "
                     f"or choose a method that does: {', '.join(_USERS.get(role, ())) or 'none uses it in this role'}."
                 )
-        return prepare(source, schema, seed)
+        return prepare(source, schema, seed, needs_sensitive=self.needs_sensitive)
 
     def _hierarchy_roles(self) -> tuple[str, ...]:
         return self.hierarchy_roles
@@ -127,12 +130,12 @@ def _silent(step: str, share: float) -> None:
     """Show nothing."""
 
 
-def prepare(source: object, schema: Schema, seed: int | None) -> Prepared:
+def prepare(source: object, schema: Schema, seed: int | None, *, needs_sensitive: bool = True) -> Prepared:
     """Read a table, check it against its schema, and suppress the rows that the policies for missing values say."""
     from hedgerow.table import read_table
 
     table = read_table(source)
-    schema.check(table)
+    schema.check(table, needs_sensitive=needs_sensitive)
     kept = _without_suppressed(table, schema)
     if kept.num_rows == 0:
         raise Infeasible("No rows are left to publish: every row was suppressed for a missing value.")

@@ -44,6 +44,7 @@ class Microaggregation(Method):
     hierarchy. A column with a hierarchy is published as the lowest node that covers its group.
     """
 
+    needs_sensitive: ClassVar[bool] = False
     hierarchy_roles: ClassVar[tuple[str, ...]] = ("quasi",)
 
     k: int

@@ -23,6 +23,7 @@ __all__ = [
     "listed",
     "release_of_rows",
     "require_complete",
+    "require_protected",
 ]
 
 
@@ -79,6 +80,15 @@ def require_complete(prepared: Prepared, names: Sequence[str]) -> None:
                 f"'{name}' has missing values, which cannot be replaced; "
                 f'missing={{"{name}": "suppress"}} holds these rows back and counts them.'
             )
+
+
+def require_protected(method: str, prepared: Prepared, names: Sequence[str]) -> None:
+    """Refuse sensitive columns that would leave as they are: the role says that nobody may learn them of a person."""
+    if open_ := [name for name in prepared.columns.sensitive if name not in names]:
+        raise SchemaError(
+            f"'{open_[0]}' is sensitive, and {method} would publish it as it is beside the columns that it replaces. "
+            f"Name it in 'columns' to have it replaced, make it plain if it may be read, or choose another method."
+        )
 
 
 def constant(prepared: Prepared, names: Sequence[str]) -> list[str]:
