@@ -160,7 +160,11 @@ class Hierarchy:
 
         found = pc.index_in(distinct, value_set=self._leaves_as(column, distinct.type))
         if found.null_count:
-            raise SchemaError(f"{found.null_count} values of '{column}' are not in the hierarchy; add them to it.")
+            raise SchemaError(
+                f"{found.null_count:,} values of '{column}' are not in the hierarchy; add them to it "
+                "(--show-values names them to you, as does the error's `values` in Python).",
+                values=tuple(map(str, distinct.filter(found.is_null()).to_pylist())),
+            )
         return np.asarray(found, dtype=np.int32)
 
     def with_weights(self, weights: Sequence[object]) -> Hierarchy:
