@@ -71,7 +71,7 @@ def postgres_ratios(published: Release) -> list[tuple[str, float, str]]:
         return []
     import pgserver
 
-    from hedgerow.query.postgres_engine import export
+    from hedgerow.query.engines.postgres import export
 
     with tempfile.TemporaryDirectory(prefix="hedgerow-postgres-", ignore_cleanup_errors=True) as folder:
         server = pgserver.get_server(Path(folder) / "data")

@@ -16,6 +16,7 @@ STUDIES = {
     "targets": "target distributions, fake values, shift; personalized privacy",
     "robust": "r-robustness against background knowledge, and who else withstands it",
     "walk": "values that keep chosen properties: distortion, clustering, averages, attacks",
+    "regression": "bounds of regression coefficients against k and e",
     "graph": "safe groupings of bipartite graphs: queries, group sizes, signatures",
 }
 """One module each."""

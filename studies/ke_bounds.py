@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.query.bounds import average
-from hedgerow.query.evidence import Hits, Values
+from hedgerow.query.aggregates.bounds import average
+from hedgerow.query.evidence.groups import Hits, Values
 from studies.ke_tables import Table
 
 __all__ = ["Grouped", "Swapped", "from_boxes", "from_groups", "from_nothing", "from_ranks"]

@@ -246,3 +246,77 @@ def test_changed_values_are_not_called_hidden(tmp_path):
         assert "changed" in fates["income"]
         assert "as they are" in fates["age"]
         assert "hidden" not in output
+
+
+def test_a_question_takes_several_lines(piped):
+    """Up to a semicolon, or to where it is whole."""
+    code, output, errors = piped(
+        "SELECT gender,", "       avg(income) AS pay", "FROM release", "GROUP BY gender", "ORDER BY gender;",
+        "SELECT count(*) AS n FROM release", "WHERE age > 0", "SELECT count(*) AS m FROM release",
+    )  # fmt: skip
+    assert (code, errors) == (0, "")
+    assert output.count("pay") == 2
+    assert output.count("1,500") == 6
+
+
+def test_words_that_people_try(piped):
+    """Commands of other prompts, typing errors, a column alone."""
+    code, output, errors = piped("\\d", "help", ".tables", "SELEC avg(income) FROM release", "income", "exit", AVERAGE)
+    assert code == 2
+    assert output.count("hidden among those of its group") == 1
+    assert ".regress" in output
+    assert "1,500" in output
+    assert "did you mean SELECT" in errors
+    assert "SELECT avg(income)" in errors
+    assert "pay" not in output
+
+
+def test_a_regression_at_the_prompt(piped):
+    """The same table as `hedgerow regress` prints."""
+    code, output, _ = piped(".regress income ~ age")
+    assert code == 0
+    assert "Intercept" in output or "intercept" in output
+    assert "not a standard error" in output
+    assert "needs a formula" in piped(".regress")[2]
+
+
+def test_what_the_deviation_is_stands_below_it(piped):
+    """Only where there is one: exact answers have none, nor has an average over all rows."""
+    assert "not a standard error" in piped(AVERAGE)[1]
+    plain = piped("SELECT count(*) AS n, avg(income) AS pay FROM release")[1]
+    assert plain.count("exact") == 2
+    assert "standard error" not in plain
+
+
+def test_json_and_csv(piped, bundle):
+    """For programs: a line of JSON a question, or CSV with a header."""
+    import csv
+    import io
+    import json
+
+    _, output, _ = piped(AVERAGE, "SELECT gender, count(*) AS n FROM release GROUP BY gender", options=["--json"])
+    first, second = (json.loads(line) for line in output.splitlines())
+    pay = first["rows"][0]["pay"]
+    assert pay["lower"] <= pay["expected"] <= pay["upper"]
+    assert pay["exact"] is False
+    assert [row["n"]["exact"] for row in second["rows"]] == [True, True]
+    _, output, _ = piped("SELECT gender, count(*) AS n FROM release GROUP BY gender ORDER BY 1", options=["--csv"])
+    rows = list(csv.DictReader(io.StringIO(output)))
+    assert [row["n"] for row in rows] == [row["n_lower"] for row in rows] == [row["n_upper"] for row in rows]
+    assert "not as both" in piped(AVERAGE, options=["--csv", "--json"])[2]
+
+
+def test_a_person_goes_on_over_lines(monkeypatch):
+    """A question that is whole is given at once; one that began over several lines goes on to `;` or an empty line."""
+    lines = ["SELECT 1 FROM release", "SELECT 1", "FROM release", "WHERE a;", "SELECT 2", "", KeyboardInterrupt]
+    script = iter([*lines, "SELECT 3", KeyboardInterrupt, "x", EOFError])
+
+    def typed(_):
+        step = next(script)
+        if isinstance(step, str):
+            return step
+        raise step
+
+    monkeypatch.setattr("builtins.input", typed)
+    given = [" ".join(text.split()) for text in _typed()]
+    assert given == ["SELECT 1 FROM release", "SELECT 1 FROM release WHERE a;", "SELECT 2", "x"]

@@ -224,7 +224,8 @@ _PUBLISHER = """
     import pyarrow as pa
     import hedgerow as hr
     # What publishing loads is loaded before the processes part.
-    import hedgerow.verify.promise, hedgerow.ledger, hedgerow.query.help, hedgerow.query.view, hedgerow.table.read
+    import hedgerow.verify.promise, hedgerow.ledger, hedgerow.table.read
+    import hedgerow.query.engines.help, hedgerow.query.evidence.view
     import hedgerow.methods.m_invariant, hedgerow.release.forms.padded, hedgerow.release.bundle, hedgerow.schema.schema
     import pandas, pyarrow.parquet, pyarrow.compute, hedgerow.table.flat, hedgerow.table.encode
 

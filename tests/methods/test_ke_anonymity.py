@@ -2,6 +2,7 @@
 
 import datetime
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -16,7 +17,7 @@ import hedgerow as hr
 from hedgerow.criteria.ke import KE
 from hedgerow.exact import column_line
 from hedgerow.methods.ke_anonymity import OBJECTIVES
-from hedgerow.testing import check_method, microdata
+from hedgerow.testing import audit_posterior, check_method, microdata
 from hedgerow.testing.contract import SCHEMA
 
 
@@ -177,3 +178,51 @@ def test_releases_differ_without_a_seed():
     one, other = (hr.KEAnonymity(k=4).publish(table, schema) for _ in range(2))
     assert not one.tables["release"].equals(other.tables["release"])
     assert not one.made.reproducible
+
+
+MOSTLY = pa.table({"age": range(40), "loss": [0] * 16 + list(range(1, 25))})
+MOSTLY_SCHEMA = hr.Schema(quasi=["age"], sensitive="loss")
+
+
+def test_a_cap_bounds_the_most_frequent_value():
+    """Without a cap one value rules a group; with it none has more than 1/l, and verify derives that again."""
+    free = hr.KEAnonymity(3, 2).publish(MOSTLY, MOSTLY_SCHEMA)
+    assert _largest_share(free) > 0.5
+    capped = hr.KEAnonymity(3, 2, l=2).publish(MOSTLY, MOSTLY_SCHEMA)
+    assert _largest_share(capped) <= 0.5
+    assert "none that fills more than 1/2" in str(capped.verify())
+    assert "no value fills more than 1/2 of a group" in capped.guarantee.promise
+    assert "Frequency" in str(free.guarantee.not_promised)
+    assert "Frequency" not in str(capped.guarantee.not_promised)
+
+
+def _largest_share(release):
+    table = release.tables["release"]
+    groups = {}
+    for group, value in zip(table[release.group_column].to_pylist(), table["loss"].to_pylist(), strict=True):
+        groups.setdefault(group, []).append(value)
+    return max(max(map(values.count, values)) / len(values) for values in groups.values())
+
+
+def test_a_false_cap_is_noticed():
+    """A release that says 1/3 where a value fills a half is refused."""
+    release = hr.KEAnonymity(3, 2, l=2).publish(MOSTLY, MOSTLY_SCHEMA)
+    false = replace(release, guarantee=replace(release.guarantee, parameters=release.guarantee.parameters | {"l": 3}))
+    with pytest.raises(hr.BrokenPromise, match="1/3"):
+        false.verify()
+
+
+def test_the_largest_cap_is_named_and_combinations_are_refused():
+    """16 of 40 rows have 0: l = 2 is the largest; other objectives and the refinement have no cap."""
+    with pytest.raises(hr.Infeasible, match="l = 2 is the largest"):
+        hr.KEAnonymity(3, 2, l=3).publish(MOSTLY, MOSTLY_SCHEMA)
+    for wrong in ({"objective": "max"}, {"refine": "quasi"}, {"l": 1}):
+        with pytest.raises(hr.ParameterError, match="'l'"):
+            hr.KEAnonymity(3, 2, **({"l": 2} | wrong))
+
+
+def test_whoever_knows_the_algorithm_learns_nothing_more_from_a_cap():
+    """The exact posterior of every release of every order of these values is the share in the group."""
+    audit = audit_posterior(hr.KEAnonymity(2, 1, l=2), pa.table({"q": range(5), "s": [1, 1, 2, 3, 4]}))
+    assert audit.is_exact
+    assert not audit.leaks

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.methods import personal
-from hedgerow.methods.personal import cheapest
-from hedgerow.methods.personal_wishes import check_nodes
+from hedgerow.methods.personal import cheapest, check_nodes
 from hedgerow.partition.personal.wishes import Wishes, one_group, total_cost
 from hedgerow.release.forms.disguised import DisguisedGroups
 from hedgerow.schema.target import uniform
@@ -168,3 +167,42 @@ def test_cells_with_the_same_wishes_are_generalized_once(monkeypatch):
     assert len(asked) <= 24
     assert release.groups == 2000
     release.verify()
+
+
+def random_tree(rng, leaves):
+    """A random nested list over 1 to `leaves` with a random target, some of whose weights are 0."""
+    parts = list(range(1, leaves + 1))
+    while len(parts) > 3 or (len(parts) > 1 and rng.random() < 0.4):
+        size = int(rng.integers(2, min(4, len(parts)) + 1))
+        start = int(rng.integers(0, len(parts) - size + 1))
+        parts[start : start + size] = [parts[start : start + size]]
+    weights = rng.integers(0, 3, leaves).tolist()
+    weights[int(rng.integers(leaves))] = 1
+    nested = parts[0] if len(parts) == 1 and isinstance(parts[0], list) else parts
+    return hr.Hierarchy.from_nested(nested).with_target(weights)
+
+
+def test_two_people_who_name_a_node_of_which_the_target_leaves_a_part():
+    """Below [1, 3] the target leaves 2 and 3: a group that covers these covers all that can be."""
+    tree = hr.Hierarchy.from_nested([[1, [2, 3]], 4]).with_target([0, 1, 1, 1])
+    table = pa.table({"age": [1, 2], "v": [2, 3], "node": [2, 2], "agrees": [False] * 2})
+    release = hr.Personal("node", target=tree).publish(table, SCHEMA)
+    release.verify()
+    assert release.guarantee.parameters["exact"] == 0
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_targets_with_zero_weights_are_published(seed):
+    """Random trees, targets and wishes, every partition: each is published, verifies, and its bounds hold."""
+    rng = np.random.default_rng(seed)
+    for _ in range(8):
+        leaves, rows = int(rng.integers(2, 8)), int(rng.integers(1, 9))
+        tree = random_tree(rng, leaves)
+        values = rng.integers(1, leaves + 1, rows)
+        levels = rng.integers(0, tree.height + 1, rows)
+        table = pa.table({"age": rng.integers(0, 3, rows), "v": values, "node": levels, "agrees": [True] * rows})
+        for partition in PARTITIONS:
+            release = hr.Personal("node", target=tree, partition=partition, consent=True).publish(table, SCHEMA)
+            release.verify()
+            answer = release.ask("SELECT sum(v) FROM release")
+            assert answer.lower <= values.sum() <= answer.upper

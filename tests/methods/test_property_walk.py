@@ -115,6 +115,24 @@ def test_the_rates_are_those_of_the_published_rows():
     assert abs(told - hits / 4) < 1
 
 
+def test_the_rates_are_those_of_whoever_knows_the_unchanged_quasi_identifiers_too():
+    """A town of two people leaves two rows to choose from; by the number alone there are four hundred."""
+    people = _people().append_column("tag", pa.array(range(400))).append_column("town", pa.array(np.arange(400) // 2))
+    schema = hr.Schema(quasi=["pay", "town"], sensitive="disease", identifier=["name", "sex", "age"], plain=["tag"])
+    release = PropertyWalk(columns="pay").publish(people, schema, seed=3)
+    release.verify()
+    rates = {
+        name: float(str(rate).split("%")[0]) for name, rate in release.guarantee.parameters.items() if "%" in str(rate)
+    }
+    assert rates["identity"] >= 50
+    assert rates["identity, by the replaced numbers alone"] < rates["identity"]
+    before, after = (t.sort_by("tag") for t in (people, release.tables["release"]))
+    distance = np.abs(before["pay"].to_numpy()[:, None] - after["pay"].to_numpy()[None, :])
+    town = before["town"].to_numpy()
+    hits = (np.where(town[:, None] == town[None, :], distance, np.inf).argmin(axis=1) == np.arange(400)).mean()
+    assert abs(rates["identity"] / 100 - hits) < 0.05
+
+
 def test_ranges_are_kept_for_every_row():
     """A condition that is asked for selects as many rows before and after, and so does its opposite."""
     people = _people()

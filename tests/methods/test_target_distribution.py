@@ -1,6 +1,9 @@
 """TargetDistribution end to end: printed tables, parts, fakes, shift, and the contract of every method."""
 
+from collections import defaultdict
 from fractions import Fraction
+from itertools import combinations, pairwise
+from math import factorial
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from hedgerow.partition.target.least_range import least_range
 from hedgerow.schema.target import normal, uniform
 from hedgerow.testing import check_method
 
@@ -215,3 +219,47 @@ def test_more_values_than_can_be_weighed_exactly_are_refused():
     table = pa.table({"q": np.zeros(65_537, np.int64), "s": np.arange(65_537)})
     with pytest.raises(hr.errors.SchemaError, match="65,537 different values"):
         hr.TargetDistribution("uniform").publish(table, hr.Schema(quasi=["q"], sensitive="s"))
+
+
+def told_by(tree, rows):
+    """By release: its chance over tables drawn from the target, and the share of each value given it, by fractions."""
+    shares, leaves = tree.target(), tree.num_leaves
+    found = defaultdict(lambda: [Fraction(0)] * (leaves + 1))
+    for bars in combinations(range(rows + leaves - 1), leaves - 1):
+        ends = (-1, *bars, rows + leaves - 1)
+        counts = [b - a - 1 for a, b in pairwise(ends)]
+        weight = Fraction(factorial(rows))
+        for count, share in zip(counts, shares, strict=True):
+            weight *= share**count / factorial(count)
+        seen = tuple(least_range(np.array(counts), tree).tolist())
+        found[seen] = [a + b for a, b in zip(found[seen], [weight, *(weight * c / rows for c in counts)], strict=True)]
+    return {seen: (total, [part / total for part in parts]) for seen, (total, *parts) in found.items()}
+
+
+def test_the_number_of_generalized_values_tells_about_the_counts():
+    """The numbers that the guarantee quotes: 2/5 where the target gives 1/3, and nobody where it gives 1/10."""
+    three = told_by(hr.Hierarchy.from_nested([1, [2, 3]]).with_target([1, 1, 1]), 4)
+    assert max(max(parts) for _, parts in three.values()) == Fraction(2, 5)
+    rare = hr.Hierarchy.from_nested([1, 2]).with_target([1, 9])
+    chance, parts = told_by(rare, 19)[0, 0, 19]
+    assert float(chance) == pytest.approx(0.135, abs=1e-3)
+    assert parts[0] < Fraction(1, 10**5)
+    words = " ".join(hr.TargetDistribution("uniform").publish(PRINTED, SCHEMA).guarantee.not_promised)
+    assert "1/10 was ruled out" in words
+    assert "1/3 had 2/5" in words
+
+
+@pytest.mark.parametrize(("leaves", "rows"), [(2, 9), (3, 7), (4, 8)])
+def test_one_level_of_equal_shares_tells_the_target(leaves, rows):
+    """By symmetry: whatever comes out, every value has its share."""
+    tree = hr.Hierarchy.balanced(range(leaves), fanout=leaves).with_target([1] * leaves)
+    assert all(parts == [Fraction(1, leaves)] * leaves for _, parts in told_by(tree, rows).values())
+
+
+def test_a_shift_may_be_a_ratio():
+    """A third is no decimal."""
+    release = hr.TargetDistribution(TREE, shift="1/3").publish(PRINTED, SCHEMA)
+    assert release.guarantee.parameters["shift"] == "1/3"
+    release.verify()
+    with pytest.raises(hr.ParameterError, match="shift"):
+        hr.TargetDistribution(TREE, shift="1/0")

@@ -15,6 +15,7 @@ from hedgerow.schema import Schema
 from tests.query.test_truth import is_inside, true_answers
 from tests.support.assignments import release_of
 from tests.support.every_form import EVERY_FORM, sample_of
+from tests.support.truth import divide_to_null
 
 SEEDS = range(int(os.environ.get("HEDGEROW_SEEDS", "60")))
 EXPRESSIONS = (
@@ -67,7 +68,7 @@ def every_answer(release, aggregate, condition):
     """What DuckDB says in each world; worlds without rows have the answer of no rows."""
     table, number = worlds_of(release)
     with duckdb.connect() as database:
-        database.execute("SET error_on_division_by_zero = false; SET ieee_floating_point_ops = false")
+        divide_to_null(database)
         database.register("worlds", table)
         found = dict(
             database.execute(f"SELECT world, {aggregate} FROM worlds WHERE {condition} GROUP BY world").fetchall()
@@ -116,6 +117,25 @@ def test_all_assignments(seed, kind):
         assert answer.expected == pytest.approx(mean, abs=1e-7), (text, answer, mean)
         deviation = (sum((n - mean) ** 2 for n in numbers) / len(numbers)) ** 0.5
         assert answer.std == pytest.approx(deviation, abs=1e-6), (text, answer, deviation)
+
+
+@pytest.mark.parametrize("kind", ["whole", "cents"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_comparisons_by_merging(seed, kind):
+    """COUNT(*) with one comparison of a known with a hidden side: bounds, mean and deviation of all assignments."""
+    rng = random.Random(seed)
+    release = small_release(rng, gaps=seed % 2 == 1, kind=kind)
+    sides = [rng.choice(["s", "s * 2", "s - 1"]), rng.choice(["w", "w * w", "1 + w"])]
+    rng.shuffle(sides)
+    condition = f"{sides[0]} {rng.choice(['<', '<=', '>', '>='])} {sides[1]}"
+    condition += rng.choice(["", " AND t = 'x'", " AND w > 0"])
+    answer = release.ask(f"SELECT count(*) FROM release WHERE {condition}")
+    every = every_answer(release, "count(*)", condition)
+    assert (answer.lower, answer.upper) == (min(every), max(every)), condition
+    mean = sum(every) / len(every)
+    assert answer.expected == pytest.approx(mean, abs=1e-9), condition
+    deviation = (sum((n - mean) ** 2 for n in every) / len(every)) ** 0.5
+    assert answer.std == pytest.approx(deviation, abs=1e-6), condition
 
 
 @pytest.mark.parametrize("seed", range(25))

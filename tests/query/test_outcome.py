@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.query import ask, sql
+from hedgerow.query import ask, select
 from tests.support.assignments import release_of
 from tests.support.form_worlds import possible_answers
 
@@ -32,12 +32,12 @@ def releases(draw, most=24):
 @given(whole=releases(), having=st.sampled_from(HAVING), order=st.sampled_from(ORDER), cut=st.sampled_from(CUTS))
 def test_having_order_and_limit_are_those_of_sql_over_expected_values(whole, having, order, cut):
     """The rows are those which DuckDB keeps of the unrestricted result, in its order."""
-    full = sql(whole, f"SELECT {ITEMS} FROM release GROUP BY a")
+    full = select(whole, f"SELECT {ITEMS} FROM release GROUP BY a")
     with duckdb.connect() as database:
         database.register("r", full)
         place = order.replace("3 DESC, 1", "t DESC, a")
         wanted = database.execute(f"SELECT * FROM r WHERE {having} ORDER BY {place}, a{cut}").fetchall()
-    found = sql(whole, f"SELECT {ITEMS} FROM release GROUP BY a HAVING {having} ORDER BY {order}, a{cut}")
+    found = select(whole, f"SELECT {ITEMS} FROM release GROUP BY a HAVING {having} ORDER BY {order}, a{cut}")
     assert [tuple(row.values()) for row in found.to_pylist()] == wanted
 
 
@@ -46,9 +46,9 @@ def test_having_order_and_limit_are_those_of_sql_over_expected_values(whole, hav
 def test_having_may_name_aggregates_that_are_not_shown(whole, least):
     """They are computed and left out, and so are those of ORDER BY."""
     text = f"SELECT a, count(*) AS n FROM release GROUP BY a HAVING sum(s) >= {least} ORDER BY max(s) DESC, a"
-    full = sql(whole, "SELECT a, sum(s) AS t, max(s) AS h FROM release GROUP BY a").to_pylist()
+    full = select(whole, "SELECT a, sum(s) AS t, max(s) AS h FROM release GROUP BY a").to_pylist()
     kept = sorted((row for row in full if row["t"] >= least), key=lambda row: (-row["h"], row["a"]))
-    found = sql(whole, text)
+    found = select(whole, text)
     assert found.column_names == ["a", "n", "n_lower", "n_upper", "n_std"]
     assert found["a"].to_pylist() == [row["a"] for row in kept]
 

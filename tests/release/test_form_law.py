@@ -5,8 +5,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.query import bounds
-from hedgerow.query.evidence import Hits, Values
+from hedgerow.query.aggregates import bounds
+from hedgerow.query.evidence.groups import Hits, Values
 from tests.support.boxes import generalized_release
 
 

@@ -14,13 +14,20 @@ import pyarrow as pa
 from hedgerow.errors import QueryError
 from hedgerow.query import Answer, Session
 
-__all__ = ["contradiction", "is_inside", "true_answers"]
+__all__ = ["contradiction", "divide_to_null", "is_inside", "true_answers"]
+
+
+def divide_to_null(database: duckdb.DuckDBPyConnection) -> None:
+    """Let division by zero be NULL, as it is without being asked before DuckDB 2."""
+    database.execute("SET ieee_floating_point_ops = false")
+    if duckdb.__version__ >= "2":
+        database.execute("SET error_on_division_by_zero = false")
 
 
 def true_answers(table: pa.Table, text: str) -> list[dict[str, Any]]:
     """What DuckDB says about the table, row by row; dividing by zero is NULL there as well if it is told so."""
     with duckdb.connect() as database:
-        database.execute("SET error_on_division_by_zero = false; SET ieee_floating_point_ops = false")
+        divide_to_null(database)
         database.register("release", table)
         found = database.execute(text)
         names = [column[0] for column in found.description or []]

@@ -7,10 +7,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.query import sql
+from hedgerow.query import select
 from hedgerow.recipe import read_recipe
 from hedgerow.table import read_csv
-from hedgerow.table.dialect import find_dialect, to_utf8
+from hedgerow.table.csv import find_dialect, to_utf8
 from tests.support.assignments import release_of
 from tests.support.every_method import PEOPLE, SCHEMA, cases
 
@@ -84,7 +84,7 @@ def test_any_question_is_answered_or_refused(release, words, question):
     """Words of SQL in any order, alone or as a condition."""
     text = f"SELECT count(*) FROM release WHERE {words}" if question else words
     try:
-        sql(release, text)
+        select(release, text)
     except hr.HedgerowError as refusal:
         _check(refusal)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from hedgerow.errors import QueryError
-from hedgerow.query import sql
+from hedgerow.query import select
 from hedgerow.utility.rephrase import by_group, ranges_of
 from tests.support.assignments import release_of
 
@@ -43,17 +43,17 @@ def test_a_question_without_a_condition_has_no_range():
 def test_a_moved_range_replaces_the_old_one_and_nothing_else(release):
     """It answers as the same question written by hand."""
     (found,) = ranges_of("SELECT count(*) AS n FROM release r WHERE r.age >= 30 AND r.sex = 'F' AND age < 40")
-    moved = sql(release, found.moved_sql(25, 50))
-    assert moved.equals(sql(release, "SELECT count(*) AS n FROM release WHERE sex = 'F' AND age BETWEEN 25 AND 50"))
+    moved = select(release, found.moved_sql(25, 50))
+    assert moved.equals(select(release, "SELECT count(*) AS n FROM release WHERE sex = 'F' AND age BETWEEN 25 AND 50"))
     assert "BETWEEN -5 AND -1.5" in found.moved_sql(-5, -1.5)
 
 
 def test_values_of_a_range_keep_open_ends_open(release):
     """30 <= age < 40 has ten values, all ages are forty."""
     (found,) = ranges_of("SELECT avg(pay) FROM release WHERE age >= 30 AND age < 40 AND sex = 'F'")
-    inside = sql(release, found.values_sql(inside=True)).column("value").to_pylist()
+    inside = select(release, found.values_sql(inside=True)).column("value").to_pylist()
     assert sorted(inside) == list(range(30, 40))
-    assert sql(release, found.values_sql(inside=False)).num_rows == 40
+    assert select(release, found.values_sql(inside=False)).num_rows == 40
 
 
 def test_per_group_an_average_is_the_sum_it_divides():

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
+from hedgerow import graph
 from hedgerow.verify import verify_bundle
 from tests.support.forger import Forgery
 
@@ -58,7 +59,7 @@ def test_a_promise_about_no_column_is_none(diverse, tmp_path, also_role):
     diverse.manifest["guarantee"]["columns"] = []
     if also_role:
         diverse.manifest["columns"] |= {"sensitive": [], "plain": ["pay"]}
-    assert "promises nothing" in _refused(diverse, tmp_path)
+    assert "nothing" in _refused(diverse, tmp_path)
 
 
 @pytest.mark.parametrize("l", [2**61, 2**62, 2**63, 2**64, 0, -1, 1, "2", 2.0, True, None])
@@ -162,3 +163,46 @@ def test_words_that_a_stranger_wrote_are_a_lie(diverse, tmp_path, field):
     lie = "In each group at least 1000 distinct values."
     diverse.manifest["guarantee"][field] = [lie] if field == "not_promised" else lie
     assert "words of the guarantee" in _refused(diverse, tmp_path)
+
+
+@pytest.fixture
+def grouped(tmp_path):
+    """Forty authors and papers in pairs of groups."""
+    sides = (pa.table({name: [f"{name}{n}" for n in range(40)]}) for name in ("a", "p"))
+    ends = [(n, (7 * n + step) % 40) for n in range(40) for step in range(1 + n % 3)]
+    edges = pa.table({"a": [f"a{n}" for n, _ in ends], "p": [f"p{n}" for _, n in ends]})
+    graph.SafeGrouping(4, 2).publish(graph.BipartiteGraph.read(*sides, edges)).save(tmp_path / "in")
+    graph.verify_bundle(tmp_path / "in")
+    return Forgery.of(tmp_path / "in")
+
+
+@pytest.mark.parametrize("declared", [False, True])
+@pytest.mark.parametrize("told", ["degree", "node"])
+def test_a_column_that_tells_nodes_apart(grouped, tmp_path, told, declared):
+    """The number of edges, or of the node, beside an entity undoes the grouping, declared or not."""
+    nodes = np.arange(40)
+    degrees = np.bincount(grouped.tables["edges"]["left_node"].to_numpy(), minlength=40)
+    column = pa.array((nodes if told == "node" else degrees).astype(np.int64))
+    grouped.tables["left"] = grouped.tables["left"].append_column(told, column)
+    if declared:
+        grouped.manifest["columns"][0].append(told)
+    with pytest.raises((hr.BundleError, hr.BrokenPromise)):
+        graph.verify_bundle(grouped.write(tmp_path / "out"))
+
+
+@pytest.mark.parametrize("change", [
+    {"counts": {"left": 999, "right": 40, "edges": 79, "left_groups": 10, "right_groups": 20}},
+    {"guarantee": {"parameters": {"k": 0, "l": 2}}},
+    {"guarantee": {"parameters": {"k": 1, "l": 1}}},
+    {"guarantee": {"columns": []}},
+    {"guarantee": {"promise": "Nobody learns anything."}},
+    {"keys": ["a", "a"]},
+    {"group_columns": ["a", "group"]},
+])  # fmt: skip
+def test_claims_of_a_graph(grouped, tmp_path, change):
+    """Counts, sizes and names of a graph are checked, and its words printed again."""
+    for name, value in change.items():
+        old = grouped.manifest[name]
+        grouped.manifest[name] = old | value if isinstance(old, dict) else value
+    with pytest.raises((hr.BundleError, hr.BrokenPromise)):
+        graph.verify_bundle(grouped.write(tmp_path / "out"))

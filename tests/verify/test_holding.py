@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 import hedgerow as hr
-from hedgerow.query.duckdb_engine import DuckDBEngine
+from hedgerow.query.engines.duckdb import DuckDBEngine
 from hedgerow.release.bundle import read_all
 from hedgerow.verify import holding, verify_bundle
 from tests.support.every_method import PEOPLE, SCHEMA

@@ -14,7 +14,7 @@ from hedgerow.criteria.target import Target
 from hedgerow.query import help_table
 from hedgerow.release.forms.disguised import target_table
 from hedgerow.schema.target import uniform
-from hedgerow.verify.subdomain_help import check_subdomain_help
+from hedgerow.verify.help import check_help
 from hedgerow.verify.subdomains import Counts, Trees
 from hedgerow.verify.target import check_ratios, still_tells
 from tests.support.trees import weighted_trees
@@ -150,7 +150,7 @@ def test_an_edited_help_table_is_found(fakes):
     """Every bound of the help table is recomputed."""
     release = release_of(fakes=fakes)
     helper = help_table(release)
-    assert "6 columns" in check_subdomain_help(release, helper)
+    assert "8 columns" in check_help(release, helper)
     for name in ("sum_lower", "sum_upper", "min_lower", "min_upper", "max_lower", "max_upper", "hits"):
         edited = helper.set_column(
             helper.column_names.index(name),
@@ -158,7 +158,7 @@ def test_an_edited_help_table_is_found(fakes):
             pa.array([helper[name][0].as_py() + 1, *helper[name].to_pylist()[1:]]),
         )
         with pytest.raises(hr.BrokenPromise, match=r"help\.parquet"):
-            check_subdomain_help(release, edited)
+            check_help(release, edited)
 
 
 def test_trees_are_listed_with_their_labels():

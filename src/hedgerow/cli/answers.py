@@ -6,22 +6,27 @@ question as plain SQL, what makes its bounds wide, and what would narrow them.
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 import pyarrow as pa
+import pyarrow.csv
 
 from hedgerow.cli.show import EDGES, GAP, console, number, table
 from hedgerow.errors import HedgerowError
+from hedgerow.query.answer import MEANING, Answer
 
 if TYPE_CHECKING:
     from hedgerow.query import Session
+    from hedgerow.query.answer_table import AnswerTable
     from hedgerow.release import Release
     from hedgerow.utility.uncertainty import Causes, Move
 
-__all__ = ["ASCII", "BLOCKS", "Span", "Strokes", "answers", "bars", "explain", "strokes_for"]
+__all__ = ["ASCII", "BLOCKS", "Span", "Strokes", "answers", "bars", "explain", "print_csv", "print_json", "strokes_for"]
 
 
 _WIDEST_BAR = 24
@@ -40,7 +45,7 @@ BLOCKS = Strokes("░", "█")
 ASCII = Strokes("-", "#")
 
 
-def answers(result: pa.Table, *, width: int = 120, strokes: Strokes = BLOCKS) -> Any:
+def answers(result: pa.Table | AnswerTable, *, width: int = 120, strokes: Strokes = BLOCKS) -> Any:
     """Lay out what `query.sql` returned on `width` columns: one line per aggregate, or per group if there are groups.
 
     Bars share one scale per aggregate. They take the room that the digits leave, and are left out where that is none.
@@ -50,7 +55,13 @@ def answers(result: pa.Table, *, width: int = 120, strokes: Strokes = BLOCKS) ->
     belonging = {f"{name}_{part}" for name in aggregates for part in ("lower", "upper", "std")}
     keys = [name for name in result.column_names if name not in belonging and name not in aggregates]
     rows = result.to_pylist()
-    lines = [[*(number(row[key]) for key in keys), name, *_cells(row, name)] for row in rows for name in aggregates]
+    # Bounds that are no whole numbers are rounded outwards: an answer itself knows whether it is exact.
+    sure = {name: [answer.exact for answer in result.answers(name)] for name in getattr(result, "aggregates", ())}
+    lines = [
+        [*(number(row[key]) for key in keys), name, *_cells(row, name, name in sure and sure[name][place])]
+        for place, row in enumerate(rows)
+        for name in aggregates
+    ]
     columns = [*keys, "answer", "lower", "expected", "upper", "std"]
     room = min(width - _natural(columns, lines) - GAP, _WIDEST_BAR)
     if room >= _NARROWEST_BAR and any(_is_wide(row, name) for row in rows for name in aggregates):
@@ -61,8 +72,8 @@ def answers(result: pa.Table, *, width: int = 120, strokes: Strokes = BLOCKS) ->
     return table("", columns, lines, right=("lower", "expected", "upper", "std"), width=width)
 
 
-def _cells(row: dict[str, Any], name: str) -> list[str]:
-    is_exact = not _is_open(row, name) and row[f"{name}_lower"] is not None
+def _cells(row: dict[str, Any], name: str, is_sure: bool) -> list[str]:
+    is_exact = (is_sure or not _is_open(row, name)) and row[f"{name}_lower"] is not None
     spread = "exact" if is_exact else number(row[f"{name}_std"])
     return [number(row[f"{name}_lower"]), number(row[name]), number(row[f"{name}_upper"]), spread]
 
@@ -139,6 +150,23 @@ def _bar(span: Span, scale: _Scale, strokes: Strokes) -> str:
     if span.expected is not None:
         cells[scale.cell(span.expected)] = strokes.mark
     return "".join(cells)
+
+
+def print_json(result: AnswerTable) -> None:
+    """Print answers as JSON, one object on one line: a list of rows; NULL is null, dates are texts."""
+
+    def cell(value: Any) -> Any:
+        return asdict(value) if isinstance(value, Answer) else value
+
+    rows = [{name: cell(value) for name, value in row.items()} for row in result]
+    click.echo(json.dumps({"rows": rows, "std": MEANING}, default=str, ensure_ascii=False))
+
+
+def print_csv(result: AnswerTable) -> None:
+    """Print answers as CSV with a header; NULL is an empty field, an empty text is quoted."""
+    sink = io.BytesIO()
+    pa.csv.write_csv(result.to_arrow(), sink)
+    click.echo(sink.getvalue().decode(), nl=False)
 
 
 _NOTHING = 1e-12

@@ -77,7 +77,7 @@ def _write_table(folder: Path) -> pa.Table:
     (folder / "recipe.toml").write_text(
         'table  = "census.parquet"\noutput = "release"\n\n'
         f'[roles]\nquasi     = [{names}]\nsensitive = ["income"]\n\n'
-        '[method]\nname = "ke"\nk = 10\ne = 5000\n'
+        '[method]\nname = "ke"\nk = 10\ne = 5000\nl = 4\n'
     )
     return table
 

@@ -42,8 +42,8 @@ def export(bundle: str, url: str | None, schema: str, overwrite: bool, folder: P
 
 def _load(release: Release, bundle: str, url: str, schema: str, overwrite: bool) -> None:
     """Load the tables, the help table and the indexes that questions need."""
-    from hedgerow.query.postgres_engine import SCHEMA
-    from hedgerow.query.postgres_engine import export as load
+    from hedgerow.query.engines.postgres import SCHEMA
+    from hedgerow.query.engines.postgres import export as load
 
     if not url.startswith(("postgresql://", "postgres://")):
         raise ParameterError("--to must be the address of a database: postgresql://user@host/database.")

@@ -74,7 +74,7 @@ def _save(readline: Any, file: Path) -> None:
         readline.write_history_file(file)
 
 
-COMMANDS = (".columns", ".explain", ".help", ".quit")
+COMMANDS = (".columns", ".explain", ".help", ".quit", ".regress", ".tables")
 WORDS = (
     *("SELECT", "FROM", "release", "WHERE", "GROUP", "BY", "AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "IS", "NULL"),
     *("AS", "count(*)", "count(", "sum(", "avg(", "min(", "max(", "DATE", "YEAR(", "MONTH(", "DAY("),

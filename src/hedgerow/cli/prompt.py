@@ -1,6 +1,6 @@
-"""The prompt of `hedgerow query`: a question a line, from a person or from a pipe.
+"""The prompt of `hedgerow query`: questions from a person or from a pipe, also over several lines up to `;`.
 
-A refusal is one sentence and the next question can follow. Ctrl-C drops the line, or stops an answer; Ctrl-D leaves.
+A refusal is one sentence and the next question can follow. Ctrl-C drops a question or stops an answer; Ctrl-D leaves.
 """
 
 from __future__ import annotations
@@ -13,20 +13,24 @@ import click
 
 from hedgerow.cli.answers import answers, explain, strokes_for
 from hedgerow.cli.line_editing import as_written
+from hedgerow.cli.regress import show_regression
 from hedgerow.cli.show import console, table
+from hedgerow.cli.statements import is_command, is_waiting, statements
 from hedgerow.errors import HedgerowError, QueryError
+from hedgerow.query.wording import begins_question, check_beginning, goes_on, is_ended
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from hedgerow.query import Session
+    from hedgerow.query.answer_table import AnswerTable
     from hedgerow.release import Release
 
 __all__ = ["Prompt", "show"]
 
 _COMMANDS = {
-    ".columns": "what can be asked about",
+    ".columns, \\d": "what can be asked about",
+    ".tables": "the tables that can be asked",
     ".explain SELECT ...": "the question as plain SQL, what makes its bounds wide, and what would narrow them",
+    ".regress y ~ a + b": "a linear model of a sensitive column, every coefficient with bounds",
     ".help": "this",
     ".quit": "leave; so does Ctrl-D",
 }
@@ -36,22 +40,27 @@ _EXAMPLE = "SELECT avg({}) FROM release WHERE ..."
 class Prompt:
     """Questions to one release, one after the other."""
 
-    def __init__(self, release: Release, session: Session) -> None:
+    def __init__(self, release: Release, session: Session, shown: Callable[[AnswerTable], None] | None = None) -> None:
         self._release = release
         self._session = session
+        self._show = shown or show
+        self._last = ""
 
     def run(self, *, keep_history: bool = True) -> bool:
         """Answer until the input ends. Tell whether a question from a pipe was refused."""
         if not sys.stdin.isatty():
-            refused = [self._is_refused(line.strip()) for line in _until_quit(sys.stdin)]
+            refused = [self._is_refused(text.strip()) for text in _until_quit(statements(sys.stdin))]
             return any(refused)
         from hedgerow.cli.line_editing import line_editing
 
         self._greet()
         with line_editing(self._release.columns.all, keep_history=keep_history) as remember:
-            for line in _until_quit(_typed()):
-                remember(line.strip())
-                self._is_refused(line.strip())
+            for text in _until_quit(_typed()):
+                # A line that begins with WHERE, GROUP BY, ... goes on with the question that was just answered.
+                whole = f"{self._last}\n{text}" if self._last and goes_on(text) else text.strip()
+                remember(" ".join(whole.split("\n")))
+                self._is_refused(whole)
+                self._last = whole.rstrip("; \n") if begins_question(whole) else ""
         return False
 
     def _greet(self) -> None:
@@ -75,13 +84,19 @@ class Prompt:
         """Answer one line: a question, a command, a comment or nothing."""
         if not line or line.startswith("--"):
             return
-        if not line.startswith("."):
-            show(self._session.sql(line))
+        if not is_command(line):
+            check_beginning(line, self._release.columns.all)
+            self._show(self._session.sql(line))
             return
-        word, _, rest = line.partition(" ")
+        word, _, rest = line.rstrip("; ").partition(" ")
+        word = {"help": ".help", "\\d": ".columns", "\\?": ".help", "\\h": ".help", "\\dt": ".tables"}.get(
+            word.lower(), word
+        )
         commands: dict[str, Callable[[str], None]] = {
             ".columns": self._columns,
+            ".tables": self._tables,
             ".explain": self._explain,
+            ".regress": self._regress,
             ".help": self._help,
         }
         if word not in commands:
@@ -91,6 +106,16 @@ class Prompt:
     def _columns(self, _: str) -> None:
         rows = [(as_written(name), *_described(self._release, name)) for name in self._release.columns.all]
         console().print(table("", ("column", "holds", "its values are"), rows))
+
+    def _tables(self, _: str) -> None:
+        rows = [("release", f"{self._release.rows.published:,}", ", ".join(self._release.columns.all))]
+        console().print(table("", ("table", "rows", "columns"), rows))
+
+    def _regress(self, formula: str) -> None:
+        if not formula:
+            name = as_written(self._release.columns.sensitive[0])
+            raise QueryError(f".regress needs a formula: .regress {name} ~ a + b, with known columns on the right")
+        show_regression(self._release.regress(formula))
 
     def _explain(self, question: str) -> None:
         if not question:
@@ -107,10 +132,12 @@ class Prompt:
         )
 
 
-def show(result: pa.Table) -> None:
-    """Print answers on the screen, as wide as it is, with what its encoding has."""
+def show(result: AnswerTable) -> None:
+    """Print answers on the screen, as wide as it is, with what its encoding has; then what the deviation is."""
     screen = console()
     screen.print(answers(result, width=screen.width, strokes=strokes_for(screen.encoding)))
+    for note in result.notes:
+        screen.print(note, style="dim", markup=False)
 
 
 def _described(release: Release, name: str) -> tuple[str, str]:
@@ -127,19 +154,28 @@ def _fate(release: Release, name: str) -> str:
 
 
 def _typed() -> Iterator[str]:
-    """Lines from a person; Ctrl-C gives up a line, Ctrl-D ends them."""
+    """Statements from a person; Ctrl-C gives up what is typed, Ctrl-D ends them. An empty line ends a statement."""
+    held = ""
     while True:
         try:
-            yield input("hedgerow> ")
+            line = input("     ...> " if held else "hedgerow> ")
         except KeyboardInterrupt:
             click.echo()
+            held = ""
+            continue
         except EOFError:
             click.echo()
             return
+        text = f"{held}\n{line}" if held else line
+        # What takes several lines ends with `;` or an empty line; a question that is whole on one line needs neither.
+        is_open = bool(line.strip()) and (is_waiting(text) or (bool(held) and not is_ended(text)))
+        held = text if is_open else ""
+        if not is_open:
+            yield text
 
 
 def _until_quit(lines: Any) -> Iterator[str]:
     for line in lines:
-        if line.strip() in (".quit", ".exit"):
+        if line.strip().rstrip(";").lower() in (".quit", ".exit", "quit", "exit", "\\q"):
             return
         yield line

@@ -14,9 +14,19 @@ __all__ = ["query"]
 @click.option("--dialect", default="duckdb", show_default=True, help="Whose SQL --explain writes: duckdb or postgres.")
 @click.option("--engine", default="arrays", show_default=True, help="Who answers: arrays, duckdb, postgresql://...")
 @click.option("--schema", help="Where the PostgreSQL server holds the release, if not in 'hedgerow'.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answers as JSON.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print the answers as CSV: keys, then x, x_lower, x_upper, x_std.")
 @click.option("--no-history", is_flag=True, help="Keep no file of the questions asked at the prompt.")
 def query(
-    bundle: str, question: str | None, explain: bool, dialect: str, engine: str, schema: str | None, no_history: bool
+    bundle: str,
+    question: str | None,
+    explain: bool,
+    dialect: str,
+    engine: str,
+    schema: str | None,
+    as_json: bool,
+    as_csv: bool,
+    no_history: bool,
 ) -> None:
     """Ask BUNDLE a QUESTION in SQL over the table `release`; without one, ask at a prompt or from a pipe.
 
@@ -26,6 +36,7 @@ def query(
     hedgerow query out/ < questions.sql
     """
     from hedgerow import query as questions
+    from hedgerow.cli.answers import print_csv, print_json
     from hedgerow.cli.prompt import Prompt, show
     from hedgerow.errors import ParameterError
     from hedgerow.front import holds_graph
@@ -33,17 +44,20 @@ def query(
 
     if explain and question is None:
         raise ParameterError("--explain needs a question; at the prompt write .explain SELECT ...")
+    if as_json and as_csv:
+        raise ParameterError("Answers are printed as --json or as --csv, not as both.")
     if holds_graph(bundle):
-        _ask_graph(bundle, question, plain=engine == "arrays" and schema is None and not explain)
+        _ask_graph(bundle, question, plain=engine == "arrays" and schema is None and not (explain or as_json or as_csv))
         return
     release = read(bundle)
     if explain and question is not None:
         click.echo(questions.rewrite(release, question, dialect=dialect))
         return
+    shown = print_json if as_json else print_csv if as_csv else show
     with questions.connect(release, engine, schema=schema) as session:
         if question is not None:
-            show(session.sql(question))
-        elif Prompt(release, session).run(keep_history=not no_history):
+            shown(session.sql(question))
+        elif Prompt(release, session, shown).run(keep_history=not no_history):
             raise SystemExit(2)
 
 
@@ -54,7 +68,7 @@ def _ask_graph(bundle: str, question: str | None, *, plain: bool) -> None:
 
     if question is None or not plain:
         raise ParameterError(
-            "This bundle holds a graph, which has no prompt, no --explain and no other engine: "
+            "This bundle holds a graph, which has no prompt, no other engine and no --explain, --json or --csv: "
             "ask `hedgerow graph query BUNDLE QUESTION...`."
         )
     show_answers(bundle, (question,))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
-__all__ = ["regress"]
+if TYPE_CHECKING:
+    from hedgerow.query.regression import Regression
+
+__all__ = ["regress", "show_regression"]
 
 
 @click.command()
@@ -25,7 +29,6 @@ def regress(
     hedgerow regress out/ 'income ~ age + sex + education' --where 'age >= 18'
     hedgerow regress out/ 'income ~ age*sex + C(region) - 1' --weights w --figure coefficients
     """
-    from hedgerow.cli.show import console, number, table
     from hedgerow.front import regress as fit
 
     found = fit(bundle, formula, where=where, weights=weights)
@@ -36,6 +39,14 @@ def regress(
     if as_json:
         click.echo(json.dumps(found.to_dict(), indent=2))
         return
+    show_regression(found)
+
+
+def show_regression(found: Regression) -> None:
+    """Print the coefficients with their bounds, and what the deviation is."""
+    from hedgerow.cli.show import console, number, table
+    from hedgerow.query.answer import MEANING
+
     lines = [
         [c.term, number(c.lower), number(c.expected), number(c.upper), "exact" if c.exact else f"{c.std:.3g}"]
         for c in found
@@ -43,3 +54,5 @@ def regress(
     title = f"{found.formula}   ({found.rows:,} rows)"
     columns = ["term", "lower", "expected", "upper", "std"]
     console().print(table(title, columns, lines, right=("lower", "expected", "upper", "std")))
+    if not all(c.exact for c in found):
+        console().print(MEANING, style="dim", markup=False)

@@ -122,8 +122,8 @@ def node_probabilities(hierarchy: Hierarchy) -> list[Fraction]:
 def read_shift(shift: object) -> Fraction:
     """Read a shift factor exactly."""
     try:
-        exact = as_fraction(shift)
-    except ValueError:
+        exact = Fraction(shift) if isinstance(shift, str) and "/" in shift else as_fraction(shift)
+    except (ValueError, ZeroDivisionError):
         exact = Fraction(-1)
     if not 0 <= exact <= 1:
         raise ParameterError("'shift' must be a number from 0 to 1: how far a branch's share may be from the target's.")

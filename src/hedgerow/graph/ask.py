@@ -25,8 +25,8 @@ from hedgerow.graph.grouped import GroupedGraph, Side
 from hedgerow.graph.links import count_ends, count_links, count_paths
 from hedgerow.graph.question import ENDS, GraphQuestion, read_question
 from hedgerow.graph.select import Selected, columns_of_side, degree_name, select
-from hedgerow.query.numbers import ticks_of
-from hedgerow.query.question import Kind
+from hedgerow.query.evidence.numbers import ticks_of
+from hedgerow.query.sql.question import Kind
 
 __all__ = ["GraphAnswer", "ask"]
 

@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hedgerow.errors import QueryError
-from hedgerow.query.bind import bind
-from hedgerow.query.parse import parse
-from hedgerow.query.question import And, Column, Predicate, Truth, columns_of
+from hedgerow.query.sql.bind import bind
+from hedgerow.query.sql.parse import parse
+from hedgerow.query.sql.question import And, Column, Predicate, Truth, columns_of
 
 __all__ = ["ENDS", "Ends", "GraphQuestion", "Where", "read_question"]
 

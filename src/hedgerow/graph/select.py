@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from hedgerow.graph.grouped import Side
 from hedgerow.graph.question import Where
-from hedgerow.query.predicate import evaluate
-from hedgerow.query.question import Column, Kind, Predicate, columns_of
-from hedgerow.query.view import column_of
+from hedgerow.query.evidence.predicate import evaluate
+from hedgerow.query.evidence.view import column_of
+from hedgerow.query.sql.question import Column, Kind, Predicate, columns_of
 
 __all__ = ["MultiEdgePairs", "Selected", "columns_of_side", "degree_name", "multi_edge_pairs", "select"]
 

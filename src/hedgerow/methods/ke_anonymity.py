@@ -1,8 +1,9 @@
 """(k,e)-anonymity by permuting the sensitive column.
 
 Source     [Zhang 2008], chapter 2
-Guarantee  every group has at least k distinct sensitive values over a range of at least e; the grouping looks at the
-           sensitive values and secret coins alone, so knowing the algorithm does not help, unless it is refined
+Guarantee  every group has at least k distinct sensitive values over a range of at least e and, with l, none that
+           fills more than 1/l of it; the grouping looks at the sensitive values and secret coins alone, so knowing the
+           algorithm does not help, unless it is refined
 Cost       a counting pass, a partition of the distinct values, two shuffles; refined, a Mondrian
 """
 
@@ -18,7 +19,8 @@ from hedgerow.criteria.ke import KE, Number
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import places, quasi_codes, release_of
+from hedgerow.methods.row_groups import quasi_codes, release_of
+from hedgerow.parameters import read_whole
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.permuted import PERMUTED, permuted
 from hedgerow.release.release import free_name
@@ -52,15 +54,23 @@ class KEAnonymity(Method):
     are far more rows than distinct values, questions with conditions get much tighter bounds; but then the grouping
     looks at quasi-identifiers while it tests sensitive values, and whoever knows the algorithm can learn from where it
     stopped. The guarantee says so. It is off by default.
+
+    `l` caps how likely any value is: none fills more than 1/`l` of a group. k distinct values say nothing about how
+    often each occurs, so a column that is mostly one value needs it. Groups of least total range, "sum", alone.
     """
 
     k: int
     e: Number = 0
     objective: str = "sum"
     refine: str = "none"
+    l: int | None = None  # noqa: E741
 
     def __post_init__(self) -> None:
         KE(self.k, self.e)
+        if self.l is not None:
+            object.__setattr__(self, "l", read_whole("l", self.l, least=2))
+            if self.objective != "sum" or self.refine != "none":
+                raise ParameterError("'l' goes with objective 'sum' and without 'refine'; leave one of them out.")
         if self.objective not in OBJECTIVES:
             raise ParameterError(f"'objective' must be one of {', '.join(OBJECTIVES)}.")
         if self.refine not in REFINEMENTS:
@@ -95,7 +105,7 @@ class KEAnonymity(Method):
             tables={"release": table},
             columns=prepared.columns,
             group_column=group_column,
-            guarantee=_guarantee(column, criterion),
+            guarantee=_guarantee(column, criterion, self.l),
             rows=prepared.rows,
             groups=pieces.num_groups,
             made=prepared.made("KEAnonymity", self._letters()),
@@ -104,28 +114,30 @@ class KEAnonymity(Method):
 
     def _refined(self, prepared: Prepared, sensitive: Encoded, where: Line, pieces: Pieces) -> Release:
         """Deal the rows to the groups, divide these by quasi-identifiers, and shuffle inside the parts."""
-        from hedgerow.partition.ke.refine import ke_refine
+        from hedgerow.partition.ke.runs import ke_refine
         from hedgerow.release.shuffle import deal
 
         rows, offsets = deal(sensitive.codes, pieces.values, pieces.groups, pieces.counts, keys=prepared.keys)
         labels = np.empty(len(rows), np.int32)
         labels[rows] = np.repeat(np.arange(pieces.num_groups), np.diff(offsets))
-        quasi, sizes = quasi_codes(prepared)
+        quasi, scales = quasi_codes(prepared)
         criterion = KE(self.k, self.e)
         least = where.distance(criterion.e)
-        finer = ke_refine(
-            labels, quasi, sizes, sensitive.codes, where.positions, k=self.k, e=least, places=places(prepared)
-        )
+        finer = ke_refine(labels, quasi, scales, sensitive.codes, where.positions, k=self.k, e=least)
         return release_of(
             prepared,
             finer,
             form=PERMUTED.name,
             together=True,
-            guarantee=_guarantee(prepared.columns.sensitive[0], criterion),
+            guarantee=_guarantee(prepared.columns.sensitive[0], criterion, None),
             made=prepared.made("KEAnonymity", self._letters()),
         )
 
     def _partition(self, where: Line, counts: NDArray[np.int64], prepared: Prepared) -> Pieces:
+        if self.l is not None:
+            from hedgerow.partition.ke.capped import ke_capped
+
+            return ke_capped(where.positions, counts, k=self.k, e=where.distance(KE(self.k, self.e).e), l=self.l)
         name = f"ke_{self.objective}"
         partition = getattr(importlib.import_module("hedgerow.partition.ke"), name)
         coins = {"keys": prepared.keys} if self.objective == "random" else {}
@@ -134,7 +146,8 @@ class KEAnonymity(Method):
 
     def _letters(self) -> dict[str, int | str]:
         e = written(KE(self.k, self.e).e)
-        return {"k": self.k, "e": e, "objective": self.objective, "refine": self.refine}
+        cap = {} if self.l is None else {"l": self.l}
+        return {"k": self.k, "e": e, "objective": self.objective, "refine": self.refine} | cap
 
 
 def _one_sensitive(prepared: Prepared) -> str:
@@ -146,10 +159,10 @@ def _one_sensitive(prepared: Prepared) -> str:
     return prepared.columns.sensitive[0]
 
 
-def _guarantee(column: str, criterion: KE) -> Guarantee:
+def _guarantee(column: str, criterion: KE, l: int | None) -> Guarantee:  # noqa: E741
     """The promise as data."""
     return Guarantee(
         criterion="ke",
-        parameters={"k": criterion.k, "e": written(criterion.e)},
+        parameters={"k": criterion.k, "e": written(criterion.e)} | ({} if l is None else {"l": l}),
         columns=(column,),
     )

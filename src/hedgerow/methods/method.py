@@ -86,6 +86,7 @@ class Method(ABC):
         if ledger is not None:
             prepared = replace(prepared, pending=self._pending(ledger, prepared, again=again))
         release = self._release(prepared, report)
+        _require_savable(release, prepared)
         release = replace(release, guarantee=word(release.published))
         if prepared.pending is not None:
             release = release.recorded(prepared.pending.receipt)
@@ -124,6 +125,14 @@ _USERS: Mapping[str, tuple[str, ...]] = {
     "quasi": ("Mondrian", "FullDomain", "Microaggregation"),
     "sensitive": ("TargetDistribution", "Personal", "Mondrian and FullDomain with distance 'hierarchical'"),
 }
+
+
+def _require_savable(release: Release, prepared: Prepared) -> None:
+    """Refuse numbers of which no bundle could hold exact sums, before anything is recorded or returned."""
+    from hedgerow.exact import require_ticks
+
+    for name in prepared.columns.sensitive if release.groups else ():
+        require_ticks(prepared.table.encode(name).domain, name)
 
 
 def _silent(step: str, share: float) -> None:

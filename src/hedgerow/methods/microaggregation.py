@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 from hedgerow.errors import Infeasible, SchemaError
 from hedgerow.exact import column_line
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_release import (
+from hedgerow.methods.row_groups import (
     asked_columns,
     is_number,
     listed,
     release_of_rows,
     require_complete,
+    require_squares,
 )
 from hedgerow.parameters import read_whole
 from hedgerow.partition.microaggregate import microaggregate
@@ -61,6 +62,7 @@ class Microaggregation(Method):
         if unused := [name for name in trees if name not in names]:
             raise SchemaError(f"The hierarchy of '{unused[0]}' is not used: 'columns' does not name it; leave it out.")
         require_complete(prepared, names)
+        require_squares(prepared, [name for name in names if name not in trees])
         if prepared.rows.published < self.k:
             raise Infeasible(f"Groups of {self.k:,} rows need at least as many; there are {prepared.rows.published:,}.")
         progress("grouping", 0.2)

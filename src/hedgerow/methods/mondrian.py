@@ -69,14 +69,7 @@ class Mondrian(Classic):
         axes, trees = axes_of(prepared), prepared.schema.hierarchies
         tested = [KAnonymity(self.k)] * len(columns) if self.blind else criteria
         labels = mondrian(
-            axes.codes,
-            axes.sizes,
-            columns,
-            tested,
-            relaxed=self.relaxed,
-            places=axes.places,
-            ranks=axes.ranks,
-            keys=prepared.keys,
+            axes.codes, axes.scales, columns, tested, ranks=axes.ranks, relaxed=self.relaxed, keys=prepared.keys
         )
         if self.blind:
             _require_groups(labels, columns, criteria)

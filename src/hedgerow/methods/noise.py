@@ -17,7 +17,7 @@ import pyarrow as pa
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import MAX_TICK, Line, column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_release import (
+from hedgerow.methods.row_groups import (
     asked_columns,
     constant,
     is_number,
@@ -25,6 +25,7 @@ from hedgerow.methods.row_release import (
     release_of_rows,
     require_complete,
     require_protected,
+    require_squares,
 )
 from hedgerow.parameters import Number, read_number
 from hedgerow.release import Guarantee, Release
@@ -59,6 +60,7 @@ class Noise(Method):
         names = asked_columns(prepared, self.columns, prepared.columns.sensitive, lambda _, kind: is_number(kind))
         require_protected("Noise", prepared, names)
         require_complete(prepared, names)
+        require_squares(prepared, names)
         progress("adding noise", 0.2)
         replaced = {name: self._noisy(prepared, name) for name in names}
         table = perturbed(prepared.table.arrow, prepared.columns, replaced, keys=prepared.keys)

@@ -32,6 +32,7 @@ HELP: dict[str, str | dict[str, str]] = {
     "refine": "quasi divides groups further by quasi-identifiers, which gives tighter answers; or none",
     "l": {
         "anatomy, permutation": "no value makes up more than 1/l of a group",
+        "ke": "no value makes up more than 1/l of a group; without it the most frequent one can be likely",
         "mondrian, full-domain": "l-diversity of the sensitive values in every group, in the sense of 'diversity'",
     },
     "diversity": "which l-diversity: frequency (no value above 1/l of a group), distinct, entropy or recursive",

@@ -1,21 +1,16 @@
 """Answers from a release alone: SQL in, guaranteed bounds out.
 
-parse, reader    SQL text to a `Question`; everything is an allow-list
-bind, binder     names to columns, constants to kinds, the condition to what is known and what is hidden
-view             the release as arrays: codes, groups as ranges of rows
-sources          one form, one source of evidence: row_source (whole rows), scattered, boxed, disguised, padded, altered
-evidence         per group: how many rows are hit, which values they may have
-bounds           least and greatest answers over all assignments, in exact integers; quantiles, variance, distinct
-expectation      mean and deviation when every assignment is equally likely
-outcome          arithmetic between results, HAVING, ORDER BY, LIMIT
-arrays           the engine on arrays
-rewriter, help   the same in one SQL statement, where the help table says enough
-digest           the same on a database that counts, where it does not: `duckdb_engine`, `postgres_engine` take either
+sql          text to bound question: one strict reader, names to columns, the condition to known and hidden parts
+evidence     what a release tells about a question, one file per form: rows hit, and the values that they may have
+aggregates   least and greatest answers over all assignments, in exact integers; mean and deviation of fair ones
+engines      arrays; DuckDB and PostgreSQL, by one statement and the help table, or by counts that array code finishes
+outcome      arithmetic between results, HAVING, ORDER BY, LIMIT; `result` rounds, `answer` is what is handed over
+crossing     expressions that mix known and hidden columns; `regress` fits least squares to them
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -23,11 +18,12 @@ from hedgerow.errors import ParameterError, QueryError
 from hedgerow.query.answer import Answer
 
 if TYPE_CHECKING:
+    from hedgerow.query.answer_table import AnswerTable
     from hedgerow.query.result import Result
-    from hedgerow.query.statement import Bound
+    from hedgerow.query.sql.statement import Bound
     from hedgerow.release import Release
 
-__all__ = ["Answer", "Engine", "Session", "ask", "bound_to", "connect", "help_table", "rewrite", "sql"]
+__all__ = ["Answer", "Engine", "Session", "ask", "bound_to", "connect", "help_table", "rewrite", "select"]
 
 _COUNTS = "-- No single statement says this: a database counts, and hedgerow works out the bounds.\n"
 
@@ -46,19 +42,21 @@ class Session:
         self._release = release
         self.engine = engine
 
-    def ask(self, sql: str) -> Answer:
-        """Answer one aggregate."""
-        bound = bound_to(self._release, sql)
-        if len(bound.outcome.shown) != 1 or bound.groups:
-            raise QueryError("ask takes one aggregate without GROUP BY; sql takes the rest and returns a table")
-        (estimate,) = self.run(bound).estimates.values()
-        if not estimate.answers:
+    def ask(self, sql: str) -> Any:
+        """Answer one aggregate: an `Answer`; several of them, and GROUP BY, come as an `AnswerTable`."""
+        found = self.sql(sql)
+        if found.keys or len(found.aggregates) != 1:
+            return found
+        (answers,) = (found.answers(name) for name in found.aggregates)
+        if len(answers) != 1:
             raise QueryError("HAVING or LIMIT leaves no answer; leave them out")
-        return estimate.answers[0]
+        return answers[0]
 
-    def sql(self, sql: str) -> pa.Table:
+    def sql(self, sql: str) -> AnswerTable:
         """Answer every aggregate in every group: the keys, then x (expected), x_lower, x_upper and x_std."""
-        return self.answers(sql).table()
+        from hedgerow.query.answer_table import AnswerTable
+
+        return AnswerTable(self.answers(sql))
 
     def answers(self, sql: str) -> Result:
         """Answer every aggregate in every group: keys, and for each aggregate its answers, row by row."""
@@ -91,29 +89,29 @@ def connect(release: Release, engine: str = "arrays", *, schema: str | None = No
     For the latter the release must have been loaded by `hedgerow export`; `schema` says where to, if not to "hedgerow".
     """
     if engine.startswith(("postgresql://", "postgres://")):
-        from hedgerow.query.postgres_engine import SCHEMA, PostgresEngine
+        from hedgerow.query.engines.postgres import SCHEMA, PostgresEngine
 
         return Session(release, PostgresEngine(release, engine, schema=SCHEMA if schema is None else schema))
     if schema is not None:
         raise ParameterError("'schema' is where a PostgreSQL server holds a release; other engines have none.")
     if engine == "arrays":
-        from hedgerow.query.arrays import ArrayEngine
-        from hedgerow.query.sources import source_of
+        from hedgerow.query.engines.arrays import ArrayEngine
+        from hedgerow.query.evidence.sources import source_of
 
         return Session(release, ArrayEngine(source_of(release)))
     if engine == "duckdb":
-        from hedgerow.query.duckdb_engine import DuckDBEngine
+        from hedgerow.query.engines.duckdb import DuckDBEngine
 
         return Session(release, DuckDBEngine(release))
     raise ParameterError("'engine' must be 'arrays', 'duckdb' or an address that begins with postgresql://")
 
 
-def ask(release: Release, sql: str) -> Answer:
-    """Answer one aggregate with its guaranteed bounds."""
+def ask(release: Release, sql: str) -> Any:
+    """Answer one aggregate with guaranteed bounds: an `Answer`; several, and GROUP BY, come as an `AnswerTable`."""
     return connect(release).ask(sql)
 
 
-def sql(release: Release, sql: str) -> pa.Table:
+def select(release: Release, sql: str) -> AnswerTable:
     """Answer a SELECT; each aggregate x comes as x (expected), x_lower, x_upper and x_std."""
     return connect(release).sql(sql)
 
@@ -123,10 +121,10 @@ def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
 
     Where one statement cannot say it all, these are the statements that count what the bounds are worked out from.
     """
-    from hedgerow.query.digest import statements
-    from hedgerow.query.postgres_engine import to_postgres
-    from hedgerow.query.rewriter import is_plain, rewritten
-    from hedgerow.query.view import view_of
+    from hedgerow.query.engines.postgres import to_postgres
+    from hedgerow.query.engines.rewriter import is_plain, rewritten
+    from hedgerow.query.engines.summary import statements
+    from hedgerow.query.evidence.view import view_of
 
     if dialect not in ("duckdb", "postgres"):
         raise ParameterError(f"'dialect' must be 'duckdb' or 'postgres'; got {dialect!r}")
@@ -139,15 +137,15 @@ def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
 
 def help_table(release: Release) -> pa.Table:
     """Return the bounds of every aggregate for every group and every number of hits: one row per published row."""
-    from hedgerow.query.help import help_of
-    from hedgerow.query.view import view_of
+    from hedgerow.query.engines.help import help_of
+    from hedgerow.query.evidence.view import view_of
 
     if release.form.has_subdomains:
-        from hedgerow.query.disguised import help_of_subdomains
+        from hedgerow.query.evidence.disguised import help_of_subdomains
 
         return help_of_subdomains(release)
     if release.form.may_have_fakes:
-        from hedgerow.query.padded import help_of_padded
+        from hedgerow.query.evidence.padded import help_of_padded
 
         return help_of_padded(release)
     return help_of(view_of(release))
@@ -155,9 +153,9 @@ def help_table(release: Release) -> pa.Table:
 
 def bound_to(release: Release, sql: str) -> Bound:
     """Read a question and fit it to a release: what engines answer."""
-    from hedgerow.query.bind import bind
-    from hedgerow.query.parse import parse
-    from hedgerow.query.view import view_of
+    from hedgerow.query.evidence.view import view_of
+    from hedgerow.query.sql.bind import bind
+    from hedgerow.query.sql.parse import parse
 
     view = view_of(release)
     return bind(parse(sql), view.columns, view.sensitive)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Answer", "Number"]
+__all__ = ["MEANING", "Answer", "Number"]
 
 Number = int | float
+MEANING = "std is the deviation over fair assignments, not a standard error of the truth; the guarantee is the bounds"
+"""What has to be said wherever a deviation is printed."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +19,8 @@ class Answer:
 
     `lower` and `upper` enclose the true answer and are reached by some assignment of values to rows that the release
     allows. `expected` and `std` are mean and standard deviation over all such assignments, each as likely as the
-    others. `exact` says that every assignment gives the same answer. SQL's NULL is None, in all four.
+    others: `std` is no standard error of the truth, which is one assignment; the guarantee is the bounds. `exact` says
+    that every assignment gives the same answer. SQL's NULL is None, in all four.
 
     Bounds are `int` where column and aggregate are of whole numbers, otherwise `float`, rounded outwards. Where an
     assignment may leave the aggregate without a single row (only conditions on sensitive values and missing sensitive
@@ -49,6 +53,12 @@ class Answer:
             return bounds
         middle = f"{self.expected:.8g}" if isinstance(self.expected, int | float) else str(self.expected)
         return f"{bounds}, expected {middle} ± {self.std:.6g}"
+
+    def _repr_html_(self) -> str:
+        """Say the same in a notebook, and what the deviation is."""
+        meaning = f"<br><small>{MEANING}</small>" if self.bounded and self.std else ""
+        reached = "" if self.reached else "<br><small>bounds that hold, and may be wider than the best ones</small>"
+        return f"<div>{html.escape(repr(self))}{reached}{meaning}</div>"
 
 
 def _text(value: Any) -> str:

@@ -18,24 +18,25 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
-from hedgerow.query.cells import deviation, unrolled
-from hedgerow.query.evidence import Floats, Ints
-from hedgerow.query.factors import Product, product_of
-from hedgerow.query.kinds import NUMBERS
-from hedgerow.query.linear import Linear, Products
-from hedgerow.query.mixed import Pairs, average_of_pairs, count_of_pairs, expect_pairs, sum_of_pairs
-from hedgerow.query.numbers import Numbers, numbers_of, sorted_codes, ticks_of
+from hedgerow.query.evidence.cells import deviation, means, totals, unrolled
+from hedgerow.query.evidence.groups import Floats, Ints
+from hedgerow.query.evidence.numbers import Numbers, numbers_of, sorted_codes, ticks_of
+from hedgerow.query.evidence.predicate import evaluate, values
+from hedgerow.query.evidence.rows import Selection, compact
+from hedgerow.query.evidence.view import View, missing_rows
+from hedgerow.query.factors import Comparison, Product, comparison_of, product_of
+from hedgerow.query.linear import Linear, Products, value_moments
+from hedgerow.query.mixed import Pairs, average_of_pairs, compared_counts, count_of_pairs, expect_pairs, sum_of_pairs
 from hedgerow.query.precise import Digits
-from hedgerow.query.predicate import evaluate, values
-from hedgerow.query.question import And, Column, Expression, Kind, Predicate, Truth, columns_of, kind_of
 from hedgerow.query.result import Estimate, Rounding
-from hedgerow.query.rows import Selection, compact
-from hedgerow.query.sqltext import value_sql
-from hedgerow.query.statement import Aggregate, Bound
-from hedgerow.query.view import View
+from hedgerow.query.sql.kinds import NUMBERS
+from hedgerow.query.sql.printing import value_sql
+from hedgerow.query.sql.question import And, Column, Expression, Kind, Predicate, Truth, columns_of, kind_of
+from hedgerow.query.sql.statement import Aggregate, Bound
 
 __all__ = ["Crossing", "Terms", "classes_of", "digits_of", "linear_over"]
 
@@ -60,6 +61,10 @@ class Crossing:
         product = product_of(expression, self._sensitive) if isinstance(self.bound.mixed, Truth) else None
         if product is not None and (found := self._by_products(item.function, product)) is not None:
             return found
+        if expression is None and isinstance(self.bound.hidden, Truth):
+            comparison = comparison_of(self.bound.mixed, self._sensitive)
+            if comparison is not None and (found := self._by_merge(comparison)) is not None:
+                return found
         return self._by_pairs(item.function, expression)
 
     def _check(self, item: Aggregate) -> None:
@@ -91,62 +96,59 @@ class Crossing:
             return None
         weight, value = self._derived(self.view, product.known), self._derived(self.hidden, product.hidden)
         counts = self._counting(value)
-        if (function == "avg" and not counts.all()) or (product.is_whole and self.hidden.has_missing(value)):
+        if (function == "avg" and counts is not None) or (product.is_whole and self.hidden.has_missing(value)):
             return None
         rows, cell = self._by_weight(weight)
-        groups = self.view.groups[rows]
-        edge = np.flatnonzero(np.diff(cell, prepend=-1).astype(bool) | np.diff(groups, prepend=-1).astype(bool))
-        first, group = np.append(edge, len(rows)), groups[edge]
-        shape = (self.selection.cells, cell[edge], first, self.hidden.offsets[group], self.hidden.offsets[group + 1])
-        number = Products(*shape, np.ones(len(rows), dtype=np.int64), self._sorted(value, counts, None)).solve()
+        if rows is self._order(weight) and self.selection.cell is None:
+            group = np.flatnonzero(np.diff(self.view.offsets))
+            edge = self.view.offsets[group]
+        else:
+            edge, group = _entries(cell, self.view.groups[rows])
+        solver = Products(self.selection.cells, cell[edge], group, np.append(edge, len(rows)), self.hidden.offsets)
+        number = self._number(solver, counts)
         if function == "count":
-            return _counted(number[0], number[1], number[2], number[3])
+            return _counted(*number)
         left, right = numbers_of(self.view, weight), numbers_of(self.hidden, value)
-        if left.is_rounded or right.is_rounded:
-            return self._by_digits(function, shape, (weight, value), counts, number)
-        codes = self.view.codes(weight).codes[rows]
-        solved = Products(*shape, left.lows[codes], self._sorted(value, counts, right))
-        if not solved.fits:
-            return self._by_digits(function, shape, (weight, value), counts, number)
-        least, greatest, mean, variance = solved.solve()
+        sizes = [int(np.abs(side.lows).max(initial=0)) for side in (left, right)]
+        if left.is_rounded or right.is_rounded or not solver.fits(sizes[0], sizes[1]):
+            return None if counts is not None else self._by_digits(function, solver, rows, (weight, value), number)
+        drawn = self._sorted(value, counts, right)
+        measure = functools.partial(value_moments, drawn, self.hidden.offsets)
+        moments = measure() if counts is not None else self.hidden.remember(f"moments of {value}", measure)
+        least, greatest, mean, variance = solver.solve(self._weights(weight, rows, left), drawn, moments)
         unit = left.unit * right.unit
         is_whole = left.kind is Kind.INT and right.kind is Kind.INT
-        size = int(np.abs(left.lows).max(initial=0)) * int(np.abs(right.lows).max(initial=0)) * unit
-        slack = Fraction(0) if _is_whole(left) and _is_whole(right) else size / 2**50
+        slack = Fraction(0) if _is_whole(left) and _is_whole(right) else sizes[0] * sizes[1] * unit / 2**50
         found = _Found(
             [Fraction(n) for n in least], [Fraction(n) for n in greatest], mean, variance, number[0], number[1], unit
         )
         return found.estimate(function, is_whole=is_whole, slack=slack)
 
+    def _number(self, solver: Products, counts: Mask | None) -> tuple[list[int], list[int], Floats, Floats]:
+        """How many rows count: all of them where every value does."""
+        if counts is None:
+            every = totals(solver, np.diff(solver.first))
+            return every, every, np.array(every, dtype=np.float64), np.zeros(solver.cells)
+        ones = np.sort(self.hidden.groups * 2 + counts) % 2
+        return solver.solve(np.ones(int(solver.first[-1]), dtype=np.int64), ones, value_moments(ones, solver.offsets))
+
     def _by_digits(
         self,
         function: str,
-        shape: tuple[int, Ints, Ints, Ints, Ints],
+        solver: Products,
+        rows: Ints,
         names: tuple[str, str],
-        counts: Mask,
         number: tuple[list[int], list[int], Floats, Floats],
-    ) -> Estimate | None:
+    ) -> Estimate:
         """The same in exact sums of any length, cell by cell."""
-        cells, cell, first, start, end = shape
-        rows, _ = self._by_weight(names[0])
         weights = digits_of(self.view, names[0]).take(self.view.codes(names[0]).codes[rows])
-        codes = sorted_codes(self.hidden, names[1])
-        if not counts.all():
-            return None
-        hidden = digits_of(self.hidden, names[1]).take(codes)
-        edges = np.searchsorted(cell, np.arange(cells + 1))
+        hidden = digits_of(self.hidden, names[1]).take(sorted_codes(self.hidden, names[1]))
+        start, end, first = self.hidden.offsets[solver.group], self.hidden.offsets[solver.group + 1], solver.first
         ends = []
-        for a, b in itertools.pairwise(edges):
-            inside = slice(int(first[a]), int(first[b]))
-            part = Linear(
-                weights.take(np.arange(inside.start, inside.stop)),
-                first[a : b + 1] - first[a],
-                hidden,
-                start[a:b],
-                end[a:b],
-            )
+        for a, b in itertools.pairwise(np.searchsorted(solver.cell, np.arange(solver.cells + 1))):
+            own = weights.take(np.arange(first[a], first[b]))
+            part = Linear(own, first[a : b + 1] - first[a], hidden, start[a:b], end[a:b])
             ends.append(part.bounds([Fraction(1)]))
-        unit = weights.units[0]
         found = _Found(
             [bounds.lower for bounds in ends],
             [bounds.upper for bounds in ends],
@@ -154,12 +156,37 @@ class Crossing:
             np.array([bounds.std**2 for bounds in ends]),
             number[0],
             number[1],
-            unit,
+            weights.units[0],
         )
-        size = Fraction(float(np.abs(weights.floats).max(initial=0.0))) * Fraction(
-            float(np.abs(hidden.floats).max(initial=0.0))
-        )
-        return found.estimate(function, is_whole=False, slack=size * unit * hidden.units[0] / 2**50)
+        sizes = [Fraction(float(np.abs(side.floats).max(initial=0.0))) * side.units[0] for side in (weights, hidden)]
+        return found.estimate(function, is_whole=False, slack=sizes[0] * sizes[1] / 2**50)
+
+    def _by_merge(self, comparison: Comparison) -> Estimate | None:
+        """Count rows whose hidden side is above the known one; None where the two have no common order."""
+        limit, value = self._derived(self.view, comparison.known), self._derived(self.hidden, comparison.hidden)
+        domains = [self.view.codes(limit).domain, self.hidden.codes(value).domain]
+        if domains[0].type != domains[1].type:
+            return None
+        ranks = pc.rank(pa.concat_arrays(domains), tiebreaker="dense").to_numpy().astype(np.int64) * 2
+        limits, marks = ranks[: len(domains[0])], ranks[len(domains[0]) :]
+        rows, cell = self._by_weight(limit)
+        edge, group = _entries(cell, self.view.groups[rows])
+        first = np.append(edge, len(rows))
+        taken, drawn = limits[self.view.codes(limit).codes[rows]], sorted_codes(self.hidden, value)
+        present = drawn < len(marks)
+        drawn = np.append(marks, 0)[drawn]
+        if comparison.is_below:
+            taken, drawn = -_reversed(taken, first), -_reversed(drawn, self.hidden.offsets)
+            present = _reversed(present, self.hidden.offsets)
+        if not present.all():
+            # Missing values are above nothing.
+            drawn = np.where(present, drawn, np.iinfo(np.int64).min)
+            drawn = drawn[np.lexsort((drawn, self.hidden.groups))]
+        taken = taken - 1 if comparison.is_equal else taken
+        shape = (first, self.hidden.offsets[group], self.hidden.offsets[group + 1])
+        least, most, mean, variance = compared_counts(*shape, taken, drawn)
+        where = _Where(self.selection.cells, cell[edge])
+        return _counted(totals(where, least), totals(where, most), means(where, mean), means(where, variance))
 
     def _derived(self, view: View, node: Expression) -> str:
         """Let an expression be read as a column."""
@@ -169,41 +196,55 @@ class Crossing:
         view.derive({name: node})
         return name
 
-    def _counting(self, name: str) -> Mask:
-        """Distinct values of a hidden column (missing last) that count, per value of the view."""
-        base = self.hidden
-        present = base.codes(name).codes < len(base.codes(name).domain)
-        marked: Mask = present if isinstance(self.bound.hidden, Truth) else present & base.rows_where(self.bound.hidden)
+    def _counting(self, name: str) -> Mask | None:
+        """Hidden values that are present and satisfy the condition on them; None where all do."""
+        if isinstance(self.bound.hidden, Truth) and not self.hidden.has_missing(name):
+            return None
+        marked: Mask = ~missing_rows(self.hidden, name) & self.hidden.rows_where(self.bound.hidden)
         return marked
+
+    def _order(self, name: str) -> Ints:
+        """All rows by group and weight; sorted when first asked."""
+
+        def sort() -> Ints:
+            codes = self.view.codes(name)
+            return np.argsort(self.view.groups * (len(codes.domain) + 1) + codes.codes, kind="stable")
+
+        order: Ints = self.view.remember(f"order of {name}", sort)
+        return order
 
     def _by_weight(self, name: str) -> tuple[Ints, Ints]:
         """Selected rows whose weight is present, by cell, group and weight; and their cells."""
-        codes = self.view.codes(name)
-        width = len(codes.domain) + 1
-        order: Ints = self.view.remember(
-            f"order of {name}", lambda: np.argsort(self.view.groups * width + codes.codes, kind="stable")
-        )
-        taken = self.selection.rows & (codes.codes < width - 1) if self.view.has_missing(name) else self.selection.rows
+        order, taken = self._order(name), self.selection.rows
+        if self.view.has_missing(name):
+            taken = taken & ~missing_rows(self.view, name)
         rows = order if taken.all() else order[taken[order]]
         if self.selection.cell is None:
             return rows, np.zeros(len(rows), dtype=np.int64)
         every = np.zeros(self.view.num_rows, dtype=np.int64)
         every[self.selection.index] = self.selection.cell
-        by_cell = np.argsort(every[rows], kind="stable")
+        small = np.uint16 if self.selection.cells < 2**16 else np.int64  # short numbers are sorted by counting
+        by_cell = np.argsort(every[rows].astype(small), kind="stable")
         return rows[by_cell], every[rows[by_cell]]
 
-    def _sorted(self, name: str, counts: Mask, numbers: Numbers | None) -> Ints:
-        """The values of each group, ascending, zero for those that do not count; ones without numbers."""
-        if counts.all() and numbers is not None:
+    def _weights(self, name: str, rows: Ints, numbers: Numbers) -> Ints:
+        """The weights of rows, remembered where these are all rows."""
+        codes = self.view.codes(name).codes
+        is_whole = rows is self._order(name)
+        found: Ints = (
+            self.view.remember(f"weights of {name}", lambda: numbers.lows[codes[rows]])
+            if is_whole
+            else numbers.lows[codes[rows]]
+        )
+        return found
+
+    def _sorted(self, name: str, counts: Mask | None, numbers: Numbers) -> Ints:
+        """The values of each group, ascending, zero for those that do not count."""
+        if counts is None:
             codes = sorted_codes(self.hidden, name)
             found: Ints = self.hidden.remember(f"ticks of {name}", lambda: numbers.lows[codes])
             return found
-        lows = np.ones(len(counts), dtype=np.int64)
-        if numbers is not None:
-            lows = np.append(numbers.lows, 0)[self.hidden.codes(name).codes]
-        if counts.all():
-            return lows
-        lows = np.where(counts, lows, 0)
+        lows = np.where(counts, np.append(numbers.lows, 0)[self.hidden.codes(name).codes], 0)
         return lows[np.lexsort((lows, self.hidden.groups))]
 
     # Anything else: pairs of different rows and different values.
@@ -332,9 +373,38 @@ class _Shape:
         return _Shape(entries // width, entries % width, first, keys % kinds, number)
 
 
+@dataclass(frozen=True, eq=False)
+class _Where:
+    """The cell of each entry: what reductions look up."""
+
+    cells: int
+    cell: Ints
+
+    @property
+    def group(self) -> Ints:
+        """Entries by number."""
+        return np.arange(len(self.cell))
+
+
+def _reversed(numbers: NDArray[Any], edges: Ints) -> NDArray[Any]:
+    """The numbers between edges, each stretch from its end to its start."""
+    both = (edges[:-1] + edges[1:] - 1).repeat(np.diff(edges))
+    turned: NDArray[Any] = numbers[both - np.arange(len(numbers))]
+    return turned
+
+
+def _entries(cell: Ints, groups: Ints) -> tuple[Ints, Ints]:
+    """Where the entries of (cell, group) begin in rows that are sorted by both; and their groups."""
+    is_first = np.ones(len(cell), dtype=np.bool_)
+    is_first[1:] = (cell[1:] != cell[:-1]) | (groups[1:] != groups[:-1])
+    edge = np.flatnonzero(is_first)
+    return edge, groups[edge]
+
+
 def _crossed(rows: _Shape, known: _Shape) -> tuple[Ints, Ints, Ints, tuple[Ints, Ints]]:
     """For every pair its row class and value class; the values' numbers by entry; where values and pairs begin."""
-    start, end = known.first[rows.group], known.first[rows.group + 1]
+    place = np.searchsorted(known.cell, rows.group)
+    start, end = known.first[place], known.first[place + 1]
     height, width = np.diff(rows.first), end - start
     if int((height * width).sum()) > MOST_PAIRS:
         raise QueryError(
@@ -344,10 +414,10 @@ def _crossed(rows: _Shape, known: _Shape) -> tuple[Ints, Ints, Ints, tuple[Ints,
     owner, order = unrolled(height * width)
     row = rows.first[owner] + order // width[owner]
     value = start[owner] + order % width[owner]
-    entry, place = unrolled(width)
+    entry, order = unrolled(width)
     values = np.concatenate(([0], np.cumsum(width)))
     pairs = np.concatenate(([0], np.cumsum(height * width)))
-    return row, value, known.number[start[entry] + place], (values, pairs)
+    return row, value, known.number[start[entry] + order], (values, pairs)
 
 
 def classes_of(keys: list[NDArray[Any]], rows: Ints) -> tuple[Ints, Ints]:

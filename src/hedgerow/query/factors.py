@@ -1,12 +1,26 @@
-"""Expressions that are a known factor times a hidden one: `weight * income`, `CASE WHEN sex = 'F' THEN income END`."""
+"""Forms that have shortcuts: a known factor times a hidden one, and a comparison of a known with a hidden side.
+
+`weight * income` and `CASE WHEN sex = 'F' THEN income END` are products, `income > 1000 * age` is a comparison.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hedgerow.query.question import Arithmetic, Case, Cast, Constant, Expression, Kind, columns_of, kind_of
+from hedgerow.query.sql.question import (
+    Arithmetic,
+    Case,
+    Cast,
+    Compare,
+    Constant,
+    Expression,
+    Kind,
+    Predicate,
+    columns_of,
+    kind_of,
+)
 
-__all__ = ["Product", "product_of"]
+__all__ = ["Comparison", "Product", "comparison_of", "product_of"]
 
 _ONE = Constant(1, Kind.INT)
 
@@ -85,3 +99,26 @@ def _of_case(node: Case, sensitive: frozenset[str]) -> Product | None:
     # Where the condition is not met, zero counts beside a missing value, too.
     known = Case(((when, inner.known),), Constant(nothing, kind), kind)
     return Product(known, inner.hidden, inner.is_whole or nothing is not None)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A hidden side that must be above a known one, or below it, or at least (at most) equal to it."""
+
+    known: Expression
+    hidden: Expression
+    is_below: bool
+    is_equal: bool
+
+
+def comparison_of(condition: Predicate, sensitive: frozenset[str]) -> Comparison | None:
+    """Read a condition as one comparison of a known with a hidden side; None where it is something else."""
+    if not isinstance(condition, Compare) or condition.operator not in ("<", "<=", ">", ">="):
+        return None
+    names = [columns_of(side) for side in (condition.left, condition.right)]
+    is_below, is_equal = condition.operator.startswith("<"), condition.operator.endswith("=")
+    if names[0] and names[1] and names[0] <= sensitive and not names[1] & sensitive:
+        return Comparison(condition.right, condition.left, is_below, is_equal)
+    if names[0] and names[1] and names[1] <= sensitive and not names[0] & sensitive:
+        return Comparison(condition.left, condition.right, not is_below, is_equal)
+    return None

@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
-from hedgerow.query.cells import means, totals
-from hedgerow.query.evidence import Floats, Ints
+from hedgerow.query.evidence.cells import means, totals
+from hedgerow.query.evidence.groups import Floats, Ints
 from hedgerow.query.precise import Digits, gram
 
-__all__ = ["Linear", "LinearBounds", "Products", "arranged"]
+__all__ = ["Linear", "LinearBounds", "Products", "arranged", "value_moments"]
 
 _ROUNDING = Fraction(1, 2**52)
 
@@ -100,10 +100,9 @@ class Linear:
         rows = np.diff(self.first)
         whole = rows == self.end - self.start
         alike = np.ones(len(rows), dtype=np.bool_)
-        inside = np.flatnonzero(self.owner[1:] == self.owner[:-1]) if len(self.owner) else np.zeros(0, dtype=np.int64)
-        for part in self.columns.parts:
-            differs = (part[inside] != part[inside + 1]).any(axis=1)
-            alike[self.owner[inside[differs]]] = False
+        within = self.owner[1:] == self.owner[:-1]
+        for column in (column for part in self.columns.parts for column in part.T):
+            alike[self.owner[1:][within & (column[1:] != column[:-1])]] = False
         # An entry without rows is closed: nothing of it is touched.
         is_open: NDArray[np.bool_] = ~self._are_alike_values & ~(whole & alike) & (rows > 0)
         return is_open
@@ -123,21 +122,30 @@ class Linear:
         std = 0.0 if is_exact else math.sqrt(variance) * scale
         return LinearBounds((lower - slack) * unit, (upper + slack) * unit, expected, std, is_exact)
 
-    def _keys(self, factors: Sequence[Fraction]) -> tuple[Floats, Floats | None]:
-        """Weights as floats, and how far each may be off; None where they are right."""
+    def _keys(self, factors: Sequence[Fraction]) -> tuple[Floats, float]:
+        """Weights as floats, and how far any of them may be off."""
         if len(factors) == 1 and self.columns.is_sharp and abs(factors[0]) == 1:
             key: Floats = float(factors[0]) * self._floats[:, 0]
-            return key, None
+            return key, 0.0
         near = np.array([float(factor) for factor in factors])
-        return self._floats @ near, (len(near) + 4) * float(_ROUNDING) * (np.abs(self._floats) @ np.abs(near))
+        return self._floats @ near, (len(near) + 4) * float(_ROUNDING) * float(self._sizes @ np.abs(near))
 
-    def _slack(self, error: Floats | None) -> Fraction:
+    @functools.cached_property
+    def _sizes(self) -> Floats:
+        """The largest number of each column, without its sign."""
+        return np.array([max(column.max(initial=0.0), -column.min(initial=0.0)) for column in self._floats.T])
+
+    @functools.cached_property
+    def _gain(self) -> float:
+        """What all rows together may gain from another order, per unit of error."""
+        return float(np.where(self._are_open, self._ranges, 0.0) @ np.diff(self.first))
+
+    def _slack(self, error: float) -> Fraction:
         """The most that the right order could gain over that of the floats."""
-        if error is None or not self._are_open.any():
-            return Fraction(0)
-        gain = np.where(self._are_open, self._ranges, 0.0)[self.owner] * error
-        # A sum of n positive floats errs by less than n parts in 2^52.
-        return Fraction(float(gain.sum())) * (1 + len(gain) * _ROUNDING) if len(gain) else Fraction(0)
+        # A sum of n positive floats errs by less than n parts in 2^52, and one entry's product by two.
+        return (
+            Fraction(error) * Fraction(self._gain) * (1 + (len(self.start) + 8) * _ROUNDING) if error else Fraction(0)
+        )
 
     def _total(self, factors: Sequence[Fraction], chosen: Ints) -> Fraction:
         sums = gram(self.columns, self.values.take(chosen))
@@ -164,7 +172,15 @@ def _arranged(key: Floats, first: Ints, start: Ints, end: Ints) -> tuple[Ints, I
     greatest, least = np.empty(len(key), dtype=np.int64), np.empty(len(key), dtype=np.int64)
     for e in range(len(start)):
         rows = first[e + 1] - first[e]
-        order = np.argsort(key[first[e] : first[e + 1]])
+        order = np.arange(rows) if rows <= 24 else np.argsort(key[first[e] : first[e + 1]])
+        if rows <= 24:
+            # Insertion beats a general sort in small groups.
+            for t in range(1, rows):
+                here, at = key[first[e] + t], t
+                while at > 0 and key[first[e] + order[at - 1]] > here:
+                    order[at] = order[at - 1]
+                    at -= 1
+                order[at] = t
         for t in range(rows):
             at = first[e] + order[t]
             greatest[at] = end[e] - rows + t if key[at] > 0.0 else start[e] + t
@@ -173,13 +189,13 @@ def _arranged(key: Floats, first: Ints, start: Ints, end: Ints) -> tuple[Ints, I
 
 
 @kernel
-def _value_moments(numbers: Floats, start: Ints, end: Ints, base: Floats) -> tuple[Floats, Floats]:
+def _value_moments(numbers: Floats | Ints, start: Ints, end: Ints, base: Floats) -> tuple[Floats, Floats]:
     """Sum of (number - base) per entry, and the sum of squared distances from its mean."""
     total, squares = np.zeros(len(start)), np.zeros(len(start))
     for e in range(len(start)):
         for at in range(start[e], end[e]):
             total[e] += numbers[at] - base[e]
-        mean = total[e] / (end[e] - start[e])
+        mean = total[e] / max(end[e] - start[e], 1)
         for at in range(start[e], end[e]):
             squares[e] += (numbers[at] - base[e] - mean) ** 2
     return total, squares
@@ -189,58 +205,58 @@ def _value_moments(numbers: Floats, start: Ints, end: Ints, base: Floats) -> tup
 class Products:
     """Rows in entries that add weight times value: `weights` ascending inside an entry, `values` inside a group.
 
-    Both are whole numbers whose products add up inside 64 bits; `cell` is that of each entry, ascending.
+    Both are whole numbers whose products add up inside 64 bits (`fits`); entries have a cell, ascending, and a group,
+    whose values are `offsets[group]:offsets[group+1]`, with `moments` as `value_moments` gives them.
     """
 
     cells: int
     cell: Ints
+    group: Ints
     first: Ints
-    start: Ints
-    end: Ints
-    weights: Ints
-    values: Ints
+    offsets: Ints
 
-    @property
-    def group(self) -> Ints:
-        """Entries by number: what reductions over cells look up."""
-        return np.arange(len(self.cell))
+    def fits(self, weight: int, value: int) -> bool:
+        """Tell whether sums of products of numbers up to these stay inside 64 bits."""
+        return weight * value * max(int(np.diff(self.first).max(initial=0)), 1) < 2**62
 
-    @property
-    def fits(self) -> bool:
-        """Tell whether sums stay inside 64 bits."""
-        largest = int(np.abs(self.weights).max(initial=0)) * int(np.abs(self.values).max(initial=0))
-        return largest * max(int(np.diff(self.first).max(initial=0)), 1) < 2**62
-
-    def solve(self) -> tuple[list[int], list[int], Floats, Floats]:
+    def solve(
+        self, weights: Ints, values: Ints, moments: tuple[Floats, Floats]
+    ) -> tuple[list[int], list[int], Floats, Floats]:
         """Least and greatest total per cell, its mean and its variance."""
-        least, greatest, mean, variance = _products(self.first, self.start, self.end, self.weights, self.values)
+        least, greatest, mean, variance = _products(self.first, self.group, self.offsets, weights, values, *moments)
         return totals(self, least), totals(self, greatest), means(self, mean), means(self, variance)
 
 
+def value_moments(values: Ints, offsets: Ints) -> tuple[Floats, Floats]:
+    """Mean of each group's values, and their squared deviations over one less than their number."""
+    start, end = offsets[:-1], offsets[1:]
+    base = np.append(values, 0)[start].astype(np.float64)
+    total, squares = _value_moments(values, start, end, base)
+    size = (end - start).astype(np.float64)
+    return base + total / np.maximum(size, 1.0), squares / np.maximum(size - 1.0, 1.0)
+
+
 @kernel
-def _products(first: Ints, start: Ints, end: Ints, weights: Ints, values: Ints) -> tuple[Ints, Ints, Floats, Floats]:
+def _products(
+    first: Ints, group: Ints, offsets: Ints, weights: Ints, values: Ints, level: Floats, spread: Floats
+) -> tuple[Ints, Ints, Floats, Floats]:
     """Per entry: opposite orders give the least, equal orders the greatest sum; mean and variance of fair ones."""
-    entries = len(start)
+    entries = len(group)
     least, greatest = np.zeros(entries, dtype=np.int64), np.zeros(entries, dtype=np.int64)
     mean, variance = np.zeros(entries), np.zeros(entries)
     for e in range(entries):
-        rows, size, low = first[e + 1] - first[e], end[e] - start[e], values[start[e]]
-        weight, value = 0.0, 0.0
+        start, end = offsets[group[e]], offsets[group[e] + 1]
+        rows, size, weight, low, high = first[e + 1] - first[e], end - start, 0, 0, 0
         for t in range(rows):
             w = weights[first[e] + t]
             weight += w
-            greatest[e] += w * values[end[e] - rows + t if w > 0 else start[e] + t]
-            least[e] += w * values[end[e] - 1 - t if w < 0 else start[e] + rows - 1 - t]
-        for at in range(start[e], end[e]):
-            value += values[at] - low
-        mean[e] = weight * (low + value / size)
-        if size == 1:
-            continue
-        weight, value = weight / size, value / size
-        around, spread = (size - rows) * weight**2, 0.0
+            high += w * values[end - rows + t if w > 0 else start + t]
+            low += w * values[end - 1 - t if w < 0 else start + rows - 1 - t]
+        least[e], greatest[e] = low, high
+        mean[e] = weight * level[group[e]]
+        centre = weight / size
+        around = (size - rows) * centre**2
         for t in range(first[e], first[e + 1]):
-            around += (weights[t] - weight) ** 2
-        for at in range(start[e], end[e]):
-            spread += (values[at] - low - value) ** 2
-        variance[e] = around * spread / (size - 1)
+            around += (weights[t] - centre) ** 2
+        variance[e] = around * spread[group[e]]
     return least, greatest, mean, variance

@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.query.crossing import Crossing, Terms, classes_of
-from hedgerow.query.evidence import Floats, Ints
-from hedgerow.query.question import Expression, Predicate, columns_of
+from hedgerow.query.evidence.groups import Floats, Ints
+from hedgerow.query.evidence.rows import Chosen
 from hedgerow.query.ranges import Chance, Range, RangeReader
 from hedgerow.query.result import Estimate
-from hedgerow.query.rows import Chosen
-from hedgerow.query.statement import Aggregate
+from hedgerow.query.sql.question import Expression, Predicate, columns_of
+from hedgerow.query.sql.statement import Aggregate
 
 __all__ = ["LooseCrossing", "float_ends"]
 

@@ -22,10 +22,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
-from hedgerow.query.cells import means, totals
-from hedgerow.query.evidence import Floats, Ints
+from hedgerow.query.evidence.cells import means, totals
+from hedgerow.query.evidence.groups import Floats, Ints
 
-__all__ = ["LARGEST_WORK", "MixedBounds", "Pairs", "average_of_pairs", "count_of_pairs", "expect_pairs", "sum_of_pairs"]
+__all__ = [
+    "LARGEST_WORK",
+    "MixedBounds",
+    "Pairs",
+    "average_of_pairs",
+    "compared_counts",
+    "count_of_pairs",
+    "expect_pairs",
+    "sum_of_pairs",
+]
 
 LARGEST_WORK = 2**31
 """Steps that one entry may take; above, sums of row and column minima stand in for the exact solution."""
@@ -241,6 +250,52 @@ def _chance_variance(pairs: Pairs, middle: Floats | Ints) -> Floats:
     weight = pairs.supply[row] * pairs.demand[value] / size[pairs.owner]
     inner = weight * middle**2 * pairs.chance * (1.0 - pairs.chance)
     return np.bincount(pairs.owner, weights=inner, minlength=len(pairs.cell)).astype(np.float64)
+
+
+def compared_counts(
+    first: Ints, start: Ints, end: Ints, limits: Ints, values: Ints
+) -> tuple[Ints, Ints, Floats, Floats]:
+    """Per entry the least and the most rows whose value is above their limit, the mean and the variance.
+
+    Rows `first[e]:first[e+1]` draw from the values `start[e]:end[e]`; limits and values ascend inside an entry. The
+    most pairs come from giving each value in turn to the least limit that is left, the fewest from doing so with the
+    pairs that do not count.
+    """
+    return _compared(first, start, end, limits, values)
+
+
+@kernel
+def _compared(first: Ints, start: Ints, end: Ints, limits: Ints, values: Ints) -> tuple[Ints, Ints, Floats, Floats]:
+    """One merge of limits and values per entry and number."""
+    entries = len(start)
+    least, most = np.zeros(entries, dtype=np.int64), np.zeros(entries, dtype=np.int64)
+    mean, variance = np.zeros(entries), np.zeros(entries)
+    for e in range(entries):
+        rows, size = first[e + 1] - first[e], end[e] - start[e]
+        above, below, at = 0, 0, first[e]
+        for v in range(start[e], end[e]):
+            if above < rows and values[v] > limits[first[e] + above]:
+                above += 1
+        for i in range(first[e], first[e + 1]):
+            if values[start[e] + below] <= limits[i]:
+                below += 1
+        least[e], most[e] = rows - below, above
+        # Pairs that count: by row, by value, and in all.
+        total, by_row, by_value, v = 0.0, 0.0, 0.0, start[e]
+        for i in range(first[e], first[e + 1]):
+            while v < end[e] and values[v] <= limits[i]:
+                v += 1
+            total += end[e] - v
+            by_row += float(end[e] - v) ** 2
+        for v in range(start[e], end[e]):
+            while at < first[e + 1] and limits[at] < values[v]:
+                at += 1
+            by_value += float(at - first[e]) ** 2
+        mean[e] = total / size
+        if size > 1:
+            inner = total - by_row / size - by_value / size + (total / size) ** 2
+            variance[e] = max(inner, 0.0) / (size - 1)
+    return least, most, mean, variance
 
 
 @kernel

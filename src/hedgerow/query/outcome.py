@@ -15,13 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.errors import QueryError
-from hedgerow.query.binder import Binder
+from hedgerow.query.evidence.predicate import evaluate, values
 from hedgerow.query.intervals import combined, constant
-from hedgerow.query.kinds import NUMBERS
-from hedgerow.query.predicate import evaluate, values
-from hedgerow.query.question import Arithmetic, Column, Constant, Expression, Kind, Truth, columns_of, kind_of
 from hedgerow.query.result import Estimate, Result
-from hedgerow.query.statement import SLOT, Aggregate, Bound, Computed, Key, Order, Outcome
+from hedgerow.query.sql.binder import Binder
+from hedgerow.query.sql.kinds import NUMBERS
+from hedgerow.query.sql.question import Arithmetic, Column, Constant, Expression, Kind, Truth, columns_of, kind_of
+from hedgerow.query.sql.statement import SLOT, Aggregate, Bound, Computed, Key, Order, Outcome
 
 __all__ = ["bind_outcome", "finished"]
 

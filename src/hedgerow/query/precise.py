@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
 from hedgerow.exact import line
-from hedgerow.query.evidence import Floats, Ints
+from hedgerow.query.evidence.groups import Floats, Ints
 
 __all__ = ["Digits", "gram", "side_by_side"]
 
@@ -135,9 +135,17 @@ def side_by_side(columns: list[Digits]) -> Digits:
     length = max(len(column.parts) for column in columns)
     nothing = np.zeros((len(columns[0].parts[0]), 1))
     padded = [(*column.parts, *([nothing] * (length - len(column.parts)))) for column in columns]
-    parts = tuple(np.hstack(part) for part in zip(*padded, strict=True))
+    parts = tuple(_stacked(part) for part in zip(*padded, strict=True))
     units = tuple(unit for column in columns for unit in column.units)
     return Digits(parts, max(column.bits for column in columns), units)
+
+
+def _stacked(columns: tuple[NDArray[np.float64], ...]) -> NDArray[np.float64]:
+    """Columns beside each other, each in one piece of memory."""
+    stacked = np.empty((len(columns[0]), len(columns)), order="F")
+    for place, column in enumerate(columns):
+        stacked[:, place] = column[:, 0]
+    return stacked
 
 
 def gram(left: Digits, right: Digits) -> list[list[int]]:

@@ -18,9 +18,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
-from hedgerow.query.evidence import Floats, Ints
-from hedgerow.query.predicate import evaluate, values
-from hedgerow.query.question import (
+from hedgerow.query.evidence.groups import Floats, Ints
+from hedgerow.query.evidence.predicate import evaluate, values
+from hedgerow.query.sql.question import (
     And,
     Arithmetic,
     Call,

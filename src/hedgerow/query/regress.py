@@ -20,17 +20,17 @@ from numpy.typing import NDArray
 from hedgerow.errors import QueryError
 from hedgerow.exact import float_above, float_below
 from hedgerow.query.crossing import digits_of, linear_over
-from hedgerow.query.evidence import Ints
+from hedgerow.query.evidence.groups import Ints
+from hedgerow.query.evidence.permuted import RowSource
+from hedgerow.query.evidence.view import View, missing_rows
 from hedgerow.query.formula import Factor, Formula, read_formula
-from hedgerow.query.kinds import NUMBERS
 from hedgerow.query.least_squares import DependentColumns, coefficients
 from hedgerow.query.linear import Linear, LinearBounds
 from hedgerow.query.precise import Digits, side_by_side
-from hedgerow.query.question import Column, Kind
 from hedgerow.query.regression import Coefficient, Regression
-from hedgerow.query.row_source import RowSource
-from hedgerow.query.statement import Bound
-from hedgerow.query.view import View, missing_rows
+from hedgerow.query.sql.kinds import NUMBERS
+from hedgerow.query.sql.question import Column, Kind
+from hedgerow.query.sql.statement import Bound
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -51,7 +51,7 @@ def regress(release: Release, formula: str, *, where: str | None = None, weights
     C(column) become indicators of their levels, the first in order being the reference; `- 1` drops the intercept;
     I(expression) takes SQL. `where` selects rows by known columns, `weights` is a known column.
     """
-    from hedgerow.query.sources import source_of
+    from hedgerow.query.evidence.sources import source_of
 
     model = read_formula(formula)
     source = source_of(release)

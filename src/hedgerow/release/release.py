@@ -22,7 +22,8 @@ from hedgerow.verify.values import Guarantee, Made, PublishedColumns, PublishedR
 
 if TYPE_CHECKING:
     from hedgerow.ledger import Receipt
-    from hedgerow.query import Answer, Session
+    from hedgerow.query import Session
+    from hedgerow.query.answer_table import AnswerTable
     from hedgerow.query.regression import Regression
     from hedgerow.release.forms import Form
     from hedgerow.verify import Verification
@@ -54,17 +55,17 @@ class Release:
         said = {field.name: getattr(self, field.name) for field in fields(PublishedRelease)}
         return PublishedRelease(**said | {"form": self.form.name})
 
-    def ask(self, sql: str) -> Answer:
-        """Answer one aggregate with its guaranteed bounds."""
+    def ask(self, sql: str) -> Any:
+        """Answer one aggregate with its guaranteed bounds: an `Answer`; several, or GROUP BY: as `sql` does."""
         from hedgerow import query
 
         return query.ask(self, sql)
 
-    def sql(self, sql: str) -> pa.Table:
+    def sql(self, sql: str) -> AnswerTable:
         """Answer a SELECT; each aggregate x comes as x (expected), x_lower, x_upper and x_std."""
         from hedgerow import query
 
-        return query.sql(self, sql)
+        return query.select(self, sql)
 
     def regress(self, formula: str, *, where: str | None = None, weights: str | None = None) -> Regression:
         """Fit a linear model of a sensitive outcome by least squares, with guaranteed bounds: "income ~ age + sex"."""

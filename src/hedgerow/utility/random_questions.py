@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.errors import InputError, ParameterError
-from hedgerow.query.sqltext import literal, quoted
+from hedgerow.query.sql.printing import literal, quoted
 from hedgerow.randomness import Keys, seeded_keys
 
 __all__ = ["AGGREGATES", "RandomQuestion", "Workload", "draw_questions", "read_workload"]

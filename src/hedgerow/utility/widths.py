@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
-from hedgerow.query.arrays import Selection, estimate, hits_of
-from hedgerow.query.disguised import subdomain_estimate
-from hedgerow.query.evidence import Hits
-from hedgerow.query.numbers import numbers_of, values_of
-from hedgerow.query.question import And, Compare, Constant, Kind, Predicate
+from hedgerow.query.engines.arrays import Selection, estimate, hits_of
+from hedgerow.query.evidence.disguised import subdomain_estimate
+from hedgerow.query.evidence.groups import Hits
+from hedgerow.query.evidence.numbers import numbers_of, values_of
+from hedgerow.query.evidence.view import View, view_of
 from hedgerow.query.result import Estimate
-from hedgerow.query.sqltext import predicate_sql
-from hedgerow.query.view import View, view_of
+from hedgerow.query.sql.printing import predicate_sql
+from hedgerow.query.sql.question import And, Compare, Constant, Kind, Predicate
 from hedgerow.randomness import Keys, system_keys
 
 if TYPE_CHECKING:

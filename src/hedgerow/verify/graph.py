@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.errors import BrokenPromise, BundleError
 from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.manifest import GraphManifest, decode_graph
@@ -40,6 +41,8 @@ TABLES = ("left", "right", "left_nodes", "right_nodes", "edges")
 """The published tables; their files have the same names."""
 
 _INT = pa.int32()
+_CHANCE = 20.0
+"""Bits beyond which a fit is no coincidence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +66,8 @@ def verify_graph(release: PublishedGraph) -> Verification:
         groups.append(found)
         checks.append(check)
     left, right = _check_edges(release, groups)
+    for number, ends in enumerate((left, right)):
+        _check_no_nodes(release, number, groups[number], np.bincount(ends, minlength=len(groups[number])))
     checks.append(_check_safe(right, groups[0][left], "left"))
     checks.append(_check_safe(left, groups[1][right], "right"))
     if graph_words(release.guarantee.parameters) != _words(release.guarantee):
@@ -135,7 +140,37 @@ def _is_size(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 2**31
 
 
+def _check_no_nodes(release: PublishedGraph, number: int, groups: Ints, degrees: Ints) -> None:
+    """No column of the entities follows the nodes of their groups: their numbers, or how many edges each has."""
+    side = SIDES[number]
+    entities = release.tables[side]
+    for name in entities.column_names:
+        column = entities.column(name)
+        if name == release.group_columns[number] or not pa.types.is_integer(column.type) or column.null_count:
+            continue
+        values = column.to_numpy()
+        for told in (np.arange(len(groups)), degrees):
+            if np.array_equal(values[np.lexsort((values, groups))], told[np.lexsort((told, groups))]) and (
+                _bits(told, groups) > _CHANCE
+            ):
+                raise BrokenPromise(f"'{name}' of the {side} entities tells the nodes of their groups apart.")
+
+
+def _bits(told: Ints, groups: Ints) -> float:
+    """How unlikely it is, as a number of bits, that an unrelated column of these values fits every group."""
+    _, codes, counts = np.unique(told, return_inverse=True, return_counts=True)
+    _, inside = np.unique(groups * (int(codes.max()) + 1) + codes, return_counts=True)
+    sizes = np.bincount(groups)
+
+    def factorial(numbers: Ints) -> float:
+        return float(np.log2(np.arange(1, int(numbers.max()) + 1, dtype=float)).cumsum()[numbers - 1].sum())
+
+    return factorial(np.array([len(told)])) + factorial(inside) - factorial(counts) - factorial(sizes[sizes > 0])
+
+
 def _check_counts(release: PublishedGraph, manifest: GraphManifest) -> None:
+    if manifest.columns != tuple(tuple(release.tables[side].column_names) for side in SIDES):
+        raise BrokenPromise("The columns of the entities are not those that the release declares.")
     counts, tables = manifest.counts, release.tables
     found = [tables[name].num_rows for name in ("left", "right", "edges")]
     groups = [len(tables[f"{side}_nodes"].column("group").unique()) for side in SIDES]

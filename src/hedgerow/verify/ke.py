@@ -1,7 +1,8 @@
 """Check (k,e)-anonymity of a published table: sort the values of each group and look.
 
 Source     [Zhang 2008], section 2.4
-Guarantee  passes exactly the tables whose every group has k distinct values over a range of at least e
+Guarantee  passes exactly the tables whose every group has k distinct values over a range of at least e and, where l
+           is promised, none that fills more than 1/l of it
 Cost       O(n log n) time; memory of a block of about a million rows beyond the table
 """
 
@@ -17,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import BrokenPromise
-from hedgerow.exact import Line, column_line
+from hedgerow.verify.structure import number_line
 from hedgerow.verify.values import PublishedRelease
 
 __all__ = ["check_ke"]
@@ -28,18 +29,22 @@ _BLOCK = 1 << 20
 def check_ke(release: PublishedRelease) -> str:
     """Every group holds at least k distinct values whose range is at least e."""
     k, e = int(release.guarantee.parameters["k"]), Fraction(release.guarantee.parameters["e"])
+    l = int(release.guarantee.parameters.get("l", 0))  # noqa: E741
     table = release.tables["release"]
     if release.guarantee.columns != release.columns.sensitive:
         raise BrokenPromise("The guarantee does not cover every sensitive column.")
     starts = group_starts(table, release)
     for name in release.columns.sensitive:
-        where = _on_line(table.column(name))
+        where = number_line(table.column(name), name)
         for first, last in _blocks(starts, table.num_rows):
-            _check_block(where.positions[first:last], starts, first, last, k, where.distance(e))
+            ascending, inside = _check_block(where.positions[first:last], starts, first, last, k, where.distance(e))
+            if l:
+                _check_cap(ascending, inside, l)
     sizes = np.diff(np.append(starts, table.num_rows))
     return (
         f"each of {len(sizes):,} groups ({sizes.min():,} to {sizes.max():,} rows) "
         f"has at least {k} distinct values over a range of at least {release.guarantee.parameters['e']}"
+        + (f", and none that fills more than 1/{l} of it" if l else "")
     )
 
 
@@ -66,8 +71,10 @@ def _blocks(starts: NDArray[np.int64], rows: int) -> Iterator[tuple[int, int]]:
     yield from zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
 
 
-def _check_block(values: NDArray[Any], starts: NDArray[np.int64], first: int, last: int, k: int, e: Fraction) -> None:
-    """Check the groups that lie in rows first..last."""
+def _check_block(
+    values: NDArray[Any], starts: NDArray[np.int64], first: int, last: int, k: int, e: Fraction
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Check the groups that lie in rows first..last; return their values, sorted, and where each group begins."""
     inside = starts[np.searchsorted(starts, first) : np.searchsorted(starts, last)] - first
     sizes = np.diff(np.append(inside, len(values)))
     groups = np.repeat(np.arange(len(inside)), sizes)
@@ -79,6 +86,18 @@ def _check_block(values: NDArray[Any], starts: NDArray[np.int64], first: int, la
         raise BrokenPromise(f"{int((distinct < k).sum())} group(s) hold fewer than {k} distinct sensitive values.")
     if narrow := _count_narrow(ascending[inside], ascending[inside + sizes - 1], e):
         raise BrokenPromise(f"{narrow} group(s) have a range of sensitive values below e.")
+    return ascending, inside
+
+
+def _check_cap(ascending: NDArray[Any], starts: NDArray[np.int64], l: int) -> None:  # noqa: E741
+    """Raise if a run of equal values is longer than 1/l of its group."""
+    is_new = np.append(True, ascending[1:] != ascending[:-1])
+    is_new[starts] = True
+    runs = np.flatnonzero(is_new)
+    lengths = np.diff(np.append(runs, len(ascending)))
+    sizes = np.diff(np.append(starts, len(ascending)))[np.searchsorted(starts, runs, side="right") - 1]
+    if (lengths * l > sizes).any():
+        raise BrokenPromise(f"A sensitive value fills more than 1/{l} of a group.")
 
 
 def _count_narrow(lows: NDArray[Any], highs: NDArray[Any], e: Fraction) -> int:
@@ -89,10 +108,3 @@ def _count_narrow(lows: NDArray[Any], highs: NDArray[Any], e: Fraction) -> int:
     near = highs - lows <= float(e) + 1e-9 * (np.abs(highs) + np.abs(lows) + float(e))
     pairs = zip(lows[near].tolist(), highs[near].tolist(), strict=True)
     return sum(Fraction(high) - Fraction(low) < e for low, high in pairs)
-
-
-def _on_line(column: pa.ChunkedArray) -> Line:
-    """Place a column on the line; missing values have no distance, so they break the promise."""
-    if column.null_count:
-        raise BrokenPromise("The sensitive column has missing values.")
-    return column_line(column)

@@ -85,6 +85,7 @@ class GraphManifest:
     guarantee: Guarantee
     keys: tuple[str, str]
     group_columns: tuple[str, str]
+    columns: tuple[tuple[str, ...], tuple[str, ...]]
     counts: GraphCounts
     reproducible_insecure: bool
     files: Mapping[str, FileEntry]
@@ -162,6 +163,7 @@ def decode_graph(text: bytes) -> GraphManifest:
         form=_one_of("grouped graph")(fields("form")),
         keys=_pair(fields("keys")),
         group_columns=_pair(fields("group_columns")),
+        columns=_two(fields("columns")),
         counts=GraphCounts(**_exactly(fields("counts"), dict.fromkeys(names, _count))),
         **_common(fields),
     )
@@ -305,6 +307,12 @@ def _pair(value: Any) -> tuple[str, str]:
     if len(texts) != 2:
         raise _wrong()
     return texts[0], texts[1]
+
+
+def _two(value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise _wrong()
+    return _texts(value[0]), _texts(value[1])
 
 
 def _whole(value: Any) -> int:

@@ -18,7 +18,7 @@ from typing import Any
 
 from hedgerow.errors import BrokenPromise
 
-__all__ = ["CRITERIA", "check_parameters"]
+__all__ = ["CRITERIA", "check_parameters", "is_number"]
 
 _MOST_DIGITS = 800
 _NUMBER = re.compile(
@@ -27,6 +27,11 @@ _NUMBER = re.compile(
 _MOST_WHOLE = 2**53
 
 Rule = Callable[[object], bool]
+
+
+def is_number(value: object) -> bool:
+    """Tell whether a value is a text that holds a decimal or a ratio of limited length."""
+    return isinstance(value, str) and bool(_NUMBER.fullmatch(value))
 
 
 def _whole(least: int, most: int = _MOST_WHOLE) -> Rule:
@@ -38,9 +43,9 @@ def _whole(least: int, most: int = _MOST_WHOLE) -> Rule:
 
 def _number(*, above: int | None = None, least: int | None = None, most: int | None = None) -> Rule:
     def fits(value: object) -> bool:
-        if not isinstance(value, str) or not _NUMBER.fullmatch(value):
+        if not is_number(value):
             return False
-        exact = Fraction(value)
+        exact = Fraction(str(value))
         low = (above is None or exact > above) and (least is None or exact >= least)
         return low and (most is None or exact <= most)
 
@@ -98,7 +103,7 @@ _KINDS = ("properties", "locality", "order", "bound", "given", "pinned")
 CRITERIA: dict[str, tuple[dict[str, Rule], dict[str, Rule]]] = {
     "frequency": ({"l": _whole(2)}, {}),
     "groupwise": ({"k": _whole(2)}, _GROUPWISE),
-    "ke": ({"k": _whole(2), "e": _number(least=0)}, {}),
+    "ke": ({"k": _whole(2), "e": _number(least=0)}, {"l": _whole(2)}),
     "m_invariance": ({"m": _whole(2), "counterfeits": _COUNT}, {}),
     "microaggregation": ({"k": _whole(2)}, {"nodes": _is_columns, "unchanged": _is_columns}),
     "noise": (
@@ -108,7 +113,7 @@ CRITERIA: dict[str, tuple[dict[str, Rule], dict[str, Rule]]] = {
     "personal": ({"exact": _COUNT}, {}),
     "properties": (
         dict.fromkeys(_KINDS, _COUNT) | {"unchanged": _is_text},
-        {"identity": _is_text, "rank": _is_text, "known sample of ": _is_text},
+        dict.fromkeys(("identity", "rank", "identity, by ", "rank, by ", "known sample of "), _is_text),
     ),
     "proximity": (
         {

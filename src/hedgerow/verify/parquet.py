@@ -92,7 +92,7 @@ def _checked_footer(content: bytes) -> Struct:
         _require(len(group[1]) == len(columns), "a part has other columns than the file")
         for column, chunk in zip(columns, group[1], strict=True):
             _check_chunk(chunk, column, group[3], start)
-    _require(all(group[3] > 0 for group in footer[4]), "a part has no rows")
+    _require(footer[3] == 0 or all(group[3] > 0 for group in footer[4]), "a part has no rows")
     _require(sum(group[3] for group in footer[4]) == footer[3], "the parts do not add up")
     return footer
 
@@ -104,8 +104,14 @@ def _check_chunk(chunk: Struct, column: Struct, rows: int, end: int) -> None:
     _require(8 not in about and 14 not in about and 10 not in about, "a column carries metadata")
     _require(about[1] == column[1] and about[3] == [column[4]] and about[5] == rows, "a column is another one")
     _require(about[4] in _CODECS, "a compression that we do not use")
-    start = min(about[9], about.get(11, about[9]))
+    start = _first_page(about)
     _require(start >= 4 and about[7] >= 0 and start + about[7] <= end, "a column lies outside the file")
+
+
+def _first_page(about: Struct) -> int:
+    """Where the pages of a column begin: at its dictionary, if it has one; without rows it has nothing else."""
+    data, dictionary = about[9], about.get(11, about[9])
+    return int(dictionary if about[5] == data == 0 else min(data, dictionary))
 
 
 def _checked_pages(content: bytes) -> Iterator[int]:
@@ -113,7 +119,7 @@ def _checked_pages(content: bytes) -> Iterator[int]:
     for group in _checked_footer(content)[4]:
         for chunk in group[1]:
             about = chunk[3]
-            place = min(about[9], about.get(11, about[9]))
+            place = _first_page(about)
             end, values, is_first = place + about[7], 0, True
             while place < end:
                 header, place = read_struct(content, place)

@@ -12,6 +12,7 @@ node that covers the group is checked before the release leaves the owner.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
 from hedgerow.errors import BrokenPromise
@@ -66,14 +67,14 @@ def _choices(trees: Trees) -> Ints:
     return choices
 
 
-def spans(trees: Trees) -> tuple[Ints, Ints]:
-    """The half-open range of leaves below each node, leaves numbered in order."""
+def spans(trees: Trees, among: NDArray[np.bool_] | None = None) -> tuple[Ints, Ints]:
+    """The half-open range of leaves below each node, leaves numbered in order; by branches `among` these alone."""
     size = len(trees.parents)
     below = trees.parents >= 0
     is_leaf = ~np.isin(np.arange(size), trees.parents[below])
     first = np.where(is_leaf, np.cumsum(is_leaf) - 1, size)
     last = np.where(is_leaf, first + 1, 0)
-    for node in np.flatnonzero(below).tolist():
+    for node in np.flatnonzero(below if among is None else below & among).tolist():
         parent = trees.parents[node]
         first[parent], last[parent] = min(first[parent], first[node]), max(last[parent], last[node])
     return first, last

@@ -23,7 +23,7 @@ from hedgerow.verify.boxes import check_boxes
 from hedgerow.verify.bundle import Opened, open_bundle
 from hedgerow.verify.frequency import check_frequency
 from hedgerow.verify.groupwise import check_groupwise
-from hedgerow.verify.helpers import check_help
+from hedgerow.verify.help import check_help
 from hedgerow.verify.ke import check_ke
 from hedgerow.verify.m_invariance import check_m_invariance
 from hedgerow.verify.personal import check_personal

@@ -16,8 +16,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import BrokenPromise
-from hedgerow.exact import as_fraction, column_line
+from hedgerow.exact import as_fraction
 from hedgerow.verify.names import PROPERTY_KINDS
+from hedgerow.verify.parameters import is_number
+from hedgerow.verify.structure import number_line
 from hedgerow.verify.values import PublishedRelease
 
 __all__ = ["check_properties"]
@@ -48,6 +50,11 @@ def _require_sane(table: pa.Table, listed: pa.Table, release: PublishedRelease) 
         raise BrokenPromise("A property speaks of a row that is not published.")
     if not set(listed.column("column").unique().to_pylist()) <= set(release.guarantee.columns):
         raise BrokenPromise("A property speaks of a column that the guarantee does not cover.")
+    for name in ("column", "kind", "at_most"):
+        column = listed.column(name).combine_chunks()
+        changes = pc.not_equal(column.slice(0, max(len(column) - 1, 0)), column.slice(1)).to_numpy(zero_copy_only=False)
+        if (changes & (steps[1:] == 0)).any():
+            raise BrokenPromise("The terms of a property do not have one column, kind and limit.")
     kinds = listed.column("kind").take(np.flatnonzero(steps)).to_pylist()
     found = {"properties": len(kinds), **{kind: kinds.count(kind) for kind in PROPERTY_KINDS}}
     if any(count != release.guarantee.parameters.get(kind) for kind, count in found.items()):
@@ -59,14 +66,12 @@ def _count_broken(column: pa.ChunkedArray, listed: pa.Table) -> int:
     if not listed.num_rows:
         return 0
     values = column.take(listed.column("row"))
-    if values.null_count:
-        raise BrokenPromise("A property speaks of a missing value.")
     starts = np.flatnonzero(np.diff(listed.column("property").to_numpy(), prepend=-1))
     coefficients = listed.column("coefficient").to_numpy()
     limits = listed.column("at_most").combine_chunks().dictionary_encode()
-    exact = [Fraction(text) for text in limits.dictionary.to_pylist()]
+    exact = [_limit(text) for text in limits.dictionary.to_pylist()]
     which = limits.indices.to_numpy()[starts]
-    where = column_line(values)
+    where = number_line(values, "a column with properties")
     if where.positions.dtype.kind == "i" and _fits(where.positions, coefficients, starts):
         sums = np.add.reduceat(coefficients * where.positions, starts)
         ceilings = [limit / where.unit for limit in exact]
@@ -76,9 +81,15 @@ def _count_broken(column: pa.ChunkedArray, listed: pa.Table) -> int:
     return _count_broken_slowly(values.to_pylist(), coefficients, starts, [exact[n] for n in which])
 
 
+def _limit(text: str) -> Fraction:
+    if not is_number(text):
+        raise BrokenPromise("The limit of a property is not a number.")
+    return Fraction(text)
+
+
 def _fits(positions: NDArray[Any], coefficients: NDArray[np.int64], starts: NDArray[np.int64]) -> bool:
     """Whether no sum can leave 64 bits."""
-    sizes = np.add.reduceat(np.abs(coefficients).astype(float) * np.abs(positions).astype(float), starts)
+    sizes = np.add.reduceat(np.abs(coefficients.astype(float)) * np.abs(positions.astype(float)), starts)
     return bool(sizes.max() < _SAFE)
 
 

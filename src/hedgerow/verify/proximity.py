@@ -18,8 +18,8 @@ import numpy as np
 
 from hedgerow.arrays import Counts
 from hedgerow.errors import BrokenPromise
-from hedgerow.exact import column_line
 from hedgerow.verify.frequency import sensitive_groups
+from hedgerow.verify.structure import number_line
 from hedgerow.verify.values import PublishedRelease
 
 __all__ = ["check_proximity"]
@@ -33,10 +33,7 @@ def check_proximity(release: PublishedRelease) -> str:
     table, starts = sensitive_groups(release)
     sizes = np.diff(np.append(starts, table.num_rows))
     for name in release.columns.sensitive:
-        column = table.column(name)
-        if column.null_count:
-            raise BrokenPromise(f"'{name}' has missing values, which have no distance to others.")
-        where = column_line(column, name)
+        where = number_line(table.column(name), name)
         distinct, codes = np.unique(where.positions, return_inverse=True)
         lows, highs = _ends(distinct.tolist(), where.unit, below, above, share)
         if crowded := _count_crowded(codes, lows, highs, sizes, m):

@@ -15,12 +15,22 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.errors import BrokenPromise
+from hedgerow.errors import BrokenPromise, SchemaError
+from hedgerow.exact import Line, column_line
 from hedgerow.verify.names import SETS, box_columns, subdomain_columns
 from hedgerow.verify.parameters import check_parameters
 from hedgerow.verify.values import PublishedRelease
 
-__all__ = ["FORMS", "TABLES", "Layout", "check_structure", "check_table", "expected_columns", "layout_of"]
+__all__ = [
+    "FORMS",
+    "TABLES",
+    "Layout",
+    "check_structure",
+    "check_table",
+    "expected_columns",
+    "layout_of",
+    "number_line",
+]
 
 TABLES = ("release", "quasi", "sensitive", "sets", "target", "implied", "properties", "domain", "help")
 """Every table that a bundle can hold; no other name is ever looked at."""
@@ -91,6 +101,16 @@ def check_table(table: pa.Table, expected: Mapping[str, pa.DataType | None]) -> 
             _check_floats(name, column)
 
 
+def number_line(column: pa.ChunkedArray, name: str) -> Line:
+    """Place a column of numbers or dates on an exact line; raise BrokenPromise where it has no place there."""
+    if column.null_count:
+        raise BrokenPromise(f"'{name}' has missing values, which have no distance to others.")
+    try:
+        return column_line(column, name)
+    except SchemaError as error:
+        raise BrokenPromise(f"'{name}' cannot be compared exactly: {error}") from None
+
+
 def _is_data(kind: pa.DataType) -> bool:
     known = (_TEXT, _BOOL, _LONG, pa.float64(), pa.date32(), pa.timestamp("us"))
     return kind in known or pa.types.is_decimal128(kind)
@@ -124,6 +144,8 @@ def _check_claims(release: PublishedRelease) -> None:
 def _check_protected(release: PublishedRelease) -> None:
     """A promise about no column, or about one that is not there, is no promise."""
     sensitive, protected = release.columns.sensitive, release.guarantee.columns
+    if not sensitive:
+        raise BrokenPromise("The release has no sensitive column, so there is nothing to protect.")
     if not protected:
         raise BrokenPromise("The guarantee covers no column, so it promises nothing.")
     if not layout_of(release).has_groups:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.arrays import Ints
+from hedgerow.arrays import Bools, Ints
 from hedgerow.errors import BrokenPromise
 from hedgerow.verify.names import subdomain_columns
 from hedgerow.verify.values import PublishedRelease
@@ -42,6 +42,8 @@ class Counts:
 def trees_of(release: PublishedRelease) -> Trees:
     """Read the trees; raise unless they are trees, values first in each, with usable weights."""
     table = release.tables["target"]
+    if any(table.column(name).null_count for name in table.column_names if name != "parent"):
+        raise BrokenPromise("The table 'target' has gaps.")
     numbers = table.column("node").to_numpy()
     parents = table.column("parent").fill_null(-1).to_numpy().astype(np.int64)
     weights = table.column("weight").to_numpy().astype(np.int64)
@@ -54,7 +56,43 @@ def trees_of(release: PublishedRelease) -> Trees:
     if np.bincount(parents[inner], weights[inner].astype(float), minlength=len(parents)).max() >= 2**62:
         raise BrokenPromise("The weights of the table 'target' are too large to be compared.")
     depths, roots = _climbed(parents)
+    _check_nodes(table, parents, roots)
     return Trees(parents, weights, totals, depths, roots)
+
+
+def _check_nodes(table: pa.Table, parents: Ints, roots: Ints) -> None:
+    """Trees are numbered one after the other; a value is one value, and a node has the ends of what lies below it."""
+    trees = np.cumsum(parents < 0) - (parents < 0)  # children come before parents, so a root ends its tree
+    if not np.array_equal(table.column("target").to_numpy(), trees) or not np.array_equal(trees, trees[roots]):
+        raise BrokenPromise("The table 'target' does not number its trees one after the other.")
+    low, high = (_places(table, end) for end in ("low", "high"))
+    wanted = (np.where(_is_leaf(parents), low, np.iinfo(np.int64).max), np.where(_is_leaf(parents), high, -1))
+    if pa.types.is_string(table.schema.field("low").type):
+        return
+    for node in np.flatnonzero(parents >= 0).tolist():
+        parent = parents[node]
+        wanted[0][parent] = min(wanted[0][parent], wanted[0][node])
+        wanted[1][parent] = max(wanted[1][parent], wanted[1][node])
+    is_value = low == high
+    if not (np.array_equal(wanted[0], low) and np.array_equal(wanted[1], high) and is_value[_is_leaf(parents)].all()):
+        raise BrokenPromise("A node of the table 'target' does not have the ends of the values below it.")
+
+
+def _is_leaf(parents: Ints) -> Bools:
+    is_leaf = np.ones(len(parents), np.bool_)
+    is_leaf[parents[parents >= 0]] = False
+    return is_leaf
+
+
+def _places(table: pa.Table, end: str) -> Ints:
+    """The rank of each node's end among all ends."""
+    both = pa.chunked_array([*table.column("low").chunks, *table.column("high").chunks]).combine_chunks()
+    encoded = both.dictionary_encode()
+    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    places: Ints = ranks[encoded.indices.to_numpy()]
+    return places[: table.num_rows] if end == "low" else places[table.num_rows :]
 
 
 def _climbed(parents: Ints) -> tuple[Ints, Ints]:

@@ -63,6 +63,8 @@ def _check_implied(release: PublishedRelease, counts: Counts, trees: Trees) -> N
         np.array([np.concatenate([level[i] for level in levels]) for i in range(3)]) if levels else np.empty((3, 0))
     )
     wanted = wanted[:, np.lexsort((wanted[1], wanted[0]))]
+    if any(column.null_count for column in release.tables["implied"].columns):
+        raise BrokenPromise("The table 'implied' has gaps.")
     found = [release.tables["implied"].column(name).to_numpy() for name in ("group", "node", "weight")]
     if not np.array_equal(np.array(found), wanted):
         raise BrokenPromise("The table 'implied' does not follow from the published subdomains.")
@@ -104,5 +106,5 @@ def still_tells(release: PublishedRelease) -> str:
         return "no value stands at a root, so the groups' own distributions are the targets"
     return (
         f"{stuck:,} of {values:,} values stand at a root: about so many are too many on some side for the target; "
-        "on which side is not told"
+        "on which side is not told, unless somebody works back from how the algorithm chose them"
     )

@@ -135,18 +135,20 @@ def _on_values(parameters: Mapping[str, int | str]) -> Iterator[str]:
 
 _UNEVEN = (
     "Frequency: the criterion bounds how many values a group has and how far they spread, not how often each occurs; "
-    "the most frequent value of a group can be likely. l-diversity bounds that."
+    "the most frequent value of a group can be likely. 'l' bounds that."
 )
 
 
 def _ke(release: PublishedRelease) -> Words:
     k, e = (release.guarantee.parameters[name] for name in "ke")
+    most = release.guarantee.parameters.get("l")
+    cap = "" if most is None else f"; no value fills more than 1/{most} of a group"
     promise = (
         f"In each group of published rows the column {_quoted(release.guarantee.columns)} has at least {k} distinct "
-        f"values, and they span a range of at least {e}.{_SHUFFLED}"
+        f"values, and they span a range of at least {e}{cap}.{_SHUFFLED}"
     )
     looking = "ke-quasi" if _said(release, "refine") == "quasi" else None
-    return promise, BLIND if looking is None else LOOKING, (_UNEVEN, *_missing(release, looking))
+    return promise, BLIND if looking is None else LOOKING, (*(() if most else (_UNEVEN,)), *_missing(release, looking))
 
 
 _SERIES = (
@@ -341,15 +343,16 @@ def _target(release: PublishedRelease) -> Words:
         "of a group has which of its subdomains was decided by a fair shuffle."
     )
     adversary = (
-        "Knows everybody's quasi-identifiers, that they are in the table, this algorithm and the target distribution; "
-        "knows nobody's sensitive value and no relation between sensitive values and quasi-identifiers."
+        "Knows everybody's quasi-identifiers, that they are in the table, and the target distribution; knows nobody's "
+        "sensitive value and no relation between sensitive values and quasi-identifiers; does not work back from how "
+        "many values were generalized to which node, which followed the true counts."
     )
     imbalance = (
         "Imbalance: the number of values published at the root tells how many are too many on some side of the tree "
         "for the target, not on which side."
     )
-    fakes = (minimality("fakes"),) if _said(release, "fakes") != "0" else ()
-    return promise, adversary, (*NOT_PROMISED, imbalance, *fakes)
+    followed = minimality("fakes" if _said(release, "fakes") != "0" else "target")
+    return promise, adversary, (*NOT_PROMISED, imbalance, followed)
 
 
 def _personal(release: PublishedRelease) -> Words:
@@ -386,8 +389,9 @@ def _properties(release: PublishedRelease) -> Words:
     rates = "; ".join(f"{name} {rate}" for name, rate in parameters.items() if name.startswith(_RATES))
     adversary = (
         f"Nobody is excluded and nobody is held off for sure; adversaries were measured on this release: {rates}. One "
-        "who knows a person's true numbers (identity) or ranks (rank) looks for the nearest row; one who knows up to "
-        "50 people (known sample) reads off the others to a twentieth of a standard deviation. "
+        "who knows all quasi-identifiers of a person, true numbers (identity) or ranks (rank) included, looks for the "
+        "nearest row; one who knows up to 50 people (known sample) reads off the others to a twentieth of a standard "
+        "deviation. "
         f"{parameters['unchanged']} of the replaced cells have the value that they had."
     )
     missing = (

@@ -148,9 +148,11 @@ def test_compiled_plain_threaded_and_by_levels_agree(relaxed, monkeypatch):
     def run(criterion=both, **more):
         return mondrian(quasi, [2, 300, 40], sensitive, criterion, **asked, **more, keys=seeded_keys(2))
 
-    compiled = run(workers=1)
+    monkeypatch.setattr(module, "cores", lambda: 1)
+    compiled = run()
     monkeypatch.setattr(module, "_SUBTREE", 100)
-    threaded = run(workers=3)
+    monkeypatch.setattr(module, "cores", lambda: 3)
+    threaded = run()
     # Any distribution is within 1 of any other, so this adds nothing but the search by levels.
     by_levels = run(All(both, TCloseness(1)))
     monkeypatch.setattr(module, "SMALL", 10_000)
@@ -220,12 +222,12 @@ def test_several_sensitive_columns_are_each_protected():
     assert labels.max() > 0
 
 
-def test_places_say_which_column_is_wide():
+def test_scales_say_which_column_is_wide():
     """Codes that lie close together on the line are cut later."""
     quasi = np.array([[0, 1, 0, 1], [0, 0, 1, 1]], np.int32)
     far, near = np.array([0.0, 1.0]), np.array([0.0, 0.5])
-    assert mondrian(quasi, [2, 2], np.zeros(4, np.int32), KAnonymity(2), places=[near, far]).tolist() == [0, 0, 1, 1]
-    assert mondrian(quasi, [2, 2], np.zeros(4, np.int32), KAnonymity(2), places=[far, near]).tolist() == [0, 1, 0, 1]
+    assert mondrian(quasi, [near, far], np.zeros(4, np.int32), KAnonymity(2)).tolist() == [0, 0, 1, 1]
+    assert mondrian(quasi, [far, near], np.zeros(4, np.int32), KAnonymity(2)).tolist() == [0, 1, 0, 1]
 
 
 def test_a_criterion_that_is_not_monotone_is_refused():

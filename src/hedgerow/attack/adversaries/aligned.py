@@ -3,7 +3,8 @@
 Row i of the original and of the published table is the same person.
 
 Identity      knows the true values of a target in the attacked columns and the spread of each column; guesses the
-              published row at the least distance, each column in units of its spread, ties at random
+              published row at the least distance, each column in units of its spread, ties at random; with `same`
+              among the rows alone that agree with the target in what was published as it was
 Rank          knows the rank of a target among all people in each attacked column, say from another list of the same
               people; guesses the published row whose ranks come closest, ties at random
 Known sample  knows for a random sample of people both the true and the published value of one column; guesses the true
@@ -29,17 +30,24 @@ __all__ = ["ADVERSARY", "identity", "known_sample", "rank"]
 _AT_ONCE = 1 << 21
 
 
-def identity(original: Floats, published: Floats, *, targets: int = 1000, keys: Keys = system_keys) -> Rate:
-    """Attack aligned tables (rows x columns): row i of both belongs to the same person."""
+def identity(
+    original: Floats, published: Floats, *, same: Ints | None = None, targets: int = 1000, keys: Keys = system_keys
+) -> Rate:
+    """Attack aligned tables (rows x columns): row i of both belongs to the same person.
+
+    `same` codes what is published as it was: the adversary knows it and looks at rows of the target's code alone.
+    """
     chosen = pick_rows(len(original), targets, keys=keys)
-    return Rate(_count_links(original, published, chosen, keys=keys), len(chosen), 1 / len(original))
+    return Rate(_count_links(original, published, chosen, same, keys=keys), len(chosen), 1 / len(original))
 
 
-def rank(original: Floats, published: Floats, *, targets: int = 1000, keys: Keys = system_keys) -> Rate:
-    """Attack aligned tables (rows x columns): row i of both belongs to the same person."""
+def rank(
+    original: Floats, published: Floats, *, same: Ints | None = None, targets: int = 1000, keys: Keys = system_keys
+) -> Rate:
+    """Attack aligned tables (rows x columns) as `identity` does, by ranks."""
     chosen = pick_rows(len(original), targets, keys=keys)
     known, seen = (np.column_stack([_middle_ranks(column) for column in table.T]) for table in (original, published))
-    return Rate(_count_links(known, seen, chosen, keys=keys), len(chosen), 1 / len(original))
+    return Rate(_count_links(known, seen, chosen, same, keys=keys), len(chosen), 1 / len(original))
 
 
 def known_sample(
@@ -62,7 +70,7 @@ def known_sample(
     return Rate(int((np.abs(guesses - truth) <= tolerance).sum()), len(others), float(blind.mean()))
 
 
-def _count_links(known: Floats, published: Floats, targets: Ints, *, keys: Keys) -> int:
+def _count_links(known: Floats, published: Floats, targets: Ints, same: Ints | None, *, keys: Keys) -> int:
     """How many targets' nearest published row (Euclid; ties at random) is their own. Row i of both is one person."""
     scale = known.std(axis=0)
     weights = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
@@ -71,6 +79,8 @@ def _count_links(known: Floats, published: Floats, targets: Ints, *, keys: Keys)
     for first in range(0, len(targets), step):
         rows = targets[first : first + step]
         distances = sum((here[rows, None, c] - there[None, :, c]) ** 2 for c in range(here.shape[1]))
+        if same is not None:
+            distances = np.where(same[rows, None] == same[None, :], distances, np.inf)
         hits += int((_nearest(np.asarray(distances), keys) == rows).sum())
     return hits
 

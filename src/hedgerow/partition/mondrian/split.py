@@ -48,24 +48,22 @@ _SUBTREE = 1 << 16  # rows below which a subtree is one thread's work
 
 def mondrian(
     quasi: Codes,
-    sizes: Sequence[int],
+    scales: Sequence[int | NDArray[np.float64]],
     sensitive: Codes | Sequence[Codes],
     criteria: Criterion | Sequence[Criterion],
     *,
     relaxed: bool = False,
-    places: Sequence[NDArray[np.float64]] | None = None,
     ranks: Sequence[NDArray[np.int16] | None] | None = None,
     within: Codes | None = None,
-    workers: int | None = None,
     keys: Keys = system_keys,
 ) -> NDArray[np.int32]:
     """Return a group number per row, from 0 without gaps.
 
-    `quasi` holds one row of codes per quasi-identifier, `sizes` their numbers of codes. There is one criterion per
-    sensitive column, or one for all. `places` says where each code of a quasi-identifier lies between 0 and 1,
-    ascending; without it codes lie evenly. `ranks` belongs to quasi-identifiers with a hierarchy, whose codes are in
-    the order of its leaves: how deep the lowest node above each code and the next one lies. `within` numbers groups
-    that satisfy the criteria already, from 0 without gaps: they are divided further and never joined.
+    `quasi` holds one row of codes per quasi-identifier; `scales` says for each how many codes it has, which then lie
+    evenly, or where each code lies between 0 and 1, ascending. There is one criterion per sensitive column, or one for
+    all. `ranks` belongs to quasi-identifiers with a hierarchy, whose codes are in the order of its leaves: how deep the
+    lowest node above each code and the next one lies. `within` numbers groups that satisfy the criteria already, from 0
+    without gaps: they are divided further and never joined.
     """
     columns = [sensitive] if isinstance(sensitive, np.ndarray) else list(sensitive)
     asked = list(criteria) if isinstance(criteria, Sequence) else [criteria] * len(columns)
@@ -77,10 +75,9 @@ def mondrian(
     require(asked, overall)
     records = _pack(quasi, columns, _order(len(columns[0]), within, relaxed, keys))
     limits = [criterion.limits(counts) for criterion, counts in zip(asked, overall, strict=True)]
-    lines = [np.linspace(0.0, 1.0, size) for size in sizes] if places is None else list(places)
-    rules = _rules(lines, ranks or [None] * len(sizes), limits, relaxed)
+    rules = _rules(_lines(scales), ranks or [None] * len(scales), limits, relaxed)
     if within is None and all(limit.whole for limit in limits):
-        _grow_in_threads(records, rules, _workers(workers))
+        _grow_in_threads(records, rules, cores())
     else:
         runs = np.bincount(within) if within is not None else np.array([len(columns[0])])
         grow_by_levels(records, rules, _scratch(rules), asked, overall, runs)
@@ -113,6 +110,10 @@ def _pack(quasi: Codes, sensitive: list[Codes], order: NDArray[np.int64] | None)
     return PackedRows(words, fields, numbers, np.zeros(rows, np.bool_))
 
 
+def _lines(scales: Sequence[int | NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    return [scale if isinstance(scale, np.ndarray) else np.linspace(0.0, 1.0, scale) for scale in scales]
+
+
 def _rules(
     lines: list[NDArray[np.float64]],
     ranks: Sequence[NDArray[np.int16] | None],
@@ -143,10 +144,6 @@ def _rules(
         numerators=np.concatenate([np.ones(0, np.int64), *(limit.numerators for limit in bound)]),
         denominators=np.concatenate([np.ones(0, np.int64), *(limit.denominators for limit in bound)]),
     )
-
-
-def _workers(wanted: int | None) -> int:
-    return wanted if wanted is not None else cores()
 
 
 def _grow_in_threads(records: PackedRows, rules: SplitRules, workers: int) -> None:

@@ -37,6 +37,7 @@ class Tops:
         self.parents = tree.parents.tolist()
         # Branches of weight 0 take no part in any group.
         self.children = [[c for c in tree.children(n).tolist() if self.weights[c]] for n in range(tree.num_nodes)]
+        self.known_needs: dict[tuple[int, frozenset[int]], dict[int, int]] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,21 +71,35 @@ class Supply:
         people: int = self.before[self.tops.high[node]] - self.before[self.tops.low[node]]
         return people
 
+    @cached_property
+    def _below(self) -> dict[int, list[tuple[int, int]]]:
+        """Wishes below each node that was asked for, with the people left, those that ask for most first."""
+        return {}
+
     def asking_most(self, node: int, number: int) -> dict[int, int]:
         """The `number` people below a node that ask for most, per wish."""
+        if node not in self._below:
+            leaves = self.wishes.leaves[self.eligible]
+            inside = self.eligible[(leaves >= self.tops.low[node]) & (leaves < self.tops.high[node])]
+            self._below[node] = list(zip(inside.tolist(), self.left[inside].tolist(), strict=True))
         members: dict[int, int] = {}
-        low, high = self.tops.low[node], self.tops.high[node]
-        for wish in self.eligible.tolist():
-            if low <= self.wishes.leaves[wish] < high:
-                members[wish] = min(number, int(self.left[wish]))
-                number -= members[wish]
-                if number == 0:
-                    break
+        for wish, people in self._below[node]:
+            members[wish] = min(number, people)
+            number -= members[wish]
+            if number == 0:
+                break
         return members
 
 
 def needs(tops: Tops, top: int, frontier: set[int]) -> dict[int, int]:
-    """How many values the smallest group takes from each node of the frontier."""
+    """How many values the smallest group takes from each node of the frontier; the same frontiers come again."""
+    key = top, frozenset(frontier)
+    if key not in tops.known_needs:
+        tops.known_needs[key] = _needs(tops, top, frontier)
+    return tops.known_needs[key]
+
+
+def _needs(tops: Tops, top: int, frontier: set[int]) -> dict[int, int]:
     units: dict[int, int] = {}
     for node in _postorder(tops, top, frontier):
         below = [] if node in frontier else tops.children[node]

@@ -17,9 +17,10 @@ from hedgerow.inference.binary import binary_posteriors, relative_error
 from hedgerow.inference.bounds import pair_bound
 from hedgerow.inference.full import full_by_group
 from hedgerow.inference.robust import Model
+from hedgerow.kernel import SMALL, kernel
 from hedgerow.partition.robust.crowd import Crowd
 
-__all__ = ["Check"]
+__all__ = ["Check", "decide"]
 
 _FEW_STATES = 1 << 14
 """In the search a permanent beyond this is not worth its time: another row is cheaper."""
@@ -39,27 +40,19 @@ class Check:
 
     def holds_binary(self, rows: NDArray[np.int32]) -> bool:
         """The test for x against not x."""
-        counts = np.bincount(self.crowd.secret[rows], minlength=self.crowd.secrets + 1)[: self.crowd.secrets]
+        crowd = self.crowd
+        counts = np.bincount(crowd.secret[rows], minlength=crowd.secrets + 1)[: crowd.secrets]
         if int(counts.max()) * self.r > len(rows):
             return False
-        present = np.flatnonzero(counts)
-        odds = self.crowd.odds[present[:, None, None], self.crowd.entry[self.crowd.cell[rows]]]
-        high, count = odds.max(axis=1), counts[present, None]
+        run = decide.compiled if crowd.size > SMALL else decide.plain
+        doubtful = np.zeros((crowd.secrets, crowd.entry.shape[1]), bool)
         margin = 1.0 + relative_error(len(rows))
-        # p of the row that stands out most is at most c o / sum of o, and equal to it for one occurrence.
-        total = odds.sum(axis=1)
-        bounded = np.isfinite(high) & (count * float_above(self.r) * high * margin <= total)
-        fine = (odds.min(axis=1) == high) | bounded
-        # By Maclaurin's inequality p is above 1/r where the others' odds are too few: no polynomials need be asked.
-        others = (total - high) * (1.0 + relative_error(len(rows)))
-        too_few = count * (float(self.r) - 1.0) * high * (len(rows) - 1) > others * (len(rows) - count)
-        hopeless = ~fine & ((count == 1) | too_few)
-        if hopeless.any():
+        if not run(crowd.odds, crowd.entry[crowd.cell[rows]], counts, float_above(self.r), margin, doubtful):
             return False
-        doubtful = np.argwhere(~fine)
-        with np.errstate(invalid="ignore"):
-            worst_first = doubtful[np.argsort(-(count * high / total)[~fine])]
-        return all(self._exactly(odds[i, :, k], int(count[i, 0])) for i, k in worst_first)
+        return all(
+            self._exactly(crowd.odds[i, crowd.entry[crowd.cell[rows], k]], int(counts[i]))
+            for i, k in zip(*np.nonzero(doubtful), strict=True)
+        )
 
     def _exactly(self, odds: NDArray[np.float64], count: int) -> bool:
         ends, calls = np.array([0, len(odds)]), self.crowd.size * len(self.crowd.signatures)
@@ -90,3 +83,36 @@ class Check:
         values, ends = self.crowd.values[rows].astype(np.int32), np.array([0, len(rows)])
         p, too_large = full_by_group(known.f, signatures, values, ends, self.crowd.member, _FEW_STATES)
         return not too_large.any() and bool(p.max() <= limit)
+
+
+@kernel
+def decide(
+    odds: NDArray[np.float64],
+    entry: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    r: float,
+    margin: float,
+    doubtful: NDArray[np.bool_],
+) -> bool:
+    """Decide a group by sums: False where it fails; `doubtful` pairs of value and attribute set are left open.
+
+    p of the row that stands out most is at most c o / sum of o, and equal to it for one occurrence; by Maclaurin's
+    inequality it is above 1/r where the others' odds are too few.
+    """
+    size, sets = entry.shape
+    for x in range(len(counts)):
+        c = counts[x]
+        if c == 0:
+            continue
+        for k in range(sets):
+            low = high = odds[x, entry[0, k]]
+            total = 0.0
+            for place in range(size):
+                o = odds[x, entry[place, k]]
+                low, high, total = min(low, o), max(high, o), total + o
+            if low == high or (high < np.inf and c * r * high * margin <= total):
+                continue
+            if c == 1 or c * (r - 1.0) * high * (size - 1) > (total - high) * margin * margin * (size - c):
+                return False
+            doubtful[x, k] = True
+    return True

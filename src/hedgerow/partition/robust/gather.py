@@ -38,6 +38,9 @@ Rows = NDArray[np.int32]
 WORK = 8
 """How often each row is tried in a group, on average, before a round ends."""
 
+_FAR = 2
+"""A start that leaves out this many times as many rows as allowed is not repeated: coins change little."""
+
 _OFTEN = 64
 """Rows between two words of progress."""
 
@@ -81,7 +84,7 @@ def art(
         groups, stuck = rescue(check, groups, stuck, keys, allowed)
         if best is None or len(stuck) < len(best[1]):
             best = groups, stuck
-        if len(best[1]) <= allowed:
+        if len(best[1]) <= allowed or len(best[1]) > _FAR * max(allowed, 100):
             break
     assert best is not None
     return RobustGroups(_numbered(crowd, *best))

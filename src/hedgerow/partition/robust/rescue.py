@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.kernel import SMALL, kernel
 from hedgerow.partition.robust.check import Check
 from hedgerow.partition.robust.crowd import Crowd
 from hedgerow.randomness import Keys
 
-__all__ = ["rescue"]
+__all__ = ["rescue", "widening"]
 
 Rows = NDArray[np.int32]
 _TRIES = 6
@@ -33,10 +34,10 @@ _LARGEST = 50
 """Unions of more than this many times r rows are not made: whoever asks about them learns next to nothing."""
 
 
-_HOPELESS = 4
+_HOPELESS = 3
 """With more than this many times as many stuck rows as may be left out, and more than `_FEW`, none is rescued."""
 
-_FEW = 1000
+_FEW = 500
 
 
 def rescue(check: Check, groups: list[Rows], stuck: Rows, keys: Keys, allowed: int = 0) -> tuple[list[Rows], Rows]:
@@ -105,12 +106,12 @@ class _Hall:
     def _closest(self, row: int, among: NDArray[np.bool_]) -> list[int]:
         """The groups that would widen least with the row, closest first."""
         crowd = self.check.crowd
-        x, candidates = crowd.secret[row], np.flatnonzero(among)
+        x = crowd.secret[row]
         ticks = crowd.ticks[x, crowd.cell[row]]
-        over = np.maximum(ticks - self.high[candidates, x], 0) + np.maximum(self.low[candidates, x] - ticks, 0)
-        distance = over.sum(axis=1)
-        nearest = np.argsort(distance, kind="stable")[:_TRIES]
-        return [int(g) for g in candidates[nearest]]
+        distance = (widening.compiled if crowd.size > SMALL else widening.plain)(self.low, self.high, x, ticks, among)
+        count = min(_TRIES, int(among.sum()))
+        nearest = np.argpartition(distance, count - 1)[:count] if count else np.zeros(0, np.int64)
+        return [int(g) for g in nearest[np.lexsort((nearest, distance[nearest]))]]
 
     def _replace(self, g: int, rows: Rows) -> bool:
         if not self.check.holds(rows):
@@ -132,3 +133,18 @@ def _box(crowd: Crowd, rows: Rows) -> tuple[NDArray[np.int32], NDArray[np.int32]
 
 def _counts(crowd: Crowd, rows: Rows) -> NDArray[np.int64]:
     return np.bincount(crowd.secret[rows], minlength=crowd.secrets + 1)
+
+
+@kernel
+def widening(
+    low: NDArray[np.int32], high: NDArray[np.int32], x: int, ticks: NDArray[np.int32], among: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """By how much each box of `low` and `high` widens for value x with a row of these ticks; endless if not `among`."""
+    distance = np.full(len(low), np.iinfo(np.int64).max, np.int64)
+    for g in range(len(low)):
+        if among[g]:
+            total = 0
+            for k in range(len(ticks)):
+                total += max(ticks[k] - high[g, x, k], 0) + max(low[g, x, k] - ticks[k], 0)
+            distance[g] = total
+    return distance

@@ -36,9 +36,17 @@ if TYPE_CHECKING:
     from hedgerow.schema import Hierarchy
     from hedgerow.table import Table
 
-__all__ = ["GENERALIZED", "SETS", "BoxColumns", "box_columns", "generalized"]
+__all__ = ["GENERALIZED", "SETS", "BoxColumns", "box_columns", "generalized", "has_least_boxes"]
 
 _ENDS = 10
+
+_LEAST = ("Mondrian", "Proximity", "Robust")
+"""Methods that publish least intervals and sets; the nodes of a hierarchy may cover values that a group has not."""
+
+
+def has_least_boxes(release: Release) -> bool:
+    """Tell whether both ends of each interval, and all values of each set, are values of some row of the group."""
+    return release.made.method in _LEAST
 
 
 def generalized(

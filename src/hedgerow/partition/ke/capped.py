@@ -1,0 +1,172 @@
+"""Cut sorted values into runs with the least total range, each (k,e)-anonymous and no value above 1/l of its rows.
+
+Source     own; the recurrence is that of [Zhang 2008], section 2.6.1
+Guarantee  every group satisfies criteria.ke and l c(v) <= N for each of its values; no partition of the rows,
+           overlapping or not, has a smaller total range
+Cost       O(u s log u) on u distinct values, s the number of different counts that fall towards a value: few, and never
+           above the square root of twice the rows
+Deviates   where a value can be shared by two groups without more range, it is: more groups for the same total
+
+Why runs of whole values suffice: two groups whose ranges meet have a union whose range is at most the sum of theirs,
+and the union keeps k, e and the cap, since c1 + c2 <= (N1 + N2) / l. So some best partition has no two groups that
+meet. For the same reason the table can be published for an l exactly when it can as one group.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.criteria.ke import KE, Number, Positions, latest_start
+from hedgerow.errors import Infeasible
+from hedgerow.exact import ticks
+from hedgerow.kernel import kernel
+from hedgerow.partition.ke.runs import Pieces, follow
+
+__all__ = ["ke_capped", "largest_l"]
+
+_FAR = np.iinfo(np.int64).max
+
+
+def largest_l(counts: NDArray[np.int64]) -> int:
+    """The largest l for which no value need fill more than 1/l of a group: that of all rows together."""
+    return int(counts.sum()) // int(counts.max())
+
+
+def ke_capped(
+    positions: Positions,
+    counts: NDArray[np.int64],
+    *,
+    k: int,
+    e: Number,
+    l: int,  # noqa: E741
+) -> Pieces:
+    """Partition rows with the least sum of group ranges under the cap; equal sums are decided by more groups."""
+    KE(k, e).require(positions)
+    if (most := largest_l(counts)) < l:
+        reach = f"l = {most} is the largest" if most > 1 else "no l of 2 or more is"
+        raise Infeasible(
+            f"the most frequent sensitive value fills more than 1/{l} of all rows; {reach} that this table allows."
+        )
+    where = ticks(positions)[0]
+    step = len(where) + 1  # a unit of range outweighs all groups
+    fine = where - where[0]
+    line = fine * step if int(fine[-1]) < _FAR // (4 * step) else fine
+    starts = best_capped(line.astype(np.int64), counts.astype(np.int64), latest_start(positions, k=k, e=e), l)
+    first, last = follow(starts, np.zeros(len(starts), bool))
+    latest = latest_start(positions, k=k, e=e)
+    return Pieces(*share_ends(first, last, counts.astype(np.int64), latest, l))
+
+
+@kernel
+def best_capped(
+    line: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    latest: NDArray[np.int64],
+    l: int,  # noqa: E741
+) -> NDArray[np.int64]:
+    """For each i the start of the last run of the best cut of 0..i, -1 where there is none.
+
+    The starts before i are kept in blocks by the greatest count between them and i; inside a block the cap asks for
+    enough rows, so its starts up to some place are good, and a tree over all starts finds the cheapest.
+    """
+    size = len(line)
+    leaves = 1
+    while leaves < size:
+        leaves *= 2
+    tree = np.full(2 * leaves, np.iinfo(np.int64).max, np.int64)
+    starts, cost = np.full(size, -1, np.int64), np.zeros(size, np.int64)
+    before = np.zeros(size + 1, np.int64)  # rows before value i
+    for i in range(size):
+        before[i + 1] = before[i] + counts[i]
+    firsts, greatest, depth = np.empty(size, np.int64), np.empty(size, np.int64), 0
+    for i in range(size):
+        if i == 0 or starts[i - 1] >= 0:
+            node = leaves + i
+            tree[node] = (cost[i - 1] if i else 0) - line[i]
+            while node > 1:
+                node //= 2
+                tree[node] = min(tree[2 * node], tree[2 * node + 1])
+        first = i
+        while depth > 0 and greatest[depth - 1] <= counts[i]:
+            depth -= 1
+            first = firsts[depth]
+        firsts[depth], greatest[depth] = first, counts[i]
+        depth += 1
+        best, where = np.iinfo(np.int64).max, 0
+        for block in range(depth):
+            low = firsts[block]
+            high = firsts[block + 1] - 1 if block + 1 < depth else i
+            room = before[i + 1] - l * greatest[block]  # rows that may lie before the start
+            if room < before[low]:
+                continue
+            high = min(high, latest[i], np.searchsorted(before, room, side="right") - 1)
+            if high < low:
+                continue
+            left, right = low + leaves, high + leaves + 1
+            while left < right:
+                if left % 2 == 1:
+                    if tree[left] < best:
+                        best, where = tree[left], left
+                    left += 1
+                if right % 2 == 1:
+                    right -= 1
+                    if tree[right] < best:
+                        best, where = tree[right], right
+                left //= 2
+                right //= 2
+        if best < np.iinfo(np.int64).max:
+            while where < leaves:
+                where = 2 * where if tree[2 * where] == best else 2 * where + 1
+            starts[i], cost[i] = where - leaves, best + line[i] - 1
+    return starts
+
+
+@kernel
+def share_ends(
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    latest: NDArray[np.int64],
+    l: int,  # noqa: E741
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    """Cut each run further at values that both sides can share; the pieces by value and group.
+
+    A run d..i that is cut at v keeps its total range. The left side takes b of the c rows of v: as many as its cap
+    allows and both sides need; the earliest cut is taken, then the rest is cut again.
+    """
+    room = 2 * len(counts) + 2
+    values, groups, taken = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
+    end, group = 0, 0
+    above, peak = np.zeros(len(counts) + 1, np.int64), np.zeros(len(counts) + 1, np.int64)
+    for run in range(len(first)):
+        start, stop = first[run], last[run]
+        above[stop + 1], peak[stop + 1] = 0, 0
+        for v in range(stop, start - 1, -1):  # rows and greatest count from v to the end
+            above[v], peak[v] = above[v + 1] + counts[v], max(peak[v + 1], counts[v])
+        mine = counts[start]  # rows of the first value that are left for this group
+        rows, most, v = mine, mine, start + 1
+        while v < stop:
+            c = counts[v]
+            if start <= latest[v] and v <= latest[stop] and c > 1:
+                low = max(1, l * most - rows, c - above[v + 1] // (l - 1))
+                high = min(c - 1, rows // (l - 1), c - max(1, l * peak[v + 1] - above[v + 1]))
+                if low <= high:
+                    b = (low + high) // 2
+                    for value in range(start, v + 1):
+                        values[end], groups[end] = value, group
+                        taken[end] = mine if value == start else b if value == v else counts[value]
+                        end += 1
+                    group += 1
+                    start, mine = v, c - b
+                    rows, most = mine, mine
+                    v += 1
+                    continue
+            rows, most = rows + c, max(most, c)
+            v += 1
+        for value in range(start, stop + 1):
+            values[end], groups[end] = value, group
+            taken[end] = mine if value == start else counts[value]
+            end += 1
+        group += 1
+    return values[:end].copy(), groups[:end].copy(), taken[:end].copy()

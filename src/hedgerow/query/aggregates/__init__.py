@@ -1,0 +1,1 @@
+"""Bounds and expectation of each aggregate."""

@@ -1,0 +1,1 @@
+"""Where questions are answered: arrays, DuckDB, PostgreSQL."""

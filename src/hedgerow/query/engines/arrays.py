@@ -1,0 +1,150 @@
+"""The array engine: questions answered from the evidence of a release, without a database."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from hedgerow.exact import float_above, float_below
+from hedgerow.query.aggregates import bounds, distinct, expectation, quantiles, variance
+from hedgerow.query.aggregates.bounds import Interval
+from hedgerow.query.aggregates.expectation import Spread
+from hedgerow.query.evidence.cells import totals
+from hedgerow.query.evidence.groups import Floats, Hits, Values
+from hedgerow.query.evidence.numbers import CHOSEN
+from hedgerow.query.evidence.plan import Plan
+from hedgerow.query.evidence.rows import Selection, hits_of
+from hedgerow.query.result import Estimate, Result, Rounding
+from hedgerow.query.sql.statement import Aggregate, Bound
+
+__all__ = ["ArrayEngine", "Selection", "Source", "estimate", "hits_of"]
+
+
+class Source(Protocol):
+    """What a form tells about a question."""
+
+    def plan(self, bound: Bound) -> Plan:
+        """Prepare the answer."""
+
+
+class ArrayEngine:
+    """Answers questions about one release."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def run(self, bound: Bound) -> Result:
+        """Answer a bound question."""
+        plan = self._source.plan(bound)
+        estimates = {item.alias: _answered(plan, item) for item in bound.aggregates}
+        result = Result(plan.keys, estimates, plan.cells)
+        if not bound.groups:
+            return result
+        # Cells that are empty under every assignment are not listed, as SQL would not list them.
+        count = Aggregate("count", None, "")
+        most = _answered(plan, count).upper
+        possible = np.array([number is None or number > 0 for number in most], dtype=np.bool_)
+        return result if possible.all() else result.take(np.flatnonzero(possible))
+
+
+def _answered(plan: Plan, item: Aggregate) -> Estimate:
+    return plan.crossed(item) or plan.known(item) or _estimate(plan, item)
+
+
+def _estimate(plan: Plan, item: Aggregate) -> Estimate:
+    numbers = plan.numbers(item)
+    hits, values = plan.evidence(item if item.column is not None else None)
+    if numbers is None:
+        return estimate(item.function, hits, values, Rounding.WHOLE, Fraction(0))
+    rounding, slack = numbers.rounding(item.function), numbers.slack
+    return estimate(item.function, hits, values, rounding, slack, item.fraction, numbers.domain)
+
+
+def estimate(
+    function: str,
+    hits: Hits,
+    values: Values,
+    rounding: Rounding,
+    slack: Fraction,
+    fraction: Fraction | None = None,
+    domain: pa.Array | None = None,
+) -> Estimate:
+    """Bounds and expectation of one aggregate over hidden values."""
+    interval, spread = _answer(function, hits, values, fraction)
+    if values.is_rounded and function in CHOSEN:
+        return _published(_answer(function, hits, values.points, fraction)[0], _scaled_spread(spread, values), domain)
+    unit = _unit(function, values)
+    widths = None
+    if slack and function in ("sum", "avg", "quantile_cont"):
+        numbers = totals(hits, hits.upper) if function == "sum" else [1] * hits.cells
+        widths = [slack * number for number in numbers]
+    found = Estimate(
+        [None if tick is None else tick * unit for tick in interval.lower],
+        [None if tick is None else tick * unit for tick in interval.upper],
+        _scaled(spread.mean, unit).tolist(),
+        _scaled(spread.std, unit).tolist(),
+        interval.exact,
+        rounding,
+        widths,
+        domain=domain,
+    )
+    return _rooted(found) if function.startswith("stddev") else found
+
+
+def _published(interval: Interval, spread: Spread, domain: pa.Array | None) -> Estimate:
+    """Bounds that are published floats, found by their places among these: ticks do not tell all of them apart."""
+    assert domain is not None, "rounded values come with the list of them"
+    floats = [Fraction(value) for value in domain.to_pylist()]
+    lower, upper = (
+        [None if place is None else floats[place] for place in ends] for ends in (interval.lower, interval.upper)
+    )
+    return Estimate(lower, upper, spread.mean.tolist(), spread.std.tolist(), interval.exact, Rounding.NEAREST)
+
+
+def _scaled_spread(spread: Spread, values: Values) -> Spread:
+    return Spread(_scaled(spread.mean, values.unit), _scaled(spread.std, values.unit))
+
+
+def _unit(function: str, values: Values) -> Fraction:
+    if function in ("count", "distinct"):
+        return Fraction(1)
+    return values.unit**2 if function.startswith(("var", "stddev")) else values.unit
+
+
+def _scaled(numbers: Floats, unit: Fraction) -> Floats:
+    return numbers * float(unit) if unit >= 1 else numbers / float(1 / unit)
+
+
+def _answer(function: str, hits: Hits, values: Values, fraction: Fraction | None) -> tuple[Interval, Spread]:
+    if function in ("min", "max"):
+        name = "minimum" if function == "min" else "maximum"
+        interval = getattr(bounds, name)(hits, values)
+        return interval, getattr(expectation, name)(hits, values, interval)
+    if function.startswith("quantile"):
+        assert fraction is not None, "a quantile has a fraction"
+        return quantiles.quantile(hits, values, fraction, is_discrete=function == "quantile_disc")
+    if function.startswith(("var", "stddev")):
+        return variance.variance(hits, values, is_sample=function.endswith("samp"))
+    if function == "distinct":
+        return distinct.distinct(hits, values)
+    name = {"count": "count", "sum": "total", "avg": "average"}[function]
+    return getattr(bounds, name)(hits, values), getattr(expectation, name)(hits, values)
+
+
+def _rooted(found: Estimate) -> Estimate:
+    """Standard deviations from variances: roots of the bounds, rounded outwards."""
+    lower = [
+        None if v is None else Fraction(max(_before(math.sqrt(max(float_below(v), 0.0))), 0.0)) for v in found.lower
+    ]
+    upper = [None if v is None else Fraction(math.nextafter(math.sqrt(float_above(v)), math.inf)) for v in found.upper]
+    mean = [math.sqrt(max(v, 0.0)) for v in found.expected]
+    std = [s / (2.0 * m) if m else 0.0 for s, m in zip(found.std, mean, strict=True)]
+    return Estimate(lower, upper, mean, std, found.exact, found.rounding)
+
+
+def _before(number: float) -> float:
+    return math.nextafter(number, -math.inf)

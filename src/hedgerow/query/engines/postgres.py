@@ -1,0 +1,227 @@
+"""The PostgreSQL engine: the release and its help table on a server, and the same plain SQL there.
+
+Cost       COPY in, two indexes; a question scans the matching rows, then looks up one help row per group
+
+`export` loads a release into a schema of its own, in one transaction. Texts are compared by code point (collation "C"),
+as in the other engines. PostgreSQL has no product over a window and no next float, so the schema brings both.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from hedgerow.errors import InputError, ParameterError, QueryError
+from hedgerow.parameters import came
+from hedgerow.query.engines.help import help_of
+from hedgerow.query.engines.parts import result_of
+from hedgerow.query.engines.rewriter import is_plain, parts_sql
+from hedgerow.query.engines.summary import digested, published_tables
+from hedgerow.query.evidence.view import view_of
+from hedgerow.query.result import Result
+from hedgerow.query.sql.printing import literal, quoted
+from hedgerow.query.sql.statement import Bound
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    from hedgerow.release import Release
+
+__all__ = ["SCHEMA", "PostgresEngine", "export", "to_postgres"]
+
+SCHEMA = "hedgerow"
+"""Where a release goes unless another schema is named."""
+
+_LONGEST = 63
+"""PostgreSQL cuts longer names in silence, and then they may be those of others."""
+
+_MARK = "a release that hedgerow exported"
+"""The comment on a schema that may be replaced."""
+
+_PRODUCT = "CREATE AGGREGATE product(double precision) (SFUNC = float8mul, STYPE = double precision, INITCOND = '1')"
+# At least one float further, at most a few: enough to round outwards, in a function that any reader understands.
+_NEXTAFTER = """
+CREATE FUNCTION nextafter(x double precision, toward double precision) RETURNS double precision LANGUAGE sql IMMUTABLE
+AS 'SELECT x + sign(toward) * (abs(x) * 2.3e-16 + 1e-300)'
+"""
+
+
+class PostgresEngine:
+    """Answers questions about one release that `export` has loaded."""
+
+    def __init__(self, release: Release, url: str, *, schema: str = SCHEMA) -> None:
+        _require_name(schema)
+        self._release, self._view = release, view_of(release)
+        self.connection = _connect(url)
+        # One question, one transaction: a session that stays open must not hold up the next export.
+        self.connection.autocommit = True
+        # Without transactions of its own the driver's read-only flag does nothing; the server's setting does.
+        self.connection.execute("SET default_transaction_read_only = on")
+        self.connection.execute(f"SET search_path TO {quoted(schema)}")
+        names = [*published_tables(release), *(["help"] if release.form.is_permutation else [])]
+        found = self.connection.execute(f"SELECT {', '.join(['to_regclass(%s)'] * len(names))}", names).fetchone()
+        if found is None or None in found:
+            self.connection.close()
+            raise QueryError(f"schema '{schema}' holds no such release; load it with `hedgerow export` first")
+
+    def run(self, bound: Bound) -> Result:
+        """Answer a bound question."""
+        import psycopg
+
+        try:
+            if is_plain(self._release, self._view, bound):
+                statement = to_postgres(parts_sql(self._view, bound, self._release.group_column))
+                return result_of(self._view, bound, self.connection.execute(statement.encode()).fetchall())
+            return digested(self._release, bound, self._fetch)
+        except psycopg.Error:
+            # The database's message may quote values; ours does not.
+            raise QueryError("the database cannot compute this condition; numbers may leave 64 bits") from None
+
+    def _fetch(self, statement: str, schema: pa.Schema) -> pa.Table:
+        text = io.BytesIO()
+        with self.connection.cursor().copy(f"COPY ({to_postgres(statement)}) TO STDOUT (FORMAT csv)".encode()) as copy:
+            for block in copy:
+                text.write(block)
+        return _read(text, schema)
+
+    def close(self) -> None:
+        """Leave the server."""
+        self.connection.close()
+
+
+def export(release: Release, url: str, *, schema: str = SCHEMA, overwrite: bool = False) -> None:
+    """Load a release and its help table into a schema of a PostgreSQL database, whole or not at all.
+
+    A schema that is there is replaced if asked, but only if an export made it.
+    """
+    _require_name(schema)
+    tables = published_tables(release) | ({"help": help_of(view_of(release))} if release.form.is_permutation else {})
+    with _connect(url) as connection, _refusals():
+        connection.execute("SET LOCAL lock_timeout = '30s'")
+        _make_room(connection, schema, overwrite=overwrite)
+        connection.execute(f"CREATE SCHEMA {quoted(schema)}")
+        connection.execute(f"COMMENT ON SCHEMA {quoted(schema)} IS {literal(_MARK)}")
+        connection.execute(f"SET search_path TO {quoted(schema)}")
+        connection.execute(_PRODUCT)
+        connection.execute(_NEXTAFTER)
+        for name, table in tables.items():
+            _load(connection, name, table)
+        if release.form.is_permutation:
+            connection.execute('CREATE UNIQUE INDEX ON help ("group", hits)')
+            connection.execute(f"CREATE INDEX ON release ({quoted(release.group_column)})")
+    with _connect(url) as connection, _refusals():
+        connection.autocommit = True
+        connection.execute(f"VACUUM ANALYZE {', '.join(f'{quoted(schema)}.{quoted(name)}' for name in tables)}")
+
+
+def _require_name(schema: object) -> None:
+    """Refuse what is no name of a schema to the server, or the name of one of its own."""
+    fits = isinstance(schema, str) and schema.isprintable() and 0 < len(schema.encode()) <= _LONGEST
+    if not fits or str(schema).lower().startswith(("pg_", "information_schema")):
+        raise ParameterError(
+            f"'schema' must be a name of at most {_LONGEST} bytes that is not one of the server's own (pg_...); "
+            f"got {came(schema)}. Without it the schema is '{SCHEMA}'."
+        )
+
+
+def _make_room(connection: Connection[Any], schema: str, *, overwrite: bool) -> None:
+    found = connection.execute(
+        "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = %s", (schema,)
+    ).fetchone()
+    if found is None:
+        return
+    if not overwrite:
+        raise InputError(f"The database has a schema '{schema}' already; choose another or ask to overwrite it.")
+    if found != (_MARK,):
+        raise InputError(f"The schema '{schema}' was not made by an export, so it is not replaced; choose another.")
+    connection.execute(f"DROP SCHEMA {quoted(schema)} CASCADE")
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn what the server refuses into one sentence; its own may quote values."""
+    import psycopg
+
+    try:
+        yield
+    except psycopg.Error:
+        raise InputError(
+            "The database did not take the release: the account needs the right to create schemas and tables there, "
+            "and nobody may hold the schema."
+        ) from None
+
+
+def to_postgres(sql: str, *, pretty: bool = False) -> str:
+    """Turn a printed statement into PostgreSQL's words."""
+    import sqlglot
+
+    quiet = sqlglot.ErrorLevel.IGNORE
+    return sqlglot.transpile(sql, read="duckdb", write="postgres", unsupported_level=quiet, pretty=pretty)[0]
+
+
+def _connect(url: str) -> Connection[Any]:
+    try:
+        import psycopg
+    except ImportError:
+        raise InputError("PostgreSQL needs psycopg: pip install 'hedgerow[pg]'.") from None
+    try:
+        return psycopg.connect(url)
+    except psycopg.Error:
+        # The driver's message repeats the address, and with it the password.
+        raise InputError("The PostgreSQL server cannot be reached under that address, or refuses the log-in.") from None
+
+
+def _load(connection: Connection[Any], name: str, table: pa.Table) -> None:
+    import pyarrow.csv as pcsv
+
+    columns = ", ".join(f"{quoted(field.name)} {_type(field.type)}" for field in table.schema)
+    connection.execute(f"CREATE TABLE {quoted(name)} ({columns})")
+    text = io.BytesIO()
+    # Arrow quotes texts and leaves missing values bare, which is how PostgreSQL tells an empty text from a missing one.
+    pcsv.write_csv(table, text, pcsv.WriteOptions(include_header=False))
+    with connection.cursor().copy(f"COPY {quoted(name)} FROM STDIN (FORMAT csv)") as copy:
+        copy.write(text.getbuffer())
+
+
+def _read(text: io.BytesIO, schema: pa.Schema) -> pa.Table:
+    """Read what COPY wrote; the columns come by place, because names may be anything."""
+    import pyarrow.csv as pcsv
+
+    if not text.tell():
+        return schema.empty_table()
+    text.seek(0)
+    names = [str(place) for place in range(len(schema))]
+    convert = pcsv.ConvertOptions(
+        column_types=dict(zip(names, schema.types, strict=True)),
+        null_values=[""],
+        true_values=["t"],
+        false_values=["f"],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    read, lines = pcsv.ReadOptions(column_names=names), pcsv.ParseOptions(newlines_in_values=True)
+    return pcsv.read_csv(text, read, lines, convert).rename_columns(schema.names)
+
+
+def _type(kind: pa.DataType) -> str:
+    for test, name in _TYPES:
+        if test(kind):
+            return name
+    if pa.types.is_decimal(kind):
+        return f"numeric({kind.precision}, {kind.scale})"
+    raise QueryError(f"PostgreSQL has no type for {kind} here")
+
+
+_TYPES = (
+    (pa.types.is_boolean, "boolean"),
+    (pa.types.is_int32, "integer"),
+    (pa.types.is_int64, "bigint"),
+    (pa.types.is_floating, "double precision"),
+    (pa.types.is_string, 'text COLLATE "C"'),
+    (pa.types.is_date, "date"),
+    (pa.types.is_timestamp, "timestamp"),
+)

@@ -1,0 +1,240 @@
+"""The same question as plain SQL over the tables `release` and `help`.
+
+Source     [Zhang 2008], section 2.5.2
+Guarantee  bounds are the array engine's, from sums of whole numbers and decimals; AVG is rounded outwards
+Deviates   the map from rows to groups is a column of the release, so no third table is joined; mean and deviation are
+           computed as well, those of MIN and MAX by walking along the help table's sorted values
+
+`hits` counts the rows that satisfy the condition per group, `parts` joins it with `help` and adds up. The final SELECT
+reads as a person expects it; the DuckDB engine runs the same statement with the parts themselves, and rounds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hedgerow.errors import QueryError
+from hedgerow.query.engines.extreme_sql import extreme_sql
+from hedgerow.query.engines.help import help_name, is_helped
+from hedgerow.query.engines.placeholders import is_portable
+from hedgerow.query.evidence.numbers import numbers_of
+from hedgerow.query.evidence.view import View
+from hedgerow.query.sql.kinds import NUMBERS
+from hedgerow.query.sql.printing import predicate_sql, quoted, select_sql, value_sql
+from hedgerow.query.sql.question import Column, Kind, Truth, columns_of
+from hedgerow.query.sql.statement import Aggregate, Bound
+
+if TYPE_CHECKING:
+    from hedgerow.release import Release
+
+_FUNCTIONS = ("count", "sum", "avg", "min", "max")
+
+__all__ = ["is_plain", "parts_sql", "rewritten"]
+
+
+def is_plain(release: Release, view: View, bound: Bound) -> bool:
+    """Tell whether rows and the help table answer a question, so that plain SQL does."""
+    if not release.form.is_permutation or not all(is_portable(node) for node in (bound.known, *bound.derived.values())):
+        return False
+    try:
+        _Writer(view, bound, release.group_column)
+    except QueryError:
+        return False
+    return True
+
+
+def rewritten(view: View, bound: Bound, group_column: str) -> str:
+    """Print the question for an analyst: keys, then x, x_lower, x_upper and x_std for each aggregate x."""
+    writer = _Writer(view, bound, group_column)
+    keys = [f"parts.{writer.key(key.column)} AS {quoted(key.alias)}" for key in bound.keys]
+    shown = [line for number, item in enumerate(bound.aggregates, 1) for line in _shown(number, item, bound)]
+    return writer.statement([*keys, *shown])
+
+
+def parts_sql(view: View, bound: Bound, group_column: str) -> str:
+    """Print the question for the engine: keys, then rows hit, exact lower and upper, mean and variance of each."""
+    writer = _Writer(view, bound, group_column)
+    parts = [
+        f"{part}_{number}"
+        for number, _ in enumerate(bound.aggregates, 1)
+        for part in ("number", "lower", "upper", "mean", "variance")
+    ]
+    return writer.statement([*(f"parts.{writer.key(key.column)}" for key in bound.keys), *parts])
+
+
+def _shown(number: int, item: Aggregate, bound: Bound) -> Iterator[str]:
+    over = f" / number_{number}" if item.function == "avg" else ""
+    mean = f"mean_{number}{over}" if bound.hides(item) and item.function != "count" else f"lower_{number}{over}"
+    yield f"{mean} AS {quoted(item.alias)}"
+    for side, end in (("lower", "-infinity"), ("upper", "infinity")):
+        bound_sql = f"{side}_{number}"
+        if item.function == "avg":
+            # Conversion and division round once each: one float further on either side encloses both.
+            bound_sql = f"CAST({bound_sql} AS DOUBLE) / number_{number}"
+            for _ in range(2):
+                bound_sql = f"nextafter({bound_sql}, CAST('{end}' AS DOUBLE))"
+        yield f"{bound_sql} AS {quoted(f'{item.alias}_{side}')}"
+    yield f"sqrt(variance_{number}){over} AS {quoted(item.alias + '_std')}"
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """Writes the common table expressions of one question."""
+
+    view: View
+    bound: Bound
+    group_column: str
+
+    def __post_init__(self) -> None:
+        hidden = columns_of(self.bound.hidden) | columns_of(self.bound.mixed)
+        hidden |= {column.name for column in self.bound.groups if column.name in self.bound.bases}
+        if hidden & frozenset(self.bound.bases):
+            name = min(hidden & frozenset(self.bound.bases))
+            raise QueryError(
+                f"the help table knows no condition on the sensitive column '{name}'; ask the array engine"
+            )
+        self.view.derive(self.bound.derived)
+        for item in self.bound.aggregates:
+            if isinstance(item.column, Column):
+                self._check(item, item.column)
+        _check_twins(self.view, self.bound)
+
+    def _check(self, item: Aggregate, column: Column) -> None:
+        is_number = column.kind in NUMBERS or item.function == "count"
+        if (
+            item.function not in _FUNCTIONS
+            or not is_number
+            or (self.bound.hides(item) and column.name in self.bound.derived)
+        ):
+            raise QueryError(
+                "plain SQL has bounds for COUNT, SUM, AVG, MIN and MAX of columns of numbers; ask the array engine"
+            )
+        is_counted = item.function == "count" and not (self.bound.hides(item) and self.view.has_missing(column.name))
+        if not is_counted and self.bound.hides(item) and not is_helped(self.view, column.name):
+            raise QueryError(f"the help table has no bounds for '{column.name}'; ask the array engine")
+        if column.kind is Kind.FLOAT and not is_counted and numbers_of(self.view, column.name).is_rounded:
+            raise QueryError(
+                f"'{column.name}' has no common number of decimals, so a database cannot sum it exactly; "
+                "ask the array engine"
+            )
+
+    def _column(self, column: Column) -> str:
+        """Print a column, or what it is derived from."""
+        derived = self.bound.derived
+        return value_sql(derived[column.name]) if column.name in derived else quoted(column.name)
+
+    def key(self, column: object) -> str:
+        """Name a GROUP BY column inside the statement."""
+        return f"key_{self.bound.groups.index(column) + 1}"
+
+    @property
+    def _keys(self) -> list[str]:
+        return [self.key(column) for column in self.bound.groups]
+
+    def statement(self, shown: list[str]) -> str:
+        """Assemble the whole."""
+        tables = [("hits", self._hits()), ("parts", self._parts()), *self._spreads()]
+        joins = "".join(f"\nLEFT JOIN spread_{n} ON {self._same_cell(n)}" for n, _ in self._extremes())
+        order = ", ".join(f"parts.{key} NULLS LAST" for key in self._keys)
+        select = select_sql(shown, "parts" + joins)
+        body = ",\n".join(f"{name} AS (\n{_indented(sql)}\n)" for name, sql in tables)
+        return f"WITH {body}\n{select}" + (f"\nORDER BY {order}" if order else "")
+
+    def _hits(self) -> str:
+        keys = [f"{self._column(column)} AS {self.key(column)}" for column in self.bound.groups]
+        group = quoted(self.group_column)
+        own = [line for number, item in self._known() for line in self._known_parts(number, item)]
+        columns = [*keys, group if self.group_column == "group" else f'{group} AS "group"', "count(*) AS hits", *own]
+        grouped = ", ".join([*(self._column(column) for column in self.bound.groups), group])
+        where = "" if self.bound.known == Truth(True) else f"\nWHERE {predicate_sql(self.bound.known)}"
+        return f"{select_sql(columns, 'release')}{where}\nGROUP BY {grouped}"
+
+    def _known(self) -> list[tuple[int, Aggregate]]:
+        """Aggregates of columns that are published as they are, with their numbers."""
+        numbered = enumerate(self.bound.aggregates, 1)
+        return [(n, item) for n, item in numbered if item.column is not None and not self.bound.hides(item)]
+
+    def _extremes(self) -> list[tuple[int, Aggregate]]:
+        """MIN and MAX of sensitive columns, with their numbers."""
+        numbered = enumerate(self.bound.aggregates, 1)
+        return [(n, item) for n, item in numbered if self.bound.hides(item) and item.function in ("min", "max")]
+
+    def _known_parts(self, number: int, item: Aggregate) -> Iterator[str]:
+        assert isinstance(item.column, Column)
+        yield f"count({self._column(item.column)}) AS present_{number}"
+        if item.function != "count":
+            function = "sum" if item.function == "avg" else item.function
+            yield f"{function}({self._exact(item.column)}) AS part_{number}"
+
+    def _exact(self, column: Column) -> str:
+        """Print a column as a type that adds up exactly."""
+        if column.kind is not Kind.FLOAT:
+            return self._column(column)
+        places = len(str(numbers_of(self.view, column.name).unit.denominator)) - 1
+        return f"CAST({self._column(column)} AS DECIMAL(18, {places}))"
+
+    def _parts(self) -> str:
+        lines = [line for n, item in enumerate(self.bound.aggregates, 1) for line in self._part(n, item)]
+        is_helped = any(self.bound.hides(item) and item.function != "count" for item in self.bound.aggregates)
+        source = 'hits JOIN help USING ("group", hits)' if is_helped else "hits"
+        grouped = f"\nGROUP BY {', '.join(self._keys)}" if self._keys else ""
+        return select_sql([*self._keys, *lines], source) + grouped
+
+    def _part(self, number: int, item: Aggregate) -> list[str]:
+        if item.column is None or (self.bound.hides(item) and item.function == "count"):
+            return _named(number, "coalesce(sum(hits), 0)", "coalesce(sum(hits), 0)")
+        if not self.bound.hides(item):
+            counted = f"coalesce(sum(present_{number}), 0)"
+            function = "sum" if item.function == "avg" else item.function
+            return _named(number, counted, counted if item.function == "count" else f"{function}(part_{number})")
+        assert isinstance(item.column, Column)
+        function = "sum" if item.function == "avg" else item.function
+        low, high, mean, variance = (
+            f"{function}({quoted(help_name(self.view, item.column.name, f'{function}_{end}'))})"
+            for end in ("lower", "upper", "expected", "variance")
+        )
+        if function != "sum":
+            return [f"sum(hits) AS number_{number}", f"{low} AS lower_{number}", f"{high} AS upper_{number}"]
+        return _named(number, "sum(hits)", low, high, mean, variance)
+
+    def _spreads(self) -> Iterator[tuple[str, str]]:
+        for number, item in self._extremes():
+            yield from self._spread(number, item)
+
+    def _spread(self, number: int, item: Aggregate) -> Iterator[tuple[str, str]]:
+        assert isinstance(item.column, Column)
+        names = [quoted(help_name(self.view, item.column.name, name)) for name in ("min_upper", "max_lower")]
+        return extreme_sql(number, item.function, self._keys, *names)
+
+    def _same_cell(self, number: int) -> str:
+        """Join condition between parts and a spread; cells with missing keys match too."""
+        pairs = [f"parts.{key} IS NOT DISTINCT FROM spread_{number}.{key}" for key in self._keys]
+        return " AND ".join(pairs) or "TRUE"
+
+
+def _named(number: int, count: str, low: str, high: str = "", mean: str = "0.0", variance: str = "0.0") -> list[str]:
+    return [
+        f"{count} AS number_{number}",
+        f"{low} AS lower_{number}",
+        f"{high or low} AS upper_{number}",
+        f"{mean} AS mean_{number}",
+        f"{variance} AS variance_{number}",
+    ]
+
+
+def _indented(sql: str) -> str:
+    return "\n".join(f"    {line}" for line in sql.split("\n"))
+
+
+def _check_twins(view: View, bound: Bound) -> None:
+    """Databases ignore case in names; two columns that differ in nothing else cannot be told apart there."""
+    used = columns_of(bound.known) | {column.name for column in bound.groups}
+    used |= {item.column.name for item in bound.aggregates if isinstance(item.column, Column)}
+    used = used.union(*(columns_of(expression) for expression in bound.derived.values()))
+    for name in used:
+        if sum(other.lower() == name.lower() for other in view.columns) > 1:
+            raise QueryError(
+                f"a database cannot tell '{name}' from a column that differs in case; ask the array engine"
+            )

@@ -1,0 +1,254 @@
+"""What a database hands over about one question: the published tables, counted, as a smaller release of the same form.
+
+Source     own; what the help table can say needs no digest (`rewriter`)
+Guarantee  the digest says about the question what the release says, so every engine gives the array engine's answer
+Cost       one GROUP BY over the open columns that the question names, and one for each column that is shuffled apart
+
+The database scans, decides conditions, computes expressions and counts equal rows per group. The counts are unrolled
+into rows that share nothing but values and group with the published ones, and array code finishes: what is a matter of
+optimization (AVG over an uncertain number of rows, medians, variances) is written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hedgerow.errors import QueryError
+from hedgerow.query.engines.arrays import ArrayEngine
+from hedgerow.query.engines.counted import Counted, Fetch, Typed
+from hedgerow.query.engines.placeholders import StandIns, stand_ins
+from hedgerow.query.evidence.predicate import TYPES
+from hedgerow.query.evidence.published import rows_of
+from hedgerow.query.evidence.sources import source_of
+from hedgerow.query.evidence.view import is_paired
+from hedgerow.query.result import Result
+from hedgerow.query.sql.printing import literal, predicate_sql, quoted, value_sql
+from hedgerow.query.sql.question import Expression, Predicate, kind_of
+from hedgerow.query.sql.statement import Bound
+from hedgerow.release.forms import PERMUTED
+from hedgerow.release.forms.disguised import subdomain_columns
+from hedgerow.release.forms.generalized import SETS, box_columns
+from hedgerow.release.release import PublishedColumns
+
+if TYPE_CHECKING:
+    from hedgerow.release import Release
+
+__all__ = ["digested", "published_tables", "statements"]
+
+
+def published_tables(release: Release) -> dict[str, pa.Table]:
+    """Name the tables that a database holds: as published, but two halves of whole rows lie side by side."""
+    return {"release": rows_of(release)} if release.form.is_permutation else dict(release.tables)
+
+
+def digested(release: Release, bound: Bound, fetch: Fetch) -> Result:
+    """Answer a question from what a database counts."""
+    digest = _DIGESTS[release.form.name](release, bound)
+    return ArrayEngine(source_of(digest.release(fetch))).run(digest.asked.bound)
+
+
+def statements(release: Release, bound: Bound) -> list[str]:
+    """Print what the database is asked."""
+    return [part.sql for part in _DIGESTS[release.form.name](release, bound).parts()]
+
+
+class _Digest:
+    """Rows whose open columns are published as they are, and whose hidden columns are counted apart."""
+
+    def __init__(self, release: Release, bound: Bound) -> None:
+        self._release, self._tables = release, published_tables(release)
+        self._group, self._is_paired = release.group_column, is_paired(release)
+        _check_twins(release.columns)
+        self.asked: StandIns = stand_ins(bound, closed=self._closed(), single=self._single())
+        used = [name for name in release.columns.all if name in self.asked.read or name in self.asked.decided]
+        hidden = tuple(name for name in used if name in release.columns.sensitive)
+        boxed = tuple(name for name in used if name in self._boxes())
+        known = tuple(name for name in used if name not in (*hidden, *boxed))
+        self._columns = PublishedColumns(boxed, hidden, (*known, *self.asked.computed))
+
+    def _boxes(self) -> frozenset[str]:
+        """Columns that are published as something else than values."""
+        return frozenset()
+
+    def _closed(self) -> frozenset[str]:
+        """Columns that the database may not combine with others."""
+        return frozenset(self._release.columns.sensitive) | self._boxes()
+
+    def _single(self) -> frozenset[str]:
+        """Columns of which the truth of a condition may take the place."""
+        return frozenset(self._release.columns.sensitive)
+
+    def parts(self) -> list[Counted]:
+        """List the selects: the open columns together, each hidden one alone."""
+        return [self._together(self._columns.plain), *self._hidden()]
+
+    def _hidden(self) -> list[Counted]:
+        """Select each sensitive column alone, or all of them where they are published in pairs."""
+        names = self._columns.sensitive
+        return [self._apart(*part) for part in ([names] if names and self._is_paired else [(name,) for name in names])]
+
+    def release(self, fetch: Fetch) -> Release:
+        """Put the counts together."""
+        columns: dict[str, pa.ChunkedArray] = {}
+        for part in self.parts():
+            columns |= part.rows(fetch)
+        tables = {"release": pa.table(columns), **self._others(fetch)}
+        form = PERMUTED if self._release.form.is_permutation else self._release.form
+        return replace(self._release, form=form, tables=tables, columns=self._columns)
+
+    def _others(self, fetch: Fetch) -> dict[str, pa.Table]:
+        """Further tables that the form needs."""
+        return {}
+
+    def _together(self, names: tuple[str, ...]) -> Counted:
+        table = next(name for name in ("release", "quasi") if name in self._tables)
+        return Counted(table, {name: self._typed(table, name) for name in names}, self._group)
+
+    def _apart(self, *names: str) -> Counted:
+        tables = (table for table in ("release", "quasi", "sensitive") if table in self._tables)
+        table = next(table for table in tables if names[0] in self._tables[table].column_names)
+        return Counted(table, {name: self._typed(table, name) for name in names}, self._group)
+
+    def _typed(self, table: str, name: str) -> Typed:
+        """A column as published, or what stands in for it."""
+        if name in self.asked.decided:
+            return predicate_sql(self.asked.decided[name]), pa.bool_()
+        if name in self.asked.computed:
+            return _computed(self.asked.computed[name])
+        return quoted(name), self._tables[table].schema.field(name).type
+
+
+class _Scattered(_Digest):
+    """Every column is counted apart."""
+
+    def _closed(self) -> frozenset[str]:
+        return frozenset(self._release.columns.all)
+
+    def _single(self) -> frozenset[str]:
+        return frozenset(self._release.columns.all)
+
+    def parts(self) -> list[Counted]:
+        """List the selects: the sizes of the groups, and each column."""
+        opened = (*self._columns.quasi, *self._columns.plain)
+        return [self._together(()), *(self._apart(name) for name in opened), *self._hidden()]
+
+    def release(self, fetch: Fetch) -> Release:
+        """Put the counts together; all columns lie side by side in both halves."""
+        rows = super().release(fetch).tables["release"]
+        return replace(self._release, tables={"quasi": rows, "sensitive": rows}, columns=self._columns)
+
+
+class _Generalized(_Digest):
+    """Quasi-identifiers are boxes, the same for all rows of a group."""
+
+    def _boxes(self) -> frozenset[str]:
+        return frozenset(self._release.columns.quasi)
+
+    def _together(self, names: tuple[str, ...]) -> Counted:
+        plain = super()._together(names)
+        return replace(plain, columns={**plain.columns, **dict(self._ends())})
+
+    def _ends(self) -> Iterator[tuple[str, Typed]]:
+        """The columns of the boxes, under the names that the digest's other columns leave free."""
+        old, new = (box_columns(columns, self._group) for columns in (self._release.columns, self._columns))
+        schema = self._tables["release"].schema
+        for name in self._columns.quasi:
+            for theirs, mine in zip(old[name].all[1:], new[name].all[1:], strict=True):
+                if theirs in schema.names:
+                    yield mine, (quoted(theirs), schema.field(theirs).type)
+
+    def _others(self, fetch: Fetch) -> dict[str, pa.Table]:
+        if SETS not in self._tables or not self._columns.quasi:
+            return {}
+        names = ", ".join(literal(name) for name in self._columns.quasi)
+        sql = f'SELECT "column", "set", "value" FROM {SETS} WHERE "column" IN ({names})'
+        return {SETS: fetch(sql, self._tables[SETS].select(["column", "set", "value"]).schema)}
+
+
+class _Disguised(_Digest):
+    """Hidden values are nodes of published trees."""
+
+    def _single(self) -> frozenset[str]:
+        return frozenset()
+
+    def parts(self) -> list[Counted]:
+        """List the selects: the open columns, and the subdomains."""
+        return [self._together(self._columns.plain), self._nodes()]
+
+    def _nodes(self) -> Counted:
+        table = "release" if "release" in self._tables else "sensitive"
+        old, new = (subdomain_columns(columns, self._group)[2] for columns in (self._release.columns, self._whole))
+        return Counted(table, {new: (quoted(old), pa.int32())}, self._group)
+
+    @property
+    def _whole(self) -> PublishedColumns:
+        return replace(self._columns, sensitive=self._release.columns.sensitive)
+
+    def release(self, fetch: Fetch) -> Release:
+        """Put the counts together; there may be more subdomains than rows."""
+        rows, nodes = (pa.table(part.rows(fetch)) for part in self.parts())
+        kind = self._tables["target"].schema
+        schema = pa.schema([kind.field(name) for name in ("parent", "weight", "low")])
+        target = fetch('SELECT "parent", "weight", "low" FROM target ORDER BY "node"', schema)
+        tables = {"quasi": rows, "sensitive": nodes, "target": target}
+        return replace(self._release, tables=tables, columns=self._whole)
+
+
+class _Padded(_Digest):
+    """Hidden values are in a table of their own, and some of them belong to nobody."""
+
+    def release(self, fetch: Fetch) -> Release:
+        """Put the counts together, rows and values apart; without values rows are all there is."""
+        tables = [pa.table(part.rows(fetch)) for part in self.parts()]
+        if len(tables) == 1:
+            return replace(self._release, form=PERMUTED, tables={"release": tables[0]}, columns=self._columns)
+        return replace(
+            self._release, tables=dict(zip(("quasi", "sensitive"), tables, strict=True)), columns=self._columns
+        )
+
+
+class _Altered(_Digest):
+    """Changed values: rows are taken as they are, with all their columns."""
+
+    def _single(self) -> frozenset[str]:
+        return frozenset()
+
+    def parts(self) -> list[Counted]:
+        """List the only select."""
+        return [self._together(self._columns.all or self._release.columns.all[:1])]
+
+    def _others(self, fetch: Fetch) -> dict[str, pa.Table]:
+        if "domain" not in self._tables:
+            return {}
+        schema = self._tables["domain"].schema
+        return {"domain": fetch(f"SELECT {', '.join(quoted(name) for name in schema.names)} FROM domain", schema)}
+
+
+_DIGESTS: dict[str, Callable[[Release, Bound], _Digest]] = {
+    "permuted": _Digest,
+    "separated": _Digest,
+    "scattered": _Scattered,
+    "generalized": _Generalized,
+    "disguised": _Disguised,
+    "padded": _Padded,
+    "perturbed": _Altered,
+    "swapped": _Altered,
+    "substituted": _Altered,
+}
+
+
+def _computed(node: Predicate | Expression) -> Typed:
+    kind = kind_of(node) if isinstance(node, Expression) else None
+    return (value_sql(node), TYPES[kind]) if kind is not None else (predicate_sql(node), pa.bool_())  # type: ignore[arg-type]
+
+
+def _check_twins(columns: PublishedColumns) -> None:
+    """Databases ignore case in names; two columns that differ in nothing else cannot be told apart there."""
+    lowered = [name.lower() for name in columns.all]
+    twin = next((name for name in columns.all if lowered.count(name.lower()) > 1), None)
+    if twin is not None:
+        raise QueryError(f"a database cannot tell '{twin}' from a column that differs in case; ask the array engine")

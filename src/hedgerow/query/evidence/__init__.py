@@ -1,0 +1,1 @@
+"""What a release tells about a question: one file per form."""

@@ -1,0 +1,137 @@
+"""Releases whose values were changed (perturbed, swapped, substituted): estimates, and no bounds.
+
+Source     [Li 2008], section 7 (retention); the other forms are read as they are published
+Guarantee  none: the published values are not the true ones, and no bound on the difference is published
+Cost       that of the plain question
+
+Under retention a value is the true one with chance p and drawn uniformly from a domain otherwise. COUNT with a
+condition on that column is estimated without bias by inverting this. Everything else is what the published rows say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from hedgerow.errors import QueryError
+from hedgerow.query.evidence.groups import Hits, Values
+from hedgerow.query.evidence.known import known_estimate
+from hedgerow.query.evidence.numbers import Numbers, numbers_of
+from hedgerow.query.evidence.plan import Plan
+from hedgerow.query.evidence.predicate import evaluate
+from hedgerow.query.evidence.regroup import rows_by_cell
+from hedgerow.query.evidence.rows import hits_of, select
+from hedgerow.query.evidence.view import View, view_of
+from hedgerow.query.result import Estimate, Rounding
+from hedgerow.query.sql.question import And, Column, Predicate, Truth, columns_of
+from hedgerow.query.sql.statement import Aggregate, Bound
+from hedgerow.release.forms.perturbed import inverted_count
+
+if TYPE_CHECKING:
+    from hedgerow.release import Release
+
+__all__ = ["AlteredSource"]
+
+_DIRECT = ("count", "sum", "avg", "min", "max")
+
+
+class AlteredSource:
+    """Rows whose values were changed."""
+
+    def __init__(self, release: Release) -> None:
+        self._view = view_of(release)
+        self._retention = _Retention.of(release)
+
+    def plan(self, bound: Bound) -> Plan:
+        """Prepare the answer to a question."""
+        return _Plan(self._view, bound, self._retention)
+
+
+class _Retention:
+    """How a column was replaced: kept with chance p, else drawn from a domain."""
+
+    def __init__(self, column: str, p: Fraction, domain: pa.Array) -> None:
+        self.column, self.p, self._domain = column, p, domain
+
+    @staticmethod
+    def of(release: Release) -> _Retention | None:
+        """Read it from the release, None where values were changed in another way."""
+        p, domain = release.guarantee.parameters.get("p"), release.tables.get("domain")
+        if release.guarantee.criterion != "retention" or p is None or domain is None:
+            return None
+        (name,) = release.guarantee.columns
+        return _Retention(name, Fraction(p), pa.concat_arrays(domain.column(name).chunks))
+
+    def share(self, condition: Predicate) -> Fraction:
+        """The part of the domain that satisfies a condition."""
+        truth = evaluate(condition, {self.column: self._domain}, len(self._domain))
+        return Fraction(int(truth.fill_null(False).to_numpy(zero_copy_only=False).sum()), len(self._domain))
+
+
+class _Plan:
+    """The answer to one question: the plain one, marked as an estimate."""
+
+    def __init__(self, view: View, bound: Bound, retention: _Retention | None) -> None:
+        self._view, self._bound, self._retention = view, bound, retention
+        view.derive(bound.derived)
+        rows = view.rows_where(And((bound.known, bound.hidden, bound.mixed)))
+        groups = [column.name for column in bound.groups]
+        shown = {key.alias: key.column.name for key in bound.keys if isinstance(key.column, Column)}
+        self._selection = select(view, rows, groups, shown)
+        self.keys, self.cells = self._selection.keys, self._selection.cells
+
+    def crossed(self, aggregate: Aggregate) -> Estimate | None:
+        """Rows are taken as they are published."""
+        if aggregate.other is not None:
+            raise QueryError(f"values were changed in this release, so that {aggregate.function.upper()} has no bound")
+        return None
+
+    def known(self, aggregate: Aggregate) -> Estimate | None:
+        """Every answer is given here: what the rows say, without bounds."""
+        if aggregate.function in _DIRECT:
+            selection = self._selection
+            found = known_estimate(self._view, aggregate, selection.rows, selection.cell, selection.cells)
+        else:
+            from hedgerow.query.engines.arrays import estimate
+
+            numbers = self.numbers(aggregate)
+            assert numbers is not None, "only COUNT has no column"
+            rounding = numbers.rounding(aggregate.function)
+            evidence = self.evidence(aggregate)
+            found = estimate(aggregate.function, *evidence, rounding, Fraction(0), aggregate.fraction, numbers.domain)
+        return _estimated(found, self._inverted(aggregate, found))
+
+    def _inverted(self, aggregate: Aggregate, found: Estimate) -> list[float] | None:
+        retention, bound = self._retention, self._bound
+        is_count = aggregate.function == "count" and columns_of(bound.hidden) == {retention.column if retention else ""}
+        if retention is None or not is_count or bound.groups or not isinstance(bound.mixed, Truth):
+            return None
+        selected = float(self._view.rows_where(bound.known).sum())
+        (observed,) = found.lower
+        share = retention.share(bound.hidden)
+        return [inverted_count(float(observed or 0), selected, p=retention.p, share=share)]
+
+    def evidence(self, aggregate: Aggregate | None) -> tuple[Hits, Values]:
+        """The rows of each cell as a group of its own."""
+        hits = hits_of(self._view, self._selection)
+        own = Hits.exactly(hits.cells, hits.cell, np.arange(len(hits.cell)), hits.lower)
+        column = aggregate.column if aggregate is not None else None
+        assert isinstance(column, Column), "COUNT(*) is answered directly"
+        return own, rows_by_cell(self._view, self._selection, hits, column.name, numbers_of(self._view, column.name))
+
+    def numbers(self, aggregate: Aggregate) -> Numbers | None:
+        """The ticks of the aggregate's column."""
+        return numbers_of(self._view, aggregate.column.name) if isinstance(aggregate.column, Column) else None
+
+
+def _estimated(found: Estimate, better: list[float] | None) -> Estimate:
+    """Take the bounds off."""
+    middles = [float("nan") if a.expected is None else a.expected for a in found.answers]
+    if found.rounding is not Rounding.VALUE:
+        middles = [float(middle) for middle in middles]
+    nothing = [float("nan")] * len(middles)
+    return replace(found, expected=better or middles, std=nothing, is_bounded=False, exact=[False] * len(middles))

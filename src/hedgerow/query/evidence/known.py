@@ -1,0 +1,91 @@
+"""Aggregates of columns that are published as they are: exact answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.query.evidence.cells import best, totals
+from hedgerow.query.evidence.groups import Ints
+from hedgerow.query.evidence.numbers import Numbers, numbers_of
+from hedgerow.query.evidence.view import View
+from hedgerow.query.result import Estimate, Rounding
+from hedgerow.query.sql.question import Column
+from hedgerow.query.sql.statement import Aggregate
+
+__all__ = ["known_estimate"]
+
+Exact = list[Fraction | None]
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Selected rows sorted by cell; `group` holds their codes, so that reductions can look values up."""
+
+    cells: int
+    cell: Ints
+    group: Ints
+
+
+def known_estimate(
+    view: View, aggregate: Aggregate, rows: NDArray[np.bool_], cell: Ints | None, cells: int
+) -> Estimate:
+    """Aggregate the rows themselves; `cell` numbers the selected rows, None puts all into one."""
+    if not isinstance(aggregate.column, Column):
+        return _counted(_tally(rows, cell, cells))
+    codes = view.codes(aggregate.column.name)
+    chosen = codes.codes[rows].astype(np.int64)
+    present = chosen < len(codes.domain)
+    owner = np.zeros(len(chosen), dtype=np.int64) if cell is None else cell
+    order = np.argsort(owner[present], kind="stable") if cells > 1 else np.arange(int(present.sum()))
+    entries = _Rows(cells, owner[present][order], chosen[present][order])
+    if aggregate.function == "count":
+        return _counted(totals(entries, np.ones(len(entries.cell), dtype=np.int64)))
+    numbers = numbers_of(view, aggregate.column.name)
+    return replace(_numeric(aggregate.function, entries, numbers), domain=numbers.domain)
+
+
+def _tally(rows: NDArray[np.bool_], cell: Ints | None, cells: int) -> list[int]:
+    if cell is None:
+        return [int(np.count_nonzero(rows))]
+    counts: list[int] = np.bincount(cell, minlength=cells).tolist()
+    return counts
+
+
+def _counted(counts: list[int]) -> Estimate:
+    exact: Exact = [Fraction(number) for number in counts]
+    return _certain(exact, exact, Rounding.WHOLE)
+
+
+def _numeric(function: str, rows: _Rows, numbers: Numbers) -> Estimate:
+    number = totals(rows, np.ones(len(rows.cell), dtype=np.int64))
+    if numbers.is_rounded and function in ("min", "max"):
+        chosen = [None if code is None else numbers.value(code) for code in _ends(function, rows)]
+        return _certain(chosen, chosen, Rounding.NEAREST)
+    low = _aggregate(function, rows, numbers.lows, numbers.unit, number)
+    high = _aggregate(function, rows, numbers.highs, numbers.unit, number) if numbers.is_rounded else low
+    estimate = _certain(low, high, numbers.rounding(function))
+    if not numbers.slack or function in ("min", "max"):
+        return estimate
+    return replace(estimate, slack=[numbers.slack * (n if function == "sum" else 1) for n in number])
+
+
+def _aggregate(function: str, rows: _Rows, domain: Ints, unit: Fraction, number: list[int]) -> Exact:
+    if function in ("min", "max"):
+        return [None if code is None else int(domain[code]) * unit for code in _ends(function, rows)]
+    sums = totals(rows, domain[rows.group])
+    return [(s * unit / n if function == "avg" else s * unit) if n else None for s, n in zip(sums, number, strict=True)]
+
+
+def _ends(function: str, rows: _Rows) -> list[int | None]:
+    """The least or the greatest code of each cell; codes ascend as values do."""
+    choose = np.minimum if function == "min" else np.maximum
+    return best(choose, rows, np.ones(len(rows.cell), dtype=np.bool_), lambda codes: codes)
+
+
+def _certain(lower: Exact, upper: Exact, rounding: Rounding) -> Estimate:
+    nothing = [0.0] * len(lower)
+    return Estimate(lower, upper, nothing, nothing, [True] * len(lower), rounding, is_known=True)

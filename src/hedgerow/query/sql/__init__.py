@@ -1,0 +1,1 @@
+"""Text to bound question: the only room that knows sqlglot."""

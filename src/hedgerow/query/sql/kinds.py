@@ -1,0 +1,141 @@
+"""The kind of what an operation gives, and its operands brought to the kinds that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+
+from hedgerow.errors import QueryError
+from hedgerow.query.sql.constants import fold, natural
+from hedgerow.query.sql.question import (
+    Arithmetic,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Constant,
+    Expression,
+    Kind,
+    Predicate,
+    kind_of,
+)
+
+__all__ = ["NUMBERS", "alike", "arithmetic", "call", "case"]
+
+NUMBERS = (Kind.INT, Kind.DECIMAL, Kind.FLOAT)
+_MOST_DIGITS = 15
+_ROUNDING = ("abs", "floor", "ceil", "round")
+
+
+def arithmetic(operator: str, left: Expression, right: Expression) -> Expression:
+    """Bind + - * /: whole where it can be, days where there are dates, floating point otherwise."""
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return fold(operator, left, right)
+    if Constant(None) in (left, right):
+        return Constant(None)
+    left, right = natural(left), natural(right)
+    kinds = (kind_of(left), kind_of(right))
+    if Kind.DATE in kinds:
+        return _days(operator, left, right)
+    if any(kind not in NUMBERS for kind in kinds):
+        raise QueryError("arithmetic needs numbers, or dates and whole numbers of days")
+    if kinds == (Kind.INT, Kind.INT) and operator != "/":
+        return Arithmetic(operator, left, right, Kind.INT)
+    return Arithmetic(operator, as_float(left), as_float(right), Kind.FLOAT)
+
+
+def _days(operator: str, left: Expression, right: Expression) -> Expression:
+    kinds = (kind_of(left), kind_of(right))
+    if kinds == (Kind.DATE, Kind.DATE) and operator == "-":
+        return Arithmetic(operator, left, right, Kind.INT)
+    if kinds == (Kind.DATE, Kind.INT) and operator in "+-":
+        return Arithmetic(operator, left, right, Kind.DATE)
+    raise QueryError("dates go with + and - and whole numbers of days, or with another date and -")
+
+
+def as_float(node: Expression) -> Expression:
+    if isinstance(node, Constant) and isinstance(node.value, int):
+        return Constant(float(node.value), Kind.FLOAT)
+    if isinstance(node, Column) and node.kind is Kind.DECIMAL and node.digits > _MOST_DIGITS:
+        raise QueryError(f"'{node.name}' has more digits than arithmetic here can hold; compare it with constants")
+    return node if kind_of(node) is Kind.FLOAT else Cast(node, Kind.FLOAT)
+
+
+def alike(left: Expression, right: Expression) -> tuple[Expression, Expression]:
+    """Bring two sides to one kind."""
+    kinds = {kind_of(left), kind_of(right)}
+    if len(kinds) == 1 or kinds == {Kind.INT, Kind.DECIMAL}:
+        return left, right
+    if kinds <= set(NUMBERS):
+        return as_float(left), as_float(right)
+    if kinds == {Kind.DATE, Kind.TIME}:
+        sides = [side if kind_of(side) is Kind.TIME else Cast(side, Kind.TIME) for side in (left, right)]
+        return sides[0], sides[1]
+    raise QueryError("a comparison needs two sides of one kind; numbers do not compare with text or dates")
+
+
+def call(function: str, operands: Sequence[Expression]) -> Expression:
+    """Bind a function."""
+    if function == "coalesce":
+        bound, kind = _unified(operands)
+        return Call(function, bound, kind)
+    if any(operand == Constant(None) for operand in operands):
+        return Constant(None)
+    if function == "mod":
+        return _mod(*operands)
+    return _rounded(function, operands[0]) if function in _ROUNDING else _text_call(function, operands)
+
+
+def _mod(left: Expression, right: Expression) -> Expression:
+    left, right = natural(left), natural(right)
+    if (kind_of(left), kind_of(right)) != (Kind.INT, Kind.INT):
+        raise QueryError("% needs whole numbers")
+    return Call("mod", (left, right), Kind.INT)
+
+
+def _rounded(function: str, operand: Expression) -> Expression:
+    operand = natural(operand)
+    if kind_of(operand) not in NUMBERS:
+        raise QueryError(f"{function.upper()} needs numbers")
+    if kind_of(operand) is Kind.INT:
+        return Call("abs", (operand,), Kind.INT) if function == "abs" else operand
+    return Call(function, (as_float(operand),), Kind.FLOAT)
+
+
+def _text_call(function: str, operands: Sequence[Expression]) -> Expression:
+    subject, *places = operands
+    if kind_of(subject) is not Kind.TEXT:
+        raise QueryError(f"{function.upper()} needs a column of text")
+    for least, place in zip((0 if function == "left" else 1, 0), places, strict=False):
+        if not isinstance(place, Constant) or type(place.value) is not int or not least <= place.value < 2**31:
+            raise QueryError(f"{function.upper()} takes whole numbers from {least} on as its places")
+    if function == "substring" and len(places) == 1:
+        places = [*places, Constant(2**31 - 1)]
+    bound = (subject, *(natural(place) for place in places))
+    return Call(function, bound, Kind.INT if function == "length" else Kind.TEXT)
+
+
+def case(branches: Sequence[tuple[Predicate, Expression]], otherwise: Expression) -> Case:
+    """Bind CASE: all values of one kind."""
+    (*values, last), kind = _unified([*(value for _, value in branches), otherwise])
+    return Case(tuple((when, value) for (when, _), value in zip(branches, values, strict=True)), last, kind)
+
+
+def _unified(operands: Sequence[Expression]) -> tuple[tuple[Expression, ...], Kind]:
+    """Bring values to one kind; NULL takes the kind of the others."""
+    own = [_own_kind(operand) for operand in operands]
+    kinds = {kind_of(operand) for operand in own if operand != Constant(None)}
+    if (len(kinds) > 1 and kinds <= set(NUMBERS)) or kinds == {Kind.DECIMAL}:
+        own, kinds = [operand if operand == Constant(None) else as_float(operand) for operand in own], {Kind.FLOAT}
+    if len(kinds) != 1 or (kind := kinds.pop()) is None:
+        raise QueryError("the values of CASE and COALESCE must be of one kind: all numbers, all text or all dates")
+    return tuple(Constant(None, kind) if operand == Constant(None) else operand for operand in own), kind
+
+
+def _own_kind(operand: Expression) -> Expression:
+    """Give a constant the kind that it has by itself."""
+    if not isinstance(operand, Constant) or operand.value is None:
+        return operand
+    kinds = {bool: Kind.BOOL, str: Kind.TEXT, datetime: Kind.TIME, date: Kind.DATE}
+    kind = kinds.get(type(operand.value))
+    return natural(operand) if kind is None else Constant(operand.value, kind)
