@@ -121,10 +121,10 @@ def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
 
     Where one statement cannot say it all, these are the statements that count what the bounds are worked out from.
     """
-    from hedgerow.query.engines.postgres import to_postgres
     from hedgerow.query.engines.rewriter import is_plain, rewritten
     from hedgerow.query.engines.summary import statements
     from hedgerow.query.evidence.view import view_of
+    from hedgerow.query.sql.dialect import to_postgres
 
     if dialect not in ("duckdb", "postgres"):
         raise ParameterError(f"'dialect' must be 'duckdb' or 'postgres'; got {dialect!r}")
