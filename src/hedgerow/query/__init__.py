@@ -5,7 +5,7 @@ evidence     what a release tells about a question, one file per form: rows hit,
 aggregates   least and greatest answers over all assignments, in exact integers; mean and deviation of fair ones
 engines      arrays; DuckDB and PostgreSQL, by one statement and the help table, or by counts that array code finishes
 outcome      arithmetic between results, HAVING, ORDER BY, LIMIT; `result` rounds, `answer` is what is handed over
-crossing     expressions that mix known and hidden columns; `regress` fits least squares to them
+regress      linear models of a hidden outcome: every coefficient with bounds
 """
 
 from __future__ import annotations
