@@ -111,7 +111,7 @@ CRITERIA: dict[str, tuple[dict[str, Rule], dict[str, Rule]]] = {
     "groupwise": ({"k": _whole(2)}, _GROUPWISE),
     "ke": ({"k": _whole(2), "e": _number(least=0)}, {"l": _whole(2)}),
     "m_invariance": ({"m": _whole(2), "counterfeits": _COUNT}, {}),
-    "microaggregation": ({"k": _whole(2)}, {"unchanged": _is_columns}),
+    "microaggregation": ({"k": _whole(2)}, {"nodes": _is_columns, "unchanged": _is_columns}),
     "noise": (
         {"scale": _number(above=0), "kind": _one_of("normal", "laplace", "uniform")},
         {"unchanged": _is_columns, "rounded away": _is_columns},
