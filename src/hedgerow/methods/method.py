@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import pyarrow as pa
 
 from hedgerow.errors import Infeasible, SchemaError
 from hedgerow.randomness import Keys, seeded_keys, system_keys
 from hedgerow.release import Made, PublishedColumns, Release, Rows
+from hedgerow.verify.texts import is_plain, plain_texts
 
 if TYPE_CHECKING:
     from hedgerow.ledger import PendingEntry
@@ -35,6 +37,7 @@ class Prepared:
     rows: Rows
     keys: Keys
     reproducible: bool
+    merged: Mapping[str, int] = field(default_factory=dict)
     pending: PendingEntry | None = None
 
     @property
@@ -44,7 +47,7 @@ class Prepared:
 
     def made(self, method: str, parameters: Mapping[str, int | str]) -> Made:
         """How a release of this table is made."""
-        return Made(method, parameters, self.policies, self.reproducible)
+        return Made(method, parameters, self.policies, self.reproducible, self.merged)
 
 
 class Method(ABC):
@@ -119,6 +122,7 @@ def prepare(source: object, schema: Schema, seed: int | None) -> Prepared:
 
     table = read_table(source)
     schema.check(table)
+    table, merged = _with_plain_texts(table, schema)
     kept = _without_suppressed(table, schema)
     if kept.num_rows == 0:
         raise Infeasible("No rows are left to publish: every row was suppressed for a missing value.")
@@ -129,7 +133,21 @@ def prepare(source: object, schema: Schema, seed: int | None) -> Prepared:
         rows=Rows(table.num_rows, kept.num_rows, table.num_rows - kept.num_rows),
         keys=system_keys if seed is None else seeded_keys(seed),
         reproducible=seed is not None,
+        merged=merged,
     )
+
+
+def _with_plain_texts(table: Table, schema: Schema) -> tuple[Table, dict[str, int]]:
+    """Bring sensitive texts into one form; return the table and how many values became one with others."""
+    arrow, merged = table.arrow, {}
+    for name in schema.sensitive:
+        column = arrow.column(name)
+        if pa.types.is_string(column.type):
+            known = column.unique()
+            merged[name] = len(known) - len(plain_texts(known).unique())
+            if not is_plain(known):
+                arrow = arrow.set_column(arrow.column_names.index(name), name, plain_texts(column))
+    return (table if arrow is table.arrow else replace(table, arrow=arrow)), merged
 
 
 def _without_suppressed(table: Table, schema: Schema) -> Table:

@@ -23,6 +23,7 @@ from hedgerow.query.engines.rewriter import is_plain, parts_sql
 from hedgerow.query.engines.summary import digested, published_tables
 from hedgerow.query.evidence.view import view_of
 from hedgerow.query.result import Result
+from hedgerow.query.sql.dialect import to_postgres
 from hedgerow.query.sql.printing import literal, quoted
 from hedgerow.query.sql.statement import Bound
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from hedgerow.release import Release
 
-__all__ = ["SCHEMA", "PostgresEngine", "export", "to_postgres"]
+__all__ = ["SCHEMA", "PostgresEngine", "export"]
 
 SCHEMA = "hedgerow"
 """Where a release goes unless another schema is named."""
@@ -153,14 +154,6 @@ def _refusals() -> Iterator[None]:
             "The database did not take the release: the account needs the right to create schemas and tables there, "
             "and nobody may hold the schema."
         ) from None
-
-
-def to_postgres(sql: str, *, pretty: bool = False) -> str:
-    """Turn a printed statement into PostgreSQL's words."""
-    import sqlglot
-
-    quiet = sqlglot.ErrorLevel.IGNORE
-    return sqlglot.transpile(sql, read="duckdb", write="postgres", unsupported_level=quiet, pretty=pretty)[0]
 
 
 def _connect(url: str) -> Connection[Any]:
