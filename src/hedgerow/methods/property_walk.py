@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,8 @@ from hedgerow.criteria.properties import Property, Relation, Threshold
 from hedgerow.criteria.property_text import parse_properties
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction, written
-from hedgerow.methods.method import Method, Prepared, Progress, prepare
+from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.row_groups import require_protected
 from hedgerow.parameters import read_names
 from hedgerow.partition.walk.kept import Kept, Settings, plan_column
 from hedgerow.release import Guarantee, Made, Release
@@ -68,6 +69,8 @@ class PropertyWalk(Method):
               segments at random, which changes values more and keeps order inside a segment only
     """
 
+    needs_sensitive: ClassVar[bool] = False
+
     share: float | str = 0.1
     segment: int = 20
     steps: int | str = "auto"
@@ -89,10 +92,11 @@ class PropertyWalk(Method):
 
     def plan(self, source: object, schema: Schema, *, seed: int | None = None) -> tuple[Kept, ...]:
         """Report what would be kept, a line per column when printed; nothing is walked."""
-        return self._plan(prepare(source, schema, seed))
+        return self._plan(self._prepare(source, schema, seed))
 
     def _plan(self, prepared: Prepared) -> tuple[Kept, ...]:
         names = _replaced_names(prepared, self.columns)
+        require_protected("PropertyWalk", prepared, names)
         given = self._properties()
         if strange := {p.column for p in given} - set(names):
             raise ParameterError(f"A property speaks of '{min(strange)}', which is not among the replaced columns.")

@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +82,8 @@ class TargetDistribution(Method):
     - `shift`: how far each branch's share may be from the target's
     - `quantize`: replace ratios by whole numbers with at most this sum; by default 10 for named shapes
     """
+
+    hierarchy_roles: ClassVar[tuple[str, ...]] = ("sensitive",)
 
     target: Any
     parts: str | Mapping[str, Sequence[Any]] | None = None
