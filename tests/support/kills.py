@@ -73,7 +73,8 @@ class _Scene:
         if self.verb == "graph":
             hg.SafeGrouping(k, 2).publish(_graph(k), ledger=self.book, again=True).save(self.target, overwrite=True)
         else:
-            release = hr.KEAnonymity(k=k).publish(PEOPLE, SCHEMA, ledger=self.book, again=True)
+            method = hr.Anatomy(l=k) if self.verb == "export" else hr.KEAnonymity(k=k)  # an export of two files
+            release = method.publish(PEOPLE, SCHEMA, ledger=self.book, again=True)
             release.save(self.target, overwrite=True)
 
     def act(self) -> None:

@@ -110,7 +110,7 @@ def test_kill_before_every_durable_step(tmp_path, kind, start):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("verb", "start", "stride"),
-    [("publish", "overwrite", 6), ("graph", "fresh", 6), ("export", "fresh", 2), ("forget", "overwrite", 3)],
+    [("publish", "overwrite", 6), ("graph", "fresh", 6), ("export", "fresh", 1), ("forget", "overwrite", 3)],
 )
 def test_kill_whole_verbs(tmp_path, verb, start, stride):
     """A sample of the steps of publish with a ledger, graphs, export and a ledger that forgets."""
