@@ -6,12 +6,13 @@ OUT    ?= demo
 
 SECONDS ?= 60
 SAMPLE ?= 180
+START  ?= 0
 RUNS   ?= 50
 NAME   ?= ke
 N      ?= 10000
 SEED   ?= 1
 
-.PHONY: demo test flaky lint bench study judges fuzz forge mutants clean
+.PHONY: demo test flaky lint bench study judges fuzz forge tables versions mutants clean
 
 demo: $(VENV)/.demo
 	$(BIN)/hedgerow demo $(OUT)
@@ -53,6 +54,14 @@ judges: $(VENV)/.dev .judges/pycanon/.installed .judges/anonymeter/.installed
 fuzz: $(VENV)/.dev
 	$(BIN)/python tools/fuzz.py --seconds $(SECONDS)
 
+# Random hostile tables over all methods, from publish to answers: make tables N=10000. A finding ends it with an error.
+tables: $(VENV)/.dev
+	$(BIN)/python tools/tables.py --number $(N) --start $(START)
+
+# The whole test suite with the oldest and the newest versions that pyproject allows: make versions PATHS=tests/query
+versions: $(VENV)/.dev
+	$(BIN)/python tools/versions.py $(PATHS)
+
 # Results are kept in .mutants, so that a run that was stopped goes on: make mutants SAMPLE=200
 # Bundles forged in every way, verified: make forge N=100000 SEED=2
 forge: $(VENV)/.dev
@@ -73,4 +82,4 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) .judges .flaky .fuzz .mutants $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .judges .flaky .fuzz .mutants .trials .versions $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from mutations import Mutant, mutants_of
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = Path("src/hedgerow")
-TESTS = ("criteria", "partition", "verify", "methods")
+TESTS = ("criteria", "inference", "partition", "verify", "methods")
 PATIENCE = 60
 """Seconds of processor time after which a mutant counts as killed by its slowness."""
 
@@ -42,7 +42,7 @@ def main() -> int:
     """Draw mutants, try those without a verdict until the time is over, and print the shares."""
     options = _options()
     options.work.mkdir(parents=True, exist_ok=True)
-    tests = _map(options.work, fresh=options.map)
+    tests = _map(options.work, options.measured, fresh=options.map)
     drawn = _drawn(options.folders, options.sample, options.seed)
     known = _known(options.work / "results.jsonl")
     wanted = ("untried", "alive", "not run") if options.again else ("untried",)
@@ -62,6 +62,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--work", type=Path, default=ROOT / ".mutants", help="folder for copies, map and results")
     parser.add_argument("--map", action="store_true", help="make the map of lines to tests afresh")
+    parser.add_argument("--measured", nargs="+", default=TESTS, help="folders of tests that the map is made of")
     parser.add_argument("--again", action="store_true", help="try survivors again, after tests were added")
     return parser.parse_args()
 
@@ -69,21 +70,21 @@ def _options() -> argparse.Namespace:
 # --- which tests run which line ---------------------------------------------------------------------------------------
 
 
-def _map(work: Path, *, fresh: bool) -> dict[str, dict[str, list[str]]]:
+def _map(work: Path, folders: Sequence[str], *, fresh: bool) -> dict[str, dict[str, list[str]]]:
     """Files, their lines, and the tests that run each, fastest first."""
     file = work / "map.json"
     if fresh or not file.exists():
-        file.write_text(json.dumps(_measure(work)))
+        file.write_text(json.dumps(_measure(work, folders)))
     found: dict[str, dict[str, list[str]]] = json.loads(file.read_text())
     return found
 
 
-def _measure(work: Path) -> dict[str, dict[str, list[str]]]:
+def _measure(work: Path, folders: Sequence[str]) -> dict[str, dict[str, list[str]]]:
     from coverage import CoverageData
 
     data, seconds = CoverageData(str(work / "coverage")), {}
     data.erase()
-    for folder in TESTS:
+    for folder in folders:
         seconds |= _run_with_coverage(folder, data.data_filename())
     data.read()
     return {_relative(file): _by_line(data, file, seconds) for file in data.measured_files()}
@@ -126,7 +127,7 @@ def _drawn(folders: list[str], sample: int, seed: int) -> list[Mutant]:
     chance = np.random.default_rng(seed)
     drawn = []
     for folder in folders:
-        pool = [m for file in sorted((ROOT / SOURCE / folder).glob("*.py")) for m in mutants_of(file, ROOT)]
+        pool = [m for file in sorted((ROOT / SOURCE / folder).rglob("*.py")) for m in mutants_of(file, ROOT)]
         chosen = chance.permutation(len(pool))[: sample // len(folders)]
         drawn += [pool[i] for i in chosen]
         print(f"{folder}: {len(pool)} mutants exist, {len(chosen)} drawn", flush=True)
@@ -203,7 +204,8 @@ def _copy(tree: Path) -> Path:
 def _tests_of(mutant: Mutant, lines: dict[str, list[str]], most: int) -> list[str]:
     """The tests that run the changed lines; the file's own tests first, for they are about it."""
     names = dict.fromkeys(name for line in range(mutant.line, mutant.last + 1) for name in lines.get(str(line), []))
-    own = f"tests/{Path(mutant.file).parent.name}/test_{Path(mutant.file).stem}.py"
+    home = Path(mutant.file).relative_to(SOURCE)
+    own = f"tests/{home.parent}/test_{home.stem}.py"
     ordered = sorted(names, key=lambda name: not name.startswith(own))[:most]
     return [own] if not ordered and (ROOT / own).exists() else ordered
 
@@ -232,7 +234,7 @@ def _environment(tree: Path) -> dict[str, str]:
 def _print(drawn: list[Mutant], known: dict[str, str]) -> None:
     rows: dict[str, Counter[str]] = defaultdict(Counter)
     for mutant in drawn:
-        rows[Path(mutant.file).parent.name][known.get(mutant.name, "untried")] += 1
+        rows[Path(mutant.file).relative_to(SOURCE).parts[0]][known.get(mutant.name, "untried")] += 1
     for folder, counts in rows.items():
         tried = sum(counts.values()) - counts["untried"]
         killed = counts["killed"] + counts["killed by time"]

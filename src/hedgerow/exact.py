@@ -30,7 +30,9 @@ __all__ = [
     "float_above",
     "float_below",
     "line",
+    "require_ticks",
     "ticks",
+    "without_exponent",
     "written",
 ]
 
@@ -158,6 +160,23 @@ def column_line(column: pa.Array | pa.ChunkedArray, name: str = "column") -> Lin
     numbers, unit = column_numbers(column, name)
     where = line(numbers)
     return Line(where.positions, where.unit * unit)
+
+
+def require_ticks(column: pa.Array | pa.ChunkedArray, name: str) -> None:
+    """Raise SchemaError where a column of numbers cannot be summed exactly; columns of anything else pass."""
+    kind = column.type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        return
+    numbers, _ = column_numbers(column, name)
+    try:
+        ticks(numbers)
+    except SchemaError as error:
+        raise SchemaError(f"'{name}': {error}, or as text if it is no quantity.") from None
+
+
+def without_exponent(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide by the power of two that leaves no size above 1, so that differences and squares cannot overflow."""
+    return np.ldexp(values, -int(np.frexp(np.abs(values).max(initial=0.0))[1]))
 
 
 def ticks(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], Fraction]:

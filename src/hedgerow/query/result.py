@@ -23,6 +23,10 @@ from hedgerow.query.answer import Answer, Number
 __all__ = ["Estimate", "Result", "Rounding"]
 
 
+_ALIKE = Fraction(1, 10**9)
+"""Share of its size up to which a number that has only one value may be uncertain and is still called exact."""
+
+
 class Rounding(Enum):
     """How an exact bound becomes a number."""
 
@@ -76,7 +80,10 @@ class Estimate:
         low, high = self._rounded(lower - slack, upper + slack)
         if self.exact[cell]:
             middle = (lower + upper) / 2
-            return Answer(low, high, int(middle) if self.rounding is Rounding.WHOLE else float(middle), 0.0, True)
+            mean = int(middle) if self.rounding is Rounding.WHOLE else float(middle)
+            # Floats on no common decimal grid are known to 15 digits of the largest: of small ones that may be few.
+            is_exact = upper - lower <= abs(middle) * _ALIKE
+            return Answer(low, high, mean, 0.0, is_exact, reached=is_exact)
         # Rounding of the mean must not carry it out of its own bounds.
         expected = min(max(self.expected[cell], float(low)), float(high))
         reached = self.reached is None or self.reached[cell]
@@ -87,7 +94,7 @@ class Estimate:
             return int(lower), int(upper)
         if self.rounding is Rounding.NEAREST:
             return float(lower), float(upper)
-        return float_below(lower), float_above(upper)
+        return float_below(lower), float_above(upper) + 0.0  # no negative zero
 
     def _valued(self, lower: int, upper: int, cell: int) -> Answer:
         """Texts and truth values have no mean; that of dates is the nearest moment, its deviation days or seconds."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import sys
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -113,7 +114,8 @@ def bounds_of(declared: Domain) -> tuple[Fraction | None, Fraction | None]:
 
 def _fine_unit(name: str, values: NDArray[np.float64], ends: list[Fraction], whole: bool) -> Fraction:
     """A power of ten: fine enough for the values, coarse enough to print them exactly."""
-    width, largest = float(np.ptp(values)), float(np.abs(values).max())
+    with np.errstate(over="ignore"):
+        width, largest = min(float(np.ptp(values)), sys.float_info.max), float(np.abs(values).max())
     own = decimal_places(values)
     wanted = _STEPS - math.ceil(math.log10(width)) if width else 0
     alone, possible = (_most_places(size) for size in (largest, max(map(abs, ends))))

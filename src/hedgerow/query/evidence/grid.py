@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
+from hedgerow.exact import without_exponent
 from hedgerow.query.evidence.groups import Floats, Ints
 from hedgerow.query.evidence.numbers import ticks_of
 from hedgerow.query.evidence.predicate import evaluate
@@ -111,10 +112,11 @@ def _stretches(
     count = np.concatenate(([0], np.cumsum(on_point)))
     inner = np.concatenate(([0], np.cumsum(between & is_open)))
     closed = np.concatenate(([0], np.cumsum(~is_open)))
-    length = np.concatenate(([0.0], np.cumsum(np.where(between, np.diff(points.astype(np.float64)), 0.0))))
+    at = without_exponent(points.astype(np.float64))
+    length = np.concatenate(([0.0], np.cumsum(np.where(between, np.diff(at), 0.0))))
     number, parts = count[last + 1] - count[first], inner[last] - inner[first]
     whole = (number == last - first + 1) & (parts + closed[last] - closed[first] == last - first)
-    width = np.maximum((high - low).astype(np.float64), 1e-300)
+    width = np.maximum(at[last] - at[first], 1e-300)
     share = np.where(low == high, number > 0, np.clip((length[last] - length[first]) / width, 0.0, 1.0))
     found = (number > 0) | (parts > 0)
     # Points and the stretches after them, alternately: a stretch begins at its point and ends at the next one.

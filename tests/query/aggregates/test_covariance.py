@@ -11,9 +11,10 @@ import pytest
 
 from hedgerow.errors import QueryError
 from hedgerow.query import connect
-from hedgerow.query.covariance import FUNCTIONS
-from tests.query.test_crossing import is_near, small_release, worlds_of
+from hedgerow.query.aggregates.covariance import FUNCTIONS
+from tests.query.evidence.test_crossing import is_near, small_release, worlds_of
 from tests.support.assignments import release_of
+from tests.support.truth import divide_to_null
 
 SEEDS = range(int(os.environ.get("HEDGEROW_SEEDS", "40")))
 
@@ -22,7 +23,7 @@ def every_answer(release, text):
     """What DuckDB says in each world, None for NULL and for what is not a number."""
     table, number = worlds_of(release)
     with duckdb.connect() as database:
-        database.execute("SET error_on_division_by_zero = false; SET ieee_floating_point_ops = false")
+        divide_to_null(database)
         database.register("worlds", table)
         found = dict(
             database.execute(

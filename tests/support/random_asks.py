@@ -1,0 +1,208 @@
+"""Random questions about a random table, and their true answers in exact arithmetic.
+
+DuckDB says which rows of the original table a condition hits; aggregates over them are worked out in fractions, for
+sums of floats in DuckDB depend on the order of rows.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from hedgerow.query import Answer
+
+__all__ = ["Asked", "fault", "quoted", "random_asked", "true_values"]
+
+_SHARES = {"0.25": Fraction(1, 4), "0.5": Fraction(1, 2), "0.9": Fraction(9, 10), "0": Fraction(0), "1": Fraction(1)}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One aggregate over a column under a condition, and perhaps by the values of another column."""
+
+    aggregate: str
+    column: str
+    where: str
+    key: str | None
+
+    @property
+    def sql(self) -> str:
+        """The question as text."""
+        keys = f"{quoted(self.key)} AS k, " if self.key else ""
+        by = f" GROUP BY {quoted(self.key)}" if self.key else ""
+        item = self.aggregate.replace("{}", quoted(self.column))
+        return f"SELECT {keys}{item} AS x FROM release WHERE {self.where}{by}"
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def random_asked(rng: random.Random, table: pa.Table, columns: Sequence[str]) -> Asked:
+    """Draw a question about some of the columns."""
+    column = rng.choice(columns)
+    kind = table.schema.field(column).type
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    aggregates = [name for name in _AGGREGATES if is_number or name in _ANY_KIND]
+    where = rng.choice(["TRUE", _condition(rng, table, columns), _conditions(rng, table, columns)])
+    key = rng.choice(columns) if rng.random() < 0.2 else None
+    return Asked(rng.choice(aggregates), column, where, key)
+
+
+def _conditions(rng: random.Random, table: pa.Table, columns: Sequence[str]) -> str:
+    one, other = (_condition(rng, table, columns) for _ in range(2))
+    return f"({one}) {rng.choice(['AND', 'AND', 'OR'])} {rng.choice(['', 'NOT '])}({other})"
+
+
+def _condition(rng: random.Random, table: pa.Table, columns: Sequence[str]) -> str:
+    column = rng.choice(columns)
+    name = quoted(column)
+    values = [value for value in table.column(column).to_pylist() if value is not None]
+    if not values or rng.random() < 0.1:
+        return f"{name} IS {rng.choice(['', 'NOT '])}NULL"
+    one, other = (literal(rng.choice(values)) for _ in range(2))
+    if isinstance(values[0], bool):
+        return f"{name} = {one}"
+    comparison = rng.choice(["=", "<>", "<", "<=", ">", ">="])
+    return rng.choice(
+        [f"{name} {comparison} {one}"] * 3 + [f"{name} IN ({one}, {other})", f"{name} BETWEEN {one} AND {other}"]
+    )
+
+
+def literal(value: Any) -> str:
+    """A value as SQL writes it."""
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, datetime):
+        return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+    if isinstance(value, date):
+        return f"DATE '{value.isoformat()}'"
+    return format(value, "f") if isinstance(value, Decimal) else str(value)
+
+
+def true_values(database: duckdb.DuckDBPyConnection, asked: Asked) -> dict[Any, list[Any]]:
+    """The values of the column in the rows that the condition hits, by key; without a key the only one is None."""
+    key = quoted(asked.key) if asked.key else "NULL"
+    rows = database.execute(f"SELECT {key}, {quoted(asked.column)} FROM release WHERE {asked.where}").fetchall()
+    found: dict[Any, list[Any]] = {} if asked.key else {None: []}
+    for key, value in rows:
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def fault(answer: Answer, asked: Asked, values: list[Any]) -> str | None:
+    """Say how an answer contradicts the values behind it, to the last digit; None if it does not."""
+    if not answer.bounded:
+        return None
+    readings = [values] + [[_printed(value) for value in values]] * any(isinstance(value, float) for value in values)
+    faults = [_fault(answer, asked, _AGGREGATES[asked.aggregate](reading)) for reading in readings]
+    return None if None in faults else faults[0]
+
+
+def _printed(value: Any) -> Any:
+    """A float as the decimal that it prints, which is how `exact` answers about floats are meant."""
+    return Decimal(repr(value)) if isinstance(value, float) else value
+
+
+def _fault(answer: Answer, asked: Asked, truth: Any) -> str | None:
+    power = 2 if asked.aggregate.startswith("stddev") else 1
+    if truth is None:
+        return "exact" if answer.exact and answer.lower is not None else None
+    if answer.lower is None or answer.upper is None:
+        return "outside"
+    if not _is_below(answer.lower, truth, power) or not _is_below(truth, answer.upper, power, swap=True):
+        return "outside"
+    return "exact" if answer.exact and not _is_close(answer.expected, truth, power) else None
+
+
+def _is_below(one: Any, other: Any, power: int, *, swap: bool = False) -> bool:
+    """Compare a bound (the second with `swap`) with the truth, of which a square root may have been asked."""
+    bound, truth = (other, one) if swap else (one, other)
+    if isinstance(truth, str | date | bool) or not isinstance(bound, int | float | Decimal | Fraction):
+        return bool(truth <= bound if swap else bound <= truth)
+    if isinstance(bound, float) and not math.isfinite(bound):
+        return (bound > 0) == swap and not math.isnan(bound)
+    exact = Fraction(bound) ** power if power == 1 or bound >= 0 else Fraction(-1)
+    return truth <= exact if swap else exact <= truth
+
+
+def _is_close(expected: Any, truth: Any, power: int) -> bool:
+    if isinstance(truth, str | date | bool):
+        return bool(expected is None or expected == truth)
+    if isinstance(expected, float) and not math.isfinite(expected):
+        return abs(truth) > Fraction(10) ** 308
+    room = max(Fraction(5, 10**324) ** power, abs(truth) / 10**9)
+    return abs(Fraction(expected) ** power - truth) <= room
+
+
+# --- aggregates by definition -----------------------------------------------------------------------------------------
+
+
+def _numbers(values: list[Any]) -> list[Fraction]:
+    return [Fraction(value) for value in values if value is not None]
+
+
+def _over(work: Callable[[list[Fraction]], Fraction | None]) -> Callable[[list[Any]], Fraction | None]:
+    return lambda values: work(_numbers(values)) if _numbers(values) else None
+
+
+def _extreme(choose: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
+    def work(values: list[Any]) -> Any:
+        some = [value for value in values if value is not None]
+        if not some:
+            return None
+        return choose(some) if isinstance(some[0], str | date | bool) else Fraction(choose(some))
+
+    return work
+
+
+def _between(share: Fraction) -> Callable[[list[Fraction]], Fraction]:
+    def work(numbers: list[Fraction]) -> Fraction:
+        numbers, place = sorted(numbers), share * (len(numbers) - 1)
+        low = math.floor(place)
+        return numbers[low] + (numbers[math.ceil(place)] - numbers[low]) * (place - low)
+
+    return work
+
+
+def _step(share: Fraction) -> Callable[[list[Fraction]], Fraction]:
+    return lambda numbers: sorted(numbers)[max(0, math.ceil(share * len(numbers)) - 1)]
+
+
+def _spread(lost: int) -> Callable[[list[Fraction]], Fraction | None]:
+    def work(numbers: list[Fraction]) -> Fraction | None:
+        if len(numbers) <= lost:
+            return None
+        mean = sum(numbers) / len(numbers)
+        return sum(((number - mean) ** 2 for number in numbers), Fraction(0)) / (len(numbers) - lost)
+
+    return work
+
+
+_ANY_KIND = ("count(*)", "count({})", "count(DISTINCT {})", "min({})", "max({})")
+_AGGREGATES: dict[str, Callable[[list[Any]], Any]] = {
+    "count(*)": lambda values: Fraction(len(values)),
+    "count({})": lambda values: Fraction(sum(value is not None for value in values)),
+    "count(DISTINCT {})": lambda values: Fraction(len({value for value in values if value is not None})),
+    "min({})": _extreme(min),
+    "max({})": _extreme(max),
+    "sum({})": _over(sum),  # type: ignore[arg-type]
+    "avg({})": _over(lambda numbers: sum(numbers, Fraction(0)) / len(numbers)),
+    "median({})": _over(_between(Fraction(1, 2))),
+    **{f"quantile_cont({{}}, {text})": _over(_between(share)) for text, share in _SHARES.items()},
+    **{f"quantile_disc({{}}, {text})": _over(_step(share)) for text, share in _SHARES.items()},
+    "var_pop({})": _over(_spread(0)),
+    "var_samp({})": _over(_spread(1)),
+    "stddev({})": _over(_spread(1)),
+    "stddev_pop({})": _over(_spread(0)),
+}

@@ -1,0 +1,53 @@
+"""Random hostile tables through publish, save, open, verify, export and questions on two engines.
+
+python tools/tables.py --number 10000 --start 0 --seconds 600
+
+Trial n is drawn from seed n, so `--start n --number 1` brings it back. Findings are appended to .trials/findings.txt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.support.random_tables import random_trial  # noqa: E402
+from tests.support.table_trials import Tally, run_trial  # noqa: E402
+
+
+def main() -> int:
+    """Run the trials, print the counts, and fail if anything was found."""
+    parser = argparse.ArgumentParser(description="random tables through the whole path")
+    parser.add_argument("--number", type=int, default=1000)
+    parser.add_argument("--start", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=1e9, help="start no trial after this time")
+    parser.add_argument("--show", action="store_true", help="print each table that a finding is about")
+    options = parser.parse_args()
+    tally, end = Tally(), time.monotonic() + options.seconds
+    log = ROOT / ".trials" / "findings.txt"
+    log.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="hedgerow-tables-") as folder, log.open("a") as kept:
+        for number in range(options.start, options.start + options.number):
+            if time.monotonic() > end:
+                break
+            told = len(tally.findings)
+            run_trial(number, Path(folder), tally)
+            for finding in tally.findings[told:]:
+                print(*finding, file=kept, flush=True)
+                print(*finding, flush=True)
+                if options.show:
+                    import random
+
+                    print(random_trial(random.Random(number)))
+    for name, count in sorted(tally.counts.items()):
+        print(f"{count:>9,} {name}")
+    return 1 if tally.findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
