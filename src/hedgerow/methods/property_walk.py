@@ -22,7 +22,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.criteria.properties import Property, Relation, Threshold
-from hedgerow.criteria.property_text import parse_properties
+from hedgerow.query.sql.property_text import parse_properties
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction, written
 from hedgerow.methods.method import Method, Prepared, Progress

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.criteria.properties import Relation, Threshold
-from hedgerow.criteria.property_text import parse_properties, parse_property
+from hedgerow.query.sql.property_text import parse_properties, parse_property
 from hedgerow.errors import ParameterError
 
 
