@@ -25,7 +25,7 @@ from hedgerow.query.sql.statement import SLOT, Aggregate, Computed, Key, Order, 
 from hedgerow.query.sql.strict import NODES, check_nodes, is_set, refusal
 from hedgerow.query.wording import check_beginning
 
-__all__ = ["parse", "question_of"]
+__all__ = ["parse", "question_of", "quiet"]
 
 _LONGEST = 200_000
 _EXAMPLE = "SELECT avg(x) FROM release WHERE a BETWEEN 1 AND 2"
@@ -82,7 +82,7 @@ def parse(sql: str) -> Question:
 
 def _statement(sql: str) -> exp.Select:
     try:
-        with _quiet():
+        with quiet():
             statements = [tree for tree in sqlglot.parse(sql, read="duckdb") if tree is not None]
     except SqlglotError as error:
         where = next((f" near line {e['line']}, column {e['col']}" for e in getattr(error, "errors", []) or []), "")
@@ -95,7 +95,7 @@ def _statement(sql: str) -> exp.Select:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep sqlglot from logging the text of commands that it does not parse; the refusal says enough."""
     logger = logging.getLogger("sqlglot")
     level = logger.level

@@ -1,38 +1,59 @@
-"""Properties as SQL-like text: a small grammar for linear inequalities over one column.
+"""Properties as SQL-like text: linear inequalities over one column, read by sqlglot through an allow-list.
 
     age >= 18                          every value stays on its side of 18
     18 <= "hours-per-week" < 40        two of these; also  age BETWEEN 18 AND 65
     age[40] - age[30] >= 8             what 40 becomes stays at least 8 above what 30 becomes
     age[20] + age[30] <= 55            sums;  age[60] / age[30] <= 2.5  ratios;  age[30] <= age[40]  order
 
-    statement   side (comparison side)+  |  side BETWEEN side AND side
-    side        product (('+' | '-') product)*
-    product     factor (('*' | '/') factor)*
-    factor      number | '-' factor | '(' side ')' | name | name '[' ['-'] number ']'
-
-A name is a word or stands in double quotes. A side is linear: products and quotients need a plain number on one side,
-except that one side may be a quotient of two references that is compared with a number.
+A side is made of numbers, names, `name[number]`, + - * / and parentheses. A name that is no plain word stands in double
+quotes. A side is linear: products and quotients need a plain number on one side, except that one side may be a quotient
+of two references that is compared with a number. Every other node of the parsed text, and every other argument of a
+node, is refused.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
 from hedgerow.criteria.properties import Property, Threshold, relation
 from hedgerow.errors import ParameterError
+from hedgerow.query.sql.parse import quiet
+from hedgerow.query.sql.strict import is_set
 
 __all__ = ["parse_properties", "parse_property"]
 
-_TOKEN = re.compile(
-    r'\s*(?:(\d+\.?\d*(?:[eE][+-]?\d{1,3})?|\.\d+)|("(?:[^"]|"")+"|[^\W\d]\w*)|(<=|>=|[-+*/()<>=\[\]]))'
-)
-_STATEMENT = re.compile(r'(?:[^";]|"[^"]*"?)+')
 _LONGEST = 2000
 _DEEPEST = 50
 _MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "=": "="}
+_COMPARISONS: dict[type[exp.Expression], str] = {
+    exp.LTE: "<=",
+    exp.GTE: ">=",
+    exp.LT: "<",
+    exp.GT: ">",
+    exp.EQ: "=",
+}
+_BINARY = ("this", "expression")
+_NODES: dict[type[exp.Expression], tuple[str, ...]] = {
+    **dict.fromkeys((*_COMPARISONS, exp.Add, exp.Sub, exp.Mul), _BINARY),
+    exp.Div: (*_BINARY, "typed", "safe"),
+    exp.Between: ("this", "low", "high"),
+    exp.Neg: ("this",),
+    exp.Paren: ("this",),
+    exp.Bracket: ("this", "expressions"),
+    exp.Column: ("this",),
+    exp.Identifier: ("this", "quoted"),
+    exp.Literal: ("this",),
+}
+"""Nodes that are understood, each with the arguments that are read; a literal that is a string has one more."""
+
+_NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 
 Reference = tuple[str, Fraction | None]
 """A column, and the original value in brackets if there is one."""
@@ -62,40 +83,74 @@ class _Side:
 
 def parse_properties(text: str) -> tuple[Property, ...]:
     """Read statements that are parted by semicolons; one in a quoted name parts nothing."""
-    statements = [statement for statement in _STATEMENT.findall(text) if statement.strip()]
-    return tuple(kept for statement in statements for kept in parse_property(statement))
+    return tuple(kept for tree in _trees(text) for kept in _Statement(text).properties(tree))
 
 
 def parse_property(text: str) -> tuple[Property, ...]:
     """Read a statement as properties; raises ParameterError with the reason."""
     if len(text) > _LONGEST:
         raise ParameterError(f"A property must have at most {_LONGEST} characters; got {len(text)}.")
-    return _Parser(text).statement()
+    trees = _trees(text)
+    if len(trees) != 1:
+        raise _wrong(text, f"one statement must stand there, not {len(trees)}")
+    return _Statement(text).properties(trees[0])
 
 
-class _Parser:
-    """Recursive descent over the tokens of one text."""
+def _wrong(text: str, reason: str) -> ParameterError:
+    return ParameterError(f"The property {text!r} cannot be read: {reason}.")
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.tokens = _tokens(text)
-        self.place = 0
-        self.depth = 0
 
-    def statement(self) -> tuple[Property, ...]:
-        sides, signs = [self.side()], list[str]()
-        if self.word("between"):
-            low = self.side()
-            if not self.word("and"):
-                raise self.wrong("BETWEEN needs two numbers with AND between them")
-            sides, signs = [low, sides[0], self.side()], ["<=", "<="]
-        while not signs or self.peek() in _MIRRORED:
-            signs.append(self.take_comparison())
-            sides.append(self.side())
-        if self.place < len(self.tokens):
-            raise self.wrong("it goes on after the comparison")
-        triples = zip(sides[:-1], signs, sides[1:], strict=True)
+def _trees(text: str) -> list[exp.Expression]:
+    """Parse in the dialect that leaves the numbers in brackets as they are; others count them from 1."""
+    try:
+        with quiet():
+            trees = [tree for tree in sqlglot.parse(text) if tree is not None]
+    except SqlglotError as error:
+        where = next((f" near line {e['line']}, column {e['col']}" for e in getattr(error, "errors", []) or []), "")
+        raise _wrong(text, f"it is no comparison{where}") from None
+    except RecursionError:
+        raise _wrong(text, "it nests too deeply") from None
+    for tree in trees:
+        for node in tree.walk():
+            _check(text, node)
+    return trees
+
+
+def _check(text: str, node: exp.Expression) -> None:
+    if type(node) not in _NODES:
+        raise _wrong(text, f"{node.key.upper()} is not understood")
+    if any(is_set(content) and name not in _NODES[type(node)] for name, content in node.args.items()):
+        raise _wrong(text, f"a part of {node.key.upper()} is not understood")
+    if node.comments:
+        raise _wrong(text, "a comment stands in it")
+
+
+@dataclass(frozen=True)
+class _Statement:
+    """One comparison, or a chain of them; `text` is what messages show."""
+
+    text: str
+
+    def properties(self, tree: exp.Expression) -> tuple[Property, ...]:
+        """Read a parsed statement."""
+        *pieces, last = self.chain(tree)
+        if not pieces:
+            raise self.wrong("a comparison (<=, >=, <, >, =, BETWEEN) must stand there")
+        lefts, signs = pieces[::2], pieces[1::2]
+        sides = [self.side(piece, 0) for piece in (*lefts, last) if isinstance(piece, exp.Expression)]
+        triples = zip(sides[:-1], (sign for sign in signs if isinstance(sign, str)), sides[1:], strict=True)
         return tuple(kept for left, sign, right in triples for kept in self.compared(left, sign, right))
+
+    def chain(self, tree: exp.Expression) -> Iterator[exp.Expression | str]:
+        """The sides of a chain of comparisons with the signs between them, in the order of the text."""
+        if type(tree) in _COMPARISONS:
+            yield from self.chain(tree.this)
+            yield _COMPARISONS[type(tree)]
+            yield from self.chain(tree.expression)
+        elif isinstance(tree, exp.Between):
+            yield from (tree.args["low"], "<=", tree.this, "<=", tree.args["high"])
+        else:
+            yield tree
 
     def compared(self, left: _Side, sign: str, right: _Side) -> tuple[Property, ...]:
         """Turn `left sign right` into properties of one column."""
@@ -122,22 +177,31 @@ class _Parser:
         afters = {">=": [False], "<": [False], ">": [True], "<=": [True], "=": [False, True]}[sign]
         return tuple(Threshold(column, at, after) for after in afters)
 
-    def side(self) -> _Side:
-        result = self.product()
-        while (sign := self.peek()) in ("+", "-"):
-            self.place += 1
-            other = self.product()
-            if result.under is not None or other.under is not None:
-                raise self.wrong("a ratio must stand alone on its side")
-            result = result.plus(other.scaled(Fraction(1 if sign == "+" else -1)))
-        return result
+    def side(self, node: exp.Expression, depth: int) -> _Side:
+        """Read one side of a comparison."""
+        if depth > _DEEPEST:
+            raise self.wrong("it nests too deeply")
+        if isinstance(node, exp.Paren):
+            return self.side(node.this, depth + 1)
+        if isinstance(node, exp.Neg):
+            return self.side(node.this, depth + 1).scaled(Fraction(-1))
+        if isinstance(node, exp.Literal):
+            return _Side(constant=self.number(node))
+        if isinstance(node, exp.Column):
+            return _Side({(self.name(node), None): Fraction(1)})
+        if isinstance(node, exp.Bracket):
+            return _Side({(self.name(node.this), self.original(node)): Fraction(1)})
+        if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div):
+            return self.combined(node, *(self.side(operand, depth + 1) for operand in (node.this, node.expression)))
+        raise self.wrong("a number or a column must stand on each side")
 
-    def product(self) -> _Side:
-        result = self.factor()
-        while (sign := self.peek()) in ("*", "/"):
-            self.place += 1
-            result = (self.times if sign == "*" else self.over)(result, self.factor())
-        return result
+    def combined(self, node: exp.Expression, one: _Side, other: _Side) -> _Side:
+        """Add, subtract, multiply or divide two sides."""
+        if isinstance(node, exp.Mul | exp.Div):
+            return self.times(one, other) if isinstance(node, exp.Mul) else self.over(one, other)
+        if one.under is not None or other.under is not None:
+            raise self.wrong("a ratio must stand alone on its side")
+        return one.plus(other.scaled(Fraction(1 if isinstance(node, exp.Add) else -1)))
 
     def times(self, one: _Side, other: _Side) -> _Side:
         if not (one.is_number or other.is_number):
@@ -155,67 +219,30 @@ class _Parser:
             raise self.wrong("a ratio must have references in brackets, added up, below its line")
         return _Side(one.terms, under=other)
 
-    def factor(self) -> _Side:
-        token = self.take()
-        if token == "-":
-            return self.nested(self.factor).scaled(Fraction(-1))
-        if token == "(":
-            inner = self.nested(self.side)
-            self.expect(")")
-            return inner
-        if _is_number(token):
-            return _Side(constant=Fraction(token))
-        if token[0] == '"' or token[0].isidentifier():
-            return _Side({(_name(token), self.bracket()): Fraction(1)})
-        raise self.wrong("a number or a column must stand there")
+    def name(self, node: exp.Expression) -> str:
+        """Read the name of a column."""
+        name = node.this.this if isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier) else ""
+        if not name:
+            raise self.wrong("a name of a column must stand there")
+        return str(name)
 
-    def nested(self, inner: Callable[[], _Side]) -> _Side:
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise self.wrong("its parentheses nest too deeply")
-        result = inner()
-        self.depth -= 1
-        return result
-
-    def bracket(self) -> Fraction | None:
-        if self.peek() != "[":
-            return None
-        self.place += 1
-        sign = -1 if self.peek() == "-" else 1
-        self.place += sign < 0
-        token = self.take()
-        if not _is_number(token):
+    def original(self, node: exp.Bracket) -> Fraction:
+        """Read an original value in brackets."""
+        inner = node.expressions[0] if len(node.expressions) == 1 else None
+        literal = inner.this if isinstance(inner, exp.Neg) else inner
+        if not isinstance(literal, exp.Literal):
             raise self.wrong("brackets must hold a number, an original value of the column")
-        self.expect("]")
-        return sign * Fraction(token)
+        return self.number(literal) * (-1 if isinstance(inner, exp.Neg) else 1)
 
-    def word(self, wanted: str) -> bool:
-        found = self.peek().lower() == wanted
-        self.place += found
-        return found
-
-    def take_comparison(self) -> str:
-        token = self.take()
-        if token not in _MIRRORED:
-            raise self.wrong("a comparison (<=, >=, <, >, =, BETWEEN) must stand there")
-        return token
-
-    def peek(self) -> str:
-        return self.tokens[self.place] if self.place < len(self.tokens) else ""
-
-    def take(self) -> str:
-        if self.place >= len(self.tokens):
-            raise self.wrong("it ends too early")
-        self.place += 1
-        return self.tokens[self.place - 1]
-
-    def expect(self, token: str) -> None:
-        if self.peek() != token:
-            raise self.wrong(f"'{token}' must stand there")
-        self.place += 1
+    def number(self, node: exp.Literal) -> Fraction:
+        """Read a number as it is written."""
+        if node.is_string or not _NUMBER.fullmatch(node.this):
+            raise self.wrong("numbers are written like 12, 1.5 or 2e6")
+        return Fraction(node.this)
 
     def wrong(self, reason: str) -> ParameterError:
-        return ParameterError(f"The property {self.text!r} cannot be read at token {self.place + 1}: {reason}.")
+        """Say why the text is refused."""
+        return _wrong(self.text, reason)
 
 
 def _relations(whole: _Side, sign: str, *, positive: bool) -> tuple[Property, ...]:
@@ -226,22 +253,3 @@ def _relations(whole: _Side, sign: str, *, positive: bool) -> tuple[Property, ..
         terms = [(value, factor * c) for (_, value), c in whole.terms.items() if value is not None]
         kept.append(relation(column, terms, -factor * whole.constant, strict=sign in "<>", positive=positive))
     return tuple(kept)
-
-
-def _tokens(text: str) -> list[str]:
-    tokens, place, end = [], 0, len(text.rstrip())
-    while place < end:
-        found = _TOKEN.match(text, place)
-        if found is None:
-            raise ParameterError(f"The property {text!r} has a sign that does not belong at position {place + 1}.")
-        tokens.append(found.group().strip())
-        place = found.end()
-    return tokens
-
-
-def _is_number(token: str) -> bool:
-    return token[0].isdigit() or token[0] == "."
-
-
-def _name(token: str) -> str:
-    return token[1:-1].replace('""', '"') if token[0] == '"' else token
