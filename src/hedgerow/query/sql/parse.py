@@ -25,7 +25,7 @@ from hedgerow.query.sql.statement import SLOT, Aggregate, Computed, Key, Order, 
 from hedgerow.query.sql.strict import NODES, check_nodes, is_set, refusal
 from hedgerow.query.wording import check_beginning
 
-__all__ = ["parse", "question_of", "quiet"]
+__all__ = ["parse", "question_of", "quiet", "statement_of"]
 
 _LONGEST = 200_000
 _EXAMPLE = "SELECT avg(x) FROM release WHERE a BETWEEN 1 AND 2"
@@ -75,12 +75,13 @@ def parse(sql: str) -> Question:
         raise QueryError(f"a question may have {_LONGEST:,} characters and no NUL; got {len(sql):,}")
     check_beginning(sql)
     try:
-        return question_of(_statement(sql))
+        return question_of(statement_of(sql))
     except RecursionError:
         raise QueryError(f"the question is nested deeper than {DEEPEST} levels; flatten it") from None
 
 
-def _statement(sql: str) -> exp.Select:
+def statement_of(sql: str) -> exp.Select:
+    """Parse text that must be one SELECT."""
     try:
         with quiet():
             statements = [tree for tree in sqlglot.parse(sql, read="duckdb") if tree is not None]
