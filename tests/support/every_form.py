@@ -108,7 +108,7 @@ EVERY_FORM: dict[str, tuple[str, float, Callable[[dict[str, Any], list[int]], Re
     "perturbed by retention": ("few", 0.0, _published(Retention(p="0.5"))),
     "perturbed by noise": ("float", 0.0, _published(Noise())),
     "swapped": ("whole", 0.0, _published(RankSwap(share="0.2"))),
-    "substituted": ("few", 0.0, _published(PropertyWalk(share=0.2, whole=False))),
+    "substituted": ("few", 0.0, _published(PropertyWalk(share=0.2, whole=False, columns=["s"]))),
 }
 """By name: the kind of the sensitive column, the share of it that is missing, and how the release is made."""
 

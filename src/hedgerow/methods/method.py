@@ -56,6 +56,12 @@ class Method(ABC):
     in_series: ClassVar[bool] = False
     """Whether releases of one table under one ledger are made to be put side by side."""
 
+    needs_sensitive: ClassVar[bool] = True
+    """Whether some column has to be sensitive; methods that replace the columns that they are told need none."""
+
+    hierarchy_roles: ClassVar[tuple[str, ...]] = ()
+    """The roles whose columns are published by their hierarchies; one on another column is refused, not ignored."""
+
     def publish(
         self,
         source: object,
@@ -79,7 +85,7 @@ class Method(ABC):
 
         report = progress or _silent
         report("reading", 0.0)
-        prepared = prepare(source, schema, seed)
+        prepared = self._prepare(source, schema, seed)
         if ledger is not None:
             prepared = replace(prepared, pending=self._pending(ledger, prepared, again=again))
         release = self._release(prepared, report)
@@ -94,6 +100,20 @@ class Method(ABC):
         report("done", 1.0)
         return release
 
+    def _prepare(self, source: object, schema: Schema, seed: int | None) -> Prepared:
+        """Read and check a table, and refuse what this method would ignore."""
+        for column in schema.hierarchies:
+            role = schema.roles[column]
+            if role not in self._hierarchy_roles():
+                raise SchemaError(
+                    f"{type(self).__name__} does not use the hierarchy of '{column}', which is {role}; leave it out, "
+                    f"or choose a method that does: {', '.join(_USERS.get(role, ())) or 'none uses it in this role'}."
+                )
+        return prepare(source, schema, seed, needs_sensitive=self.needs_sensitive)
+
+    def _hierarchy_roles(self) -> tuple[str, ...]:
+        return self.hierarchy_roles
+
     def _pending(self, ledger: str | os.PathLike[str], prepared: Prepared, *, again: bool) -> PendingEntry:
         from hedgerow.ledger import PendingEntry
 
@@ -102,6 +122,12 @@ class Method(ABC):
     @abstractmethod
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         """Partition and publish; the caller audits."""
+
+
+_USERS: Mapping[str, tuple[str, ...]] = {
+    "quasi": ("Mondrian", "FullDomain", "Microaggregation"),
+    "sensitive": ("TargetDistribution", "Personal", "Mondrian and FullDomain with distance 'hierarchical'"),
+}
 
 
 def _require_savable(release: Release, prepared: Prepared) -> None:
@@ -116,12 +142,12 @@ def _silent(step: str, share: float) -> None:
     """Show nothing."""
 
 
-def prepare(source: object, schema: Schema, seed: int | None) -> Prepared:
+def prepare(source: object, schema: Schema, seed: int | None, *, needs_sensitive: bool = True) -> Prepared:
     """Read a table, check it against its schema, and suppress the rows that the policies for missing values say."""
     from hedgerow.table import read_table
 
     table = read_table(source)
-    schema.check(table)
+    schema.check(table, needs_sensitive=needs_sensitive)
     table, merged = _with_plain_texts(table, schema)
     kept = _without_suppressed(table, schema)
     if kept.num_rows == 0:

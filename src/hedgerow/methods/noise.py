@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,7 @@ from hedgerow.methods.row_groups import (
     listed,
     release_of_rows,
     require_complete,
+    require_protected,
     require_squares,
 )
 from hedgerow.parameters import Number, read_number
@@ -44,6 +45,8 @@ class Noise(Method):
     are, by rounding.
     """
 
+    needs_sensitive: ClassVar[bool] = False
+
     scale: Number = "0.1"
     kind: str = "normal"
     columns: str | Sequence[str] | None = None
@@ -54,7 +57,8 @@ class Noise(Method):
             raise ParameterError(f"'kind' must be one of {', '.join(NOISES)}.")
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
-        names = asked_columns(prepared, self.columns, prepared.columns.sensitive, is_number)
+        names = asked_columns(prepared, self.columns, prepared.columns.sensitive, lambda _, kind: is_number(kind))
+        require_protected("Noise", prepared, names)
         require_complete(prepared, names)
         require_squares(prepared, names)
         progress("adding noise", 0.2)

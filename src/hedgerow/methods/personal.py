@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -63,6 +63,8 @@ class Personal(Method):
     - `consent`: the column (of role identifier) in which people agree to be published exactly; True where the publisher
       vouches for all of them. Without consent nobody's node may be a single value
     """
+
+    hierarchy_roles: ClassVar[tuple[str, ...]] = ("sensitive",)
 
     node_column: str
     target: Any = "uniform"

@@ -15,17 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.criteria.properties import Property, Relation, Threshold
-from hedgerow.criteria.property_text import parse_properties
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction, written
-from hedgerow.methods.method import Method, Prepared, Progress, prepare
+from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.row_groups import require_protected
 from hedgerow.parameters import read_names
 from hedgerow.partition.walk.kept import Kept, Settings, plan_column
 from hedgerow.release import Guarantee, Made, Release
@@ -68,6 +68,8 @@ class PropertyWalk(Method):
               segments at random, which changes values more and keeps order inside a segment only
     """
 
+    needs_sensitive: ClassVar[bool] = False
+
     share: float | str = 0.1
     segment: int = 20
     steps: int | str = "auto"
@@ -89,10 +91,11 @@ class PropertyWalk(Method):
 
     def plan(self, source: object, schema: Schema, *, seed: int | None = None) -> tuple[Kept, ...]:
         """Report what would be kept, a line per column when printed; nothing is walked."""
-        return self._plan(prepare(source, schema, seed))
+        return self._plan(self._prepare(source, schema, seed))
 
     def _plan(self, prepared: Prepared) -> tuple[Kept, ...]:
         names = _replaced_names(prepared, self.columns)
+        require_protected("PropertyWalk", prepared, names)
         given = self._properties()
         if strange := {p.column for p in given} - set(names):
             raise ParameterError(f"A property speaks of '{min(strange)}', which is not among the replaced columns.")
@@ -101,6 +104,8 @@ class PropertyWalk(Method):
 
     def _properties(self) -> tuple[Property, ...]:
         """Read `keep`: texts are parsed, what `order`, `between` and the like return is taken as it is."""
+        from hedgerow.query.sql.property_text import parse_properties
+
         entries = [self.keep] if isinstance(self.keep, str) else self.keep
         if not isinstance(entries, list | tuple):
             raise ParameterError(_KEEP)

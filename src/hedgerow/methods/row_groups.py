@@ -5,7 +5,7 @@ What the baselines share: columns to replace, and releases of single rows withou
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUPINGS",
+    "Axes",
     "asked_columns",
+    "axes_of",
     "check_form",
     "check_grouping",
     "constant",
@@ -49,6 +51,7 @@ __all__ = [
     "release_of",
     "release_of_rows",
     "require_complete",
+    "require_protected",
     "require_squares",
     "sensitive_codes",
 ]
@@ -68,6 +71,30 @@ def quasi_codes(prepared: Prepared) -> tuple[NDArray[np.int32], list[NDArray[np.
     if not names:
         raise SchemaError("Grouping by nearness needs a quasi-identifier; there is none, so use grouping='blind'.")
     return np.stack([prepared.table.encode(name).codes for name in names]), [_scale(prepared, name) for name in names]
+
+
+class Axes(NamedTuple):
+    """The quasi-identifiers as Mondrian takes them: codes, where these lie between 0 and 1, ranks of borders."""
+
+    codes: NDArray[np.int32]
+    scales: list[NDArray[np.float64]]
+    ranks: list[NDArray[np.int16] | None]
+
+
+def axes_of(prepared: Prepared) -> Axes:
+    """The quasi-identifiers, those with a hierarchy in the order of its leaves and with missing behind them."""
+    quasi, scales = quasi_codes(prepared)
+    found = Axes(quasi, scales, [None] * len(scales))
+    for n, name in enumerate(prepared.columns.quasi):
+        if name not in prepared.schema.hierarchies:
+            continue
+        tree, encoded = prepared.schema.hierarchies[name], prepared.table.encode(name)
+        leaves = np.append(tree.leaf_codes(name, encoded.domain), np.int32(tree.num_leaves))
+        found.codes[n] = leaves[encoded.codes]
+        found.scales[n] = np.linspace(0.0, 1.0, tree.num_leaves + encoded.has_missing)
+        # Missing is one more child of the root.
+        found.ranks[n] = np.append(tree.border_ranks(), np.zeros(int(encoded.has_missing), np.int16))
+    return found
 
 
 def _scale(prepared: Prepared, name: str) -> NDArray[np.float64]:
@@ -226,12 +253,15 @@ def release_of_rows(
 
 
 def asked_columns(
-    prepared: Prepared, asked: str | Sequence[str] | None, default: Sequence[str], fits: Callable[[pa.DataType], bool]
+    prepared: Prepared,
+    asked: str | Sequence[str] | None,
+    default: Sequence[str],
+    fits: Callable[[str, pa.DataType], bool],
 ) -> tuple[str, ...]:
     """The columns to replace: those that were named, else those of `default` that fit."""
     schema = prepared.table.arrow.schema
     if asked is None:
-        names = tuple(name for name in default if fits(schema.field(name).type))
+        names = tuple(name for name in default if fits(name, schema.field(name).type))
         if not names:
             raise SchemaError("No column is of a type that this method can replace; name the columns in 'columns'.")
         return names
@@ -239,7 +269,7 @@ def asked_columns(
     for name in names:
         if name not in prepared.columns.all:
             raise SchemaError(f"'{name}' is not a published column; its role may be identifier.")
-        if not fits(schema.field(name).type):
+        if not fits(name, schema.field(name).type):
             raise SchemaError(f"'{name}' holds {schema.field(name).type}, which this method cannot replace.")
     return names
 
@@ -260,6 +290,15 @@ def require_squares(prepared: Prepared, names: Sequence[str]) -> None:
         column = prepared.table.arrow.column(name)
         if pa.types.is_floating(column.type) and (pc.max(pc.abs(column)).as_py() or 0.0) > _LARGEST:
             raise SchemaError(f"'{name}' holds numbers beyond {_LARGEST:g} in size; give the column in larger units.")
+
+
+def require_protected(method: str, prepared: Prepared, names: Sequence[str]) -> None:
+    """Refuse sensitive columns that would leave as they are: the role says that nobody may learn them of a person."""
+    if open_ := [name for name in prepared.columns.sensitive if name not in names]:
+        raise SchemaError(
+            f"'{open_[0]}' is sensitive, and {method} would publish it as it is beside the columns that it replaces. "
+            f"Name it in 'columns' to have it replaced, make it plain if it may be read, or choose another method."
+        )
 
 
 def constant(prepared: Prepared, names: Sequence[str]) -> list[str]:

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +83,8 @@ class TargetDistribution(Method):
     - `quantize`: replace ratios by whole numbers with at most this sum; by default 10 for named shapes
     """
 
+    hierarchy_roles: ClassVar[tuple[str, ...]] = ("sensitive",)
+
     target: Any
     parts: str | Mapping[str, Sequence[Any]] | None = None
     grouping: str = "all"
@@ -125,11 +127,12 @@ class TargetDistribution(Method):
             tables=disguised(
                 prepared.table.arrow,
                 prepared.columns,
-                _as_groups(groups, published, targets.trees, targets.which),
+                replace(
+                    _as_groups(groups, published, targets.trees, targets.which), is_shifted=read_shift(self.shift) > 0
+                ),
                 targets.trees,
                 group_column=group_column,
                 separate=self._fakes() > 0,
-                is_shifted=read_shift(self.shift) > 0,
                 keys=prepared.keys,
             ),
             columns=prepared.columns,

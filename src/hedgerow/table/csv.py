@@ -31,7 +31,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from hedgerow.errors import InputError, ParameterError
-from hedgerow.table.checks import attempt, check_names, read_bytes
+from hedgerow.table.checks import BLANKS, attempt, check_names, read_bytes
 from hedgerow.table.flat import flatten
 from hedgerow.table.table import Table
 from hedgerow.table.typed import MISSING, typed
@@ -166,7 +166,7 @@ def _read_column(cells: pa.ChunkedArray, *, unescape_formulas: bool) -> pa.Array
 
 
 def _trimmed(texts: pa.Array) -> pa.Array:
-    trimmed = pc.ascii_trim(texts, characters=" \t")
+    trimmed = pc.ascii_trim(texts, characters=BLANKS)
     # A marker between spaces was not recognised while parsing; one without spaces was left because it was quoted.
     marker = pc.and_(pc.is_in(trimmed, pa.array(MISSING)), pc.not_equal(trimmed, texts))
     return pc.if_else(marker, None, trimmed)
