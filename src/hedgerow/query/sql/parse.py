@@ -19,28 +19,24 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from hedgerow.errors import QueryError
+from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.sql.question import Constant, Expression, Name, Truth, names_of
 from hedgerow.query.sql.reader import DEEPEST, Reader, number
 from hedgerow.query.sql.statement import SLOT, Aggregate, Computed, Key, Order, Outcome, Question
 from hedgerow.query.sql.strict import NODES, check_nodes, is_set, refusal
 from hedgerow.query.wording import check_beginning
 
-__all__ = ["parse", "question_of"]
+__all__ = ["parse", "question_of", "quiet", "statement_of"]
 
 _LONGEST = 200_000
+_MOST_PARTS = 5_000
+_MOST_ITEMS = 12_000
+_MOST_RESULTS = 100
+_MOST_FRACTION = 10**9  # ranks of quantiles are whole numbers of 64 bits: this times the rows
 _EXAMPLE = "SELECT avg(x) FROM release WHERE a BETWEEN 1 AND 2"
 _AGGREGATES: dict[type[exp.Expression], str] = {
-    exp.Count: "count",
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    exp.Min: "min",
-    exp.Max: "max",
-    exp.Variance: "var_samp",
-    exp.VariancePop: "var_pop",
-    exp.Stddev: "stddev_samp",
-    exp.StddevSamp: "stddev_samp",
-    exp.StddevPop: "stddev_pop",
     exp.Median: "quantile_cont",
+    **{getattr(exp, name): item.name for item in AGGREGATES.values() for name in item.spelled},
 }
 _QUANTILES: dict[type[exp.Expression], tuple[str, str]] = {
     exp.PercentileCont: ("quantile_cont", "expression"),
@@ -73,16 +69,18 @@ def parse(sql: str) -> Question:
         raise QueryError(f"a question is SQL text; got {type(sql).__name__}. For example: {_EXAMPLE}")
     if len(sql) > _LONGEST or SLOT in sql:
         raise QueryError(f"a question may have {_LONGEST:,} characters and no NUL; got {len(sql):,}")
+    _check_size(sql)
     check_beginning(sql)
     try:
-        return question_of(_statement(sql))
+        return question_of(statement_of(sql))
     except RecursionError:
         raise QueryError(f"the question is nested deeper than {DEEPEST} levels; flatten it") from None
 
 
-def _statement(sql: str) -> exp.Select:
+def statement_of(sql: str) -> exp.Select:
+    """Parse text that must be one SELECT."""
     try:
-        with _quiet():
+        with quiet():
             statements = [tree for tree in sqlglot.parse(sql, read="duckdb") if tree is not None]
     except SqlglotError as error:
         where = next((f" near line {e['line']}, column {e['col']}" for e in getattr(error, "errors", []) or []), "")
@@ -95,7 +93,7 @@ def _statement(sql: str) -> exp.Select:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep sqlglot from logging the text of commands that it does not parse; the refusal says enough."""
     logger = logging.getLogger("sqlglot")
     level = logger.level
@@ -106,8 +104,21 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(level)
 
 
+def _check_size(sql: str) -> None:
+    """Refuse what would take seconds to read, and what is no text, before anything reads it."""
+    if any("\ud800" <= character <= "\udfff" for character in sql):
+        raise QueryError("a question is Unicode text; this one has half a character (a lone surrogate)")
+    words = sql.upper().split()
+    if words.count("OR") + words.count("AND") > _MOST_PARTS:
+        raise QueryError(f"a condition may join {_MOST_PARTS:,} parts by AND and OR; list values as x IN (1, 2, 3)")
+    if sql.count(",") > _MOST_ITEMS:
+        raise QueryError(f"a list may have {_MOST_ITEMS:,} items; ask for a range, or in several questions")
+
+
 def question_of(tree: exp.Select) -> Question:
     """Read a parsed statement; no node of it, and no argument of a node, is passed over."""
+    if len(tree.expressions) > _MOST_RESULTS:
+        raise QueryError(f"a question may have {_MOST_RESULTS} results; ask several questions")
     question = _question(tree)
     check_nodes(tree)
     return question
@@ -250,6 +261,8 @@ def _fraction(node: Any) -> Fraction:
     fraction = Fraction(Decimal(number(node.this))) if is_number else Fraction(-1)
     if not 0 <= fraction <= 1:
         raise refusal(node, "a quantile takes a column and a number from 0 to 1: quantile_cont(x, 0.9)")
+    if fraction.denominator > _MOST_FRACTION:
+        raise QueryError("a quantile takes a number with at most nine digits after the point: quantile_cont(x, 0.95)")
     return fraction
 
 
