@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from benchmarks.measure import peak_beyond, seconds, show
 from hedgerow.graph import BipartiteGraph, SafeGrouping, author_paper_graph
-from hedgerow.graph.order import ORDERS
+from hedgerow.graph.adjacency import ORDERS
 from hedgerow.graph.safe_grouping import group_both_sides
 
 _SETUP = """

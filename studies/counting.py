@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Codes
 from hedgerow.exact import Line, column_line
 from hedgerow.randomness import seeded_keys
-from hedgerow.report.figure import new_figure, save_figure
+from hedgerow.report.release_figures import new_figure, save_figure
 from hedgerow.table import read_table
 from studies.counts import CountQuery, count_errors, count_queries, true_counts
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hedgerow.graph import BipartiteGraph, SafeGrouping
-from hedgerow.graph.draw import draw
-from hedgerow.report.figure import save_figure
+from hedgerow.graph.bundle import draw
+from hedgerow.report.release_figures import save_figure
 from studies.graph_groupings import grouping, ordering
 from studies.graph_permutation import permutation
 from studies.graph_queries import queries

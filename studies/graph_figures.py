@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.report.figure import new_figure, save_figure
+from hedgerow.report.release_figures import new_figure, save_figure
 
 __all__ = ["draw_classes", "draw_errors", "draw_frequencies"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hedgerow.report.figure import COLOURS, new_figure, save_figure
+from hedgerow.report.release_figures import COLOURS, new_figure, save_figure
 
 __all__ = ["draw_panels"]
 

@@ -20,8 +20,7 @@ import hedgerow as hr
 from hedgerow.datasets import census
 from hedgerow.query.regression import Coefficient, Regression
 from hedgerow.release import Release
-from hedgerow.report.figure import new_figure, save_figure
-from hedgerow.report.release_figures import regression_figure
+from hedgerow.report.release_figures import new_figure, regression_figure, save_figure
 from studies.study import Claim, Study
 
 __all__ = ["people", "run", "truth_of"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from hedgerow.report.figure import COLOURS, new_figure, save_figure
+from hedgerow.report.release_figures import COLOURS, new_figure, save_figure
 
 __all__ = ["lines_figure"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hedgerow.report.figure import new_figure, save_figure
+from hedgerow.report.release_figures import new_figure, save_figure
 
 __all__ = ["draw_curves"]
 

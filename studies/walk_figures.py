@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.report.figure import COLOURS, new_figure, save_figure
+from hedgerow.report.release_figures import COLOURS, new_figure, save_figure
 
 __all__ = ["attack_figure", "averages_figure", "clustering_figure", "runtime_figure"]
 

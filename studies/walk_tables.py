@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.criteria.l_diversity import DistinctDiversity
-from hedgerow.methods.walk_result import walked
+from hedgerow.methods.property_walk import walked
 from hedgerow.partition.mondrian.split import mondrian
 from hedgerow.partition.walk.kept import Settings, plan_column
 from hedgerow.randomness import Keys, seeded_keys
@@ -99,10 +99,9 @@ def generalize(table: Numbers, l: int) -> Generalized:  # noqa: E741
     domains = [code.domain.to_numpy() for code in encoded]
     groups = mondrian(
         np.array([code.codes for code in encoded]),
-        [code.size for code in encoded],
+        [(domain - domain[0]) / max(domain[-1] - domain[0], 1e-300) for domain in domains],
         table.sensitive.astype(np.int32),
         DistinctDiversity(l),
-        places=[(domain - domain[0]) / max(domain[-1] - domain[0], 1e-300) for domain in domains],
     )
     order = np.argsort(groups, kind="stable")
     starts = np.flatnonzero(np.diff(groups[order], prepend=-1))

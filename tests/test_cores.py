@@ -26,7 +26,9 @@ def test_without_affinity_the_machine_is_asked(monkeypatch, machine, expected):
     assert cores() == expected
 
 
-@pytest.mark.parametrize("method", [hr.Mondrian(k=5), hr.Proximity(eps=2, m=2), hr.PropertyWalk(), hr.Anatomy(l=2)])
+@pytest.mark.parametrize(
+    "method", [hr.Mondrian(k=5), hr.Proximity(eps=2, m=2), hr.PropertyWalk(columns=["a", "s"]), hr.Anatomy(l=2)]
+)
 def test_methods_publish_where_there_is_no_affinity(monkeypatch, method):
     """No method asks the system for what only Linux knows."""
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)

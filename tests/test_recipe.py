@@ -108,17 +108,21 @@ EXAMPLES = {
     "ke": {"k": 3, "e": 2},
     "m-invariant": {"m": 2},
     "mondrian": {"k": 4, "l": "2", "relaxed": True},
-    "microaggregation": {"k": 3, "columns": ["age"]},
-    "noise": {"scale": 0.2, "columns": "age"},
+    "microaggregation": {"k": 3, "columns": ["age", "town"]},
+    "noise": {"scale": 0.2, "columns": "age,salary"},
     "permutation": {"l": 2},
     "personal": {"node_column": "node"},
     "proximity": {"eps": 1, "m": 2},
     "rank-swap": {"share": 0.2},
     "retention": {"p": 0.5},
     "target": {"target": "uniform"},
-    "walk": {"share": 0.2, "whole": False},
+    "walk": {"share": 0.2, "whole": False, "columns": ["age", "salary"]},
 }
 """Parameters as a recipe holds them; Robust needs knowledge, which is no text."""
+
+
+BY_HIERARCHIES = {"mondrian", "full-domain", "microaggregation"}
+"""Methods that use hierarchies of quasi-identifiers; others refuse them."""
 
 
 def _recipe(folder: Path, name: str) -> Recipe:
@@ -132,7 +136,7 @@ def _recipe(folder: Path, name: str) -> Recipe:
         roles=Roles(quasi=["age", "town"], sensitive=["salary"]),
         others="identifier",
         missing={"salary": "suppress"},
-        hierarchies={"town": str(folder / "town tree.csv")},
+        hierarchies={"town": str(folder / "town tree.csv")} if name in BY_HIERARCHIES else {},
         method={"name": name, **EXAMPLES[name]},
         ledger=str(folder / "ledger.json"),
     )

@@ -42,7 +42,14 @@ class InputError(HedgerowError):
 
 
 class SchemaError(HedgerowError):
-    """Columns, roles, domains or hierarchies do not fit the table."""
+    """Columns, roles, domains or hierarchies do not fit the table.
+
+    `values` holds cells that do not fit, for the owner alone: they are no part of the message.
+    """
+
+    def __init__(self, message: str = "", *, values: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.values = values
 
 
 class ParameterError(HedgerowError, ValueError):

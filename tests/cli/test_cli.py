@@ -58,7 +58,7 @@ def test_publish_says_what_it_did(people, tmp_path, run):
         assert word in output
 
 
-WALK = ("--quasi", "age,gender,education", "--sensitive", "income", "--identifier", "id", "--method", "walk")
+WALK = ("--quasi", "age,gender,education", "--plain", "income", "--identifier", "id", "--method", "walk")
 
 
 def test_a_walk_is_planned_and_published_by_flags(people, tmp_path, run):
@@ -407,3 +407,40 @@ def test_one_row_is_no_rows(tmp_path, run):
     """A table of one row is counted in the singular."""
     (tmp_path / "one.csv").write_text("age,income\n1,2\n")
     assert "1 row, 2 columns" in run("inspect", tmp_path / "one.csv")[1]
+
+
+def test_values_in_no_hierarchy_are_named_only_when_asked(tmp_path, run):
+    """Counted by default; --show-values names them; nothing is written either way."""
+    (tmp_path / "t.csv").write_text("town,pay\n" + "Ash,1\nElm,2\n" * 6)
+    (tmp_path / "h.csv").write_text("Ash;*\n")
+    flags = (
+        "--quasi",
+        "town",
+        "--sensitive",
+        "pay",
+        "--hierarchy",
+        f"town={tmp_path / 'h.csv'}",
+        "--method",
+        "mondrian",
+    )
+    asked = ("publish", tmp_path / "t.csv", *flags, "--k", 2, "--out", tmp_path / "out")
+    code, _, errors = run(*asked)
+    assert code == 2
+    assert "1 values of 'town' are not in the hierarchy" in errors
+    assert "Elm" not in errors
+    code, _, errors = run(*asked, "--show-values")
+    assert code == 2
+    assert "They are: 'Elm'" in errors
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_summary_says_which_columns_leave_as_they_came_in(tmp_path, run):
+    """Quasi-identifiers of a shuffled release do, those of a generalized one do not."""
+    (tmp_path / "t.csv").write_text("age,pay,note\n" + "".join(f"{n},{n % 4},x\n" for n in range(16)))
+    roles = ("--quasi", "age", "--sensitive", "pay", "--plain", "note")
+    for method, unchanged in ((("anatomy", "--l", 2), "age, note"), (("mondrian", "--k", 4), "note")):
+        code, output, errors = run(
+            "publish", tmp_path / "t.csv", *roles, "--method", *method, "--out", tmp_path / method[0]
+        )
+        assert code == 0, errors
+        assert [line.split(None, 3)[3].strip() for line in output.splitlines() if "as they were" in line] == [unchanged]

@@ -4,8 +4,7 @@ import pyarrow.compute as pc
 import pytest
 
 from hedgerow.datasets import census
-from hedgerow.datasets.census import CLASS_WIDTH, NUM_CLASSES, _draw
-from hedgerow.datasets.census_tables import COUNTRIES, OCCUPATIONS
+from hedgerow.datasets.census import CLASS_WIDTH, COUNTRIES, NUM_CLASSES, OCCUPATIONS, _draw
 from hedgerow.errors import ParameterError
 from hedgerow.randomness import seeded_keys
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import ParameterError
-from hedgerow.graph.adjacency import adjacency
-from hedgerow.graph.order import ORDERS, check_order, ordered
+from hedgerow.graph.adjacency import ORDERS, adjacency, check_order, ordered
 from hedgerow.randomness import seeded_keys
 
 
@@ -41,7 +40,7 @@ def test_degree_and_neighbourhood_descend() -> None:
 
 def test_long_lists_of_large_degrees_are_ranked_too() -> None:
     """Rows that need several words to pack compare as lists do."""
-    from hedgerow.graph.order import _row_ranks
+    from hedgerow.graph.adjacency import _row_ranks
 
     rows = np.random.default_rng(1).integers(0, 3, (200, 9)) + 2**20
     order = np.argsort(_row_ranks(rows), kind="stable")

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import Infeasible
-from hedgerow.graph.adjacency import Adjacency, adjacency, count_unsafe
+from hedgerow.graph.adjacency import ORDERS, Adjacency, adjacency, count_unsafe
 from hedgerow.graph.generate import author_paper_graph
-from hedgerow.graph.order import ORDERS
 from hedgerow.graph.safe_grouping import greedy, largest_found, safe_grouping
 from hedgerow.randomness import seeded_keys
 from tests.support.graph_worlds import is_safe, safe_grouping_exists
@@ -99,7 +98,7 @@ def _plain(side: Adjacency, opposite: Adjacency, k: int, order: list[int]) -> li
 
 def test_the_fast_search_is_the_plain_one() -> None:
     """Touch lists and linked lists place every node where first fit does."""
-    from hedgerow.graph.order import ordered
+    from hedgerow.graph.adjacency import ordered
 
     for seed in range(300):
         side, opposite, _ = random_graph(seed, least=4, most=30, density=0.12)

@@ -47,3 +47,22 @@ def test_refusals():
 def test_short_name():
     """Recipes and the command line know it."""
     assert method("microaggregation", {"k": "3", "columns": "age,pay"}) == Microaggregation(k=3, columns="age,pay")
+
+
+def test_a_column_with_a_hierarchy_is_published_as_nodes():
+    """Texts take part by their leaves; each group holds the lowest node that covers it, and the promise says so."""
+    tree = hr.Hierarchy.from_nested({"old": ["a", "b"], "new": ["c", "d"]})
+    towns = ["a", "b", "c", "d"] * 5
+    table = TABLE.append_column("town", pa.array(towns))
+    schema = hr.Schema(quasi=["age", "town"], sensitive="pay", plain=["hours", "sex"], hierarchies={"town": tree})
+    release = Microaggregation(k=2).publish(table, schema, seed=1)
+    release.verify()
+    rows = release.tables["release"].to_pylist()
+    assert {row["town"] for row in rows} <= set(tree.labels)
+    assert min(Counter((row["age"], row["town"]) for row in rows).values()) >= 2
+    for row in rows:  # pay is the number of the row
+        low, high = tree.leaves_under(tree.labels.index(row["town"]))
+        assert towns[row["pay"]] in tree.leaves.to_pylist()[low:high]
+    assert "'town' hold the lowest common nodes" in release.guarantee.promise
+    with pytest.raises(hr.SchemaError, match="not used: 'columns' does not name it"):
+        Microaggregation(k=2, columns="age").publish(table, schema)

@@ -128,3 +128,53 @@ def test_forty_quasi_identifiers_publish():
     table = pa.table({f"q{i}": rng.integers(0, 3, 300) for i in range(40)} | {"s": rng.integers(0, 9, 300)})
     schema = hr.Schema(quasi=[f"q{i}" for i in range(40)], sensitive="s")
     assert hr.Mondrian(k=5, l=2).publish(table, schema).groups > 10
+
+
+AGES = hr.Hierarchy.intervals(range(48), width=[6, 12])
+TOWNS = hr.Hierarchy.from_nested({"north": {"coast": ["Ay", "Bo"], "hill": ["Ce"]}, "south": ["Du", "Ef", "Gi"]})
+
+
+def _residents(gaps=False):
+    towns = ["Ay", "Bo", "Ce", "Du", "Ef", "Gi"]
+    rows = [(age % 48, towns[age * 7 % 6], "ab"[age % 2]) for age in range(96)]
+    return pa.table({
+        "age": [None if gaps and n % 16 == 0 else row[0] for n, row in enumerate(rows)],
+        "town": [row[1] for row in rows],
+        "pay": [row[2] for row in rows],
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("asked", [{"k": 3}, {"k": 4, "l": 2}, {"k": 3, "relaxed": True}, {"k": 3, "t": "0.4"}])
+def test_hierarchies_are_cut_and_published_as_nodes(asked, gaps):
+    """Labels are nodes that cover exactly the published set or interval, and every true value lies in its own."""
+    schema = hr.Schema(quasi=["age", "town"], sensitive="pay", hierarchies={"age": AGES, "town": TOWNS})
+    table = _residents(gaps)
+    release = hr.Mondrian(**asked).publish(table, schema, seed=1)
+    assert release.groups > 4
+    release.verify()
+    published = release.tables["release"].to_pylist()
+    assert {row["town"] for row in published} <= set(TOWNS.labels)
+    assert {row["age"].removesuffix(" or missing") for row in published} <= {*AGES.labels, "missing"}
+    members = {}
+    for row in release.tables["sets"].to_pylist():
+        members.setdefault(row["set"], set()).add(row["value"])
+    leaves = TOWNS.leaves.to_pylist()
+    for row in published:
+        node = TOWNS.labels.index(row["town"])
+        assert members[row["town_set"]] == set(leaves[slice(*TOWNS.leaves_under(node))])
+    north = sum(town in ("Ay", "Bo", "Ce") for town in table["town"].to_pylist())
+    answer = release.ask("SELECT count(*) FROM release WHERE town IN ('Ay', 'Bo', 'Ce')")
+    assert answer.lower <= north <= answer.upper
+    if asked == {"k": 3} and not gaps:
+        assert answer.upper - answer.lower < 40, "towns are cut between north and south first"
+
+
+def test_a_hierarchy_that_a_method_cannot_use_is_refused():
+    """No hierarchy is ignored in silence."""
+    schema = hr.Schema(quasi=["age", "town"], sensitive="pay", hierarchies={"town": TOWNS})
+    with pytest.raises(hr.SchemaError, match="Anatomy does not use the hierarchy of 'town', which is quasi; leave it"):
+        hr.Anatomy(l=2).publish(_residents(), schema)
+    sick = hr.Schema(quasi=["age"], sensitive="illness", hierarchies={"illness": TREE})
+    with pytest.raises(hr.SchemaError, match="Mondrian does not use the hierarchy of 'illness', which is sensitive"):
+        hr.Mondrian(k=2).publish(_patients(), sick)

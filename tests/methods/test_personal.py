@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.methods import personal
-from hedgerow.methods.personal import cheapest
-from hedgerow.methods.personal_wishes import check_nodes
+from hedgerow.methods.personal import cheapest, check_nodes
 from hedgerow.partition.personal.wishes import Wishes, one_group, total_cost
 from hedgerow.release.forms.disguised import DisguisedGroups
 from hedgerow.schema.target import uniform

@@ -10,7 +10,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import QueryError
-from hedgerow.query.formula import read_formula
+from hedgerow.query.sql.formula import read_formula
 from tests.support.assignments import release_of
 from tests.support.form_worlds import as_scattered, as_separated
 

@@ -3,6 +3,7 @@ import pickle
 import pyarrow as pa
 import pytest
 
+import hedgerow as hr
 from hedgerow.datasets.printed import salaries
 from hedgerow.errors import SchemaError
 from hedgerow.schema import Domain, Hierarchy, Role, Schema
@@ -145,3 +146,28 @@ def test_later_changes_of_the_arguments_do_not_arrive() -> None:
     with pytest.raises(AttributeError):
         schema.quasi = ()  # type: ignore[misc]
     assert pickle.loads(pickle.dumps(schema)) == schema
+
+
+def test_blanks_around_values_are_dropped_alike_everywhere(tmp_path):
+    """A padded cell of a file, a frame, a hierarchy or a domain is the value without the padding."""
+    (tmp_path / "towns.csv").write_text(" Ash ; wood ;*\nElm;wood;*\n")
+    (tmp_path / "table.csv").write_text("town,pay\n Ash,1\nElm ,2\n")
+    tree = hr.Hierarchy.from_arx(tmp_path / "towns.csv")
+    assert tree.labels == ("Ash", "Elm", "wood", "*")
+    for source in (tmp_path / "table.csv", {"town": [" Ash", "Elm\t"], "pay": [1, 2]}):
+        table = hr.read_table(source)
+        assert table.arrow.column("town").to_pylist() == ["Ash", "Elm"]
+        domain = hr.Domain.nominal(["Ash ", " Elm"])
+        nested = hr.Hierarchy.from_nested(["Ash ", "Elm"])
+        for one in (tree, nested):
+            schema = hr.Schema(quasi="town", sensitive="pay", hierarchies={"town": one}, domains={"town": domain})
+            schema.check(table)
+
+
+def test_values_outside_a_hierarchy_are_counted_in_the_message_and_kept_for_the_owner():
+    """No cell is in the text; the error carries them for whoever may see them."""
+    schema = hr.Schema(quasi="town", sensitive="pay", hierarchies={"town": hr.Hierarchy.from_nested(["Ash"])})
+    with pytest.raises(hr.SchemaError, match="2 values of 'town' are not in the hierarchy") as caught:
+        schema.check(hr.read_table({"town": ["Ash", "Elm", "Oak"], "pay": [1, 2, 3]}))
+    assert caught.value.values == ("Elm", "Oak")
+    assert "Elm" not in str(caught.value)

@@ -11,7 +11,7 @@ import pytest
 from hedgerow.datasets.printed import authors_and_papers
 from hedgerow.errors import ParameterError
 from hedgerow.graph import BipartiteGraph, SafeGrouping, author_paper_graph
-from hedgerow.graph.draw import draw
+from hedgerow.graph.bundle import draw
 from studies.coauthors import permuted_edges, shared_neighbours
 
 

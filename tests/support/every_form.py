@@ -76,6 +76,11 @@ def _boxed(columns: dict[str, Any], labels: list[int], *, levels: dict[str, int]
     )
 
 
+def _least(release: Release) -> Release:
+    """As Mondrian publishes: least intervals and sets."""
+    return replace(release, made=replace(release.made, method="Mondrian"))
+
+
 def _published(method: Any) -> Callable[[dict[str, Any], list[int]], Release]:
     """The release of a method, which makes its own groups."""
     schema = Schema(quasi=_QUASI, sensitive="s", plain=["fee"])
@@ -94,6 +99,7 @@ EVERY_FORM: dict[str, tuple[str, float, Callable[[dict[str, Any], list[int]], Re
     "scattered, texts": ("text", 0.0, lambda *made: as_scattered(_permuted(*made))),
     "generalized, whole numbers": ("whole", 0.1, _boxed),
     "generalized, dates": ("date", 0.1, _boxed),
+    "generalized to least boxes, decimals": ("decimal", 0.1, lambda *made: _least(_boxed(*made))),
     "generalized by a hierarchy, texts": ("text", 0.0, lambda *made: _boxed(*made, levels={"town": 1})),
     "padded, whole numbers": ("whole", 0.0, _padded),
     "disguised, whole numbers": ("few", 0.0, _published(TargetDistribution(_NUMBERS))),
@@ -102,7 +108,7 @@ EVERY_FORM: dict[str, tuple[str, float, Callable[[dict[str, Any], list[int]], Re
     "perturbed by retention": ("few", 0.0, _published(Retention(p="0.5"))),
     "perturbed by noise": ("float", 0.0, _published(Noise())),
     "swapped": ("whole", 0.0, _published(RankSwap(share="0.2"))),
-    "substituted": ("few", 0.0, _published(PropertyWalk(share=0.2, whole=False))),
+    "substituted": ("few", 0.0, _published(PropertyWalk(share=0.2, whole=False, columns=["s"]))),
 }
 """By name: the kind of the sensitive column, the share of it that is missing, and how the release is made."""
 

@@ -33,7 +33,7 @@ _PARAMETERS: dict[str, tuple[dict[str, Any], ...]] = {
     "rank-swap": ({"share": "0.2"}, {"k": 2}),
     "retention": ({"p": "0.5"},),
     "target": ({"target": _TREE}, {"target": _TREE, "fakes": "0.5"}),
-    "walk": ({"share": "0.2", "whole": False},),
+    "walk": ({"share": "0.2", "whole": False, "columns": ["age", "salary"]},),
 }
 """Parameters of one or several examples of each method; a method that is not listed is tried without parameters."""
 

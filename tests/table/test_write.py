@@ -75,3 +75,14 @@ def test_a_refused_table_writes_nothing(tmp_path):
     with pytest.raises(InputError):
         write_csv(pa.table([[1], [2]], names=["a", "a"]), tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "armed", ["=1+1", " =1", "\u00a0=1", "\u3000+1", "\uff1dcmd", "\ufeff@x", "'=1", " '=1", "\t-1", "\n\uff20"]
+)
+def test_formulas_behind_spaces_and_full_width_signs_are_escaped(armed):
+    """Spreadsheets run them all; an apostrophe comes first, and can be taken away again."""
+    disarmed = escape(pa.array([armed]))
+    expected = armed if armed == " '=1" else f"'{armed}"
+    assert disarmed.to_pylist() == [expected]
+    assert unescape(disarmed).to_pylist() == [armed]

@@ -17,7 +17,7 @@ TABLE = pa.table({"a": [0, 3, 9, 12, 40, 41, 70, 90], "b": np.arange(8) / 7 + 1 
 @pytest.fixture(scope="module")
 def release():
     """A small release of two columns, one of whole numbers and one of floats."""
-    return PropertyWalk(share=0.5).publish(TABLE, hr.Schema(quasi=["a", "b"], sensitive="s"), seed=1)
+    return PropertyWalk(share=0.5).publish(TABLE, hr.Schema(quasi=["a", "b"], plain="s"), seed=1)
 
 
 def _with_properties(release, **columns):

@@ -12,10 +12,19 @@ from dataclasses import asdict
 
 import numpy as np
 
-from hedgerow.certificate.answers import summarize_widths
-from hedgerow.certificate.assemble import Derived, Progress, fill, group_sizes
-from hedgerow.certificate.model import Answers, Certificate, Internal, Issuer, Risk, Width
-from hedgerow.certificate.risks import exact_risk
+from hedgerow.certificate.model import (
+    Answers,
+    Certificate,
+    Derived,
+    Internal,
+    Issuer,
+    Progress,
+    Risk,
+    Width,
+    fill,
+    group_sizes,
+)
+from hedgerow.certificate.risks import exact_risk, summarize_widths
 from hedgerow.errors import ParameterError, QueryError
 from hedgerow.graph.ask import GraphAnswer
 from hedgerow.graph.attack import class_sizes, signatures, static_attack

@@ -20,8 +20,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from hedgerow.certificate.assemble import list_parameters
-from hedgerow.certificate.model import Certificate, Risk, Width
+from hedgerow.certificate.model import Certificate, Risk, Width, list_parameters
 
 __all__ = ["LEAST", "page", "percent", "rate_bar", "scale_top", "width_bar"]
 

@@ -16,10 +16,27 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.certificate.answers import kinds_of, typical_answers, typical_questions
-from hedgerow.certificate.assemble import Derived, Progress, fill, group_sizes
-from hedgerow.certificate.model import Certificate, GroupSizes, Internal, Issuer, Risk, TrueAnswers, round_share
-from hedgerow.certificate.risks import attack_report, published_risks, risk_of
+from hedgerow.certificate.model import (
+    Certificate,
+    Derived,
+    GroupSizes,
+    Internal,
+    Issuer,
+    Progress,
+    Risk,
+    TrueAnswers,
+    fill,
+    group_sizes,
+    round_share,
+)
+from hedgerow.certificate.risks import (
+    attack_report,
+    kinds_of,
+    published_risks,
+    risk_of,
+    typical_answers,
+    typical_questions,
+)
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 from hedgerow.release.bundle import as_release

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 __all__ = ["advise"]
 
 
+_REMEDY = (
+    "promise that no group differs much from the whole table, which every table allows: mondrian or full-domain with "
+    "--t 0.2 (closeness) or --beta 1 (no value becomes more than 1 + beta times as likely); or hide the skew itself: "
+    "target, with a uniform target"
+)
+
+
 @click.command()
 @click.argument("table", type=click.Path())
 @click.option("--sensitive", metavar="COLUMN", required=True, help="the column that nobody may learn of a person")
@@ -61,7 +68,14 @@ def _frequency(counts: Any) -> list[tuple[str, str]]:
         return [("frequency l-diversity", "none: there are no values at all")]
     most = int(counts.sum() // counts.max())
     if most < 2:
-        return [("frequency l-diversity", "none: one value fills more than half of the rows")]
+        share = f"{counts.max() / counts.sum():.0%}"
+        return [
+            (
+                "frequency l-diversity",
+                f"none: one value fills {share} of the rows, so half of some group would have it",
+            ),
+            ("instead", _REMEDY),
+        ]
     return [("frequency l-diversity", f"l up to {most:,} (anatomy, permutation)")]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from hedgerow.errors import ParameterError, QueryError
+from hedgerow.errors import ParameterError, QueryError, SchemaError
 from hedgerow.methods.registry import HELP, METHODS, help_text
 from hedgerow.recipe import Recipe, Roles, publish_recipe, read_recipe
 
@@ -48,6 +48,7 @@ def _parameter_flags(command: Any) -> Any:
 @click.option("--again", is_flag=True, help="publish although the ledger knows these rows")
 @click.option("--overwrite", is_flag=True, help="replace a bundle that is there already")
 @click.option("--plan", is_flag=True, help="say what would be kept, and publish nothing (walk)")
+@click.option("--show-values", is_flag=True, help="name cells that are in no hierarchy; for your own screen alone")
 @click.option("--seed", type=int, help="reproducible and insecure: for tests only")
 @click.option("--allow-insecure", is_flag=True, help="write a bundle in spite of --seed")
 def publish(
@@ -56,6 +57,7 @@ def publish(
     again: bool,
     overwrite: bool,
     plan: bool,
+    show_values: bool,
     seed: int | None,
     allow_insecure: bool,
     **flags: Any,
@@ -68,12 +70,17 @@ def publish(
         --method ke --k 4 --e 100 --out out
     """
     recipe = _read_alone(source, flags) if source.endswith(".toml") else _recipe(source, flags, needs_out=not plan)
-    if plan:
-        show_plan(recipe)
-        return
     if ledger is not None:
         recipe = msgspec.structs.replace(recipe, ledger=ledger)
-    run(recipe, again=again, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure)
+    try:
+        if plan:
+            show_plan(recipe)
+        else:
+            run(recipe, again=again, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure)
+    except SchemaError as error:
+        if not show_values or not error.values:
+            raise
+        raise SchemaError(f"{error} They are: {', '.join(map(repr, error.values))}.") from None
 
 
 def show_plan(recipe: Recipe) -> None:
@@ -119,6 +126,7 @@ def summary(release: Release, output: str, seconds: float) -> Any:
             ("suppressed", f"{release.rows.suppressed:,}"),
             *_group_facts(release),
             *_level_facts(release),
+            ("as they were", _unchanged_fact(release)),
             ("promise", release.guarantee.promise),
             ("against", release.guarantee.adversary),
             *_width_facts(release),
@@ -130,6 +138,16 @@ def summary(release: Release, output: str, seconds: float) -> Any:
             ("time", f"{seconds:.1f} s"),
         ],
     )
+
+
+def _unchanged_fact(release: Release) -> str:
+    """The columns that leave as they came in; their rows may be shuffled."""
+    columns = release.columns
+    if release.form.is_altered:
+        names = [name for name in columns.all if name not in release.guarantee.columns]
+    else:
+        names = [*(() if release.form.has_boxes else columns.quasi), *columns.plain]
+    return ", ".join(names) or "no column"
 
 
 def _ledger_fact(release: Release) -> str:

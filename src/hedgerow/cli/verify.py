@@ -13,14 +13,17 @@ __all__ = ["verify"]
 
 @click.command()
 @click.argument("bundle", type=click.Path())
-def verify(bundle: str) -> None:
+@click.option(
+    "--max-bytes", type=click.IntRange(1), help="Refuse files that take more once decoded; 16 times the file."
+)
+def verify(bundle: str, max_bytes: int | None) -> None:
     """Check BUNDLE: every checksum, then the promise re-derived from the published rows, then the helper table."""
     from hedgerow import graph
     from hedgerow import verify as verifier
     from hedgerow.front import holds_graph
 
     try:
-        verification = (graph if holds_graph(bundle) else verifier).verify_bundle(bundle)
+        verification = (graph if holds_graph(bundle) else verifier).verify_bundle(bundle, max_bytes=max_bytes)
     except (BrokenPromise, BundleError) as error:
         click.secho(f"not verified: {error}", fg="red", err=True)
         sys.exit(1)

@@ -104,7 +104,7 @@ def largest_m(reach: Reach, counts: Counts) -> int:
     return int(counts.sum()) // cover if cover else 0
 
 
-def require_proximity(reach: Reach, counts: Counts, *, m: int, column: str) -> None:
+def require_proximity(reach: Reach, counts: Counts, *, m: int, column: str = "sensitive") -> None:
     """Raise Infeasible, naming the largest m, where a column cannot be divided into good groups."""
     rows, works = int(counts.sum()), largest_m(reach, counts)
     if m > rows:

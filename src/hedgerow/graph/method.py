@@ -25,11 +25,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import Infeasible, ParameterError
-from hedgerow.graph.adjacency import check_size
+from hedgerow.graph.adjacency import Order, check_order, check_size
 from hedgerow.graph.bipartite import BipartiteGraph
 from hedgerow.graph.form import check_no_structure, grouped
 from hedgerow.graph.grouped import GroupedGraph
-from hedgerow.graph.order import Order, check_order
 from hedgerow.ledger import GraphEntry, Ledger
 from hedgerow.ledger.pending import now
 from hedgerow.ledger.store import locked

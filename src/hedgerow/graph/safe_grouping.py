@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import Infeasible
-from hedgerow.graph.adjacency import Adjacency, check_size, largest_possible, side_by_side
-from hedgerow.graph.order import Order, check_order, ordered
+from hedgerow.graph.adjacency import Adjacency, Order, check_order, check_size, largest_possible, ordered, side_by_side
 from hedgerow.kernel import kernel
 from hedgerow.randomness import Keys, system_keys
 

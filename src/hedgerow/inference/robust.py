@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction
 from hedgerow.inference.binary import binary_posteriors
+from hedgerow.inference.bounds import sample_posteriors
 from hedgerow.inference.full import MOST_STATES, full_by_group
 from hedgerow.inference.knowledge import Distribution, Knowledge
-from hedgerow.inference.sampling import sample_posteriors
 from hedgerow.parameters import came
 from hedgerow.randomness import Keys, system_keys
 

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import BundleError
 from hedgerow.ledger.fingerprint import Hashes
-from hedgerow.ledger.ledger import Ledger
-from hedgerow.ledger.memory import Memory, Remembered, read_memory, write_memory
+from hedgerow.ledger.ledger import Ledger, Memory, Remembered, read_memory, write_memory
 from hedgerow.ledger.store import Contents, Mark, TableEntry, locked, write_hashes
 from hedgerow.randomness import token
 

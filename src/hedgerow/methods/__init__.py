@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hedgerow._lazy import lazy
 
 if TYPE_CHECKING:
-    from hedgerow.methods.anatomy import Anatomy
+    from hedgerow.methods.anatomy import Anatomy, PermutationAnonymization
     from hedgerow.methods.full_domain import FullDomain
     from hedgerow.methods.ke_anonymity import KEAnonymity
     from hedgerow.methods.m_invariant import MInvariant
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from hedgerow.methods.microaggregation import Microaggregation
     from hedgerow.methods.mondrian import Mondrian
     from hedgerow.methods.noise import Noise
-    from hedgerow.methods.permutation_anonymization import PermutationAnonymization
     from hedgerow.methods.personal import Personal
     from hedgerow.methods.property_walk import PropertyWalk
     from hedgerow.methods.proximity import Proximity
@@ -52,7 +51,7 @@ METHODS: dict[str, str] = {
     "mondrian": "mondrian.Mondrian",
     "microaggregation": "microaggregation.Microaggregation",
     "noise": "noise.Noise",
-    "permutation": "permutation_anonymization.PermutationAnonymization",
+    "permutation": "anatomy.PermutationAnonymization",
     "personal": "personal.Personal",
     "proximity": "proximity.Proximity",
     "robust": "robust.Robust",

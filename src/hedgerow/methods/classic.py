@@ -57,6 +57,10 @@ class Classic(Method):
             TCloseness(read_number("t", self.t))
         self._presence(member=1)
 
+    def _hierarchy_roles(self) -> tuple[str, ...]:
+        is_hierarchical = self.t is not None and self.distance == "hierarchical"
+        return ("quasi", "sensitive") if is_hierarchical else ("quasi",)
+
     def _criteria(self, prepared: Prepared) -> list[Criterion]:
         """One criterion per sensitive column."""
         return [

@@ -19,7 +19,7 @@ from hedgerow.criteria.ke import KE, Number
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import places, quasi_codes, release_of
+from hedgerow.methods.row_groups import quasi_codes, release_of
 from hedgerow.parameters import read_whole
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.permuted import PERMUTED, permuted
@@ -114,18 +114,16 @@ class KEAnonymity(Method):
 
     def _refined(self, prepared: Prepared, sensitive: Encoded, where: Line, pieces: Pieces) -> Release:
         """Deal the rows to the groups, divide these by quasi-identifiers, and shuffle inside the parts."""
-        from hedgerow.partition.ke.refine import ke_refine
+        from hedgerow.partition.ke.runs import ke_refine
         from hedgerow.release.shuffle import deal
 
         rows, offsets = deal(sensitive.codes, pieces.values, pieces.groups, pieces.counts, keys=prepared.keys)
         labels = np.empty(len(rows), np.int32)
         labels[rows] = np.repeat(np.arange(pieces.num_groups), np.diff(offsets))
-        quasi, sizes = quasi_codes(prepared)
+        quasi, scales = quasi_codes(prepared)
         criterion = KE(self.k, self.e)
         least = where.distance(criterion.e)
-        finer = ke_refine(
-            labels, quasi, sizes, sensitive.codes, where.positions, k=self.k, e=least, places=places(prepared)
-        )
+        finer = ke_refine(labels, quasi, scales, sensitive.codes, where.positions, k=self.k, e=least)
         return release_of(
             prepared,
             finer,

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from hedgerow.criteria.m_invariance import MInvariance, count_broken_signatures
 from hedgerow.errors import BrokenPromise, Infeasible, SchemaError
-from hedgerow.ledger.memory import Memory
+from hedgerow.ledger.ledger import Memory
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import check_grouping, places, quasi_codes
+from hedgerow.methods.row_groups import check_grouping, quasi_codes
 from hedgerow.parameters import read_number
 from hedgerow.partition.m_invariant import Invariant, Signatures, m_invariant
 from hedgerow.release import Guarantee, Release
@@ -202,12 +202,11 @@ def _ascending(offsets: NDArray[np.int64], members: NDArray[np.int32]) -> Signat
 
 def _nearness(prepared: Prepared) -> NDArray[np.uint64]:
     """Number rows along a curve through all quasi-identifiers: bits of their places between 0 and 1, interleaved."""
-    codes, _ = quasi_codes(prepared)
+    codes, scales = quasi_codes(prepared)
     bits = max(1, 63 // len(codes))
     number = np.zeros(codes.shape[1], np.uint64)
     steps = [
-        (line * (2 ** min(bits, 16) - 1)).astype(np.uint64)[code]
-        for line, code in zip(places(prepared), codes, strict=True)
+        (line * (2 ** min(bits, 16) - 1)).astype(np.uint64)[code] for line, code in zip(scales, codes, strict=True)
     ]
     for bit in range(min(bits, 16) - 1, -1, -1):
         for step in steps[:63]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import pyarrow as pa
 
 from hedgerow.errors import Infeasible, SchemaError
 from hedgerow.randomness import Keys, seeded_keys, system_keys
 from hedgerow.release import Made, PublishedColumns, Release, Rows
+from hedgerow.verify.texts import is_plain, plain_texts
 
 if TYPE_CHECKING:
     from hedgerow.ledger import PendingEntry
@@ -35,6 +37,7 @@ class Prepared:
     rows: Rows
     keys: Keys
     reproducible: bool
+    merged: Mapping[str, int] = field(default_factory=dict)
     pending: PendingEntry | None = None
 
     @property
@@ -44,7 +47,7 @@ class Prepared:
 
     def made(self, method: str, parameters: Mapping[str, int | str]) -> Made:
         """How a release of this table is made."""
-        return Made(method, parameters, self.policies, self.reproducible)
+        return Made(method, parameters, self.policies, self.reproducible, self.merged)
 
 
 class Method(ABC):
@@ -52,6 +55,12 @@ class Method(ABC):
 
     in_series: ClassVar[bool] = False
     """Whether releases of one table under one ledger are made to be put side by side."""
+
+    needs_sensitive: ClassVar[bool] = True
+    """Whether some column has to be sensitive; methods that replace the columns that they are told need none."""
+
+    hierarchy_roles: ClassVar[tuple[str, ...]] = ()
+    """The roles whose columns are published by their hierarchies; one on another column is refused, not ignored."""
 
     def publish(
         self,
@@ -76,7 +85,7 @@ class Method(ABC):
 
         report = progress or _silent
         report("reading", 0.0)
-        prepared = prepare(source, schema, seed)
+        prepared = self._prepare(source, schema, seed)
         if ledger is not None:
             prepared = replace(prepared, pending=self._pending(ledger, prepared, again=again))
         release = self._release(prepared, report)
@@ -91,6 +100,20 @@ class Method(ABC):
         report("done", 1.0)
         return release
 
+    def _prepare(self, source: object, schema: Schema, seed: int | None) -> Prepared:
+        """Read and check a table, and refuse what this method would ignore."""
+        for column in schema.hierarchies:
+            role = schema.roles[column]
+            if role not in self._hierarchy_roles():
+                raise SchemaError(
+                    f"{type(self).__name__} does not use the hierarchy of '{column}', which is {role}; leave it out, "
+                    f"or choose a method that does: {', '.join(_USERS.get(role, ())) or 'none uses it in this role'}."
+                )
+        return prepare(source, schema, seed, needs_sensitive=self.needs_sensitive)
+
+    def _hierarchy_roles(self) -> tuple[str, ...]:
+        return self.hierarchy_roles
+
     def _pending(self, ledger: str | os.PathLike[str], prepared: Prepared, *, again: bool) -> PendingEntry:
         from hedgerow.ledger import PendingEntry
 
@@ -99,6 +122,12 @@ class Method(ABC):
     @abstractmethod
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         """Partition and publish; the caller audits."""
+
+
+_USERS: Mapping[str, tuple[str, ...]] = {
+    "quasi": ("Mondrian", "FullDomain", "Microaggregation"),
+    "sensitive": ("TargetDistribution", "Personal", "Mondrian and FullDomain with distance 'hierarchical'"),
+}
 
 
 def _require_savable(release: Release, prepared: Prepared) -> None:
@@ -113,12 +142,13 @@ def _silent(step: str, share: float) -> None:
     """Show nothing."""
 
 
-def prepare(source: object, schema: Schema, seed: int | None) -> Prepared:
+def prepare(source: object, schema: Schema, seed: int | None, *, needs_sensitive: bool = True) -> Prepared:
     """Read a table, check it against its schema, and suppress the rows that the policies for missing values say."""
     from hedgerow.table import read_table
 
     table = read_table(source)
-    schema.check(table)
+    schema.check(table, needs_sensitive=needs_sensitive)
+    table, merged = _with_plain_texts(table, schema)
     kept = _without_suppressed(table, schema)
     if kept.num_rows == 0:
         raise Infeasible("No rows are left to publish: every row was suppressed for a missing value.")
@@ -129,7 +159,21 @@ def prepare(source: object, schema: Schema, seed: int | None) -> Prepared:
         rows=Rows(table.num_rows, kept.num_rows, table.num_rows - kept.num_rows),
         keys=system_keys if seed is None else seeded_keys(seed),
         reproducible=seed is not None,
+        merged=merged,
     )
+
+
+def _with_plain_texts(table: Table, schema: Schema) -> tuple[Table, dict[str, int]]:
+    """Bring sensitive texts into one form; return the table and how many values became one with others."""
+    arrow, merged = table.arrow, {}
+    for name in schema.sensitive:
+        column = arrow.column(name)
+        if pa.types.is_string(column.type):
+            known = column.unique()
+            merged[name] = len(known) - len(plain_texts(known).unique())
+            if not is_plain(known):
+                arrow = arrow.set_column(arrow.column_names.index(name), name, plain_texts(column))
+    return (table if arrow is table.arrow else replace(table, arrow=arrow)), merged
 
 
 def _without_suppressed(table: Table, schema: Schema) -> Table:

@@ -1,23 +1,26 @@
-"""Microaggregation: near rows in groups of k, each published with the group's means. A baseline.
+"""Microaggregation: near rows in groups of k, each published with the group's means or nodes. A baseline.
 
 Source     [Hansen 2003] (one column); [Domingo-Ferrer 2002], MDAV of [Domingo-Ferrer 2005] (several)
-Guarantee  every combination of published means is shared by at least k rows
+Guarantee  every combination of published means and nodes is shared by at least k rows
 Cost       see partition/microaggregate
+Deviates   a column with a hierarchy is compared by the places of its leaves and published as the lowest node that
+           covers its group, as generalization does; the papers take medians or most frequent values
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.errors import Infeasible
+from hedgerow.errors import Infeasible, SchemaError
 from hedgerow.exact import column_line
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_release import (
+from hedgerow.methods.row_groups import (
     asked_columns,
     is_number,
     listed,
@@ -28,6 +31,7 @@ from hedgerow.methods.row_release import (
 from hedgerow.parameters import read_whole
 from hedgerow.partition.microaggregate import microaggregate
 from hedgerow.release import Guarantee, Release
+from hedgerow.release.boxes import node_box
 from hedgerow.release.forms.perturbed import PERTURBED, perturbed
 
 __all__ = ["Microaggregation"]
@@ -37,8 +41,12 @@ __all__ = ["Microaggregation"]
 class Microaggregation(Method):
     """Replace numbers by the means of groups of `k` to 2k-1 near rows.
 
-    `columns` names the columns that are replaced together; without it all quasi-identifiers that are numbers.
+    `columns` names the columns that are replaced together; without it all quasi-identifiers that are numbers or have a
+    hierarchy. A column with a hierarchy is published as the lowest node that covers its group.
     """
+
+    needs_sensitive: ClassVar[bool] = False
+    hierarchy_roles: ClassVar[tuple[str, ...]] = ("quasi",)
 
     k: int
     columns: str | Sequence[str] | None = None
@@ -47,30 +55,38 @@ class Microaggregation(Method):
         read_whole("k", self.k, least=2, why="A group of one hides nobody.")
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
-        names = asked_columns(prepared, self.columns, prepared.columns.quasi, is_number)
+        trees = prepared.schema.hierarchies
+        names = asked_columns(
+            prepared, self.columns, prepared.columns.quasi, lambda name, kind: name in trees or is_number(kind)
+        )
+        if unused := [name for name in trees if name not in names]:
+            raise SchemaError(f"The hierarchy of '{unused[0]}' is not used: 'columns' does not name it; leave it out.")
         require_complete(prepared, names)
-        require_squares(prepared, names)
+        require_squares(prepared, [name for name in names if name not in trees])
         if prepared.rows.published < self.k:
             raise Infeasible(f"Groups of {self.k:,} rows need at least as many; there are {prepared.rows.published:,}.")
         progress("grouping", 0.2)
-        points = np.stack([_numbers(prepared, name) for name in names], axis=1)
+        points = np.stack([_leaves(prepared, name) if name in trees else _numbers(prepared, name) for name in names], 1)
         labels = microaggregate(points, k=self.k, keys=prepared.keys)
-        means = {name: _means(points[:, n], labels) for n, name in enumerate(names)}
-        same = [name for n, name in enumerate(names) if (means[name].to_numpy() == points[:, n]).all()]
-        table = perturbed(prepared.table.arrow, prepared.columns, means, keys=prepared.keys)
+        replaced = {
+            name: _nodes(prepared, name, labels) if name in trees else _means(points[:, n], labels)
+            for n, name in enumerate(names)
+        }
+        same = [name for n, name in enumerate(names) if _is_same(prepared, name, points[:, n], replaced[name])]
+        table = perturbed(prepared.table.arrow, prepared.columns, replaced, keys=prepared.keys)
         return release_of_rows(
             prepared,
             {"release": table},
             form=PERTURBED,
-            guarantee=self._guarantee(names, same),
+            guarantee=self._guarantee(names, same, [name for name in names if name in trees]),
             method="Microaggregation",
             parameters={"k": int(self.k), "columns": ",".join(names)},
         )
 
-    def _guarantee(self, names: tuple[str, ...], same: Sequence[str]) -> Guarantee:
+    def _guarantee(self, names: tuple[str, ...], same: Sequence[str], nodes: Sequence[str]) -> Guarantee:
         return Guarantee(
             criterion="microaggregation",
-            parameters={"k": int(self.k)} | listed("unchanged", same),
+            parameters={"k": int(self.k)} | listed("nodes", nodes) | listed("unchanged", same),
             columns=names,
         )
 
@@ -79,6 +95,28 @@ def _numbers(prepared: Prepared, name: str) -> NDArray[np.float64]:
     where = column_line(prepared.table.arrow.column(name), name)
     at = where.positions.astype(np.float64)
     return at * float(where.unit) if where.unit >= 1 else at / float(1 / where.unit)
+
+
+def _leaves(prepared: Prepared, name: str) -> NDArray[np.float64]:
+    """The place of each row's value among the leaves of the column's hierarchy."""
+    encoded = prepared.table.encode(name)
+    return prepared.schema.hierarchies[name].leaf_codes(name, encoded.domain)[encoded.codes].astype(np.float64)
+
+
+def _nodes(prepared: Prepared, name: str, labels: NDArray[np.int32]) -> pa.Array:
+    """The label of the lowest node that covers each row's group."""
+    order = np.argsort(labels, kind="stable")
+    offsets = np.append(0, np.cumsum(np.bincount(labels))).astype(np.int64)
+    encoded = prepared.table.encode(name)
+    box = node_box(encoded.codes[order], offsets, encoded, prepared.schema.hierarchies[name], name=name)
+    return box.label.take(pa.array(labels))
+
+
+def _is_same(prepared: Prepared, name: str, points: NDArray[np.float64], published: pa.Array) -> bool:
+    """Tell whether every row is published with its own value."""
+    if name in prepared.schema.hierarchies:
+        return bool(prepared.table.arrow.column(name).cast(pa.string()).combine_chunks().equals(published))
+    return bool((published.to_numpy() == points).all())
 
 
 def _means(values: NDArray[np.float64], labels: NDArray[np.int32]) -> pa.Array:

@@ -18,7 +18,7 @@ from hedgerow.criteria.groupwise import Criterion, groups_of, require
 from hedgerow.criteria.k_anonymity import KAnonymity
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.methods.classic import Classic
-from hedgerow.methods.row_groups import check_form, places, quasi_codes, release_of, sensitive_codes
+from hedgerow.methods.row_groups import axes_of, check_form, release_of, sensitive_codes
 
 if TYPE_CHECKING:
     from hedgerow.methods.method import Prepared, Progress
@@ -37,6 +37,9 @@ class Mondrian(Classic):
     strongest that is easily read: no value fills more than 1/l of a group), "distinct", "entropy" or "recursive" (with
     `c`); `t` with `distance` "equal", "ordered" or "hierarchical"; `alpha`; `delta`; `beta` (`enhanced` or not);
     `presence_low` and `presence_high` for a column that tells who is a member.
+
+    A quasi-identifier with a hierarchy is cut between the children of its nodes and published as the lowest node that
+    covers its group; `relaxed` does not change its cuts.
 
     `relaxed` lets rows at a median go to either side by secret coins, which makes groups smaller and boxes overlap.
     `blind` cuts by quasi-identifiers and numbers of rows alone, and refuses a table of which some group then misses a
@@ -63,10 +66,10 @@ class Mondrian(Classic):
         columns, criteria = sensitive_codes(prepared), self._criteria(prepared)
         require(criteria, [np.bincount(codes) for codes in columns], prepared.columns.sensitive)
         progress("partitioning", 0.3)
-        quasi, sizes = quasi_codes(prepared)
+        axes, trees = axes_of(prepared), prepared.schema.hierarchies
         tested = [KAnonymity(self.k)] * len(columns) if self.blind else criteria
         labels = mondrian(
-            quasi, sizes, columns, tested, relaxed=self.relaxed, places=places(prepared), keys=prepared.keys
+            axes.codes, axes.scales, columns, tested, ranks=axes.ranks, relaxed=self.relaxed, keys=prepared.keys
         )
         if self.blind:
             _require_groups(labels, columns, criteria)
@@ -83,6 +86,7 @@ class Mondrian(Classic):
                 | {"relaxed": int(self.relaxed), "blind": int(self.blind)}
                 | {"form": self.form, "together": int(self.together)},
             ),
+            nodes={name: (trees[name], 0) for name in prepared.columns.quasi if name in trees},
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +17,14 @@ import pyarrow as pa
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import MAX_TICK, Line, column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_release import (
+from hedgerow.methods.row_groups import (
     asked_columns,
     constant,
     is_number,
     listed,
     release_of_rows,
     require_complete,
+    require_protected,
     require_squares,
 )
 from hedgerow.parameters import Number, read_number
@@ -44,6 +45,8 @@ class Noise(Method):
     are, by rounding.
     """
 
+    needs_sensitive: ClassVar[bool] = False
+
     scale: Number = "0.1"
     kind: str = "normal"
     columns: str | Sequence[str] | None = None
@@ -54,7 +57,8 @@ class Noise(Method):
             raise ParameterError(f"'kind' must be one of {', '.join(NOISES)}.")
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
-        names = asked_columns(prepared, self.columns, prepared.columns.sensitive, is_number)
+        names = asked_columns(prepared, self.columns, prepared.columns.sensitive, lambda _, kind: is_number(kind))
+        require_protected("Noise", prepared, names)
         require_complete(prepared, names)
         require_squares(prepared, names)
         progress("adding noise", 0.2)

@@ -18,7 +18,7 @@ from hedgerow.criteria.neighbourhood import Neighbourhood, one_sided, relative
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import check_form, places, quasi_codes, release_of
+from hedgerow.methods.row_groups import check_form, quasi_codes, release_of
 from hedgerow.parameters import Number, read_number, read_whole
 from hedgerow.release import Guarantee
 
@@ -87,6 +87,7 @@ class Proximity(Method):
         )
 
     def _labels(self, prepared: Prepared, column: str, progress: Progress) -> NDArray[np.int32]:
+        from hedgerow.criteria.proximity import require_proximity
         from hedgerow.partition.proximity.split import proximity_split
 
         progress("counting", 0.1)
@@ -95,12 +96,12 @@ class Proximity(Method):
         progress("partitioning", 0.3)
         if self.grouping == "blind":
             # Without quasi-identifiers there is nothing to divide at, and all rows are dealt in turn.
-            quasi, sizes, lines = np.zeros((1, len(encoded.codes)), np.int32), [1], [np.zeros(1)]
+            quasi, scales = np.zeros((1, len(encoded.codes)), np.int32), [np.zeros(1)]
         else:
-            (quasi, sizes), lines = quasi_codes(prepared), places(prepared)
-        return proximity_split(
-            quasi, sizes, encoded.codes, reach, m=int(self.m), places=lines, column=column, keys=prepared.keys
-        )
+            quasi, scales = quasi_codes(prepared)
+        counts = np.bincount(encoded.codes, minlength=len(reach.first))
+        require_proximity(reach, counts, m=int(self.m), column=column)
+        return proximity_split(quasi, scales, encoded.codes, reach, m=int(self.m), keys=prepared.keys)
 
     def _guarantee(self, column: str) -> Guarantee:
         around = self._neighbourhood()

@@ -16,7 +16,7 @@ from hedgerow.criteria.ke import KE
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_release import constant, listed, release_of_rows, require_complete
+from hedgerow.methods.row_groups import constant, listed, release_of_rows, require_complete
 from hedgerow.parameters import Number, read_number
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.perturbed import perturbed

@@ -20,7 +20,7 @@ from hedgerow.criteria.retention import largest_retention
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_release import release_of_rows, require_complete
+from hedgerow.methods.row_groups import release_of_rows, require_complete
 from hedgerow.parameters import Number, read_number, read_whole
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.perturbed import PERTURBED, perturbed, retained

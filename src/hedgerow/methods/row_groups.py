@@ -1,8 +1,11 @@
-"""What methods that label rows with groups share: codes of columns, l-diverse groups, and words about the adversary."""
+"""What methods that label rows with groups share: codes of columns, l-diverse groups, and words about the adversary.
+
+What the baselines share: columns to replace, and releases of single rows without groups.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,18 +23,40 @@ if TYPE_CHECKING:
 
     from hedgerow.methods.method import Progress
     from hedgerow.schema import Hierarchy
+import json
+from collections.abc import Callable, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hedgerow.parameters import read_names
+
+if TYPE_CHECKING:
+    from hedgerow.methods.method import Prepared
+    from hedgerow.release.forms import Form
 
 __all__ = [
     "GROUPINGS",
+    "Axes",
+    "asked_columns",
+    "axes_of",
     "check_form",
     "check_grouping",
+    "constant",
     "diverse_labels",
     "frequency_guarantee",
-    "places",
+    "is_number",
+    "listed",
     "quasi_codes",
     "release_of",
+    "release_of_rows",
+    "require_complete",
+    "require_protected",
+    "require_squares",
     "sensitive_codes",
 ]
+
+_LARGEST = 1e140
 
 
 def check_form(form: object, forms: tuple[str, ...]) -> None:
@@ -40,21 +65,39 @@ def check_form(form: object, forms: tuple[str, ...]) -> None:
         raise ParameterError(f"'form' must be one of {', '.join(forms)}.")
 
 
-def quasi_codes(prepared: Prepared) -> tuple[NDArray[np.int32], list[int]]:
-    """The quasi-identifiers as rows of codes, and how many codes each has."""
+def quasi_codes(prepared: Prepared) -> tuple[NDArray[np.int32], list[NDArray[np.float64]]]:
+    """The quasi-identifiers as rows of codes, and where each code lies between 0 and 1: on the line for numbers."""
     names = prepared.columns.quasi
     if not names:
         raise SchemaError("Grouping by nearness needs a quasi-identifier; there is none, so use grouping='blind'.")
-    encoded = [prepared.table.encode(name) for name in names]
-    return np.stack([column.codes for column in encoded]), [column.size for column in encoded]
+    return np.stack([prepared.table.encode(name).codes for name in names]), [_scale(prepared, name) for name in names]
 
 
-def places(prepared: Prepared) -> list[NDArray[np.float64]]:
-    """Where each code of each quasi-identifier lies between 0 and 1: on the line for numbers, evenly for others."""
-    return [_places(prepared, name) for name in prepared.columns.quasi]
+class Axes(NamedTuple):
+    """The quasi-identifiers as Mondrian takes them: codes, where these lie between 0 and 1, ranks of borders."""
+
+    codes: NDArray[np.int32]
+    scales: list[NDArray[np.float64]]
+    ranks: list[NDArray[np.int16] | None]
 
 
-def _places(prepared: Prepared, name: str) -> NDArray[np.float64]:
+def axes_of(prepared: Prepared) -> Axes:
+    """The quasi-identifiers, those with a hierarchy in the order of its leaves and with missing behind them."""
+    quasi, scales = quasi_codes(prepared)
+    found = Axes(quasi, scales, [None] * len(scales))
+    for n, name in enumerate(prepared.columns.quasi):
+        if name not in prepared.schema.hierarchies:
+            continue
+        tree, encoded = prepared.schema.hierarchies[name], prepared.table.encode(name)
+        leaves = np.append(tree.leaf_codes(name, encoded.domain), np.int32(tree.num_leaves))
+        found.codes[n] = leaves[encoded.codes]
+        found.scales[n] = np.linspace(0.0, 1.0, tree.num_leaves + encoded.has_missing)
+        # Missing is one more child of the root.
+        found.ranks[n] = np.append(tree.border_ranks(), np.zeros(int(encoded.has_missing), np.int16))
+    return found
+
+
+def _scale(prepared: Prepared, name: str) -> NDArray[np.float64]:
     from hedgerow.exact import column_line, without_exponent
 
     encoded = prepared.table.encode(name)
@@ -152,12 +195,11 @@ def _near(prepared: Prepared, codes: NDArray[np.int32], l: int, grouping: str) -
     from hedgerow.partition.permutation import ncp_split
     from hedgerow.partition.proximity.split import proximity_split
 
-    quasi, sizes = quasi_codes(prepared)
-    lines = places(prepared)
+    quasi, scales = quasi_codes(prepared)
     if grouping == "ncp":
-        return ncp_split(quasi, sizes, codes, l=l, places=lines, keys=prepared.keys)
+        return ncp_split(quasi, scales, codes, l=l, keys=prepared.keys)
     # A value is near nothing but itself: (0, l)-proximity is frequency l-diversity.
-    return proximity_split(quasi, sizes, codes, same_value(int(codes.max()) + 1), m=l, places=lines, keys=prepared.keys)
+    return proximity_split(quasi, scales, codes, same_value(int(codes.max()) + 1), m=l, keys=prepared.keys)
 
 
 def _several(
@@ -173,8 +215,8 @@ def _several(
         return anatomize_several(columns, l=l, keys=prepared.keys)
     if grouping == "ncp":
         raise ParameterError("'grouping' must be blind or near for several sensitive columns.")
-    quasi, sizes = quasi_codes(prepared)
-    return mondrian(quasi, sizes, columns, FrequencyDiversity(l), places=places(prepared), keys=prepared.keys)
+    quasi, scales = quasi_codes(prepared)
+    return mondrian(quasi, scales, columns, FrequencyDiversity(l), keys=prepared.keys)
 
 
 def frequency_guarantee(prepared: Prepared, l: int) -> Guarantee:  # noqa: E741
@@ -185,3 +227,93 @@ def frequency_guarantee(prepared: Prepared, l: int) -> Guarantee:  # noqa: E741
         parameters={"l": int(l)},
         columns=names,
     )
+
+
+def release_of_rows(
+    prepared: Prepared,
+    tables: Mapping[str, pa.Table],
+    *,
+    form: Form,
+    guarantee: Guarantee,
+    method: str,
+    parameters: Mapping[str, int | str],
+) -> Release:
+    """Wrap tables of single rows."""
+    return Release(
+        form=form,
+        tables=tables,
+        columns=prepared.columns,
+        group_column="",
+        guarantee=guarantee,
+        rows=prepared.rows,
+        groups=0,
+        made=prepared.made(method, parameters),
+        kind=prepared.table.kind,
+    )
+
+
+def asked_columns(
+    prepared: Prepared,
+    asked: str | Sequence[str] | None,
+    default: Sequence[str],
+    fits: Callable[[str, pa.DataType], bool],
+) -> tuple[str, ...]:
+    """The columns to replace: those that were named, else those of `default` that fit."""
+    schema = prepared.table.arrow.schema
+    if asked is None:
+        names = tuple(name for name in default if fits(name, schema.field(name).type))
+        if not names:
+            raise SchemaError("No column is of a type that this method can replace; name the columns in 'columns'.")
+        return names
+    names = read_names("columns", asked)
+    for name in names:
+        if name not in prepared.columns.all:
+            raise SchemaError(f"'{name}' is not a published column; its role may be identifier.")
+        if not fits(name, schema.field(name).type):
+            raise SchemaError(f"'{name}' holds {schema.field(name).type}, which this method cannot replace.")
+    return names
+
+
+def require_complete(prepared: Prepared, names: Sequence[str]) -> None:
+    """Refuse columns with gaps: a missing value can be neither moved nor averaged."""
+    for name in names:
+        if prepared.table.arrow.column(name).null_count:
+            raise SchemaError(
+                f"'{name}' has missing values, which cannot be replaced; "
+                f'missing={{"{name}": "suppress"}} holds these rows back and counts them.'
+            )
+
+
+def require_squares(prepared: Prepared, names: Sequence[str]) -> None:
+    """Refuse numbers whose squares, added up, leave 64-bit floats: nothing can be averaged with them."""
+    for name in names:
+        column = prepared.table.arrow.column(name)
+        if pa.types.is_floating(column.type) and (pc.max(pc.abs(column)).as_py() or 0.0) > _LARGEST:
+            raise SchemaError(f"'{name}' holds numbers beyond {_LARGEST:g} in size; give the column in larger units.")
+
+
+def require_protected(method: str, prepared: Prepared, names: Sequence[str]) -> None:
+    """Refuse sensitive columns that would leave as they are: the role says that nobody may learn them of a person."""
+    if open_ := [name for name in prepared.columns.sensitive if name not in names]:
+        raise SchemaError(
+            f"'{open_[0]}' is sensitive, and {method} would publish it as it is beside the columns that it replaces. "
+            f"Name it in 'columns' to have it replaced, make it plain if it may be read, or choose another method."
+        )
+
+
+def constant(prepared: Prepared, names: Sequence[str]) -> list[str]:
+    """The columns that have one value in all rows."""
+    return [name for name in names if prepared.table.encode(name).size == 1]
+
+
+def listed(name: str, columns: Sequence[str]) -> dict[str, int | str]:
+    """A parameter that lists columns, where there are any.
+
+    It must follow from the column and the parameters: to tell that chance left every value in its place would undo it.
+    """
+    return {name: json.dumps(list(columns))} if columns else {}
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Tell whether a type has sums and means."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))

@@ -65,22 +65,21 @@ class CornerBuffers(NamedTuple):
 
 def ncp_split(
     quasi: Codes,
-    sizes: Sequence[int],
+    scales: Sequence[int | NDArray[np.float64]],
     sensitive: Codes,
     *,
     l: int,  # noqa: E741
     tries: int = 5,
-    places: Sequence[NDArray[np.float64]] | None = None,
     keys: Keys = system_keys,
 ) -> Codes:
     """Return a group number per row, from 0 without gaps.
 
-    `quasi` holds one row of codes per quasi-identifier, `sizes` their numbers of codes. `places` says where each code
-    lies between 0 and 1, ascending; without it codes lie evenly. A part that `tries` orders do not divide stays whole.
+    `quasi` holds one row of codes per quasi-identifier; `scales` says for each how many codes it has, which then lie
+    evenly, or where each code lies between 0 and 1, ascending. A part that `tries` orders do not divide stays whole.
     """
     criterion, most = FrequencyDiversity(l), read_whole("tries", tries, least=1)
     require([criterion], [np.bincount(sensitive)])
-    lines = [np.linspace(0.0, 1.0, size) for size in sizes] if places is None else places
+    lines = [scale if isinstance(scale, np.ndarray) else np.linspace(0.0, 1.0, scale) for scale in scales]
     rows = permutation(len(sensitive), keys=keys)
     points = np.take(_points(quasi, lines), rows, axis=0)  # far faster than an index for rows of many columns
     starts = _divided(CornerRows(points, sensitive[rows], rows), criterion.l, most, keys)

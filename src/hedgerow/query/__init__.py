@@ -5,7 +5,7 @@ evidence     what a release tells about a question, one file per form: rows hit,
 aggregates   least and greatest answers over all assignments, in exact integers; mean and deviation of fair ones
 engines      arrays; DuckDB and PostgreSQL, by one statement and the help table, or by counts that array code finishes
 outcome      arithmetic between results, HAVING, ORDER BY, LIMIT; `result` rounds, `answer` is what is handed over
-crossing     expressions that mix known and hidden columns; `regress` fits least squares to them
+regress      linear models of a hidden outcome: every coefficient with bounds
 """
 
 from __future__ import annotations
@@ -152,10 +152,10 @@ def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
 
     Where one statement cannot say it all, these are the statements that count what the bounds are worked out from.
     """
-    from hedgerow.query.engines.postgres import to_postgres
     from hedgerow.query.engines.rewriter import is_plain, rewritten
     from hedgerow.query.engines.summary import statements
     from hedgerow.query.evidence.view import view_of
+    from hedgerow.query.sql.dialect import to_postgres
 
     if dialect not in ("duckdb", "postgres"):
         raise ParameterError(f"'dialect' must be 'duckdb' or 'postgres'; got {dialect!r}")

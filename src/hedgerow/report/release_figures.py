@@ -1,4 +1,7 @@
-"""Figures of releases: bounds of answers, groups, rates of adversaries, and several releases compared."""
+"""Figures of releases: bounds of answers, groups, rates of adversaries, and several releases compared.
+
+Figures without a screen: one look for all of them, saved as SVG for pages and PNG for slides.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.report.figure import COLOURS, new_figure, save_figure
 from hedgerow.utility.compare import QuestionOutcome, score
 
 if TYPE_CHECKING:
@@ -17,10 +19,18 @@ if TYPE_CHECKING:
     from hedgerow.query import Answer
     from hedgerow.query.regression import Regression
     from hedgerow.release import Release
+from hedgerow.errors import InputError
 
-__all__ = ["attack_figure", "bounds_figure", "compare_figure", "groups_figure", "regression_figure"]
-
-_RIGHT, _PROMISED, _GUESSED, _CONTROL = COLOURS[0], COLOURS[1], COLOURS[6], COLOURS[3]
+__all__ = [
+    "COLOURS",
+    "attack_figure",
+    "bounds_figure",
+    "compare_figure",
+    "groups_figure",
+    "new_figure",
+    "regression_figure",
+    "save_figure",
+]
 
 
 def bounds_figure(answered: Sequence[tuple[str, Answer, float]], folder: Path) -> Path:
@@ -220,3 +230,44 @@ def _name_lines(figure: Any, panels: Sequence[Any], *, has_errors: bool) -> None
     if has_errors:
         named["error of the expected answer"] = Line2D([], [], color="grey", linestyle="--", linewidth=1.1)
     figure.legend(named.values(), named, loc="outside upper center", ncols=4, fontsize=8, frameon=False)
+
+
+COLOURS = ("#1b6e4a", "#c8553d", "#33658a", "#e0a458", "#6d597a", "#588157", "#8d99ae")
+_RIGHT, _PROMISED, _GUESSED, _CONTROL = COLOURS[0], COLOURS[1], COLOURS[6], COLOURS[3]
+"""Distinguishable in print and for colour-blind readers; the first is the house colour."""
+
+_STYLE: Any = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "legend.frameon": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "hedgerow",
+}
+
+
+def new_figure(columns: int = 1, *, width: float = 5.2, height: float = 3.4) -> tuple[Any, Any]:
+    """Return a figure and its axes (an array if there are several), drawn off screen."""
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise InputError("Figures need matplotlib: pip install 'hedgerow[plot]'.") from None
+    from cycler import cycler
+
+    with rc_context({**_STYLE, "axes.prop_cycle": cycler(color=COLOURS)}):
+        figure = Figure(figsize=(width * columns, height), layout="constrained")
+        return figure, figure.subplots(1, columns)
+
+
+def save_figure(figure: Any, folder: Path, name: str) -> Path:
+    """Write <name>.svg and <name>.png; return the path of the PNG."""
+    from matplotlib import rc_context
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with rc_context(_STYLE):
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(folder / f"{name}.png", dpi=140)
+    return folder / f"{name}.png"

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import SchemaError
 from hedgerow.exact import as_fraction
+from hedgerow.table.checks import BLANKS
 
 __all__ = ["Domain", "Kind", "is_number"]
 
@@ -167,7 +168,7 @@ def _plain_number(number: Fraction) -> int | float:
 def _listed(values: Iterable[object]) -> tuple[Any, ...]:
     if isinstance(values, str):
         raise SchemaError("'values' must be a sequence of categories; got one text. Put it in a list.")
-    listed = tuple(values)
+    listed = tuple(value.strip(BLANKS) if isinstance(value, str) else value for value in values)
     if None in listed:
         raise SchemaError("'values' must not contain None: missing values have their own policy in the schema.")
     if len(set(listed)) < len(listed):

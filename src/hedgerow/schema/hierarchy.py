@@ -142,6 +142,13 @@ class Hierarchy:
             nodes = np.where(self.depths[nodes] > self.height - level, self.parents[nodes], nodes)
         return nodes
 
+    def border_ranks(self) -> NDArray[np.int16]:
+        """For each leaf code the depth of the lowest node above it and the next one; 0 for the last."""
+        ranks = np.zeros(self.num_leaves, np.int16)
+        for node in range(self.num_leaves, self.num_nodes):
+            ranks[self.high[self.children(node)[:-1]] - 1] = self.depths[node]
+        return ranks
+
     def lines(self) -> list[tuple[str, ...]]:
         """The labels of each value from most specific to root: the lines of ARX's format."""
         levels = [[self.labels[node] for node in self.recode(level)] for level in range(self.height + 1)]
@@ -153,7 +160,11 @@ class Hierarchy:
 
         found = pc.index_in(distinct, value_set=self._leaves_as(column, distinct.type))
         if found.null_count:
-            raise SchemaError(f"{found.null_count} values of '{column}' are not in the hierarchy; add them to it.")
+            raise SchemaError(
+                f"{found.null_count:,} values of '{column}' are not in the hierarchy; add them to it "
+                "(--show-values names them to you, as does the error's `values` in Python).",
+                values=tuple(map(str, distinct.filter(found.is_null()).to_pylist())),
+            )
         return np.asarray(found, dtype=np.int32)
 
     def with_weights(self, weights: Sequence[object]) -> Hierarchy:

@@ -6,7 +6,8 @@ checks it. Messages here may quote what the user wrote into the hierarchy.
 Read a hierarchy from a file in ARX's format, the one that people already have.
 
 No header; one line per value; the value first, then its ever more general labels; the last label is the same on
-every line. Values of one branch need not stand together in the file.
+every line. Values of one branch need not stand together in the file. Spaces and tabs around a label are dropped, as
+those around the cells of a table are.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 
 from hedgerow.errors import InputError, ParameterError, SchemaError
 from hedgerow.exact import as_fraction
+from hedgerow.table.checks import BLANKS
 
 __all__ = [
     "DEEPEST",
@@ -246,7 +248,8 @@ def _arx_children(paths: Sequence[list[str]]) -> tuple[Any, ...]:
 def _read_lines(path: str | PathLike[str], delimiter: str) -> list[list[str]]:
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            lines = [line for line in csv.reader(file, delimiter=delimiter, strict=True) if line]
+            read = csv.reader(file, delimiter=delimiter, strict=True)
+            lines = [[cell.strip(BLANKS) for cell in line] for line in read if line]
     except OSError as error:
         raise InputError(
             f"the hierarchy file cannot be read: {(error.strerror or 'input/output error').lower()}."

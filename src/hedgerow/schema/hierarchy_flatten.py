@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import SchemaError
 from hedgerow.schema.domain import is_number
 from hedgerow.schema.hierarchy_build import Branch
+from hedgerow.table.checks import BLANKS
 
 __all__ = ["Flat", "flatten"]
 
@@ -56,7 +57,8 @@ class _Walk:
 
     def add_value(self, value: Any, depth: int) -> int:
         """Append a value; its parent is filled in when its branch is left."""
-        self.values.append(value.item() if isinstance(value, np.generic) else value)
+        plain = value.item() if isinstance(value, np.generic) else value
+        self.values.append(plain.strip(BLANKS) if isinstance(plain, str) else plain)
         self.value_depths.append(depth)
         self.value_parents.append(-1)
         return len(self.values) - 1

@@ -104,9 +104,11 @@ class Schema:
         """The declared domain of a column, else the open one of its type."""
         return self.domains[column] if column in self.domains else Domain.of(table.arrow.schema.field(column).type)
 
-    def check(self, table: Table) -> None:
+    def check(self, table: Table, *, needs_sensitive: bool = True) -> None:
         """Raise SchemaError unless this schema fits the table."""
         self._check_names(table.names)
+        if needs_sensitive and not self.sensitive:
+            raise SchemaError("a schema must name at least one sensitive column: what the release is to protect.")
         for column in self.roles:
             self._check_missing(column, table)
         for column, domain in self.domains.items():
@@ -130,8 +132,6 @@ class Schema:
                 f"every column must have a role; {_quoted(without)} {'has' if len(without) == 1 else 'have'} none. "
                 "Make each one quasi, sensitive, identifier or plain; --others (in a recipe: others) covers the rest."
             )
-        if not self.sensitive:
-            raise SchemaError("a schema must name at least one sensitive column: what the release is to protect.")
 
     def _check_missing(self, column: str, table: Table) -> None:
         empty = table.arrow.column(column).null_count

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from hedgerow.errors import HedgerowError, InputError, ParameterError
 
 __all__ = [
+    "BLANKS",
     "MAX_CELLS",
     "attempt",
     "check_names",
@@ -26,6 +27,9 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+BLANKS = " \t"
+"""What is dropped around a text: in files, frames, hierarchies and domains alike."""
 
 MAX_CELLS = 1_000_000_000
 """Rows times columns that a file may announce: 8 GB of numbers. A small file that announces more is likely a bomb."""

@@ -1,5 +1,7 @@
 """Any Arrow table as a `Table`: flat types, one chunk a column, and nothing that rides along.
 
+Spaces and tabs around a text are dropped, as in delimited files, so that a value is the same from every source.
+
 What rides along in Arrow data: rows outside a slice, categories that no row uses, values under a null, an index,
 metadata. All of it is left behind here, once, for every source.
 """
@@ -14,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.errors import InputError
-from hedgerow.table.checks import attempt, check_names, check_shape
+from hedgerow.table.checks import BLANKS, attempt, check_names, check_shape
 from hedgerow.table.table import Table
 
 __all__ = ["MOST_TEXT", "check_type", "flatten"]
@@ -134,7 +136,9 @@ def _decimals(array: pa.Array, name: str) -> pa.Array:
 
 
 def _text(array: pa.Array, name: str) -> pa.Array:
-    return attempt(lambda: array.cast(pa.string()), f"Column '{name}' holds more than 2 GiB of text; shorten it.")
+    """Texts without the spaces and tabs around them, from wherever they come."""
+    long = f"Column '{name}' holds more than 2 GiB of text; shorten it."
+    return pc.ascii_trim(attempt(lambda: array.cast(pa.string()), long), characters=BLANKS)
 
 
 def _dates(array: pa.Array, name: str) -> pa.Array:
@@ -173,7 +177,7 @@ _RULES: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array, str], pa.
     (pa.types.is_integer, _integers),
     (pa.types.is_floating, _floats),
     (pa.types.is_decimal, _decimals),
-    (pa.types.is_string, _as_it_is),
+    (pa.types.is_string, _text),
     (pa.types.is_large_string, _text),
     (pa.types.is_string_view, _text),
     (pa.types.is_date, _dates),

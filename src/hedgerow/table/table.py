@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -62,7 +63,9 @@ class Table:
         known = set(self.names)
         unknown = [repr(name) for name in names if name not in known]
         if unknown:
-            raise SchemaError(f"The table has no column {', '.join(unknown)}; it has {_listed(self.names)}.")
+            close = difflib.get_close_matches(unknown[0][1:-1], self.names, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise SchemaError(f"The table has no column {', '.join(unknown)}; it has {_listed(self.names)}.{hint}")
 
     def __repr__(self) -> str:
         # Types and counts alone: Arrow's own text form shows cells, and this one ends up in logs.

@@ -76,7 +76,8 @@ def _joined(cells: list[pa.Array]) -> memoryview:
     return memoryview(lines.buffers()[2])
 
 
-_ARMED = r"\A('*[=+\-@\t\r])"
+# Spreadsheets look behind spaces of any kind, and some read full-width signs as plain ones.
+_ARMED = r"\A('*[\s\pZ\x00-\x1f\x{200b}-\x{200f}\x{2060}\x{feff}]*[=+\-@\t\r\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}])"
 
 
 def escape(texts: pa.Array) -> pa.Array:

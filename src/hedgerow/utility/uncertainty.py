@@ -20,10 +20,10 @@ import pyarrow as pa
 
 from hedgerow.errors import QueryError
 from hedgerow.query import Session, connect
+from hedgerow.query.sql.rephrase import WrittenRange, by_group, ranges_of
 from hedgerow.release.forms import PERMUTED
 from hedgerow.release.forms.generalized import box_columns
 from hedgerow.release.release import PublishedColumns, free_name
-from hedgerow.utility.rephrase import WrittenRange, by_group, ranges_of
 
 if TYPE_CHECKING:
     from hedgerow.release import Release

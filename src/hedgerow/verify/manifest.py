@@ -57,6 +57,7 @@ class Manifest:
     rows: Rows
     groups: int
     missing: Mapping[str, str]
+    merged: Mapping[str, int]
     reproducible_insecure: bool
     files: Mapping[str, FileEntry]
     checksum: str = ""
@@ -106,6 +107,7 @@ def describe(release: PublishedRelease, files: Mapping[str, FileEntry], version:
         rows=release.rows,
         groups=release.groups,
         missing=dict(release.made.missing),
+        merged=dict(release.made.merged),
         reproducible_insecure=release.made.reproducible,
         files=dict(files),
     )
@@ -121,7 +123,9 @@ def published(manifest: Manifest, tables: Mapping[str, Any]) -> PublishedRelease
         guarantee=manifest.guarantee,
         rows=manifest.rows,
         groups=manifest.groups,
-        made=Made(manifest.method, manifest.parameters, manifest.missing, manifest.reproducible_insecure),
+        made=Made(
+            manifest.method, manifest.parameters, manifest.missing, manifest.reproducible_insecure, manifest.merged
+        ),
     )
 
 
@@ -148,6 +152,7 @@ def decode(text: bytes) -> Manifest:
         rows=Rows(**_exactly(fields("rows"), dict.fromkeys(("input", "published", "suppressed"), _count))),
         groups=_count(fields("groups")),
         missing=_map(fields("missing"), _one_of("value", "suppress", "refuse")),
+        merged=_map(fields("merged"), _count),
         **_common(fields),
     )
     return _unedited(fields, manifest)

@@ -71,8 +71,14 @@ def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
 
 
+def _are_texts(lists: list[Any]) -> bool:
+    return all(map(_is_texts, lists))
+
+
 def _is_protected(value: object) -> bool:
-    return _is_json(value, lambda sets: sets is None or (isinstance(sets, list) and all(map(_is_texts, sets)) and sets))
+    return _is_json(
+        value, lambda sets: sets is None or (isinstance(sets, list) and all(map(_is_texts, sets)) and bool(sets))
+    )
 
 
 def _is_columns(value: object) -> bool:
@@ -105,7 +111,7 @@ CRITERIA: dict[str, tuple[dict[str, Rule], dict[str, Rule]]] = {
     "groupwise": ({"k": _whole(2)}, _GROUPWISE),
     "ke": ({"k": _whole(2), "e": _number(least=0)}, {"l": _whole(2)}),
     "m_invariance": ({"m": _whole(2), "counterfeits": _COUNT}, {}),
-    "microaggregation": ({"k": _whole(2)}, {"unchanged": _is_columns}),
+    "microaggregation": ({"k": _whole(2)}, {"nodes": _is_columns, "unchanged": _is_columns}),
     "noise": (
         {"scale": _number(above=0), "kind": _one_of("normal", "laplace", "uniform")},
         {"unchanged": _is_columns, "rounded away": _is_columns},

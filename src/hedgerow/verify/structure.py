@@ -19,6 +19,7 @@ from hedgerow.errors import BrokenPromise, SchemaError
 from hedgerow.exact import Line, column_line
 from hedgerow.verify.names import SETS, box_columns, subdomain_columns
 from hedgerow.verify.parameters import check_parameters
+from hedgerow.verify.texts import is_plain
 from hedgerow.verify.values import PublishedRelease
 
 __all__ = [
@@ -81,6 +82,7 @@ def check_structure(release: PublishedRelease) -> str:
     for name, columns in expected.items():
         check_table(release.tables[name], columns)
     _check_same_types(release)
+    _check_texts(release)
     _check_counts(release)
     return f"{sum(map(len, expected.values()))} columns, all declared, no metadata"
 
@@ -156,6 +158,19 @@ def _check_protected(release: PublishedRelease) -> None:
         raise BrokenPromise("The guarantee does not cover every sensitive column.")
     if release.guarantee.criterion not in ("frequency", "groupwise") and len(sensitive) != 1:
         raise BrokenPromise("The criterion speaks of one sensitive column.")
+
+
+def _check_texts(release: PublishedRelease) -> None:
+    """Sensitive texts are in one form, so that a space is no diversity; the others are counted for these alone."""
+    names = set(release.columns.sensitive)
+    if layout_of(release).has_subdomains:
+        names = set(subdomain_columns(release.columns, release.group_column)[:2])
+    for table in release.tables.values():
+        for name in names & set(table.column_names):
+            if table.schema.field(name).type == _TEXT and not is_plain(table.column(name)):
+                raise BrokenPromise(f"'{name}' holds texts with spaces around them, or not in Unicode's form NFC.")
+    if not set(release.made.merged) <= set(release.columns.sensitive):
+        raise BrokenPromise("Merged values are counted for a column that is not sensitive.")
 
 
 def _check_counts(release: PublishedRelease) -> None:

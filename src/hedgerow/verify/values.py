@@ -83,12 +83,17 @@ class Rows:
 
 @dataclass(frozen=True)
 class Made:
-    """How a release was made: the method's name, its parameters, and where its randomness came from."""
+    """How a release was made: the method's name, its parameters, and where its randomness came from.
+
+    `merged` counts, for each sensitive column of text, the values that differed from others by spaces around them or by
+    their form in Unicode alone.
+    """
 
     method: str
     parameters: Mapping[str, int | str]
     missing: Mapping[str, str] = field(default_factory=dict)
     reproducible: bool = False
+    merged: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

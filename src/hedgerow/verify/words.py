@@ -181,12 +181,17 @@ def _microaggregation(release: PublishedRelease) -> Words:
     k, names = int(release.guarantee.parameters["k"]), release.guarantee.columns
     rest = [name for name in release.columns.quasi if name not in names]
     others = f", and in particular not {_quoted(rest)}" if rest else ""
+    nodes = _listed(release, "nodes")
+    means = [name for name in names if name not in nodes]
+    held = [f"{_quoted(means)} hold the means"] * bool(means)
+    held += [f"{_quoted(nodes)} hold the lowest common nodes in a hierarchy"] * bool(nodes)
+    what = " or ".join(["means"] * bool(means) + ["nodes"] * bool(nodes))
     promise = (
-        f"{_quoted(names)} hold the means of groups of near rows, and every combination of them is shared by at least "
+        f"{' and '.join(held)} of groups of near rows, and every combination of them is shared by at least "
         f"{k} of the published rows."
     )
     adversary = (
-        f"Knows nothing about a person but the columns that hold means{others}; of these nobody can tell a person's "
+        f"Knows nothing about a person but the columns that hold {what}{others}; of these nobody can tell a person's "
         f"row from {k - 1} others."
     )
     missing = (

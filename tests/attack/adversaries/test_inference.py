@@ -40,7 +40,7 @@ def test_an_unchanged_table_is_read_and_its_strangers_are_not():
     )
     table = table.set_column(0, "q", [np.arange(0, 5000, 10)])
     others = others.set_column(0, "q", [np.arange(5, 5005, 10)])
-    release = hr.Noise(columns=["s2"], scale="0.1").publish(
+    release = hr.Microaggregation(columns=["s2"], k=2).publish(
         table.append_column("s2", pa.array(rng.normal(size=500))), hr.Schema(quasi=["q"], plain=["s2"], sensitive="s")
     )
     found = run(release, table.append_column("s2", pa.array(np.zeros(500))), holdout=others, keys=seeded_keys(1))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hedgerow.criteria.ke import KE, latest_start
 from hedgerow.errors import Infeasible
 from hedgerow.partition.ke import ke_random
-from hedgerow.partition.ke.random import close_early
+from hedgerow.partition.ke.runs import close_early
 from hedgerow.randomness import seeded_keys
 from tests.support.histograms import Histogram, check_ke, histograms
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import kernel
-from hedgerow.partition.ke.refine import ke_refine
+from hedgerow.partition.ke.runs import ke_refine
 from hedgerow.partition.mondrian import split as mondrian_levels
 
 POSITIONS = np.array([0, 1, 4, 9, 20, 21])

@@ -148,9 +148,11 @@ def test_compiled_plain_threaded_and_by_levels_agree(relaxed, monkeypatch):
     def run(criterion=both, **more):
         return mondrian(quasi, [2, 300, 40], sensitive, criterion, **asked, **more, keys=seeded_keys(2))
 
-    compiled = run(workers=1)
+    monkeypatch.setattr(module, "cores", lambda: 1)
+    compiled = run()
     monkeypatch.setattr(module, "_SUBTREE", 100)
-    threaded = run(workers=3)
+    monkeypatch.setattr(module, "cores", lambda: 3)
+    threaded = run()
     # Any distribution is within 1 of any other, so this adds nothing but the search by levels.
     by_levels = run(All(both, TCloseness(1)))
     monkeypatch.setattr(module, "SMALL", 10_000)
@@ -220,12 +222,12 @@ def test_several_sensitive_columns_are_each_protected():
     assert labels.max() > 0
 
 
-def test_places_say_which_column_is_wide():
+def test_scales_say_which_column_is_wide():
     """Codes that lie close together on the line are cut later."""
     quasi = np.array([[0, 1, 0, 1], [0, 0, 1, 1]], np.int32)
     far, near = np.array([0.0, 1.0]), np.array([0.0, 0.5])
-    assert mondrian(quasi, [2, 2], np.zeros(4, np.int32), KAnonymity(2), places=[near, far]).tolist() == [0, 0, 1, 1]
-    assert mondrian(quasi, [2, 2], np.zeros(4, np.int32), KAnonymity(2), places=[far, near]).tolist() == [0, 1, 0, 1]
+    assert mondrian(quasi, [near, far], np.zeros(4, np.int32), KAnonymity(2)).tolist() == [0, 0, 1, 1]
+    assert mondrian(quasi, [far, near], np.zeros(4, np.int32), KAnonymity(2)).tolist() == [0, 1, 0, 1]
 
 
 def test_a_criterion_that_is_not_monotone_is_refused():
@@ -265,3 +267,55 @@ def test_two_distinct_values_are_asked_of_every_group():
     quasi, sensitive = np.arange(8, dtype=np.int32)[None], np.repeat([0, 1], 4).astype(np.int32)
     labels = mondrian(quasi, [8], [sensitive], [DistinctDiversity(2)])
     assert labels.tolist() == [0] * 8
+
+
+def _by_tree(quasi, sizes, ranks, least, good):
+    """Mondrian along hierarchies in a few lines: the border of least rank, then nearest to the middle."""
+
+    def grow(rows):
+        tried = dict.fromkeys(range(len(quasi)), 0)
+        span = {c: Fraction(int(np.ptp(quasi[c, rows])), max(sizes[c] - 1, 1)) for c in tried}
+        while tried:
+            column = min(tried, key=lambda c: (tried[c] > 0, -span[c], c))
+            codes = quasi[column, rows]
+            lefts = {code: int((codes <= code).sum()) for code in range(codes.min(), codes.max())}
+            open_ = [
+                (ranks[column][code], abs(2 * left - len(rows)), code)
+                for code, left in lefts.items()
+                if ranks[column][code] >= tried[column] and min(left, len(rows) - left) >= least
+            ]
+            if not open_:
+                del tried[column]
+                continue
+            rank, _, code = min(open_)
+            tried[column] = rank + 1
+            left, right = rows[codes <= code], rows[codes > code]
+            if good(frozenset(left.tolist())) and good(frozenset(right.tolist())):
+                return grow(left) + grow(right)
+        return [frozenset(rows.tolist())]
+
+    return grow(np.arange(quasi.shape[1]))
+
+
+@pytest.mark.parametrize("criterion", CRITERIA, ids=repr)
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(drawn=tables(most_rows=14), ranks=st.lists(st.integers(0, 2), min_size=15, max_size=15))
+def test_cuts_along_hierarchies_are_those_of_the_definition(criterion, drawn, ranks):
+    """Nodes are cut between their children while both sides have enough rows, inside of a child only after that."""
+    quasi, sizes, sensitive = drawn
+    overall = np.bincount(sensitive)
+    if not criterion.holds(one_group(overall))[0]:
+        return
+    own = [np.array(ranks[5 * c : 5 * c + 5], np.int16) for c in range(len(sizes))]
+    wanted = _by_tree(quasi, sizes, own, criterion.limits(overall).rows, _good(criterion, sensitive))
+    assert set(_groups(mondrian(quasi, sizes, sensitive, criterion, ranks=own))) == set(wanted)
+
+
+def test_compiled_cuts_along_hierarchies_are_the_plain_ones():
+    """A larger table goes through compiled code and threads, with the groups of the definition."""
+    rng = np.random.default_rng(5)
+    quasi = (rng.integers(0, 33, (2, 4500)) ** 2 // 33).astype(np.int32)
+    ranks = [np.array([0 if code % 12 == 11 else 1 if code % 4 == 3 else 2 for code in range(33)], np.int16)] * 2
+    sensitive = np.zeros(4500, np.int32)
+    wanted = _by_tree(quasi, [33, 33], ranks, 10, lambda rows: len(rows) >= 10)
+    assert set(_groups(mondrian(quasi, [33, 33], sensitive, KAnonymity(10), ranks=ranks))) == set(wanted)

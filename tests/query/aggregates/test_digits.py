@@ -130,3 +130,12 @@ def test_postgresql_sums_large_values_and_tells_floats_apart(url):
         .equals(connect(release).sql(text).select(["t_lower", "t_upper", "x_lower"]))
     )
     session.close()
+
+
+def test_a_variance_that_may_be_missing_is_not_exact():
+    """One row has the value in some tables and in others none has: zero, or NULL."""
+    release = release_of({"a": [1, 2], "s": [3, 4]}, [0, 0], sensitive="s")
+    for text in ("var_pop(s)", "stddev_pop(s)"):
+        assert not ask(release, f"SELECT {text} FROM release WHERE s = 3 AND a = 1").exact
+        found = ask(release, f"SELECT {text} FROM release WHERE s = 3")
+        assert (found.exact, str(found.upper)) == (True, "0.0")

@@ -2,6 +2,7 @@
 
 import random
 from datetime import date, timedelta
+from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -176,3 +177,12 @@ def test_what_is_not_read_is_refused_in_the_analysts_words(session, text, words)
     """No class of the parser is named."""
     with pytest.raises(QueryError, match=words):
         session.sql(text)
+
+
+def test_only_this_room_knows_the_parser():
+    """No other module imports sqlglot."""
+    import hedgerow
+
+    package = Path(hedgerow.__file__).parent
+    users = [path for path in package.rglob("*.py") if "sqlglot" in path.read_text()]
+    assert {path.parent for path in users} == {package / "query" / "sql"}

@@ -1,7 +1,6 @@
 """Partitions under (k,e)-anonymity: they work on distinct values alone."""
 
 from hedgerow.partition.ke.max_overlap import ke_max_overlap
-from hedgerow.partition.ke.random import ke_random
-from hedgerow.partition.ke.runs import Pieces, ke_count, ke_max, ke_sum
+from hedgerow.partition.ke.runs import Pieces, ke_count, ke_max, ke_random, ke_sum
 
 __all__ = ["Pieces", "ke_count", "ke_max", "ke_max_overlap", "ke_random", "ke_sum"]

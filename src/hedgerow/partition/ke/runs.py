@@ -36,22 +36,55 @@ Guarantee  every group satisfies criteria.ke; no partition into groups whose ran
 Cost       O(u) time and memory on u distinct values, after one counting pass over n rows
 Deviates   the printed program is quadratic; a queue of undominated starts makes it linear. Among partitions with the
            least largest range this takes the most groups, and among those the least total range
+
+Fill (k,e)-anonymous groups in random order: the baseline that every search has to beat.
+
+Source     [Zhang 2008], section 2.7 (the random partition it compares with)
+Guarantee  every group satisfies criteria.ke
+Cost       O(n + u) time and memory on n rows with u distinct values
+Deviates   rows are drawn at random, not in the order of the file, which would show in the groups; rows that are left
+           when no further group qualifies join the last one
+
+Divide (k,e)-anonymous groups by quasi-identifiers, as long as the parts stay (k,e)-anonymous.
+
+Source     own, beyond [Zhang 2008]; the cuts are those of `mondrian`
+Guarantee  every part is (k,e)-anonymous, lies in one of the given groups, and cannot be cut further at a median
+Cost       O(n d) per level, all groups at once
+
+Where there are far more rows than distinct values a group of neighbouring values has rows of every kind, so hardly any
+condition takes it whole and every answer has the group's range in it. Its parts have rows of one kind each: a condition
+takes most of them whole or not at all, and these add nothing to the width of an answer.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.ke import KE, Number, Positions, latest_start
+from hedgerow.arrays import Codes
+from hedgerow.criteria.ke import KE, GroupwiseKE, Number, Positions, latest_start
 from hedgerow.exact import ticks
 from hedgerow.kernel import kernel
+from hedgerow.partition.mondrian.split import mondrian
+from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["Pieces", "cut_runs", "first_within", "from_memberships", "ke_count", "ke_max", "ke_sum"]
+__all__ = [
+    "Pieces",
+    "cut_runs",
+    "first_within",
+    "from_memberships",
+    "ke_count",
+    "ke_max",
+    "ke_random",
+    "ke_refine",
+    "ke_sum",
+]
 
 
 def cut_runs(
@@ -245,3 +278,65 @@ def least_largest(positions: NDArray[Any], latest: NDArray[np.int64], tied: NDAr
             reached[i] = True
             widest[i] = max(entry[queue[head]], positions[i] - positions[queue[head]])
     return widest[size - 1]
+
+
+def ke_random(
+    positions: Positions, counts: NDArray[np.int64], *, k: int, e: Number, keys: Keys = system_keys
+) -> Pieces:
+    """Scan the rows in random order and close a group as soon as it qualifies."""
+    criterion = KE(k, e)
+    criterion.require(positions)
+    values = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    # With two values, a range of at least e is all that is asked: the pair (lowest, highest) answers it by rank.
+    wide = latest_start(positions, k=2, e=e)
+    groups = close_early(values.copy(), keys(len(values)), np.cumsum(counts) - counts, wide, criterion.k)
+    return _pieces(values, groups)
+
+
+@kernel
+def close_early(
+    rows: NDArray[np.int32], keys: NDArray[np.uint64], offsets: NDArray[np.int64], wide: NDArray[np.int64], k: int
+) -> NDArray[np.int32]:
+    """The group of each row, rows sorted by value and, within a value, by group: a counting sort on the way.
+
+    `rows` are the ranks of their values; they are shuffled in place.
+    """
+    size = len(rows)
+    groups, place = np.empty(size, np.int32), offsets.copy()
+    seen = np.full(len(offsets), -1, np.int32)  # the last group that met a value
+    group, distinct, lowest, highest = 0, 0, len(offsets), -1
+    for i in range(size):
+        # The remainder of a 64-bit key favours no row by more than size / 2^64.
+        drawn = i + int(keys[i] % np.uint64(size - i))
+        value = rows[drawn]
+        rows[drawn] = rows[i]
+        groups[place[value]] = group
+        place[value] += 1
+        if seen[value] == group:
+            continue
+        seen[value] = group
+        distinct, lowest, highest = distinct + 1, min(lowest, value), max(highest, value)
+        if distinct >= k and lowest <= wide[highest]:
+            group, distinct, lowest, highest = group + 1, 0, len(offsets), -1
+    return np.minimum(groups, np.int32(group - 1))
+
+
+def _pieces(values: NDArray[np.int32], groups: NDArray[np.int32]) -> Pieces:
+    """Count equal neighbours."""
+    changes = np.flatnonzero((values[1:] != values[:-1]) | (groups[1:] != groups[:-1])) + 1
+    first = np.concatenate([[0], changes])
+    return Pieces(values[first], groups[first], np.diff(first, append=len(values)))
+
+
+def ke_refine(
+    labels: Codes,
+    quasi: Codes,
+    scales: Sequence[int | NDArray[np.float64]],
+    sensitive: Codes,
+    positions: Positions,
+    *,
+    k: int,
+    e: int | Fraction,
+) -> Codes:
+    """Return finer group numbers than `labels`, whose groups must be (k,e)-anonymous; the rest is as in `mondrian`."""
+    return mondrian(quasi, scales, sensitive, GroupwiseKE(KE(k, e), positions), within=labels)

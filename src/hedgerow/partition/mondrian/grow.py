@@ -8,6 +8,10 @@ and `fields` are two views of the same memory. A finished group is nothing but a
 
 A cut is three numbers: column, code and ties. Rows up to the code go left, and so do the first `ties` rows of the next
 code, which only the relaxed form asks for.
+
+A column with a hierarchy has its codes in the order of the tree's leaves and a rank per border between two codes: the
+depth of the lowest node above both. Borders of low rank are tried first, so that a node is cut between its children
+where both sides have enough rows, and inside of a child only where that is not so.
 """
 
 from __future__ import annotations
@@ -19,11 +23,12 @@ from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
 
-__all__ = ["LEAF", "PackedRows", "SplitBuffers", "SplitRules", "apply_cuts", "grow", "propose", "split"]
+__all__ = ["DONE", "LEAF", "PackedRows", "SplitBuffers", "SplitRules", "apply_cuts", "grow", "propose", "split"]
 
 LEAF = -1
 _BLOCK = 256  # rows whose records stay in the nearest cache while each column is looked at
 _WIDE = 4  # counting a column is worth it while its range is at most this many times the rows
+DONE = 32767  # a column has no cut left to try
 _STACK = 64  # the larger part waits, so 64 entries serve 2^64 rows
 
 
@@ -37,9 +42,14 @@ class PackedRows(NamedTuple):
 
 
 class SplitRules(NamedTuple):
-    """What a split must respect: where codes lie on the line, least rows, and per sensitive column its limits."""
+    """What a split must respect: the line and the borders of each column, least rows, limits per sensitive column.
+
+    `places` says where codes lie, `ranks` the rank of the border after each code of a column that has a tree.
+    """
 
     places: NDArray[np.float64]
+    ranks: NDArray[np.int16]
+    has_tree: NDArray[np.bool_]
     firsts: NDArray[np.int64]
     sizes: NDArray[np.int64]
     relaxed: bool
@@ -51,11 +61,11 @@ class SplitRules(NamedTuple):
 
 
 class SplitBuffers(NamedTuple):
-    """Working memory of one thread, all zero between splits."""
+    """Working memory of one thread, all zero between splits; `tried` holds the least rank not yet tried, or DONE."""
 
     low: NDArray[np.int64]
     high: NDArray[np.int64]
-    tried: NDArray[np.bool_]
+    tried: NDArray[np.int16]
     histogram: NDArray[np.int64]
     counts: NDArray[np.int64]
 
@@ -89,16 +99,17 @@ def next_widest(
     firsts: NDArray[np.int64],
     low: NDArray[np.int64],
     high: NDArray[np.int64],
-    tried: NDArray[np.bool_],
+    tried: NDArray[np.int16],
 ) -> int:
-    """The column of largest extent that was not tried yet and can be cut, or LEAF."""
+    """The column of largest extent that can be cut, first of those not tried yet, or LEAF."""
     best = LEAF
     widest = 0.0
     for column in range(len(low)):
-        if tried[column] or high[column] == low[column]:
+        if tried[column] == DONE or high[column] == low[column]:
             continue
         width = places[firsts[column] + high[column]] - places[firsts[column] + low[column]]
-        if best == LEAF or width > widest:
+        first = best == LEAF or (tried[best] > 0 and tried[column] == 0)
+        if first or (width > widest and (tried[best] > 0) == (tried[column] > 0)):
             best = column
             widest = width
     return best
@@ -159,6 +170,32 @@ def find_cut(
     if below > 0 and (below + at == rows or rows - 2 * below <= 2 * (below + at) - rows):
         return code - 1, 0, below
     return code, 0, below + at
+
+
+@kernel
+def find_tree_cut(
+    fields: NDArray[Any], lo: int, hi: int, column: int, rules: SplitRules, scratch: SplitBuffers
+) -> tuple[int, int, int]:
+    """Return code, rows that go left and rank of the border nearest to the middle, least rank first; rank DONE: none.
+
+    Both sides have enough rows, and the rank is one that was not tried.
+    """
+    low, high = scratch.low[column], scratch.high[column]
+    for row in range(lo, hi):
+        scratch.histogram[int(fields[row, column]) - low] += 1
+    rows = hi - lo
+    best, left, chosen, nearest = low, 0, DONE, rows
+    below = 0
+    for code in range(low, high):
+        below += scratch.histogram[code - low]
+        rank = int(rules.ranks[rules.firsts[column] + code])
+        away = abs(2 * below - rows)
+        if rank < scratch.tried[column] or min(below, rows - below) < rules.rows:
+            continue
+        if rank < chosen or (rank == chosen and away < nearest):
+            best, left, chosen, nearest = code, below, rank, away
+    scratch.histogram[: high - low + 1] = 0
+    return best, left, chosen
 
 
 @kernel
@@ -237,7 +274,7 @@ def apply_cut(records: PackedRows, lo: int, hi: int, column: int, code: int, tie
 
 @kernel
 def next_cut(records: PackedRows, rules: SplitRules, scratch: SplitBuffers, lo: int, hi: int) -> tuple[int, int, int]:
-    """Find the widest column not tried yet whose median keeps the limits; return its cut, column LEAF for none."""
+    """Find the widest column whose next cut keeps the limits; return its cut, column LEAF for none."""
     if hi - lo < 2 * rules.rows:
         return LEAF, 0, 0
     low = scratch.low
@@ -247,8 +284,15 @@ def next_cut(records: PackedRows, rules: SplitRules, scratch: SplitBuffers, lo: 
         column = next_widest(rules.places, rules.firsts, low, high, scratch.tried)
         if column == LEAF:
             return LEAF, 0, 0
-        scratch.tried[column] = True
-        code, ties, left = find_cut(records.fields, lo, hi, column, rules.relaxed, scratch)
+        if rules.has_tree[column]:
+            code, left, rank = find_tree_cut(records.fields, lo, hi, column, rules, scratch)
+            ties = 0
+            scratch.tried[column] = DONE if rank == DONE else rank + 1
+            if rank == DONE:
+                continue
+        else:
+            code, ties, left = find_cut(records.fields, lo, hi, column, rules.relaxed, scratch)
+            scratch.tried[column] = DONE
         enough = min(left, hi - lo - left) >= rules.rows
         if enough and sides_hold(records, rules, scratch.counts, lo, hi, (column, code, ties)):
             return column, code, ties
@@ -257,7 +301,7 @@ def next_cut(records: PackedRows, rules: SplitRules, scratch: SplitBuffers, lo: 
 @kernel
 def split(records: PackedRows, rules: SplitRules, scratch: SplitBuffers, lo: int, hi: int) -> int:
     """Split a run; return where its right part begins, or mark it as a group and return LEAF."""
-    scratch.tried[:] = False
+    scratch.tried[:] = 0
     column, code, ties = next_cut(records, rules, scratch, lo, hi)
     if column == LEAF:
         records.starts[lo] = True
@@ -296,7 +340,7 @@ def propose(
     rules: SplitRules,
     scratch: SplitBuffers,
     nodes: NDArray[np.int64],
-    tried: NDArray[np.bool_],
+    tried: NDArray[np.int16],
     cuts: NDArray[np.int64],
     sides: NDArray[np.int8],
 ) -> None:

@@ -5,7 +5,9 @@ Guarantee  every group satisfies every criterion; no group can be split further 
            strict: groups are boxes that share no point; relaxed: rows at a median go to either side by secret coins
 Cost       O(n d) per level of the tree and about log(n/k) levels; memory of a packed copy of the columns
 Deviates   a strict cut is at the border of the median's value that is nearest to the middle; any monotone criterion or
-           combination; widths are measured on the line where the caller says where codes lie
+           combination; widths are measured on the line where the caller says where codes lie. A column with a hierarchy
+           is cut in two between children of a node, nearest to the middle, not into all children at once: one rare
+           child would forbid that
 
 Mondrian under criteria that a compiled loop cannot decide: all nodes of a level are cut, then checked at once.
 
@@ -46,22 +48,22 @@ _SUBTREE = 1 << 16  # rows below which a subtree is one thread's work
 
 def mondrian(
     quasi: Codes,
-    sizes: Sequence[int],
+    scales: Sequence[int | NDArray[np.float64]],
     sensitive: Codes | Sequence[Codes],
     criteria: Criterion | Sequence[Criterion],
     *,
     relaxed: bool = False,
-    places: Sequence[NDArray[np.float64]] | None = None,
+    ranks: Sequence[NDArray[np.int16] | None] | None = None,
     within: Codes | None = None,
-    workers: int | None = None,
     keys: Keys = system_keys,
 ) -> NDArray[np.int32]:
     """Return a group number per row, from 0 without gaps.
 
-    `quasi` holds one row of codes per quasi-identifier, `sizes` their numbers of codes. There is one criterion per
-    sensitive column, or one for all. `places` says where each code of a quasi-identifier lies between 0 and 1,
-    ascending; without it codes lie evenly. `within` numbers groups that satisfy the criteria already, from 0 without
-    gaps: they are divided further and never joined.
+    `quasi` holds one row of codes per quasi-identifier; `scales` says for each how many codes it has, which then lie
+    evenly, or where each code lies between 0 and 1, ascending. There is one criterion per sensitive column, or one for
+    all. `ranks` belongs to quasi-identifiers with a hierarchy, whose codes are in the order of its leaves: how deep the
+    lowest node above each code and the next one lies. `within` numbers groups that satisfy the criteria already, from 0
+    without gaps: they are divided further and never joined.
     """
     columns = [sensitive] if isinstance(sensitive, np.ndarray) else list(sensitive)
     asked = list(criteria) if isinstance(criteria, Sequence) else [criteria] * len(columns)
@@ -73,9 +75,9 @@ def mondrian(
     require(asked, overall)
     records = _pack(quasi, columns, _order(len(columns[0]), within, relaxed, keys))
     limits = [criterion.limits(counts) for criterion, counts in zip(asked, overall, strict=True)]
-    rules = _rules(_lines(sizes) if places is None else list(places), limits, relaxed)
+    rules = _rules(_lines(scales), ranks or [None] * len(scales), limits, relaxed)
     if within is None and all(limit.whole for limit in limits):
-        _grow_in_threads(records, rules, _workers(workers))
+        _grow_in_threads(records, rules, cores())
     else:
         runs = np.bincount(within) if within is not None else np.array([len(columns[0])])
         grow_by_levels(records, rules, _scratch(rules), asked, overall, runs)
@@ -108,16 +110,31 @@ def _pack(quasi: Codes, sensitive: list[Codes], order: NDArray[np.int64] | None)
     return PackedRows(words, fields, numbers, np.zeros(rows, np.bool_))
 
 
-def _lines(sizes: Sequence[int]) -> list[NDArray[np.float64]]:
-    return [np.linspace(0.0, 1.0, size) for size in sizes]
+def _lines(scales: Sequence[int | NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    return [scale if isinstance(scale, np.ndarray) else np.linspace(0.0, 1.0, scale) for scale in scales]
 
 
-def _rules(lines: list[NDArray[np.float64]], limits: list[Limits], relaxed: bool) -> SplitRules:
+def _rules(
+    lines: list[NDArray[np.float64]],
+    ranks: Sequence[NDArray[np.int16] | None],
+    limits: list[Limits],
+    relaxed: bool,
+) -> SplitRules:
     lengths = np.array([len(line) for line in lines], np.int64)
     # Columns that promise nothing beyond rows are not even counted.
     bound = [limit for limit in limits if limit.distinct > 1 or (limit.numerators < limit.denominators).any()]
     return SplitRules(
         places=np.concatenate([np.zeros(0), *lines]),
+        ranks=np.concatenate(
+            [
+                np.zeros(0, np.int16),
+                *(
+                    np.zeros(len(line), np.int16) if own is None else own
+                    for line, own in zip(lines, ranks, strict=True)
+                ),
+            ]
+        ),
+        has_tree=np.array([own is not None for own in ranks], np.bool_),
         firsts=np.cumsum(lengths) - lengths,
         sizes=lengths,
         relaxed=relaxed,
@@ -127,10 +144,6 @@ def _rules(lines: list[NDArray[np.float64]], limits: list[Limits], relaxed: bool
         numerators=np.concatenate([np.ones(0, np.int64), *(limit.numerators for limit in bound)]),
         denominators=np.concatenate([np.ones(0, np.int64), *(limit.denominators for limit in bound)]),
     )
-
-
-def _workers(wanted: int | None) -> int:
-    return wanted if wanted is not None else cores()
 
 
 def _grow_in_threads(records: PackedRows, rules: SplitRules, workers: int) -> None:
@@ -160,7 +173,7 @@ def _scratch(rules: SplitRules) -> SplitBuffers:
     return SplitBuffers(
         low=np.zeros(columns, np.int64),
         high=np.zeros(columns, np.int64),
-        tried=np.zeros(columns, np.bool_),
+        tried=np.zeros(columns, np.int16),
         histogram=np.zeros(int(rules.sizes.max(initial=1)), np.int64),
         counts=np.zeros(2 * int(rules.widths.max(initial=0)), np.int64),
     )
@@ -189,7 +202,7 @@ def grow_by_levels(
     cut_all = propose.compiled if compiled else propose.plain
     apply_all = apply_cuts.compiled if compiled else apply_cuts.plain
     nodes = np.stack([np.cumsum(runs) - runs, np.cumsum(runs)], axis=1)
-    tried = np.zeros((len(nodes), len(rules.firsts)), np.bool_)
+    tried = np.zeros((len(nodes), len(rules.firsts)), np.int16)
     sides = np.zeros(rows, np.int8)
     while len(nodes):
         cuts = np.empty((len(nodes), 3), np.int64)
@@ -225,10 +238,10 @@ def _good(
 
 
 def _next_level(
-    nodes: Nodes, tried: NDArray[np.bool_], good: NDArray[np.bool_], middles: Nodes
-) -> tuple[Nodes, NDArray[np.bool_]]:
+    nodes: Nodes, tried: NDArray[np.int16], good: NDArray[np.bool_], middles: Nodes
+) -> tuple[Nodes, NDArray[np.int16]]:
     """Put the parts of split nodes, for which nothing is tried yet, beside the nodes that have columns left."""
     left = np.stack([nodes[good, 0], middles], axis=1)
     right = np.stack([middles, nodes[good, 1]], axis=1)
-    fresh = np.zeros((2 * len(middles), tried.shape[1]), np.bool_)
+    fresh = np.zeros((2 * len(middles), tried.shape[1]), np.int16)
     return np.concatenate([nodes[~good], left, right]), np.concatenate([tried[~good], fresh])

@@ -38,41 +38,37 @@ _FEW_COLUMNS = 16  # squared columns up to which the rows alone say whether comp
 
 def proximity_split(
     quasi: NDArray[np.int32],
-    sizes: Sequence[int],
+    scales: Sequence[int | NDArray[np.float64]],
     sensitive: NDArray[np.int32],
     reach: Reach,
     *,
     m: int,
     finest: bool = True,
-    places: Sequence[NDArray[np.float64]] | None = None,
-    column: str = "sensitive",
     keys: Keys = system_keys,
 ) -> NDArray[np.int32]:
     """Return a group number per row, from 0 without gaps.
 
-    `quasi` holds one row of codes per quasi-identifier, `sizes` their numbers of codes. `places` says where each code
-    lies between 0 and 1, ascending; without it the loss of a column is the share of its codes that are covered.
+    `quasi` holds one row of codes per quasi-identifier; `scales` says for each how many codes it has, and the loss of
+    the column is the share of its codes that are covered, or where each code lies between 0 and 1, ascending.
     `finest` False keeps parts that are good whole and deals others to as few groups as possible, as the paper does.
     """
     counts = np.bincount(sensitive, minlength=len(reach.first))
     read_whole("m", m, least=1)
-    require_proximity(reach, counts, m=m, column=column)
+    require_proximity(reach, counts, m=m)
     rows = by_value(sensitive, counts, keys=keys)
-    lines = [np.arange(size) / size for size in sizes] if places is None else list(places)
+    lines = [scale if isinstance(scale, np.ndarray) else np.arange(scale) / scale for scale in scales]
     widths = np.array([len(line) for line in lines], np.int64)
     rules = NeighbourRules(np.concatenate(lines), np.cumsum(widths) - widths, reach.first, reach.last, m, finest)
     labels = np.empty(len(rows), np.int32)
-    _grow_in_threads(_sorted(quasi, sizes, sensitive, rows), rules, labels)
+    _grow_in_threads(_sorted(quasi, int(widths.max()), sensitive, rows), rules, labels)
     used = np.zeros(len(rows), np.bool_)
     used[labels] = True
     return (np.cumsum(used, dtype=np.int32) - np.int32(1))[labels]
 
 
-def _sorted(
-    quasi: NDArray[np.int32], sizes: Sequence[int], sensitive: NDArray[np.int32], rows: NDArray[np.int32]
-) -> Sorted:
+def _sorted(quasi: NDArray[np.int32], most_codes: int, sensitive: NDArray[np.int32], rows: NDArray[np.int32]) -> Sorted:
     """The rows in order of their sensitive values, their codes in 16 bits where they fit."""
-    kind = np.dtype(np.uint16 if max(sizes) <= 1 << 16 else np.int32)
+    kind = np.dtype(np.uint16 if most_codes <= 1 << 16 else np.int32)
     points = np.empty(quasi.shape, kind)
 
     def gather(place: int) -> None:

@@ -40,7 +40,7 @@ def variance(hits: Hits, values: Values, *, is_sample: bool) -> tuple[Interval, 
 
 def _crude(hits: Hits, values: Values, enough: Any, is_sample: bool) -> Interval:
     """From nothing to a quarter of the squared range, which half of the values at either end would give."""
-    _, most = matches(hits, values)
+    least, most = matches(hits, values)
     low = best(np.minimum, hits, most >= 1, lambda group: values.lows[values.offsets[group]])
     high = best(np.maximum, hits, most >= 1, lambda group: values.highs[values.offsets[group + 1] - 1])
     upper: list[Any] = [None] * hits.cells
@@ -49,7 +49,9 @@ def _crude(hits: Hits, values: Values, enough: Any, is_sample: bool) -> Interval
             # Two values at the ends have the largest sample variance of all.
             upper[cell] = Fraction((b - a) ** 2, 2 if is_sample else 4)
     lower = [None if bound is None else Fraction(0) for bound in upper]
-    return Interval(lower, upper, [bound == 0 for bound in upper])
+    needed = 2 if is_sample else 1
+    sure = [number >= needed for number in totals(hits, least)]  # otherwise some assignment has no variance at all
+    return Interval(lower, upper, [bound is None or (bound == 0 and s) for bound, s in zip(upper, sure, strict=True)])
 
 
 def _swept(hits: Hits, values: Values, taken: Ints, number: Ints, is_sample: bool) -> Interval:

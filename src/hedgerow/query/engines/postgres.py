@@ -23,6 +23,7 @@ from hedgerow.query.engines.rewriter import is_plain, parts_sql
 from hedgerow.query.engines.summary import digested, published_tables
 from hedgerow.query.evidence.view import view_of
 from hedgerow.query.result import Result
+from hedgerow.query.sql.dialect import to_postgres
 from hedgerow.query.sql.printing import literal, quoted
 from hedgerow.query.sql.statement import Bound
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from hedgerow.release import Release
 
-__all__ = ["SCHEMA", "PostgresEngine", "export", "to_postgres"]
+__all__ = ["SCHEMA", "PostgresEngine", "export"]
 
 SCHEMA = "hedgerow"
 """Where a release goes unless another schema is named."""
@@ -155,14 +156,6 @@ def _refusals() -> Iterator[None]:
         ) from None
 
 
-def to_postgres(sql: str, *, pretty: bool = False) -> str:
-    """Turn a printed statement into PostgreSQL's words."""
-    import sqlglot
-
-    quiet = sqlglot.ErrorLevel.IGNORE
-    return sqlglot.transpile(sql, read="duckdb", write="postgres", unsupported_level=quiet, pretty=pretty)[0]
-
-
 def _connect(url: str) -> Connection[Any]:
     try:
         import psycopg
@@ -178,6 +171,10 @@ def _connect(url: str) -> Connection[Any]:
 def _load(connection: Connection[Any], name: str, table: pa.Table) -> None:
     import pyarrow.csv as pcsv
 
+    if long := [field.name for field in table.schema if len(field.name.encode()) > _LONGEST]:
+        raise InputError(
+            f"PostgreSQL cuts names after {_LONGEST} bytes; rename the column '{long[0]}' before publishing."
+        )
     columns = ", ".join(f"{quoted(field.name)} {_type(field.type)}" for field in table.schema)
     connection.execute(f"CREATE TABLE {quoted(name)} ({columns})")
     text = io.BytesIO()

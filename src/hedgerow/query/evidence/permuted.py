@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
-from hedgerow.query.crossing import Crossing
+from hedgerow.query.evidence.crossing import Crossing
 from hedgerow.query.evidence.groups import Values
 from hedgerow.query.evidence.numbers import Numbers, numbers_of, values_at, values_of
 from hedgerow.query.evidence.plan import Plan, RowPlan

@@ -15,9 +15,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
-from hedgerow.query.covariance import Covariance
-from hedgerow.query.crossing import Crossing
+from hedgerow.query.aggregates.covariance import Covariance
 from hedgerow.query.evidence.branches import branches
+from hedgerow.query.evidence.crossing import Crossing
 from hedgerow.query.evidence.groups import Hits, Ints, Values
 from hedgerow.query.evidence.hidden_key import HiddenKey
 from hedgerow.query.evidence.known import known_estimate

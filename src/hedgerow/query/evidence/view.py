@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
+from hedgerow.query.evidence.memory import LEAST, PER_ROW, Recent
 from hedgerow.query.evidence.predicate import evaluate, values
 from hedgerow.query.evidence.published import rows_of
 from hedgerow.query.sql.question import And, Column, Expression, Kind, Not, Or, Predicate, Truth, columns_of, kind_of
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from hedgerow.release import PublishedColumns, Release
 
 __all__ = ["Codes", "View", "column_of", "is_paired", "missing_rows", "view_of"]
+
+_MOST_DERIVED = 1_000
 
 _views: weakref.WeakKeyDictionary[Any, View] = weakref.WeakKeyDictionary()
 
@@ -76,7 +79,7 @@ class View:
 
     def __init__(self, table: pa.Table, columns: PublishedColumns, group_column: str, paired: bool = False) -> None:
         self._table, self.paired = table, paired
-        self._remembered: dict[str, Any] = {}
+        self.memory = Recent(max(LEAST, PER_ROW * table.num_rows))
         self.derived: dict[str, Expression] = {}
         self.sensitive: tuple[str, ...] = tuple(columns.sensitive)
         names = (*columns.quasi, *columns.plain, *columns.sensitive)
@@ -93,14 +96,16 @@ class View:
         return len(self.groups)
 
     def remember(self, key: str, make: Callable[[], Any]) -> Any:
-        """Return what `make` gave when first asked; it lives as long as the view."""
-        if key not in self._remembered:
-            self._remembered[key] = make()
-        return self._remembered[key]
+        """Return what `make` gave when last asked; it may have been forgotten, and is made again."""
+        return self.memory.remember(key, make)
 
     def derive(self, columns: Mapping[str, Expression]) -> None:
-        """Let expressions be asked for by name, as if they were published columns."""
-        self.derived.update(columns)
+        """Let expressions be asked for by name, as if they were published columns; the oldest are forgotten."""
+        for name, expression in columns.items():
+            self.derived.pop(name, None)
+            self.derived[name] = expression
+        for name in list(self.derived)[:-_MOST_DERIVED]:
+            del self.derived[name]
 
     def column(self, name: str) -> Column:
         """Say what a published or derived column holds."""

@@ -16,10 +16,10 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.query.crossing import Crossing, Terms, classes_of
+from hedgerow.query.evidence.crossing import Crossing, Terms, classes_of
 from hedgerow.query.evidence.groups import Floats, Ints
+from hedgerow.query.evidence.ranges import Chance, Range, RangeReader
 from hedgerow.query.evidence.rows import Chosen
-from hedgerow.query.ranges import Chance, Range, RangeReader
 from hedgerow.query.result import Estimate
 from hedgerow.query.sql.question import Expression, Predicate, columns_of
 from hedgerow.query.sql.statement import Aggregate

@@ -22,16 +22,23 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
+from hedgerow.query.aggregates.linear import Linear, Products, value_moments
+from hedgerow.query.aggregates.mixed import (
+    Pairs,
+    average_of_pairs,
+    compared_counts,
+    count_of_pairs,
+    expect_pairs,
+    sum_of_pairs,
+)
+from hedgerow.query.aggregates.precise import Digits
 from hedgerow.query.evidence.cells import deviation, means, totals, unrolled
+from hedgerow.query.evidence.factors import Comparison, Product, comparison_of, product_of
 from hedgerow.query.evidence.groups import Floats, Ints
 from hedgerow.query.evidence.numbers import Numbers, numbers_of, sorted_codes, ticks_of
 from hedgerow.query.evidence.predicate import evaluate, values
 from hedgerow.query.evidence.rows import Selection, compact
 from hedgerow.query.evidence.view import View, missing_rows
-from hedgerow.query.factors import Comparison, Product, comparison_of, product_of
-from hedgerow.query.linear import Linear, Products, value_moments
-from hedgerow.query.mixed import Pairs, average_of_pairs, compared_counts, count_of_pairs, expect_pairs, sum_of_pairs
-from hedgerow.query.precise import Digits
 from hedgerow.query.result import Estimate, Rounding
 from hedgerow.query.sql.kinds import NUMBERS
 from hedgerow.query.sql.printing import value_sql

@@ -10,7 +10,8 @@ import pytest
 
 from hedgerow.errors import QueryError
 from hedgerow.methods import Anatomy
-from hedgerow.query import connect, crossing
+from hedgerow.query import connect
+from hedgerow.query.evidence import crossing
 from hedgerow.schema import Schema
 from tests.query.test_truth import is_inside, true_answers
 from tests.support.assignments import release_of

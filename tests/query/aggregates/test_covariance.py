@@ -11,8 +11,8 @@ import pytest
 
 from hedgerow.errors import QueryError
 from hedgerow.query import connect
-from hedgerow.query.covariance import FUNCTIONS
-from tests.query.test_crossing import is_near, small_release, worlds_of
+from hedgerow.query.aggregates.covariance import FUNCTIONS
+from tests.query.evidence.test_crossing import is_near, small_release, worlds_of
 from tests.support.assignments import release_of
 from tests.support.truth import divide_to_null
 

@@ -7,8 +7,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hedgerow.query import mixed
-from hedgerow.query.mixed import Pairs, average_of_pairs, count_of_pairs, expect_pairs, sum_of_pairs
+from hedgerow.query.aggregates import mixed
+from hedgerow.query.aggregates.mixed import (
+    Pairs,
+    average_of_pairs,
+    count_of_pairs,
+    expect_pairs,
+    ratio_of_pairs,
+    sum_of_pairs,
+)
 
 
 def ints(numbers):
@@ -181,3 +188,30 @@ def test_uncertain_pairs_are_enclosed(seed):
         for cell in range(2):
             if inner.lower[cell] is not None and inner.reached[cell]:
                 assert outer.lower[cell] <= inner.lower[cell] <= inner.upper[cell] <= outer.upper[cell]
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_ratios_of_two_totals(seed):
+    """The best ratios over every assignment in which the lower total is not zero."""
+    rng = random.Random(seed)
+    entries = random_entries(rng)
+    pairs = pairs_of(entries, 2)
+    by = np.where(pairs.possible, ints([rng.randrange(3) for _ in pairs.low]), 0)
+    found, start = ratio_of_pairs(pairs, by), 0
+    worlds: dict[int, list] = {0: [(0, 0)], 1: [(0, 0)]}
+    for entry in entries:
+        cell, supply, demand, _ = entry
+        lower = [[(int(by[start + i * len(demand) + j]), True) for j in range(len(demand))] for i in range(len(supply))]
+        start += len(supply) * len(demand)
+        both = zip(worlds_of(entry), worlds_of((cell, supply, demand, lower)), strict=True)
+        own = [(top, bottom) for (top, _), (bottom, _) in both]
+        worlds[cell] = [(a + c, b + d) for a, b in worlds[cell] for c, d in set(own)]
+    for cell, every in worlds.items():
+        ratios = [Fraction(top, bottom) for top, bottom in every if bottom]
+        if not ratios:
+            assert found.lower[cell] is found.upper[cell] is None
+            continue
+        assert found.lower[cell] <= min(ratios)
+        assert found.upper[cell] >= max(ratios)
+        if all(bottom for _, bottom in every) or found.reached[cell]:
+            assert (found.lower[cell], found.upper[cell]) == (min(ratios), max(ratios))

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
+from hedgerow.query.aggregates.precise import Digits, gram
 from hedgerow.query.evidence.cells import means, totals
 from hedgerow.query.evidence.groups import Floats, Ints
-from hedgerow.query.precise import Digits, gram
 
 __all__ = ["Linear", "LinearBounds", "Products", "arranged", "value_moments"]
 

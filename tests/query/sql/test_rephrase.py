@@ -4,7 +4,7 @@ import pytest
 
 from hedgerow.errors import QueryError
 from hedgerow.query import select
-from hedgerow.utility.rephrase import by_group, ranges_of
+from hedgerow.query.sql.rephrase import by_group, ranges_of
 from tests.support.assignments import release_of
 
 

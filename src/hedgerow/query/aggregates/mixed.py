@@ -33,6 +33,7 @@ __all__ = [
     "compared_counts",
     "count_of_pairs",
     "expect_pairs",
+    "ratio_of_pairs",
     "sum_of_pairs",
 ]
 
@@ -135,8 +136,16 @@ def sum_of_pairs(pairs: Pairs) -> MixedBounds:
 
 def average_of_pairs(pairs: Pairs) -> MixedBounds:
     """AVG: the least and the greatest ratio of total and number (Dinkelbach)."""
-    lower, low_reached = _least_average(pairs)
-    upper, high_reached = _least_average(_negated(pairs))
+    return ratio_of_pairs(pairs, pairs.possible.astype(np.int64))
+
+
+def ratio_of_pairs(pairs: Pairs, by: Ints) -> MixedBounds:
+    """The least and the greatest ratio of two totals, of which the lower one adds `by`, never negative, for each pair.
+
+    They speak of the assignments in which the lower total is not zero.
+    """
+    lower, low_reached = _least_ratio(pairs, by)
+    upper, high_reached = _least_ratio(_negated(pairs), by)
     reached = [a and b and pairs.is_sharp for a, b in zip(low_reached, high_reached, strict=True)]
     return MixedBounds(lower, [None if end is None else -end for end in upper], reached)
 
@@ -185,45 +194,54 @@ def _solved(pairs: Pairs, cost: Ints, other: Ints) -> tuple[Ints, Ints, Mask]:
     return _transported(pairs.edges, pairs.supply, pairs.demand, cost, other, LARGEST_WORK)
 
 
-def _least_average(pairs: Pairs) -> tuple[list[Fraction | None], list[bool]]:
+def _least_ratio(pairs: Pairs, by: Ints) -> tuple[list[Fraction | None], list[bool]]:
     """The least ratio per cell: subtract it from every pair that counts, and no assignment goes below zero."""
-    ratios = _greatest_pairs(pairs)
-    fewest = [max(n, 1) for n in _least(pairs, pairs.sure.astype(np.int64), pairs.sure.astype(np.int64))[0]]
+    ratios = _some_ratios(pairs, by)
+    fewest = [max(n, 1) for n in _least(pairs, np.where(pairs.sure, by, 0), np.zeros(len(by), dtype=np.int64))[0]]
+    is_open = [r is not None for r in ratios]
+    is_best = [True] * pairs.cells
     for _ in range(_ROUNDS):
-        deficit, numbers, best = _below(pairs, ratios)
-        better = [
-            r if r is None or d >= 0 else r + d / (n or f)
-            for r, d, n, f in zip(ratios, deficit, numbers, fewest, strict=True)
-        ]
-        if better == ratios:
-            return ratios, [r is None or b for r, b in zip(ratios, best, strict=True)]
-        ratios = better
-    deficit, _, _ = _below(pairs, ratios)
-    # Every ratio is at least this one plus what assignments may still lack, spread over the fewest rows.
+        deficit, numbers, best = _below(pairs, by, ratios)
+        for cell, (ratio, lack, number) in enumerate(zip(ratios, deficit, numbers, strict=True)):
+            if ratio is None or not is_open[cell]:
+                continue
+            if lack >= 0:
+                is_open[cell], is_best[cell] = False, best[cell]
+            elif number:
+                ratios[cell] = ratio + lack / number
+            else:
+                # The lower total may be zero. Of the others every ratio is at least this one less what may be lacking.
+                ratios[cell], is_open[cell], is_best[cell] = ratio + lack / fewest[cell], False, False
+        if not any(is_open):
+            return ratios, is_best
+    deficit, _, _ = _below(pairs, by, ratios)
     ends = [r if r is None else r + min(d, Fraction(0)) / f for r, d, f in zip(ratios, deficit, fewest, strict=True)]
-    return ends, [False] * pairs.cells
+    return ends, [best and not still for best, still in zip(is_best, is_open, strict=True)]
 
 
-def _greatest_pairs(pairs: Pairs) -> list[Fraction | None]:
-    """The most that a pair adds per cell, from which ratios descend; None where no pair counts."""
-    largest = np.full(pairs.cells, np.iinfo(np.int64).min)
-    np.maximum.at(largest, pairs.cell[pairs.owner[pairs.possible]], pairs.low[pairs.possible])
-    return [None if null else Fraction(int(n)) for n, null in zip(largest, _are_empty(pairs), strict=True)]
+def _some_ratios(pairs: Pairs, by: Ints) -> list[Fraction | None]:
+    """A ratio per cell from which to descend: that of an assignment with the greatest lower total; None without any."""
+    lower, upper, _ = _least(
+        pairs, np.where(pairs.possible, -by, 0), np.where(pairs.possible, pairs.low, 0), prefer=False
+    )
+    return [Fraction(top, -bottom) if bottom else None for bottom, top in zip(lower, upper, strict=True)]
 
 
-def _below(pairs: Pairs, ratios: list[Fraction | None]) -> tuple[list[Fraction], list[int], list[bool]]:
-    """The least total of (pair - ratio) per cell, rounded down, and the number of pairs that count in it."""
+def _below(pairs: Pairs, by: Ints, ratios: list[Fraction | None]) -> tuple[list[Fraction], list[int], list[bool]]:
+    """The least total of (pair - ratio * by) per cell, rounded down, and the total of `by` in it."""
     owner = pairs.cell[pairs.owner]
     tops = [0 if r is None else r.numerator for r in ratios]
     bottoms = [1 if r is None else r.denominator for r in ratios]
-    largest = int(np.abs(pairs.low).max(initial=0))
-    size = max((largest * b + abs(t) for t, b in zip(tops, bottoms, strict=True)), default=0)
+    largest, most = int(np.abs(pairs.low).max(initial=0)), int(by.max(initial=0))
+    size = max((largest * b + most * abs(t) for t, b in zip(tops, bottoms, strict=True)), default=0)
     shift = max(size.bit_length() - 62, 0)
     kind: type = np.int64 if shift == 0 else object
-    gap: Any = pairs.low.astype(kind) * np.array(bottoms, dtype=kind)[owner] - np.array(tops, dtype=kind)[owner]
+    gap: Any = pairs.low.astype(kind) * np.array(bottoms, dtype=kind)[owner] - (
+        np.array(tops, dtype=kind)[owner] * by.astype(kind)
+    )
     gap = gap if shift == 0 else np.array([number >> shift for number in gap], dtype=np.int64)
-    counts = pairs.sure | (pairs.possible & (gap < 0))
-    total, number, best = _least(pairs, _least_share(pairs, gap), counts.astype(np.int64))
+    counts = np.where(pairs.sure | (pairs.possible & (gap < 0)), by, 0)
+    total, number, best = _least(pairs, _least_share(pairs, gap), counts, prefer=most <= 1)
     deficit = [Fraction(t << shift, b) for t, b in zip(total, bottoms, strict=True)]
     return deficit, number, [b and not shift for b in best]
 

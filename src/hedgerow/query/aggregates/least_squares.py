@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from hedgerow.query.linear import Linear, LinearBounds
-from hedgerow.query.precise import Digits, gram
+from hedgerow.query.aggregates.linear import Linear, LinearBounds
+from hedgerow.query.aggregates.precise import Digits, gram
 
 __all__ = ["DependentColumns", "coefficients", "inverse"]
 
