@@ -41,7 +41,7 @@ def combined(operator: str, left: Estimate, right: Estimate) -> Estimate:
 
 
 def _reached(left: Estimate, right: Estimate, divides: bool) -> list[bool]:
-    """Two open numbers need not take their ends together; one that is open alone can, unless it divides and may be 0."""
+    """Two open numbers need not take their ends together; one alone can, unless it divides and may be zero."""
     flags = []
     for cell, ends in enumerate(right.widened()):
         spans_zero = divides and not right.exact[cell] and (ends is None or ends[0] <= 0 <= ends[1])

@@ -2,8 +2,8 @@
 
 A sub-query that only selects or filters rows is merged into the question around it. One that aggregates is answered
 first, and the question around it is answered over its bounds (`answered`). A sub-query in a condition must have an
-exact answer, and becomes a constant. As in `strict`, what is not listed here is refused; what is left of a question when all
-sub-queries are gone is read by `parse`, as any other.
+exact answer, and becomes a constant. As in `strict`, what is not listed here is refused; what is left of a
+question when all sub-queries are gone is read by `parse`, as any other.
 """
 
 from __future__ import annotations
