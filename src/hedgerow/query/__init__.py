@@ -48,10 +48,10 @@ class Session:
     def ask(self, sql: str) -> Any:
         """Answer one aggregate: an `Answer`; several of them, and GROUP BY, come as an `AnswerTable`."""
         found = self.sql(sql)
-        if found.keys or len(found.aggregates) != 1:
+        if found.keys or len(found.aggregates) != 1 or len(found) > 1:
             return found
         (answers,) = (found.answers(name) for name in found.aggregates)
-        if len(answers) != 1:
+        if not answers:
             raise QueryError("HAVING or LIMIT leaves no answer; leave them out")
         return answers[0]
 
