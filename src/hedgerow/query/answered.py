@@ -239,7 +239,9 @@ def answered_by(run: Callable[[Question, tuple[str, ...]], Result], question: Qu
     `run` answers a question, and shows results besides that have no names of their own.
     """
     if not question.groups and not any(isinstance(item, Aggregate) for item in (*question.select, *question.slots)):
-        raise QueryError("single rows have no bounds; a sub-query counts, or groups, or is asked about in FROM (...)")
+        raise QueryError(
+            "single rows cannot be answered with a bound; a sub-query counts or groups, or is asked about in FROM (...)"
+        )
     named = _named(question)
     items = [item for item in (*named.select, *named.slots) if isinstance(item, Aggregate)]
     counts = {item.alias: _count_of(item, place) for place, item in enumerate(items)}

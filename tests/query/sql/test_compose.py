@@ -211,7 +211,7 @@ REFUSED = [
     ("SELECT m, count(*) FROM (SELECT w, avg(s) AS m FROM release GROUP BY w) GROUP BY m", "GROUP BY takes columns"),
     ("SELECT count(*) FROM release UNION SELECT count(*) FROM release", "UNION ALL"),
     ("SELECT count(*) FROM release INTERSECT SELECT count(*) FROM release", "single SELECT"),
-    ("SELECT s FROM release UNION ALL SELECT s FROM release", "single rows"),
+    ("SELECT s FROM release UNION ALL SELECT s FROM release", "single rows cannot"),
     ("SELECT count(*) AS a, 1 FROM release UNION ALL SELECT count(*) FROM release", "equally many"),
     ("WITH RECURSIVE t AS (SELECT a FROM release) SELECT count(*) FROM t", "RECURSIVE"),
     ("WITH release AS (SELECT a FROM release) SELECT count(*) FROM release", "another one"),
@@ -224,6 +224,9 @@ REFUSED = [
     ("SELECT count(*) FROM (SELECT a FROM people)", "no table 'people'"),
     ("SELECT x.n FROM (SELECT count(*) AS n FROM release) AS t", "is not what this SELECT is about"),
     ("SELECT count(*) FROM (VALUES (1)) AS t, (SELECT 1) AS u", "."),
+    ("SELECT w, count(*) AS n FROM release GROUP BY w ORDER BY (SELECT min(w) FROM release)", "ORDER BY take"),
+    ("SELECT count(*) AS n FROM release GROUP BY (SELECT min(w) FROM release)", "GROUP BY"),
+    ("WITH t AS (SELECT a FROM release), u AS (SELECT 1) SELECT count(*) FROM t", "nothing asks it"),
 ]
 
 

@@ -99,7 +99,9 @@ class Composer:
         node: exp.Expression = tree
         while isinstance(node, exp.Union):
             if node.args.get("distinct"):
-                raise QueryError("UNION drops rows that are equal, and answers with bounds are not; write UNION ALL")
+                raise QueryError(
+                    "UNION drops equal rows, and bounds do not tell which; ask a single SELECT, or write UNION ALL"
+                )
             _check(node, "ORDER BY and LIMIT do not go with UNION ALL; put it into FROM (...)")
             parts.append(node.expression)
             node = node.this
@@ -175,8 +177,11 @@ class Composer:
                 if not constants:
                     node.replace(exp.Boolean(this=False))
         for node in list(_own(select, exp.Subquery)):
-            if node.find_ancestor(exp.From) is not None:
+            if node.find_ancestor(exp.From, exp.Join) is not None:
                 continue
+            if node.find_ancestor(exp.Order, exp.Group, exp.Limit, exp.Offset) is not None:
+                # A constant would be read as a place in the select list.
+                raise refusal(node, "GROUP BY and ORDER BY take columns and results; LIMIT takes a whole number")
             in_list = node.find_ancestor(exp.Where, exp.Having, exp.Order, exp.Group, exp.AggFunc) is None
             node.replace(self._scalar(node, scope, keeps_bounds=is_outermost and in_list))
 
@@ -231,6 +236,8 @@ def _unwrapped(
             raise QueryError("WITH takes names and sub-queries: WITH t AS (SELECT ...)")
         if cte.alias.lower() in (*known, "release"):
             raise QueryError(f"the name '{cte.alias[:60]}' has a meaning already; choose another one after WITH")
+        if not any(table.name.lower() == cte.alias.lower() for table in tree.find_all(exp.Table)):
+            raise QueryError(f"WITH names '{cte.alias[:60]}', and nothing asks it; leave it out")
         known[cte.alias.lower()] = _with_scope(cte.this, known)
     return tree, known
 
@@ -262,7 +269,9 @@ def _source(select: exp.Select, scope: Mapping[str, exp.Expression]) -> tuple[ex
     """What a SELECT is about: None is the release."""
     clause = select.args.get("from_")
     if clause is None:
-        raise QueryError("a SELECT says what it is about: FROM release")
+        raise QueryError(
+            "a SELECT without FROM cannot be answered with a bound; it says what it is about: FROM release"
+        )
     if select.args.get("joins"):
         raise QueryError("only tables of your own can be joined with the release: FROM release JOIN t ON a = t.a")
     node = clause.this
