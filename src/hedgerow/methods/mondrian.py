@@ -60,7 +60,7 @@ class Mondrian(Classic):
             raise ParameterError("'relaxed', 'blind' and 'together' must be true or false.")
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
-        from hedgerow.partition.mondrian.split import mondrian
+        from hedgerow.partition.mondrian.split import TreeScale, mondrian
 
         progress("counting", 0.1)
         columns, criteria = sensitive_codes(prepared), self._criteria(prepared)
@@ -68,9 +68,9 @@ class Mondrian(Classic):
         progress("partitioning", 0.3)
         axes, trees = axes_of(prepared), prepared.schema.hierarchies
         tested = [KAnonymity(self.k)] * len(columns) if self.blind else criteria
-        labels = mondrian(
-            axes.codes, axes.scales, columns, tested, ranks=axes.ranks, relaxed=self.relaxed, keys=prepared.keys
-        )
+        pairs = zip(axes.scales, axes.ranks, strict=True)
+        scales = [scale if ranks is None else TreeScale(scale, ranks) for scale, ranks in pairs]
+        labels = mondrian(axes.codes, scales, columns, tested, relaxed=self.relaxed, keys=prepared.keys)
         if self.blind:
             _require_groups(labels, columns, criteria)
         progress("generalizing", 0.6)

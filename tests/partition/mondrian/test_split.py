@@ -14,7 +14,7 @@ from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, F
 from hedgerow.criteria.shares import AlphaK, BetaLikeness, DeltaDisclosure, DeltaPresence
 from hedgerow.criteria.t_closeness import TCloseness
 from hedgerow.errors import Infeasible, ParameterError
-from hedgerow.partition.mondrian.split import mondrian
+from hedgerow.partition.mondrian.split import TreeScale, mondrian
 from hedgerow.randomness import seeded_keys
 from tests.support.cuts import cut_partitions, is_cut_tree
 
@@ -308,7 +308,7 @@ def test_cuts_along_hierarchies_are_those_of_the_definition(criterion, drawn, ra
         return
     own = [np.array(ranks[5 * c : 5 * c + 5], np.int16) for c in range(len(sizes))]
     wanted = _by_tree(quasi, sizes, own, criterion.limits(overall).rows, _good(criterion, sensitive))
-    assert set(_groups(mondrian(quasi, sizes, sensitive, criterion, ranks=own))) == set(wanted)
+    assert set(_groups(mondrian(quasi, list(map(TreeScale, sizes, own)), sensitive, criterion))) == set(wanted)
 
 
 def test_compiled_cuts_along_hierarchies_are_the_plain_ones():
@@ -318,4 +318,6 @@ def test_compiled_cuts_along_hierarchies_are_the_plain_ones():
     ranks = [np.array([0 if code % 12 == 11 else 1 if code % 4 == 3 else 2 for code in range(33)], np.int16)] * 2
     sensitive = np.zeros(4500, np.int32)
     wanted = _by_tree(quasi, [33, 33], ranks, 10, lambda rows: len(rows) >= 10)
-    assert set(_groups(mondrian(quasi, [33, 33], sensitive, KAnonymity(10), ranks=ranks))) == set(wanted)
+    assert set(_groups(mondrian(quasi, list(map(TreeScale, [33, 33], ranks)), sensitive, KAnonymity(10)))) == set(
+        wanted
+    )

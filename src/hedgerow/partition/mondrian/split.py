@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,19 +42,32 @@ from hedgerow.partition.mondrian.grow import (
 )
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["grow_by_levels", "mondrian"]
+__all__ = ["Scale", "TreeScale", "grow_by_levels", "mondrian"]
 
 _SUBTREE = 1 << 16  # rows below which a subtree is one thread's work
 
 
+Scale = int | NDArray[np.float64]
+"""How many codes a quasi-identifier has, which lie evenly, or where each lies between 0 and 1, ascending."""
+
+
+class TreeScale(NamedTuple):
+    """The scale of a quasi-identifier with a hierarchy, whose codes are in the order of its leaves.
+
+    `ranks` says how deep the lowest node above each code and the next one lies.
+    """
+
+    scale: Scale
+    ranks: NDArray[np.int16]
+
+
 def mondrian(
     quasi: Codes,
-    scales: Sequence[int | NDArray[np.float64]],
+    scales: Sequence[Scale | TreeScale],
     sensitive: Codes | Sequence[Codes],
     criteria: Criterion | Sequence[Criterion],
     *,
     relaxed: bool = False,
-    ranks: Sequence[NDArray[np.int16] | None] | None = None,
     within: Codes | None = None,
     keys: Keys = system_keys,
 ) -> NDArray[np.int32]:
@@ -61,9 +75,8 @@ def mondrian(
 
     `quasi` holds one row of codes per quasi-identifier; `scales` says for each how many codes it has, which then lie
     evenly, or where each code lies between 0 and 1, ascending. There is one criterion per sensitive column, or one for
-    all. `ranks` belongs to quasi-identifiers with a hierarchy, whose codes are in the order of its leaves: how deep the
-    lowest node above each code and the next one lies. `within` numbers groups that satisfy the criteria already, from 0
-    without gaps: they are divided further and never joined.
+    all. `within` numbers groups that satisfy the criteria already, from 0 without gaps: they are divided further and
+    never joined.
     """
     columns = [sensitive] if isinstance(sensitive, np.ndarray) else list(sensitive)
     asked = list(criteria) if isinstance(criteria, Sequence) else [criteria] * len(columns)
@@ -75,7 +88,9 @@ def mondrian(
     require(asked, overall)
     records = _pack(quasi, columns, _order(len(columns[0]), within, relaxed, keys))
     limits = [criterion.limits(counts) for criterion, counts in zip(asked, overall, strict=True)]
-    rules = _rules(_lines(scales), ranks or [None] * len(scales), limits, relaxed)
+    rules = _rules(
+        _lines(scales), [one.ranks if isinstance(one, TreeScale) else None for one in scales], limits, relaxed
+    )
     if within is None and all(limit.whole for limit in limits):
         _grow_in_threads(records, rules, cores())
     else:
@@ -110,8 +125,9 @@ def _pack(quasi: Codes, sensitive: list[Codes], order: NDArray[np.int64] | None)
     return PackedRows(words, fields, numbers, np.zeros(rows, np.bool_))
 
 
-def _lines(scales: Sequence[int | NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-    return [scale if isinstance(scale, np.ndarray) else np.linspace(0.0, 1.0, scale) for scale in scales]
+def _lines(scales: Sequence[Scale | TreeScale]) -> list[NDArray[np.float64]]:
+    plain = [one.scale if isinstance(one, TreeScale) else one for one in scales]
+    return [scale if isinstance(scale, np.ndarray) else np.linspace(0.0, 1.0, scale) for scale in plain]
 
 
 def _rules(

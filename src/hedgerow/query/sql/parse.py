@@ -26,7 +26,7 @@ from hedgerow.query.sql.statement import SLOT, Aggregate, Computed, Key, Order, 
 from hedgerow.query.sql.strict import NODES, check_nodes, is_set, refusal
 from hedgerow.query.sql.wording import check_beginning
 
-__all__ = ["DEEPEST", "check_text", "parse", "question_of", "read_rows", "statement_of"]
+__all__ = ["DEEPEST", "check_text", "parse", "question_of", "quiet", "read_rows", "statement_of"]
 
 _LONGEST = 200_000
 _EXAMPLE = "SELECT avg(x) FROM release WHERE a BETWEEN 1 AND 2"
@@ -80,7 +80,7 @@ def check_text(sql: str, columns: Sequence[str] = ()) -> None:
 def statement_of(sql: str, kinds: tuple[type[exp.Expression], ...] = (exp.Select,)) -> Any:
     """Read a text as the one statement that it must be."""
     try:
-        with _quiet():
+        with quiet():
             statements = [tree for tree in sqlglot.parse(sql, read="duckdb") if tree is not None]
     except SqlglotError as error:
         where = next((f" near line {e['line']}, column {e['col']}" for e in getattr(error, "errors", []) or []), "")
@@ -93,7 +93,7 @@ def statement_of(sql: str, kinds: tuple[type[exp.Expression], ...] = (exp.Select
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep sqlglot from logging the text of commands that it does not parse; the refusal says enough."""
     logger = logging.getLogger("sqlglot")
     level = logger.level
