@@ -29,6 +29,10 @@ from hedgerow.query.sql.wording import check_beginning
 __all__ = ["DEEPEST", "check_text", "parse", "question_of", "quiet", "read_rows", "statement_of"]
 
 _LONGEST = 200_000
+_MOST_PARTS = 5_000
+_MOST_ITEMS = 12_000
+_MOST_RESULTS = 100
+_MOST_FRACTION = 10**9  # ranks of quantiles are whole numbers of 64 bits: this times the rows
 _EXAMPLE = "SELECT avg(x) FROM release WHERE a BETWEEN 1 AND 2"
 _AGGREGATES: dict[type[exp.Expression], str] = {
     exp.Median: "quantile_cont",
@@ -74,6 +78,7 @@ def check_text(sql: str, columns: Sequence[str] = ()) -> None:
         raise QueryError(f"a question is SQL text; got {type(sql).__name__}. For example: {_EXAMPLE}")
     if len(sql) > _LONGEST or SLOT in sql:
         raise QueryError(f"a question may have {_LONGEST:,} characters and no NUL; got {len(sql):,}")
+    _check_size(sql)
     check_beginning(sql, columns)
 
 
@@ -104,11 +109,24 @@ def quiet() -> Iterator[None]:
         logger.setLevel(level)
 
 
+def _check_size(sql: str) -> None:
+    """Refuse what would take seconds to read, and what is no text, before anything reads it."""
+    if any("\ud800" <= character <= "\udfff" for character in sql):
+        raise QueryError("a question is Unicode text; this one has half a character (a lone surrogate)")
+    words = sql.upper().split()
+    if words.count("OR") + words.count("AND") > _MOST_PARTS:
+        raise QueryError(f"a condition may join {_MOST_PARTS:,} parts by AND and OR; list values as x IN (1, 2, 3)")
+    if sql.count(",") > _MOST_ITEMS:
+        raise QueryError(f"a list may have {_MOST_ITEMS:,} items; ask for a range, or in several questions")
+
+
 def question_of(tree: exp.Select, *, has_rows: bool = False) -> Question:
     """Read a parsed statement; no node of it, and no argument of a node, is passed over.
 
     Without an aggregate it is refused, unless it `has_rows` that can be shown: those of an answer.
     """
+    if len(tree.expressions) > _MOST_RESULTS:
+        raise QueryError(f"a question may have {_MOST_RESULTS} results; ask several questions")
     question = _question(tree)
     check_nodes(tree)
     if not has_rows and not any(isinstance(item, Aggregate) for item in (*question.select, *question.slots)):
@@ -256,6 +274,8 @@ def _fraction(node: Any) -> Fraction:
     fraction = Fraction(Decimal(number(node.this))) if is_number else Fraction(-1)
     if not 0 <= fraction <= 1:
         raise refusal(node, "a quantile takes a column and a number from 0 to 1: quantile_cont(x, 0.9)")
+    if fraction.denominator > _MOST_FRACTION:
+        raise QueryError("a quantile takes a number with at most nine digits after the point: quantile_cont(x, 0.95)")
     return fraction
 
 
