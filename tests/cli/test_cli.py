@@ -444,3 +444,19 @@ def test_the_summary_says_which_columns_leave_as_they_came_in(tmp_path, run):
         )
         assert code == 0, errors
         assert [line.split(None, 3)[3].strip() for line in output.splitlines() if "as they were" in line] == [unchanged]
+
+
+def test_inspect_shows_how_a_file_was_read_and_takes_declarations(tmp_path, run):
+    """What was found out can be seen, and declared otherwise; a wrong declaration is one sentence."""
+    (tmp_path / "t.csv").write_text("a;b\n1,5;x\n2,5;y\n")
+    code, output, _ = run("inspect", tmp_path / "t.csv")
+    assert code == 0
+    assert "decimal sign   ," in output
+    assert "double" in output
+    code, output, _ = run("inspect", tmp_path / "t.csv", "--no-header", "--types", "column1=text")
+    assert code == 0
+    assert "column2" in output
+    assert "3 rows" in output
+    code, _, errors = run("inspect", tmp_path / "t.csv", "--types", "a=date")
+    assert code == 2
+    assert "Column 'a' cannot be read as date" in errors

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from hedgerow.cli.reading import pair, pop_reading, reading_flags, split
 from hedgerow.errors import ParameterError, QueryError, SchemaError
 from hedgerow.methods.registry import HELP, METHODS, help_text
 from hedgerow.recipe import Recipe, Roles, publish_recipe, read_recipe
@@ -41,6 +42,7 @@ def _parameter_flags(command: Any) -> Any:
     multiple=True,
     help="hierarchy of a column, in ARX's format; may be given for several columns",
 )
+@reading_flags
 @click.option("--method", metavar="NAME", help=", ".join(METHODS))
 @_parameter_flags
 @click.option("--out", type=click.Path(), help="folder for the release")
@@ -86,9 +88,8 @@ def publish(
 def show_plan(recipe: Recipe) -> None:
     """Print what a release would keep, a line per column."""
     from hedgerow.methods.property_walk import PropertyWalk
-    from hedgerow.table import read_table
 
-    method, source = recipe.build_method(), read_table(recipe.table)
+    method, source = recipe.build_method(), recipe.read()
     if not isinstance(method, PropertyWalk):
         raise ParameterError("--plan is for the method walk: others keep what their promise says.")
     for kept in method.plan(source, recipe.build_schema(source.names)):
@@ -190,7 +191,9 @@ def _width_facts(release: Release) -> list[tuple[str, str]]:
 
 def _read_alone(source: str, flags: dict[str, Any]) -> Recipe:
     """Read a recipe, which says everything itself: a flag beside it would be ignored."""
-    if given := [f"--{name.replace('_', '-')}" for name, value in flags.items() if value]:
+    if given := [
+        f"--{name.replace('_', '-')}" for name, value in flags.items() if value or (name == "header" and value is False)
+    ]:
         raise ParameterError(
             f"A recipe says everything itself; leave out {', '.join(given)}, or write it into the recipe."
         )
@@ -199,26 +202,17 @@ def _read_alone(source: str, flags: dict[str, Any]) -> Recipe:
 
 def _recipe(source: str, flags: dict[str, Any], *, needs_out: bool) -> Recipe:
     """Write down flags as the recipe that they stand for."""
+    reading = pop_reading(flags)
     if not flags["method"] or (needs_out and not flags["out"]):
         raise ParameterError("A table needs at least --method and --out; or put everything into a recipe (.toml).")
     parameters = {name: value for name in HELP if (value := flags.get(name)) is not None}
     return Recipe(
         table=source,
         output=flags["out"] or "",
-        roles=Roles(*(_split(flags[role]) for role in ("quasi", "sensitive", "identifier", "plain"))),
+        roles=Roles(*(split(flags[role]) for role in ("quasi", "sensitive", "identifier", "plain"))),
         method={"name": flags["method"], **parameters},
         others=flags["others"],
-        missing=dict(_pair(text, "--missing income=suppress") for text in _split(flags["missing"])),
-        hierarchies=dict(_pair(text, "--hierarchy age=age.csv") for text in flags["hierarchy"]),
+        missing=dict(pair(text, "--missing income=suppress") for text in split(flags["missing"])),
+        hierarchies=dict(pair(text, "--hierarchy age=age.csv") for text in flags["hierarchy"]),
+        reading=reading,
     )
-
-
-def _split(text: str | None) -> list[str]:
-    return [part.strip() for part in (text or "").split(",") if part.strip()]
-
-
-def _pair(text: str, example: str) -> tuple[str, str]:
-    column, equals, rest = text.rpartition("=")
-    if not equals:
-        raise ParameterError(f"'{text}' must be a column, '=' and what it gets, for example {example}.")
-    return column, rest
