@@ -56,7 +56,8 @@ def read_csv(path: str | PathLike[str], *, unescape_formulas: bool = False, **op
     `unescape_formulas` undoes what `write_csv` did to keep spreadsheets from running cells.
     """
     asked = read_options(options)
-    text = to_utf8(read_bytes(path), asked.encoding)
+    data = read_bytes(path)
+    text = to_utf8(data, asked.encoding)
     dialect = find_dialect(text, asked.delimiter, header=asked.header is not False, quote=_quote(asked))
     cells = _cells(text, dialect)
     if asked.header is None and _has_no_header(dialect.names, cells):
@@ -75,16 +76,24 @@ def read_csv(path: str | PathLike[str], *, unescape_formulas: bool = False, **op
         )
         for name, column, own in zip(names, cells.columns, texts, strict=True)
     ]
-    return replace(flatten(pa.table(columns, names=names), "file"), reading=_reading(dialect, asked, sign))
+    return replace(
+        flatten(pa.table(columns, names=names), "file"), reading=_reading(dialect, asked, sign, _encoding(data, text))
+    )
 
 
-def _reading(dialect: Dialect, asked: ReadOptions, decimal: str) -> dict[str, str]:
+def _reading(dialect: Dialect, asked: ReadOptions, decimal: str, encoding: str) -> dict[str, str]:
     """How the file was read, in words."""
     known = {"header": "the first line" if dialect.has_header else "none: columns are numbered"}
     known |= {"delimiter": {"\t": "tab"}.get(dialect.delimiter, dialect.delimiter), "decimal sign": decimal}
-    known |= {"quote": dialect.quote or "none", "encoding": asked.encoding or "found"}
+    known |= {"quote": dialect.quote or "none", "encoding": asked.encoding or encoding}
     known |= {"thousands": asked.thousands} if asked.thousands else {}
     return known | ({"missing codes": ", ".join(asked.missing_codes)} if asked.missing_codes else {})
+
+
+def _encoding(data: bytes, text: bytes) -> str:
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    return "utf-8" if data.removeprefix(codecs.BOM_UTF8) == text else "cp1252"
 
 
 def _quote(asked: ReadOptions) -> str:
