@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from hedgerow.inference.estimate import KnowledgeEstimate
 from hedgerow.inference.robust import members
+from hedgerow.partition.robust.check import Check
 from hedgerow.partition.robust.crowd import Crowd
 from hedgerow.partition.robust.gather import art
 from hedgerow.randomness import seeded_keys
@@ -43,7 +44,7 @@ def art_seconds(table: pa.Table, quasi: list[str], sensitive: str, protect: list
     crowd = Crowd(knowledge, signatures, codes, members(knowledge.values, protect))
     _ = crowd.forest
     estimated = time.process_time()
-    found = art(crowd, r=Fraction(r), allowed=crowd.size, restarts=0, keys=seeded_keys(3))
+    found = art(Check(crowd, Fraction(r)), allowed=crowd.size, restarts=0, keys=seeded_keys(3))
     done = time.process_time()
     return {
         "sets": len(knowledge.distributions),

@@ -140,6 +140,8 @@ def _read_hierarchy(column: str, file: str) -> Hierarchy:
 
 def read_recipe(path: str | os.PathLike[str]) -> Recipe:
     """Read a recipe; table, output, ledger and hierarchies are relative to its folder."""
+    from hedgerow.release.folder import named_folder
+
     file = Path(path)
     try:
         recipe = msgspec.toml.decode(file.read_bytes(), type=Recipe)
@@ -151,6 +153,7 @@ def read_recipe(path: str | os.PathLike[str]) -> Recipe:
         # Numbers of thousands of digits and brackets in brackets in brackets come out of the TOML reader as these.
         raise ParameterError(f"'{file.name}' is not a recipe: it nests too deeply or holds an absurd number.") from None
     folder = file.parent
+    named_folder(folder / recipe.output)
     return msgspec.structs.replace(
         recipe,
         table=_located(recipe.table, folder),

@@ -7,7 +7,7 @@ import pytest
 
 from hedgerow.inference.binary import binary_posteriors
 from hedgerow.inference.bounds import delta_max, least_held_back, pair_bound, printed_bound_holds, rate_bound
-from hedgerow.testing import worlds
+from hedgerow.testing import posterior_worlds as worlds
 
 
 @pytest.mark.parametrize(

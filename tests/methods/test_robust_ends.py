@@ -129,7 +129,7 @@ def test_no_partition_publishes_what_the_limits_rule_out(seed: int) -> None:
         )
         ruled_out = int(RobustLimits(crowd).least_suppressed(r, most=6).sum())
         assert ruled_out <= least
-        assert art(crowd, r=r, keys=seeded_keys(seed)).left_out >= least
+        assert art(Check(crowd, r), keys=seeded_keys(seed)).left_out >= least
 
 
 def subsets(rows: int, *, empty: bool = False) -> list[tuple[int, ...]]:

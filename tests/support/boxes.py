@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release import Guarantee, Made, PublishedColumns, Release, Rows
+from hedgerow.release.forms import Labelled
 from hedgerow.release.forms.generalized import GENERALIZED, generalized
 from hedgerow.release.release import free_name
 from hedgerow.table import read_table
@@ -36,7 +37,15 @@ def generalized_release(
     labels = np.array(groups, np.int32)
     group_column = free_name("group", columns.all)
     tables = generalized(
-        read_table(table), columns, labels, group_column=group_column, hierarchies=hierarchies, levels=levels, keys=keys
+        Labelled(
+            read_table(table),
+            columns,
+            labels,
+            group_column,
+            hierarchies=hierarchies or {},
+            levels=levels or {},
+            keys=keys,
+        )
     )
     held_back = int((labels < 0).sum())
     return Release(

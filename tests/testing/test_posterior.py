@@ -16,7 +16,7 @@ from hedgerow.methods.row_groups import frequency_guarantee, release_of, sensiti
 from hedgerow.partition.shuffles import by_code
 from hedgerow.randomness import seeded_keys
 from hedgerow.schema import Hierarchy
-from hedgerow.testing import audit_posterior
+from hedgerow.testing import AuditExtent, audit_posterior
 from hedgerow.testing.posterior_worlds import AuditSetup, every_likelihood
 
 HALF = Fraction(1, 2)
@@ -151,7 +151,7 @@ def test_mondrian_tells_about_pairs_before_it_tells_about_rows():
     assert audit.leaks
     assert (audit.pair.posterior, audit.pair.shown) == (HALF, Fraction(1, 5))
     assert (audit.row.posterior, audit.row.shown) == (HALF, HALF)
-    assert not audit_posterior(hr.Mondrian(k=2, l=2), FEW, pairs=False).leaks
+    assert not audit_posterior(hr.Mondrian(k=2, l=2), FEW, extent=AuditExtent(pairs=False)).leaks
 
 
 def test_full_domain_tells_about_pairs():
@@ -201,7 +201,7 @@ def test_nearest_companions_tell_who_needed_them():
     known = Knowledge.given("s", {("q",): {q: {"x": x, "y": y} for q, (x, y) in odds.items()}})
     method = hr.Robust(r="1.9", knowledge=known, protect=["x"], max_suppressed=0)
     table = pa.table({"q": [0, 1, 2], "s": ["x", "y", "y"]})
-    audit = audit_posterior(method, table, every_release=False)
+    audit = audit_posterior(method, table, extent=AuditExtent(every_release=False))
     assert audit.is_exact
     assert (audit.worst.posterior, audit.worst.limit) == (1, Fraction(10, 19))
 
@@ -260,7 +260,7 @@ def test_what_cannot_be_audited_says_so(name):
     method = {"noise": hr.Noise(scale=1), "walk": hr.PropertyWalk(columns=["q", "s"])}[name]
     table = pa.table({"q": range(12), "s": [float(n) for n in range(12)]})
     with pytest.raises(hr.Infeasible, match="nothing to audit"):
-        audit_posterior(method, table, samples=2)
+        audit_posterior(method, table, extent=AuditExtent(samples=2))
 
 
 @dataclass(frozen=True)
@@ -284,13 +284,15 @@ def test_ties_broken_by_row_number_are_found():
     assert audit.is_broken
     assert (audit.worst.posterior, audit.worst.limit) == (1, HALF)
     blind = hr.PermutationAnonymization(l=2, grouping="blind")
-    assert not audit_posterior(blind, table, every_release=False).leaks
+    assert not audit_posterior(blind, table, extent=AuditExtent(every_release=False)).leaks
 
 
 def test_sampling_finds_what_enumerating_finds():
     """Too few runs allowed: worlds are sampled, the interval holds the exact posterior, and the verdict is the same."""
     exact = audit_posterior(FirstRowsFirst(), pa.table({"q": range(6), "s": [1, 1, 2, 2, 3, 3]}))
-    sampled = audit_posterior(FirstRowsFirst(), pa.table({"q": range(6), "s": [1, 1, 2, 2, 3, 3]}), runs=1, samples=400)
+    sampled = audit_posterior(
+        FirstRowsFirst(), pa.table({"q": range(6), "s": [1, 1, 2, 2, 3, 3]}), extent=AuditExtent(runs=1, samples=400)
+    )
     assert not sampled.is_exact
     assert sampled.is_broken
     low, high = sampled.worst.interval
@@ -301,11 +303,13 @@ def test_sampling_finds_what_enumerating_finds():
 def test_sampling_a_larger_table():
     """Twelve rows: blind groups keep their promise within the interval; the preprocessing by NCP does not."""
     twelve = pa.table({"q": range(12), "s": [1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6]})
-    audit = audit_posterior(hr.Mondrian(k=2, l=2, blind=True, form="separated"), twelve, runs=1, samples=120)
+    audit = audit_posterior(
+        hr.Mondrian(k=2, l=2, blind=True, form="separated"), twelve, extent=AuditExtent(runs=1, samples=120)
+    )
     assert not audit.is_exact
     assert not audit.leaks
     method = hr.PermutationAnonymization(l=2, grouping="ncp")
-    found = audit_posterior(method, LINE, runs=1, samples=450, pairs=False)
+    found = audit_posterior(method, LINE, extent=AuditExtent(runs=1, samples=450, pairs=False))
     assert found.is_broken
     assert found.worst.interval[0] > 0.5
 
@@ -313,9 +317,9 @@ def test_sampling_a_larger_table():
 def test_bad_arguments_are_refused():
     """Counts must be whole, a prior must fit the rows, and one sensitive column is followed."""
     with pytest.raises(hr.ParameterError, match="'runs'"):
-        audit_posterior(hr.Anatomy(l=2), FOUR, runs=0)
+        audit_posterior(hr.Anatomy(l=2), FOUR, extent=AuditExtent(runs=0))
     with pytest.raises(hr.ParameterError, match="'samples'"):
-        audit_posterior(hr.Anatomy(l=2), FOUR, samples=0)
+        audit_posterior(hr.Anatomy(l=2), FOUR, extent=AuditExtent(samples=0))
     with pytest.raises(hr.ParameterError, match="'prior'"):
         audit_posterior(hr.Anatomy(l=2), FOUR, prior=[{1: 1}])
     with pytest.raises(hr.ParameterError, match="'schema'"):

@@ -22,7 +22,7 @@ def test_a_good_release_says_what_was_checked(salaries_release):
     """Verification lists its checks in words."""
     checks = salaries_release.verify().checks
     assert checks[0] == "5 columns, all declared, no metadata"
-    assert checks[1] == "9 rows published, 0 held back, 9 came in"
+    assert checks[1] == "9 rows published, 0 suppressed, 9 came in"
     assert "at least 3 distinct values over a range of at least 2000" in checks[2]
 
 

@@ -94,6 +94,7 @@ class Robust(Method):
         return self.knowledge
 
     def _labels(self, crowd: Crowd, criterion: Robustness, prepared: Prepared, progress: Progress) -> NDArray[np.int32]:
+        from hedgerow.partition.robust.check import Check
         from hedgerow.partition.robust.gather import art
         from hedgerow.partition.robust.limits import RobustLimits
 
@@ -108,9 +109,7 @@ class Robust(Method):
             if (lost := int(limits.least_suppressed(r, most=allowed).sum())) > allowed:
                 return None, f"at least {lost:,}"
             found = art(
-                crowd,
-                r=r,
-                model=self.model,
+                Check(crowd, r, self.model),
                 allowed=allowed,
                 restarts=restarts,
                 keys=prepared.keys,

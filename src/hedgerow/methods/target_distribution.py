@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -127,11 +127,12 @@ class TargetDistribution(Method):
             tables=disguised(
                 prepared.table.arrow,
                 prepared.columns,
-                _as_groups(groups, published, targets.trees, targets.which),
+                replace(
+                    _as_groups(groups, published, targets.trees, targets.which), is_shifted=read_shift(self.shift) > 0
+                ),
                 targets.trees,
                 group_column=group_column,
                 separate=self._fakes() > 0,
-                is_shifted=read_shift(self.shift) > 0,
                 keys=prepared.keys,
             ),
             columns=prepared.columns,

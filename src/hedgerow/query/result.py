@@ -94,7 +94,7 @@ class Estimate:
             return int(lower), int(upper)
         if self.rounding is Rounding.NEAREST:
             return float(lower), float(upper)
-        return float_below(lower), float_above(upper)
+        return float_below(lower), float_above(upper) + 0.0  # no negative zero
 
     def _valued(self, lower: int, upper: int, cell: int) -> Answer:
         """Texts and truth values have no mean; that of dates is the nearest moment, its deviation days or seconds."""

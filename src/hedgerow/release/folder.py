@@ -24,7 +24,7 @@ from hedgerow.release.swap import put_in_place, sync_folder
 from hedgerow.verify.holding import settled
 from hedgerow.verify.values import MANIFEST, FileEntry
 
-__all__ = ["MANIFEST", "FileEntry", "folder_beside", "write_folder"]
+__all__ = ["MANIFEST", "FileEntry", "folder_beside", "named_folder", "write_folder"]
 
 _MARK = ".hedgerow-writing-"
 
@@ -41,7 +41,7 @@ def write_folder(
     overwrite: bool = False,
 ) -> None:
     """Write `tables` as <name>.parquet, `texts` as they are named, and last the manifest that lists them."""
-    target = Path(path).absolute()
+    target = named_folder(path)
     if settled(target).exists() and not overwrite:
         raise BundleError(
             f"'{target.name}' exists already; choose another folder, or replace it (--overwrite, overwrite=True)."
@@ -54,6 +54,14 @@ def write_folder(
         _write_bytes(manifest(files), folder / MANIFEST)
         sync_folder(folder)
         put_in_place(folder, target, replace=overwrite)
+
+
+def named_folder(path: str | os.PathLike[str]) -> Path:
+    """The folder that a path names, from the root; raise BundleError where it names none."""
+    target = Path(path).absolute()
+    if not target.name or target.name == ".." or "\0" in str(target):
+        raise BundleError("The output must name a folder: not the root of the disk, not '..', and no NUL in its name.")
+    return target
 
 
 def _write_table(table: pa.Table, file: Path) -> FileEntry:

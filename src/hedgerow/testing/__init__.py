@@ -6,11 +6,12 @@ from hedgerow._lazy import lazy
 
 if TYPE_CHECKING:
     from hedgerow.testing.contract import check_method, microdata, numbers
-    from hedgerow.testing.posterior import PosteriorAudit, audit_posterior, worst_table
+    from hedgerow.testing.posterior import AuditExtent, PosteriorAudit, audit_posterior, worst_table
 
-__all__ = ["PosteriorAudit", "audit_posterior", "check_method", "microdata", "numbers", "worst_table"]
+__all__ = ["AuditExtent", "PosteriorAudit", "audit_posterior", "check_method", "microdata", "numbers", "worst_table"]
 
 _HOMES = {
+    "AuditExtent": "posterior.AuditExtent",
     "PosteriorAudit": "posterior.PosteriorAudit",
     "audit_posterior": "posterior.audit_posterior",
     "check_method": "contract.check_method",

@@ -34,7 +34,26 @@ from hedgerow.testing.posterior_worlds import AuditSetup, Prior, every_likelihoo
 if TYPE_CHECKING:
     from hedgerow.methods.method import Method
 
-__all__ = ["PosteriorAudit", "PosteriorFinding", "WorstTable", "audit_posterior", "worst_table"]
+__all__ = ["AuditExtent", "PosteriorAudit", "PosteriorFinding", "WorstTable", "audit_posterior", "worst_table"]
+
+
+@dataclass(frozen=True)
+class AuditExtent:
+    """How far an audit goes. It is exact if `runs` calls of the method are enough.
+
+    `every_release` looks at the releases of all worlds, without it only at those of the table itself. Where `runs` are
+    not enough, two releases of the table are compared with `samples` sampled worlds each. `pairs` looks at two rows
+    together as well.
+    """
+
+    runs: int = 20_000
+    samples: int = 2_000
+    every_release: bool = True
+    pairs: bool = True
+
+    def __post_init__(self) -> None:
+        read_whole("runs", self.runs, least=1)
+        read_whole("samples", self.samples, least=1)
 
 
 def audit_posterior(
@@ -44,10 +63,7 @@ def audit_posterior(
     *,
     prior: Prior | None = None,
     hidden: Sequence[str] = (),
-    pairs: bool = True,
-    every_release: bool = True,
-    runs: int = 20_000,
-    samples: int = 2_000,
+    extent: AuditExtent | None = None,
     seed: int = 0,
 ) -> PosteriorAudit:
     """Measure what whoever knows the algorithm infers from releases of a small table.
@@ -55,21 +71,17 @@ def audit_posterior(
     Without a `schema` the last column is sensitive and the others are quasi-identifiers. Without a `prior` every
     assignment of the table's sensitive values is equally likely; a prior gives the chances of each value, for all rows
     or row by row, and `hidden` names columns that are unknown along with the sensitive one, as the parts that people
-    name: secrets are tuples then. `pairs` looks at two rows together as well.
-
-    Exact if `runs` calls of the method are enough; `every_release` looks at the releases of all worlds, without it only
-    at those of the table itself. Otherwise two releases of the table are held against `samples` sampled worlds each.
+    name: secrets are tuples then.
     """
-    read_whole("runs", runs, least=1)
-    read_whole("samples", samples, least=1)
+    extent = extent or AuditExtent()
     setup = _setup(method, table, schema, tuple(hidden))
     keys = seeded_keys(seed)
     try:
-        found = every_likelihood(setup, prior, order=keys, most=runs, every_release=every_release)
+        found = every_likelihood(setup, prior, order=keys, most=extent.runs, every_release=extent.every_release)
         is_exact = True
     except Uncountable:
-        found, is_exact = sampled_likelihood(setup, prior, samples=samples, keys=keys), False
-    return judged(setup, found, is_exact=is_exact, pairs=pairs)
+        found, is_exact = sampled_likelihood(setup, prior, samples=extent.samples, keys=keys), False
+    return judged(setup, found, is_exact=is_exact, pairs=extent.pairs)
 
 
 def _setup(method: Method, source: object, schema: Schema | None, hidden: tuple[str, ...]) -> AuditSetup:
@@ -110,7 +122,7 @@ def worst_table(
     for _ in range(tables):
         table = _drawn(random, rows, values, quasi)
         try:
-            audit = audit_posterior(method, table, runs=runs, samples=1)
+            audit = audit_posterior(method, table, extent=AuditExtent(runs=runs, samples=1))
         except Infeasible:
             continue
         audited += 1

@@ -2,7 +2,7 @@
 
 Source     own: the form generalized, docs/bundle.md
 Guarantee  passes exactly the releases whose boxes are the same for all rows of a group, are well formed, and refer to
-           sets that are listed; sets that no row refers to are refused, for they could tell of rows held back
+           sets that are listed; sets that no row refers to are refused, for they could tell of suppressed rows
 Cost       O(n) per column, and a sort of the listed sets
 """
 

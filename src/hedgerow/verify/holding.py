@@ -86,8 +86,9 @@ def hold(path: str | os.PathLike[str]) -> Iterator[Held]:
         except (FileNotFoundError, NotADirectoryError):
             reason = f"it has no {MANIFEST}" if target.exists() else "there is no such folder"
             raise BundleError(f"'{target.name}' is not a hedgerow bundle: {reason}.") from None
-        except OSError as error:
-            raise BundleError(f"'{target.name}' cannot be read: {error.strerror}.") from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "no file has such a name"
+            raise BundleError(f"'{target.name}' cannot be read: {reason}.") from None
         yield bundle
 
 

@@ -49,7 +49,7 @@ def read_parquet(name: str, content: bytes, *, rows: int | None, max_bytes: int 
             schema = file.schema_arrow
         if not all(_width(kind) for kind in schema.types) or len(set(schema.names)) < len(schema):
             raise BundleError(f"{name} has a column of a type that no release has, or two of one name.")
-        if rows * sum(map(_width, schema.types)) > limit:
+        if (rows or 0) * sum(map(_width, schema.types)) > limit:
             raise _too_large(name, limit)
         return _decoded(name, content, schema, limit)
     except (pa.ArrowException, OSError, OverflowError, ValueError, KeyError, TypeError, MemoryError):
@@ -110,7 +110,8 @@ def _check_chunk(chunk: Struct, column: Struct, rows: int, end: int) -> None:
 
 def _first_page(about: Struct) -> int:
     """Where the pages of a column begin: at its dictionary, if it has one; without rows it has nothing else."""
-    data, dictionary = about[9], about.get(11, about[9])
+    data: int = about[9]
+    dictionary: int = about.get(11, data)
     return int(dictionary if about[5] == data == 0 else min(data, dictionary))
 
 

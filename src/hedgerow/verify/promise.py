@@ -97,4 +97,4 @@ def verify_opened(bundle: Opened[PublishedRelease]) -> Verification:
 
 def _told_rows(release: PublishedRelease) -> str:
     rows = release.rows
-    return f"{rows.published:,} rows published, {rows.suppressed:,} held back, {rows.input:,} came in"
+    return f"{rows.published:,} rows published, {rows.suppressed:,} suppressed, {rows.input:,} came in"

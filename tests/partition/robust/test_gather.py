@@ -13,10 +13,10 @@ from hedgerow.inference.robust import GroupedRows, members, posteriors
 from hedgerow.partition.robust.check import Check
 from hedgerow.partition.robust.crowd import Crowd, new_group
 from hedgerow.partition.robust.gather import art
-from hedgerow.partition.robust.grow import closest, closest_exhaustive, form, give_back
+from hedgerow.partition.robust.grow import GroupLimits, closest, closest_exhaustive, form, give_back
 from hedgerow.partition.robust.rescue import rescue
 from hedgerow.randomness import seeded_keys
-from hedgerow.testing import worlds
+from hedgerow.testing import posterior_worlds as worlds
 
 
 def crowd_of(seed: int, rows: int, *, share: float = 0.08, protect: object = ("x",), values: int = 1) -> Crowd:
@@ -51,7 +51,7 @@ def test_the_tree_finds_what_exhaustive_search_finds(values: int) -> None:
     group = new_group(crowd)
     for _ in range(40):
         seeds = np.flatnonzero(pool.is_free & (crowd.secret < values))
-        size = form.plain(pool, group, int(rng.choice(seeds)), float(rng.integers(2, 6)), 2, 40, False)
+        size = form.plain(pool, group, int(rng.choice(seeds)), GroupLimits(float(rng.integers(2, 6)), 2, 40), False)
         for x in np.flatnonzero(group.counts):
             assert closest.plain(pool, group, x) == closest_exhaustive.plain(pool, group, x)
         if size > 0 and rng.random() < 0.5:
@@ -63,7 +63,7 @@ def test_rows_that_are_given_back_are_as_free_as_before() -> None:
     crowd = crowd_of(2, 400)
     pool, fresh = crowd.pool(seeded_keys(4)), crowd.pool(seeded_keys(4))
     group = new_group(crowd)
-    size = form.plain(pool, group, int(np.flatnonzero(crowd.secret == 0)[0]), 3.0, 3, 60, False)
+    size = form.plain(pool, group, int(np.flatnonzero(crowd.secret == 0)[0]), GroupLimits(3.0, 3, 60), False)
     assert size > 2
     assert (pool.node_rank != fresh.node_rank).any()
     give_back.plain(pool, group.rows[:size])
@@ -75,8 +75,8 @@ def test_rows_that_are_given_back_are_as_free_as_before() -> None:
 def test_tree_and_exhaustive_search_give_the_same_partition(seed: int) -> None:
     """With the same coins the whole partition is the same."""
     crowd = crowd_of(seed, 350)
-    fast = art(crowd, r=Fraction(3), keys=seeded_keys(seed), restarts=0)
-    slow = art(crowd, r=Fraction(3), keys=seeded_keys(seed), restarts=0, exhaustive=True)
+    fast = art(Check(crowd, Fraction(3)), keys=seeded_keys(seed), restarts=0)
+    slow = art(Check(crowd, Fraction(3)), keys=seeded_keys(seed), restarts=0, exhaustive=True)
     assert fast.groups.tolist() == slow.groups.tolist()
 
 
@@ -85,7 +85,7 @@ def test_tree_and_exhaustive_search_give_the_same_partition(seed: int) -> None:
 def test_nobody_who_is_grouped_stands_out(r: str, model: str) -> None:
     """Every p is at most 1/r, whatever was left out."""
     crowd = crowd_of(7, 600)
-    found = art(crowd, r=Fraction(r), model=model, keys=seeded_keys(3), restarts=0)
+    found = art(Check(crowd, Fraction(r), model), keys=seeded_keys(3), restarts=0)
     assert worst(crowd, found.groups, model) * float(Fraction(r)) <= 1 + 1e-12
     assert worst(crowd, found.groups) * float(Fraction(r)) <= 1 + 1e-12  # the full test asks for both
     assert found.left_out < 60
@@ -96,7 +96,7 @@ def test_nobody_who_is_grouped_stands_out(r: str, model: str) -> None:
 def test_large_tables_run_compiled() -> None:
     """Beyond a few thousand rows the compiled kernels give groups that hold, too."""
     crowd = crowd_of(9, 6000, share=0.05)
-    found = art(crowd, r=Fraction(5), keys=seeded_keys(1), restarts=0)
+    found = art(Check(crowd, Fraction(5)), keys=seeded_keys(1), restarts=0)
     assert worst(crowd, found.groups) * 5 <= 1 + 1e-12
     assert found.left_out < 60
 
@@ -104,7 +104,7 @@ def test_large_tables_run_compiled() -> None:
 def test_every_value_protected() -> None:
     """Six values, all protected: groups repeat no value unless rescued, and hold in any case."""
     crowd = crowd_of(3, 600, protect=None, values=3, share=0.4)
-    found = art(crowd, r=Fraction("1.5"), keys=seeded_keys(2), restarts=0)
+    found = art(Check(crowd, Fraction("1.5")), keys=seeded_keys(2), restarts=0)
     assert worst(crowd, found.groups) * 1.5 <= 1 + 1e-12
     assert found.left_out < 300
 
@@ -115,7 +115,7 @@ def test_equal_odds_need_exactly_r_rows() -> None:
     knowledge = Knowledge.given("ill", {"a": {"s": {"x": "1/3", "y": "2/3"}}})
     codes = knowledge.value_codes(table.column("ill"))
     crowd = Crowd(knowledge, knowledge.signatures(table), codes, members(knowledge.values, ["x"]))
-    found = art(crowd, r=Fraction(4), keys=seeded_keys(1))
+    found = art(Check(crowd, Fraction(4)), keys=seeded_keys(1))
     assert found.left_out == 0
     assert sorted(np.bincount(found.groups).tolist()) == [4, 4, 4]
 
@@ -194,7 +194,7 @@ def test_no_partition_is_found_where_none_exists() -> None:
             np.array([0, 1, 1, 1, 1]),
             members(knowledge.values, ["x"]),
         )
-        found = art(crowd, r=Fraction(2), keys=seeded_keys(7))
+        found = art(Check(crowd, Fraction(2)), keys=seeded_keys(7))
         # Only x is protected, so companions that are alone hold: ask for the group of the first row alone.
         exists = any(
             _x_holds(f, [0, *(i for i in range(1, 5) if mask >> (i - 1) & 1)], Fraction(2)) for mask in range(16)
@@ -216,7 +216,7 @@ def test_ties_are_broken_by_secret_coins() -> None:
     crowd = Crowd(knowledge, knowledge.signatures(table), np.array([0] + [1] * 8), members(knowledge.values, ["x"]))
     chosen = np.zeros(9)
     for seed in range(400):
-        groups = art(crowd, r=Fraction(2), keys=seeded_keys(seed)).groups
+        groups = art(Check(crowd, Fraction(2)), keys=seeded_keys(seed)).groups
         chosen += groups == groups[0]
     assert chosen[0] == 400
     assert ((chosen[1:] - 50) ** 2 / 50).sum() < 26  # chi-square, 7 degrees, p = .0005

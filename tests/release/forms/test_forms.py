@@ -12,7 +12,7 @@ from hedgerow.release.forms import FORMS, form_of
 from hedgerow.verify.structure import FORMS as LAYOUTS
 
 ROOT = Path(hr.__file__).parent
-TABLES = {"query/sources.py", "query/digest.py", "verify/structure.py"}
+TABLES = {"query/evidence/sources.py", "query/engines/summary.py", "verify/structure.py"}
 """Files that have one line for each form: a table keyed by the form's name."""
 
 _NO_LISTS = ("FORMS", "LAYOUTS", "__all__")

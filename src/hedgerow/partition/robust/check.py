@@ -32,7 +32,7 @@ class Check:
 
     crowd: Crowd
     r: Fraction
-    model: Model
+    model: Model = "binary"
 
     def holds(self, rows: NDArray[np.int32]) -> bool:
         """Tell whether the group is robust, with any number of occurrences of each protected set."""

@@ -17,17 +17,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.exact import float_above
-from hedgerow.inference.robust import Model
 from hedgerow.kernel import SMALL
 from hedgerow.partition.robust.check import Check
 from hedgerow.partition.robust.crowd import Crowd, new_group
-from hedgerow.partition.robust.grow import Group, Pool, form, give_back, grow, needed
+from hedgerow.partition.robust.grow import Group, GroupLimits, Pool, form, give_back, grow, needed
 from hedgerow.partition.robust.rescue import rescue
 from hedgerow.randomness import Keys, system_keys
 
@@ -61,10 +59,8 @@ class RobustGroups:
 
 
 def art(
-    crowd: Crowd,
+    check: Check,
     *,
-    r: Fraction,
-    model: Model = "binary",
     allowed: int = 0,
     restarts: int = 2,
     exhaustive: bool = False,
@@ -75,8 +71,7 @@ def art(
 
     `exhaustive` looks at every cell for the closest row instead of asking the tree: the oracle, quadratic.
     """
-    check = Check(crowd, r, model)
-    best = None
+    crowd, best = check.crowd, None
     for start in range(1 + restarts):
         search = _Search(crowd, check, crowd.pool(keys), new_group(crowd), exhaustive)
         seeds = _seeds(crowd, keys, hardest_first=start % 2 == 1)
@@ -114,7 +109,7 @@ class _Search:
         """Grow a group from a row; else tell how many rows it would need, infinitely many where none is left for it."""
         group, r, at_least = self.group, float_above(self.check.r), self.at_least
         run = form.plain if self.is_small else form.compiled
-        size = run(self.pool, group, row, r, at_least, most, self.exhaustive)
+        size = run(self.pool, group, row, GroupLimits(r, at_least, most), self.exhaustive)
         self.tried = abs(size)
         while size > 0 and self.check.model == "full" and not self.check.holds_full(group.rows[:size]):
             size = self._one_more(group, size, most)
@@ -127,7 +122,8 @@ class _Search:
         """Add a row to a group that fails only the test for all values."""
         x = int(np.argmax(group.counts > 0))
         run = grow.plain if self.is_small else grow.compiled
-        grown = run(self.pool, group, size, float_above(self.check.r), self.at_least, most, x, self.exhaustive)
+        limits = GroupLimits(float_above(self.check.r), self.at_least, most)
+        grown = run(self.pool, group, size, limits, x, self.exhaustive)
         if grown < 0:
             (give_back.plain if self.is_small else give_back.compiled)(self.pool, group.rows[:-grown])
         return grown

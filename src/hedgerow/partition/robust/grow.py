@@ -25,7 +25,18 @@ from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
 
-__all__ = ["NOBODY", "Group", "Pool", "closest", "closest_exhaustive", "form", "give_back", "grow", "needed"]
+__all__ = [
+    "NOBODY",
+    "Group",
+    "GroupLimits",
+    "Pool",
+    "closest",
+    "closest_exhaustive",
+    "form",
+    "give_back",
+    "grow",
+    "needed",
+]
 
 NOBODY = np.iinfo(np.int64).max
 """The rank of no row: above every rank."""
@@ -77,6 +88,14 @@ class Group(NamedTuple):
     odds_low: NDArray[np.float64]
     odds_high: NDArray[np.float64]
     odds_sum: NDArray[np.float64]
+
+
+class GroupLimits(NamedTuple):
+    """When a group is done: no probability above 1/r and at least so many rows; and when it is given up."""
+
+    r: float
+    at_least: int
+    most: int
 
 
 @kernel
@@ -293,25 +312,26 @@ def give_back(pool: Pool, rows: NDArray[np.int32]) -> None:
 
 
 @kernel
-def form(pool: Pool, group: Group, row: int, r: float, at_least: int, most: int, is_exhaustive: bool) -> int:
+def form(pool: Pool, group: Group, row: int, limits: GroupLimits, is_exhaustive: bool) -> int:
     """Grow a group from one row; where that fails its rows are free again and the size is negative."""
     group.counts[:] = 0
     group.is_full[:] = False
     _add(pool, group, 0, row)
-    size = grow(pool, group, 1, r, at_least, most, -1, is_exhaustive)
+    size = grow(pool, group, 1, limits, -1, is_exhaustive)
     if size < 0:
         give_back(pool, group.rows[:-size])
     return size
 
 
 @kernel
-def grow(pool: Pool, group: Group, size: int, r: float, at_least: int, most: int, x: int, is_exhaustive: bool) -> int:
+def grow(pool: Pool, group: Group, size: int, limits: GroupLimits, x: int, is_exhaustive: bool) -> int:
     """Add the closest row until no value stands out; return the size.
 
     A value is taken a second time where rows of all others are used up and it still does not stand out. The size is
-    negative where no row is left, or where more than `most` rows are needed. With `x` of at least 0 one row,
+    negative where no row is left, or where more than the allowed rows are needed. With `x` of at least 0 one row,
     closest with respect to x, is added whatever the test says.
     """
+    r, at_least, most = limits.r, limits.at_least, limits.most
     while True:
         v = x if x >= 0 else _violated(group, size, r, at_least)
         x = -1

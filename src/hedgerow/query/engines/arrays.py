@@ -137,14 +137,14 @@ def _answer(function: str, hits: Hits, values: Values, fraction: Fraction | None
 
 def _rooted(found: Estimate) -> Estimate:
     """Standard deviations from variances: roots of the bounds, rounded outwards."""
-    lower = [
-        None if v is None else Fraction(max(_before(math.sqrt(max(float_below(v), 0.0))), 0.0)) for v in found.lower
-    ]
-    upper = [None if v is None else Fraction(math.nextafter(math.sqrt(float_above(v)), math.inf)) for v in found.upper]
+    lower = [None if v is None else _root(float_below(v), -math.inf) for v in found.lower]
+    upper = [None if v is None else _root(float_above(v), math.inf) for v in found.upper]
     mean = [math.sqrt(max(v, 0.0)) for v in found.expected]
     std = [s / (2.0 * m) if m else 0.0 for s, m in zip(found.std, mean, strict=True)]
     return Estimate(lower, upper, mean, std, found.exact, found.rounding)
 
 
-def _before(number: float) -> float:
-    return math.nextafter(number, -math.inf)
+def _root(number: float, outward: float) -> Fraction:
+    """A square root that is not inside the true one; that of zero is zero."""
+    root = math.sqrt(max(number, 0.0))
+    return Fraction(max(math.nextafter(root, outward), 0.0) if root else 0.0)

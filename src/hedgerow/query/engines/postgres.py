@@ -171,6 +171,10 @@ def _connect(url: str) -> Connection[Any]:
 def _load(connection: Connection[Any], name: str, table: pa.Table) -> None:
     import pyarrow.csv as pcsv
 
+    if long := [field.name for field in table.schema if len(field.name.encode()) > _LONGEST]:
+        raise InputError(
+            f"PostgreSQL cuts names after {_LONGEST} bytes; rename the column '{long[0]}' before publishing."
+        )
     columns = ", ".join(f"{quoted(field.name)} {_type(field.type)}" for field in table.schema)
     connection.execute(f"CREATE TABLE {quoted(name)} ({columns})")
     text = io.BytesIO()

@@ -57,13 +57,15 @@ _HEAVIEST = 2**62
 class DisguisedGroups:
     """Group g has the rows `rows[row_offsets[g]:row_offsets[g+1]]` and the subdomains `nodes[offsets[g]:offsets[g+1]]`.
 
-    Nodes are numbered over all trees, tree after tree.
+    Nodes are numbered over all trees, tree after tree. With `is_shifted` groups follow distributions of their own near
+    the target, which are then published.
     """
 
     rows: NDArray[np.int32]
     row_offsets: NDArray[np.int64]
     nodes: NDArray[np.int32]
     offsets: NDArray[np.int64]
+    is_shifted: bool = False
 
 
 def disguised(
@@ -74,7 +76,6 @@ def disguised(
     *,
     group_column: str,
     separate: bool = False,
-    is_shifted: bool = False,
     keys: Keys = system_keys,
 ) -> dict[str, pa.Table]:
     """Publish the open columns beside shuffled subdomains; `separate` puts them into two tables."""
@@ -85,7 +86,7 @@ def disguised(
     shuffle_within(rows, row_offsets, keys=order_keys(keys))
     shuffle_within(nodes, offsets, keys=order_keys(keys))
     target = target_table(trees, kept.schema.field(name).type)
-    others = {"target": target, **({"implied": implied_table(nodes, offsets, target)} if is_shifted else {})}
+    others = {"target": target, **({"implied": implied_table(nodes, offsets, target)} if groups.is_shifted else {})}
     opened = {one: kept.column(one).take(pa.array(rows)) for one in (*columns.quasi, *columns.plain)}
     hidden = _subdomains(nodes, target, subdomain_columns(columns, group_column))
     if not separate:

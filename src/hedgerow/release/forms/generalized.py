@@ -14,7 +14,7 @@ Inside a group the sensitive values are shuffled against the plain columns, as i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.randomness import Keys, system_keys
+from hedgerow.randomness import Keys
 from hedgerow.release.boxes import Box, interval_box, is_ordered, node_box, set_box
 from hedgerow.release.forms.example import Example, name_r, name_sql, value_sql
 from hedgerow.release.forms.form import SHUFFLED, Form, Labelled
@@ -49,35 +49,25 @@ def has_least_boxes(release: Release) -> bool:
     return release.made.method in _LEAST
 
 
-def generalized(
-    table: Table,
-    columns: PublishedColumns,
-    labels: NDArray[np.int32],
-    *,
-    group_column: str,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
-    levels: Mapping[str, int] | None = None,
-    together: bool = True,
-    keys: Keys = system_keys,
-) -> dict[str, pa.Table]:
+def generalized(labelled: Labelled) -> dict[str, pa.Table]:
     """Publish the box of each row's group beside the sensitive values.
 
-    `labels` number the group of each row, -1 for rows that are held back. A column in `hierarchies` is published as the
-    lowest node that covers its group, not below the column's level in `levels`.
+    A column with a hierarchy is published as the lowest node that covers its group, not below the column's level.
     """
-    rows, offsets = grouped_rows(labels, keys=keys)
-    trees, floors = hierarchies or {}, levels or {}
+    table, columns, keys = labelled.table, labelled.columns, labelled.keys
+    rows, offsets = grouped_rows(labelled.labels, keys=keys)
+    trees, floors = labelled.hierarchies, labelled.levels
     boxes = {
         name: _box(table, name, rows, offsets, trees.get(name), floors.get(name, 0), keys) for name in columns.quasi
     }
-    names = box_columns(columns, group_column)
+    names = box_columns(columns, labelled.group_column)
     numbers = group_numbers(offsets)
     published: dict[str, pa.Array | pa.ChunkedArray] = {}
     for name, box in boxes.items():
         published |= {column: part.take(numbers) for column, part in _parts(box, names[name]).items()}
     published |= taken(table.arrow, columns.plain, rows)
-    published |= sensitive_columns(table.arrow, columns, rows, offsets, together=together, keys=keys)
-    tables = {"release": pa.table(published | {group_column: numbers})}
+    published |= sensitive_columns(table.arrow, columns, rows, offsets, together=labelled.together, keys=keys)
+    tables = {"release": pa.table(published | {labelled.group_column: numbers})}
     sets = [_set_table(name, *box.members) for name, box in boxes.items() if box.members is not None]
     return tables | ({SETS: pa.concat_tables(sets).combine_chunks()} if sets else {})
 
@@ -108,19 +98,6 @@ def _parts(box: Box, names: BoxColumns) -> dict[str, pa.Array]:
 def _set_table(name: str, numbers: NDArray[np.int32], values: pa.Array) -> pa.Table:
     column = pa.array([name], pa.string()).take(pa.array(np.zeros(len(numbers), np.int32)))
     return pa.table({"column": column, "set": numbers, "value": values.cast(pa.string())})
-
-
-def _publish(rows: Labelled) -> dict[str, pa.Table]:
-    return generalized(
-        rows.table,
-        rows.columns,
-        rows.labels,
-        group_column=rows.group_column,
-        hierarchies=rows.hierarchies,
-        levels=rows.levels,
-        together=rows.together,
-        keys=rows.keys,
-    )
 
 
 def _lower_ends(columns: PublishedColumns, group_column: str) -> dict[str, str]:
@@ -227,6 +204,6 @@ GENERALIZED = Form(
     known_columns="ranges or sets that hold them",
     unverifiable=f"{SHUFFLED}, and that every true value lies in its interval or set",
     lower_ends=_lower_ends,
-    publish=_publish,
+    publish=generalized,
     example=_example,
 )
