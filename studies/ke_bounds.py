@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.query.aggregates.bounds import average
+from hedgerow.query.aggregates.average import average
 from hedgerow.query.evidence.groups import Hits, Values
 from studies.ke_tables import Table
 

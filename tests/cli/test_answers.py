@@ -1,9 +1,13 @@
 """Answers laid out for a person."""
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
+import hedgerow as hr
+from hedgerow.cli import main
 from hedgerow.cli.answers import ASCII, answers
 
 
@@ -73,3 +77,17 @@ def test_bounds_that_differ_by_rounding_alone_draw_no_bar():
     """Digits that read the same leave nothing to draw: a full bar beside them would say the opposite."""
     close = pa.table({"v": [1184.12], "v_lower": [1184.1199999999999], "v_upper": [1184.1200000000001], "v_std": [0.0]})
     assert not any("-" in line or "#" in line for line in printed(close, strokes=ASCII)[3:])
+
+
+def test_a_learned_estimate_is_printed_below_the_bounds(tmp_path):
+    """One question as text; a pipe, JSON and other engines refuse it in a sentence."""
+    rng = np.random.default_rng(0)
+    table = pa.table({"age": rng.integers(20, 60, 300), "pay": rng.integers(1000, 9000, 300)})
+    release = hr.Anatomy(l=3).publish(table, hr.Schema(quasi=["age"], sensitive="pay"))
+    release.save(tmp_path / "out")
+    question = "SELECT avg(pay) FROM release WHERE age < 30"
+    done = CliRunner().invoke(main, ["query", str(tmp_path / "out"), question, "--estimate", "learned"])
+    assert done.exit_code == 0, done.output
+    assert "learned " in done.output
+    refused = CliRunner().invoke(main, ["query", str(tmp_path / "out"), question, "--estimate", "learned", "--json"])
+    assert refused.exit_code != 0

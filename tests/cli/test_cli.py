@@ -378,7 +378,7 @@ def test_a_place_that_cannot_be_written_is_named(bundle, tmp_path, run, words, m
 def test_a_fault_of_the_program_shows_no_cell(bundle, run, monkeypatch):
     """Other libraries put cells into their messages: the kind and the place are shown, the words are not."""
 
-    def fail(*_):
+    def fail(*_, **__):
         raise ValueError("could not convert 'Diabetes'")
 
     monkeypatch.setattr("hedgerow.verify.verify_bundle", fail)

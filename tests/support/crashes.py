@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from hedgerow import table
 from hedgerow.release import swap
 
 __all__ = ["failed_at_each_step", "forked", "interrupted", "killed_at_each_step"]
@@ -26,12 +27,13 @@ Act = Callable[[], object]
 Look = Callable[[], int]
 
 
-def killed_at_each_step(act: Act, look: Look, reset: Act) -> list[int]:
+def killed_at_each_step(act: Act, look: Look, reset: Act, *, stride: int = 1) -> list[int]:
     """Kill `act` before its first durable step, before its second, and so on; return what `look` saw each time.
 
     The last entry is what is seen after a run that was not killed. Before each run `reset` makes things as they were.
+    With `stride` 3 every third step is struck.
     """
-    ends, seen = _at_each_step(act, look, reset, _die)
+    ends, seen = _at_each_step(act, look, reset, _die, stride)
     assert ends[:-1] == [-signal.SIGKILL] * (len(ends) - 1), "a run ended by itself"
     return seen
 
@@ -46,12 +48,14 @@ def failed_at_each_step(act: Act, look: Look, reset: Act, error: OSError) -> lis
     return list(zip(ends[:-1], seen[:-1], strict=True))
 
 
-def _at_each_step(act: Act, look: Look, reset: Act, strike: Callable[[], None]) -> tuple[list[int], list[int]]:
+def _at_each_step(
+    act: Act, look: Look, reset: Act, strike: Callable[[], None], stride: int = 1
+) -> tuple[list[int], list[int]]:
     ends: list[int] = []
     seen: list[int] = []
     while not ends or ends[-1] != _UNHARMED:
         reset()
-        ends.append(forked(lambda: _armed(act, len(seen), strike)))
+        ends.append(forked(lambda: _armed(act, len(seen) * stride, strike)))
         seen.append(forked(look))
         assert ends[-1] != _CRASHED, "a run raised what it should not"
     return ends, seen
@@ -109,6 +113,7 @@ def _armed(act: Act, step: int, strike: Callable[[], None]) -> object:
 
     os.fsync = _before(os.fsync, tick)
     swap._exchange = _before(swap._exchange, tick)
+    table.write_csv = _before(table.write_csv, tick)  # which writes where the interpreter does not see it
     sys.addaudithook(watch)
     code = act()
     return code if done > step else _UNHARMED

@@ -18,7 +18,7 @@ def keeps_promise(forgery: Forgery) -> bool:
     said = forgery.manifest["guarantee"]
     if said["criterion"] == "safe_grouping":
         return _safe_grouping(forgery, said["parameters"])
-    if not said["columns"] or not forgery.manifest["columns"]["sensitive"]:
+    if not said["columns"] or (forgery.manifest["groups"] and not forgery.manifest["columns"]["sensitive"]):
         return False
     check = _CRITERIA.get(said["criterion"])
     return check is None or check(forgery, said["parameters"])

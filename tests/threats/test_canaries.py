@@ -1,5 +1,7 @@
 """threats.md, part A: what is not published is in no output of any method, in memory, on disk or on the screen."""
 
+import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -279,3 +281,58 @@ def test_a_database_holds_no_canary(bundles):
         finally:
             server.cleanup()
     assert seen >= 4 * PEOPLE.num_rows
+
+
+# --- what stays on the machine of the owner --------------------------------------------------------------------------
+
+
+def _typed(words, lines, environment):
+    """Run the command line at a terminal of its own, type some lines, and return all that it showed."""
+    pty = pytest.importorskip("pty")
+    near, far = pty.openpty()
+    command = [sys.executable, "-m", "hedgerow", *map(str, words)]
+    child = subprocess.Popen(command, stdin=far, stdout=far, stderr=far, env=environment, close_fds=True)
+    os.close(far)
+    os.write(near, "".join(f"{line}\n" for line in lines).encode())
+    shown = b""
+    while True:
+        try:
+            part = os.read(near, 65_536)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        shown += part
+    os.close(near)
+    assert child.wait(timeout=60) == 0, shown
+    return shown
+
+
+@pytest.mark.slow
+def test_nothing_stays_behind_at_home(tainted_file, tmp_path):
+    """Home, caches, history and temporary files of an owner who publishes, attacks, certifies, exports and asks."""
+    home, out, book = tmp_path / "home", tmp_path / "out", tmp_path / "kept" / "ledger.json"
+    for folder in (home, book.parent):
+        folder.mkdir()
+    places = {name: str(home / name.lower()) for name in ("TMPDIR", "XDG_CACHE_HOME", "XDG_STATE_HOME")}
+    for folder in places.values():
+        Path(folder).mkdir()
+    environment = os.environ | places | {"HOME": str(home), "TERM": "dumb", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    publish = ("publish", tainted_file, *_ROLES, "--missing", "salary=suppress", "--method", "m-invariant", "--m", 2)
+    owners = ("--internal", "--original", tainted_file, "--ledger", book)
+    for words in (
+        (*publish, "--ledger", book, "--out", out),
+        ("attack", out, "--original", tainted_file, "--targets", 5),
+        ("certify", out, *owners, "--out", tmp_path / "internal"),
+        ("export", out, "--csv", tmp_path / "files"),
+    ):
+        command = [sys.executable, "-m", "hedgerow", *map(str, words)]
+        run = subprocess.run(command, capture_output=True, env=environment, timeout=120, check=False)
+        assert run.returncode == 0, run.stderr
+        assert not leaks(run.stdout + run.stderr)
+    shown = _typed(("query", out), [_QUESTION, ".quit"], environment)
+    assert not leaks(shown)
+    assert "avg(salary)" in (Path(places["XDG_STATE_HOME"]) / "hedgerow" / "history").read_text()
+    assert leaks_in_folder(tmp_path) == []
+    assert list(Path(places["TMPDIR"]).iterdir()) == []

@@ -108,6 +108,19 @@ def test_kill_before_every_durable_step(tmp_path, kind, start):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("verb", "start", "stride"),
+    [("publish", "overwrite", 6), ("graph", "fresh", 6), ("export", "fresh", 1), ("forget", "overwrite", 3)],
+)
+def test_kill_whole_verbs(tmp_path, verb, start, stride):
+    """A sample of the steps of publish with a ledger, graphs, export and a ledger that forgets."""
+    command = [sys.executable, "-W", "error", "-m", "tests.support.kills", verb, start, str(tmp_path)]
+    run = subprocess.run([*command, "--stride", str(stride)], capture_output=True, text=True, timeout=300, check=False)
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert int(run.stdout.split()[-1]) >= 2
+
+
+@pytest.mark.slow
 def test_kill_where_folders_cannot_be_exchanged(tmp_path):
     """With two renames instead of one exchange a reader still finds the old release or the new one."""
     body = """
@@ -181,7 +194,35 @@ def test_ctrl_c_at_any_moment(tmp_path):
 
 
 @pytest.mark.slow
-def test_two_writers_and_a_reader(tmp_path):
+@pytest.mark.parametrize("kind", ["table", "graph"])
+def test_two_writers_of_one_new_bundle(tmp_path, kind):
+    """Who comes second is told so, and what stands is the whole release of who came first."""
+    body = """
+        for n in range(8):
+            reset()
+            begin = time.monotonic() + 0.3
+            children = []
+            for version in ("old", "new"):
+                child = os.fork()
+                if child == 0:
+                    release = opened(kind, base / version)
+                    time.sleep(max(0.0, begin - time.monotonic()))
+                    try:
+                        release.save(target)
+                    except hr.BundleError:
+                        os._exit(1)
+                    os._exit(0)
+                children.append(child)
+            ends = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+            assert sorted(ends) == [0, 1], ends
+            assert forked(look_and_tidy) == (OLD, NEW)[ends.index(0)], ends
+    """
+    _run(body, tmp_path, kind, "fresh")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["table", "graph"])
+def test_two_writers_and_a_reader(tmp_path, kind):
     """Writers that overwrite each other all the time never show a reader anything but a whole release."""
     body = """
         reset()
@@ -206,4 +247,4 @@ def test_two_writers_and_a_reader(tmp_path):
         assert [os.waitpid(child, 0)[1] for child in children] == [0, 0]
         assert forked(look_and_tidy) in (OLD, NEW)
     """
-    _run(body, tmp_path, "table", "overwrite")
+    _run(body, tmp_path, kind, "overwrite")

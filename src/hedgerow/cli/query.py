@@ -16,6 +16,13 @@ __all__ = ["query"]
 @click.option("--schema", help="Where the PostgreSQL server holds the release, if not in 'hedgerow'.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answers as JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the answers as CSV: keys, then x, x_lower, x_upper, x_std.")
+@click.option(
+    "--estimate",
+    type=click.Choice(["fair", "learned"]),
+    default="fair",
+    show_default=True,
+    help="learned adds a guess from what known columns tell about hidden ones, for one COUNT, SUM or AVG.",
+)
 @click.option("--no-history", is_flag=True, help="Keep no file of the questions asked at the prompt.")
 def query(
     bundle: str,
@@ -26,6 +33,7 @@ def query(
     schema: str | None,
     as_json: bool,
     as_csv: bool,
+    estimate: str,
     no_history: bool,
 ) -> None:
     """Ask BUNDLE a QUESTION in SQL over the table `release`; without one, ask at a prompt or from a pipe.
@@ -44,6 +52,8 @@ def query(
 
     if explain and question is None:
         raise ParameterError("--explain needs a question; at the prompt write .explain SELECT ...")
+    if estimate == "learned" and (question is None or as_json or as_csv or engine != "arrays"):
+        raise ParameterError("--estimate learned needs one question and arrays, and is printed as text.")
     if as_json and as_csv:
         raise ParameterError("Answers are printed as --json or as --csv, not as both.")
     if holds_graph(bundle):
@@ -57,6 +67,8 @@ def query(
     with questions.connect(release, engine, schema=schema) as session:
         if question is not None:
             shown(session.sql(question))
+            if estimate == "learned":
+                click.echo(str(release.ask(question, estimate=estimate).learned))
         elif Prompt(release, session, shown).run(keep_history=not no_history):
             raise SystemExit(2)
 

@@ -106,9 +106,18 @@ def connect(release: Release, engine: str = "arrays", *, schema: str | None = No
     raise ParameterError("'engine' must be 'arrays', 'duckdb' or an address that begins with postgresql://")
 
 
-def ask(release: Release, sql: str) -> Any:
+def ask(release: Release, sql: str, *, estimate: str = "fair") -> Any:
     """Answer one aggregate with guaranteed bounds: an `Answer`; several, and GROUP BY, come as an `AnswerTable`."""
-    return connect(release).ask(sql)
+    answer = connect(release).ask(sql)
+    if estimate == "fair":
+        return answer
+    from hedgerow.query.learned import learn
+
+    if estimate != "learned":
+        raise ParameterError("'estimate' must be 'fair' or 'learned'.")
+    if not isinstance(answer, Answer):
+        raise QueryError("a learned estimate is for one aggregate without GROUP BY; ask for each alone")
+    return learn(release, bound_to(release, sql), answer)
 
 
 def select(release: Release, sql: str) -> AnswerTable:

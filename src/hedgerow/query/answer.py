@@ -6,11 +6,28 @@ import html
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["MEANING", "Answer", "Number"]
+__all__ = ["MEANING", "Answer", "Learned", "Number"]
 
 Number = int | float
 MEANING = "std is the deviation over fair assignments, not a standard error of the truth; the guarantee is the bounds"
 """What has to be said wherever a deviation is printed."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What known columns tell about the answer: an estimate inside the bounds, and its standard error.
+
+    The guarantee is the bounds. `note` says where no model helps, or where the estimate was moved to a bound.
+    """
+
+    estimate: Any
+    standard_error: float | None
+    note: str = ""
+
+    def __str__(self) -> str:
+        error = "" if self.standard_error is None else f" ± {self.standard_error:.6g}"
+        note = f" ({self.note})" if self.note else ""
+        return f"learned {_text(self.estimate)}{error}{note}"
 
 
 @dataclass(frozen=True)
@@ -29,7 +46,7 @@ class Answer:
 
     A release of changed values (perturbed, swapped, substituted) allows no bounds: `bounded` is false, `lower` and
     `upper` are None, and `expected` is an estimate. Where `reached` is false, the bounds hold and may be wider than the
-    best ones.
+    best ones. `learned` is a better guess than `expected`, where it was asked for.
     """
 
     lower: Any
@@ -39,6 +56,7 @@ class Answer:
     exact: bool
     bounded: bool = True
     reached: bool = True
+    learned: Learned | None = None
 
     def __repr__(self) -> str:
         """Read as `80000 (exact)` or `between 530000 and 540000, expected 535000 ± 4082.48`."""
@@ -52,7 +70,8 @@ class Answer:
         if self.expected is None or self.std is None:
             return bounds
         middle = f"{self.expected:.8g}" if isinstance(self.expected, int | float) else str(self.expected)
-        return f"{bounds}, expected {middle} ± {self.std:.6g}"
+        guess = "" if self.learned is None else f"; {self.learned}"
+        return f"{bounds}, expected {middle} ± {self.std:.6g}{guess}"
 
     def _repr_html_(self) -> str:
         """Say the same in a notebook, and what the deviation is."""

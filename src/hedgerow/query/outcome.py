@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.errors import QueryError
+from hedgerow.query.aggregates import AGGREGATES, Gives
 from hedgerow.query.evidence.predicate import evaluate, values
 from hedgerow.query.intervals import combined, constant
 from hedgerow.query.result import Estimate, Result
@@ -48,7 +49,8 @@ def bind_outcome(bound: Bound, outcome: Outcome, computed: Sequence[Computed]) -
 
 
 def _result_column(item: Aggregate) -> Column:
-    is_valued = item.function in ("min", "max") and isinstance(item.column, Column) and item.column.kind not in NUMBERS
+    is_value = item.function in AGGREGATES and AGGREGATES[item.function].gives is Gives.VALUE
+    is_valued = is_value and isinstance(item.column, Column) and item.column.kind not in NUMBERS
     return Column(item.alias, item.column.kind if is_valued and isinstance(item.column, Column) else Kind.FLOAT)
 
 

@@ -55,11 +55,14 @@ class Release:
         said = {field.name: getattr(self, field.name) for field in fields(PublishedRelease)}
         return PublishedRelease(**said | {"form": self.form.name})
 
-    def ask(self, sql: str) -> Any:
-        """Answer one aggregate with its guaranteed bounds: an `Answer`; several, or GROUP BY: as `sql` does."""
+    def ask(self, sql: str, *, estimate: str = "fair") -> Any:
+        """Answer one aggregate with its guaranteed bounds: an `Answer`; several, or GROUP BY: as `sql` does.
+
+        `estimate` "learned" adds a guess from what known columns tell about hidden ones, to one COUNT, SUM or AVG.
+        """
         from hedgerow import query
 
-        return query.ask(self, sql)
+        return query.ask(self, sql, estimate=estimate)
 
     def sql(self, sql: str) -> AnswerTable:
         """Answer a SELECT; each aggregate x comes as x (expected), x_lower, x_upper and x_std."""

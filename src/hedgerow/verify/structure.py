@@ -146,11 +146,9 @@ def _check_claims(release: PublishedRelease) -> None:
 def _check_protected(release: PublishedRelease) -> None:
     """A promise about no column, or about one that is not there, is no promise."""
     sensitive, protected = release.columns.sensitive, release.guarantee.columns
-    if not sensitive:
-        raise BrokenPromise("The release has no sensitive column, so there is nothing to protect.")
     if not protected:
         raise BrokenPromise("The guarantee covers no column, so it promises nothing.")
-    if not layout_of(release).has_groups:
+    if not layout_of(release).has_groups and release.guarantee.criterion != "retention":
         if len(set(protected)) < len(protected) or not set(protected) <= set(release.columns.all):
             raise BrokenPromise("The guarantee speaks of columns that are not published.")
         return

@@ -96,7 +96,7 @@ def test_values_beyond_the_horizon_do_not_matter(monkeypatch):
     )
     text = "SELECT min(salary) AS l, max(salary) AS h FROM release WHERE a < 3"
     near = select(release, text).to_pylist()[0]
-    monkeypatch.setattr("hedgerow.query.expectation._NEAREST", 10**9)
+    monkeypatch.setattr("hedgerow.query.aggregates.extremes._NEAREST", 10**9)
     assert near == pytest.approx(select(release, text).to_pylist()[0], rel=1e-12)
     assert near["l_std"] > 0
 

@@ -14,12 +14,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.query.aggregates.aggregator import Aggregator, Gives
 from hedgerow.query.aggregates.bounds import Interval
 from hedgerow.query.aggregates.expectation import Spread
 from hedgerow.query.evidence.cells import deviation, runs_of, totals, unrolled
 from hedgerow.query.evidence.groups import Hits, Ints, Values, matches
 
-__all__ = ["distinct"]
+__all__ = ["DISTINCT", "distinct"]
 
 
 def distinct(hits: Hits, values: Values) -> tuple[Interval, Spread]:
@@ -101,3 +102,6 @@ def _spread(hits: Hits, values: Values, entry: Ints, label: Ints, count: Ints) -
     cell = pairs // width
     mean = np.bincount(cell, found, minlength=hits.cells).astype(np.float64)
     return Spread(mean, deviation(np.bincount(cell, found * (1.0 - found), minlength=hits.cells).astype(np.float64)))
+
+
+DISTINCT = Aggregator("distinct", Gives.NUMBER, lambda hits, values, _: distinct(hits, values), takes_any=True)

@@ -20,12 +20,13 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.query.aggregates.aggregator import Aggregator, Gives
 from hedgerow.query.aggregates.bounds import Interval, same_values
 from hedgerow.query.aggregates.expectation import Spread
 from hedgerow.query.evidence.cells import means, totals
 from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, matches, rank
 
-__all__ = ["quantile"]
+__all__ = ["QUANTILE_CONT", "QUANTILE_DISC", "quantile"]
 
 _MOST_TOTALS = 64
 _STEPS = 24
@@ -157,3 +158,15 @@ def _chance(hits: Hits, values: Values, threshold: Floats, place: Floats) -> Flo
     deviation = np.sqrt(np.maximum(means(hits, draws * share * (1.0 - share)), 0.0))
     scores = (mean - place + 0.5) / np.maximum(deviation, 1e-9)
     return np.array([0.5 * math.erfc(-score / math.sqrt(2.0)) for score in np.clip(scores, -40.0, 40.0).tolist()])
+
+
+def _continuous(hits: Hits, values: Values, fraction: Fraction | None) -> tuple[Interval, Spread]:
+    return quantile(hits, values, fraction or Fraction(0), is_discrete=False)
+
+
+def _discrete(hits: Hits, values: Values, fraction: Fraction | None) -> tuple[Interval, Spread]:
+    return quantile(hits, values, fraction or Fraction(0), is_discrete=True)
+
+
+QUANTILE_CONT = Aggregator("quantile_cont", Gives.MEAN, _continuous)
+QUANTILE_DISC = Aggregator("quantile_disc", Gives.VALUE, _discrete)

@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.query.aggregates.aggregator import Aggregator, Gives
 from hedgerow.query.aggregates.bounds import Interval
 from hedgerow.query.aggregates.expectation import Spread
 from hedgerow.query.evidence.cells import best, deviation, means, totals, unrolled
 from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, matches
 
-__all__ = ["variance"]
+__all__ = ["STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP", "variance"]
 
 _DIGIT = 1e-15  # each step of a running sum of floats may cost this much of its size
 
@@ -173,3 +174,17 @@ def _fourth(hits: Hits, values: Values, centre: Floats) -> Floats:
     mean = np.bincount(owner, squares, minlength=len(size)) / size
     result: Floats = np.maximum(np.bincount(owner, squares**2, minlength=len(size)) / size - mean**2, 0.0)
     return result
+
+
+def _sample(hits: Hits, values: Values, _: Fraction | None) -> tuple[Interval, Spread]:
+    return variance(hits, values, is_sample=True)
+
+
+def _population(hits: Hits, values: Values, _: Fraction | None) -> tuple[Interval, Spread]:
+    return variance(hits, values, is_sample=False)
+
+
+VAR_SAMP = Aggregator("var_samp", Gives.SQUARE, _sample, ("Variance",))
+VAR_POP = Aggregator("var_pop", Gives.SQUARE, _population, ("VariancePop",))
+STDDEV_SAMP = Aggregator("stddev_samp", Gives.ROOT, _sample, ("Stddev", "StddevSamp"))
+STDDEV_POP = Aggregator("stddev_pop", Gives.ROOT, _population, ("StddevPop",))

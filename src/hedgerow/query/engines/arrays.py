@@ -10,12 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.exact import float_above, float_below
-from hedgerow.query.aggregates import bounds, distinct, expectation, quantiles, variance
+from hedgerow.query.aggregates import AGGREGATES, Gives
 from hedgerow.query.aggregates.bounds import Interval
 from hedgerow.query.aggregates.expectation import Spread
 from hedgerow.query.evidence.cells import totals
 from hedgerow.query.evidence.groups import Floats, Hits, Values
-from hedgerow.query.evidence.numbers import CHOSEN
 from hedgerow.query.evidence.plan import Plan
 from hedgerow.query.evidence.rows import Selection, hits_of
 from hedgerow.query.result import Estimate, Result, Rounding
@@ -74,13 +73,14 @@ def estimate(
     domain: pa.Array | None = None,
 ) -> Estimate:
     """Bounds and expectation of one aggregate over hidden values."""
-    interval, spread = _answer(function, hits, values, fraction)
-    if values.is_rounded and function in CHOSEN:
-        return _published(_answer(function, hits, values.points, fraction)[0], _scaled_spread(spread, values), domain)
-    unit = _unit(function, values)
+    aggregator = AGGREGATES[function]
+    interval, spread = aggregator.answer(hits, values, fraction)
+    if values.is_rounded and aggregator.gives is Gives.VALUE:
+        return _published(aggregator.answer(hits, values.points, fraction)[0], _scaled_spread(spread, values), domain)
+    unit = _unit(aggregator.gives, values)
     widths = None
-    if slack and function in ("sum", "avg", "quantile_cont"):
-        numbers = totals(hits, hits.upper) if function == "sum" else [1] * hits.cells
+    if slack and aggregator.gives in (Gives.TOTAL, Gives.MEAN):
+        numbers = totals(hits, hits.upper) if aggregator.gives is Gives.TOTAL else [1] * hits.cells
         widths = [slack * number for number in numbers]
     found = Estimate(
         [None if tick is None else tick * unit for tick in interval.lower],
@@ -92,7 +92,7 @@ def estimate(
         widths,
         domain=domain,
     )
-    return _rooted(found) if function.startswith("stddev") else found
+    return _rooted(found) if aggregator.gives is Gives.ROOT else found
 
 
 def _published(interval: Interval, spread: Spread, domain: pa.Array | None) -> Estimate:
@@ -109,30 +109,14 @@ def _scaled_spread(spread: Spread, values: Values) -> Spread:
     return Spread(_scaled(spread.mean, values.unit), _scaled(spread.std, values.unit))
 
 
-def _unit(function: str, values: Values) -> Fraction:
-    if function in ("count", "distinct"):
+def _unit(gives: Gives, values: Values) -> Fraction:
+    if gives is Gives.NUMBER:
         return Fraction(1)
-    return values.unit**2 if function.startswith(("var", "stddev")) else values.unit
+    return values.unit**2 if gives in (Gives.SQUARE, Gives.ROOT) else values.unit
 
 
 def _scaled(numbers: Floats, unit: Fraction) -> Floats:
     return numbers * float(unit) if unit >= 1 else numbers / float(1 / unit)
-
-
-def _answer(function: str, hits: Hits, values: Values, fraction: Fraction | None) -> tuple[Interval, Spread]:
-    if function in ("min", "max"):
-        name = "minimum" if function == "min" else "maximum"
-        interval = getattr(bounds, name)(hits, values)
-        return interval, getattr(expectation, name)(hits, values, interval)
-    if function.startswith("quantile"):
-        assert fraction is not None, "a quantile has a fraction"
-        return quantiles.quantile(hits, values, fraction, is_discrete=function == "quantile_disc")
-    if function.startswith(("var", "stddev")):
-        return variance.variance(hits, values, is_sample=function.endswith("samp"))
-    if function == "distinct":
-        return distinct.distinct(hits, values)
-    name = {"count": "count", "sum": "total", "avg": "average"}[function]
-    return getattr(bounds, name)(hits, values), getattr(expectation, name)(hits, values)
 
 
 def _rooted(found: Estimate) -> Estimate:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hedgerow.errors import QueryError
+from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.engines.extreme_sql import extreme_sql
 from hedgerow.query.engines.help import help_name, is_helped
 from hedgerow.query.engines.placeholders import is_portable
@@ -29,7 +30,6 @@ from hedgerow.query.sql.statement import Aggregate, Bound
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-_FUNCTIONS = ("count", "sum", "avg", "min", "max")
 
 __all__ = ["is_plain", "parts_sql", "rewritten"]
 
@@ -103,11 +103,7 @@ class _Writer:
 
     def _check(self, item: Aggregate, column: Column) -> None:
         is_number = column.kind in NUMBERS or item.function == "count"
-        if (
-            item.function not in _FUNCTIONS
-            or not is_number
-            or (self.bound.hides(item) and column.name in self.bound.derived)
-        ):
+        if not _helped(item) or not is_number or (self.bound.hides(item) and column.name in self.bound.derived):
             raise QueryError(
                 "plain SQL has bounds for COUNT, SUM, AVG, MIN and MAX of columns of numbers; ask the array engine"
             )
@@ -165,7 +161,7 @@ class _Writer:
         assert isinstance(item.column, Column)
         yield f"count({self._column(item.column)}) AS present_{number}"
         if item.function != "count":
-            function = "sum" if item.function == "avg" else item.function
+            function = _helped(item)
             yield f"{function}({self._exact(item.column)}) AS part_{number}"
 
     def _exact(self, column: Column) -> str:
@@ -187,10 +183,10 @@ class _Writer:
             return _named(number, "coalesce(sum(hits), 0)", "coalesce(sum(hits), 0)")
         if not self.bound.hides(item):
             counted = f"coalesce(sum(present_{number}), 0)"
-            function = "sum" if item.function == "avg" else item.function
+            function = _helped(item)
             return _named(number, counted, counted if item.function == "count" else f"{function}(part_{number})")
         assert isinstance(item.column, Column)
-        function = "sum" if item.function == "avg" else item.function
+        function = _helped(item)
         low, high, mean, variance = (
             f"{function}({quoted(help_name(self.view, item.column.name, f'{function}_{end}'))})"
             for end in ("lower", "upper", "expected", "variance")
@@ -212,6 +208,11 @@ class _Writer:
         """Join condition between parts and a spread; cells with missing keys match too."""
         pairs = [f"parts.{key} IS NOT DISTINCT FROM spread_{number}.{key}" for key in self._keys]
         return " AND ".join(pairs) or "TRUE"
+
+
+def _helped(item: Aggregate) -> str:
+    """The columns of the help table that answer an aggregate; none for those that one statement cannot answer."""
+    return AGGREGATES[item.function].helped if item.function in AGGREGATES else ""
 
 
 def _named(number: int, count: str, low: str, high: str = "", mean: str = "0.0", variance: str = "0.0") -> list[str]:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
-from hedgerow.query.aggregates import expectation
+from hedgerow.query.aggregates.total import expected_total
 from hedgerow.query.engines.arrays import estimate
 from hedgerow.query.engines.help import exact_column, sum_columns
 from hedgerow.query.evidence.crossing import Crossing
@@ -122,7 +122,7 @@ def bounds_by_hits(values: Values, offsets: Ints, group: Ints, hits: Ints) -> di
         "max_lower": values.lows[start + hits - 1],
         "max_upper": values.highs[end - 1],
     }
-    spread = expectation.total(Hits.exactly(len(hits), np.arange(len(hits)), group, hits), values)
+    spread = expected_total(Hits.exactly(len(hits), np.arange(len(hits)), group, hits), values)
     scale = float(values.unit)
     return {
         **sum_columns(values, group, hits),

@@ -11,17 +11,14 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError, SchemaError
 from hedgerow.exact import ticks
+from hedgerow.query.aggregates import AGGREGATES, Gives
 from hedgerow.query.evidence.groups import Ints, Values
 from hedgerow.query.evidence.view import View
 from hedgerow.query.result import Rounding
 from hedgerow.query.sql.kinds import NUMBERS
 from hedgerow.query.sql.question import Kind
 
-_WHOLE = ("sum", "min", "max", "quantile_disc")
-CHOSEN = ("min", "max", "quantile_disc")
-"""Aggregates that are one of the published values."""
-
-__all__ = ["CHOSEN", "Numbers", "numbers_of", "sorted_codes", "ticks_of", "values_at", "values_of"]
+__all__ = ["Numbers", "numbers_of", "sorted_codes", "ticks_of", "values_at", "values_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +49,13 @@ class Numbers:
 
     def rounding(self, function: str) -> Rounding:
         """Say how bounds of an aggregate of this column become numbers."""
-        if self.kind not in NUMBERS and function in ("min", "max"):
+        gives = AGGREGATES[function].gives
+        if self.kind not in NUMBERS and gives is Gives.VALUE:
             return Rounding.VALUE
-        if function in ("count", "distinct") or (self.kind is Kind.INT and function in _WHOLE):
+        is_whole = self.kind is Kind.INT and gives in (Gives.TOTAL, Gives.VALUE)
+        if gives is Gives.NUMBER or is_whole:
             return Rounding.WHOLE
-        return Rounding.NEAREST if function in CHOSEN and not self.is_rounded else Rounding.OUTWARD
+        return Rounding.NEAREST if gives is Gives.VALUE and not self.is_rounded else Rounding.OUTWARD
 
     def value(self, code: int) -> Fraction:
         """A rounded value as the float that was published."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hedgerow.errors import QueryError
+from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.outcome import bind_outcome
 from hedgerow.query.sql.binder import Binder
 from hedgerow.query.sql.kinds import NUMBERS
@@ -31,7 +32,6 @@ from hedgerow.query.sql.statement import Aggregate, Bound, Computed, Key, Questi
 
 __all__ = ["bind"]
 
-_ANY_KIND = ("count", "distinct", "min", "max")
 _MIXING = ("count", "sum", "avg")
 _MIXED = "{} an expression that mixes a sensitive column with another one has no bound; COUNT, SUM and AVG of it have"
 
@@ -103,7 +103,8 @@ class _Fitter:
                 replace(item, function="count", column=both, other=None, alias=item.alias or "regr_count")
             )
         column = self.column(item.column, function=item.function)
-        if item.function not in _ANY_KIND and column.kind not in NUMBERS:
+        takes_any = item.function in AGGREGATES and AGGREGATES[item.function].takes_any
+        if not takes_any and column.kind not in NUMBERS:
             raise QueryError(
                 f"{item.function.upper()} needs numbers; '{_readable(item.column, column)}' is a {column.kind} column. "
                 "COUNT, MIN and MAX work."

@@ -19,6 +19,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from hedgerow.errors import QueryError
+from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.sql.question import Constant, Expression, Name, Truth, names_of
 from hedgerow.query.sql.reader import DEEPEST, Reader, number
 from hedgerow.query.sql.statement import SLOT, Aggregate, Computed, Key, Order, Outcome, Question
@@ -30,17 +31,8 @@ __all__ = ["parse", "question_of"]
 _LONGEST = 200_000
 _EXAMPLE = "SELECT avg(x) FROM release WHERE a BETWEEN 1 AND 2"
 _AGGREGATES: dict[type[exp.Expression], str] = {
-    exp.Count: "count",
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    exp.Min: "min",
-    exp.Max: "max",
-    exp.Variance: "var_samp",
-    exp.VariancePop: "var_pop",
-    exp.Stddev: "stddev_samp",
-    exp.StddevSamp: "stddev_samp",
-    exp.StddevPop: "stddev_pop",
     exp.Median: "quantile_cont",
+    **{getattr(exp, name): item.name for item in AGGREGATES.values() for name in item.spelled},
 }
 _QUANTILES: dict[type[exp.Expression], tuple[str, str]] = {
     exp.PercentileCont: ("quantile_cont", "expression"),

@@ -14,6 +14,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from hedgerow.errors import QueryError
+from hedgerow.query.aggregates import AGGREGATES
 
 __all__ = ["NODES", "check_nodes", "is_set", "refusal"]
 
@@ -60,9 +61,9 @@ NODES: dict[type[exp.Expression], tuple[str, ...]] = {
     exp.Cast: ("this", "to"),
     exp.DataType: ("this",),
     exp.Interval: ("this", "unit"),
+    **{getattr(exp, name): ("this",) for item in AGGREGATES.values() for name in item.spelled},
     exp.Count: ("this", "big_int"),
-    **dict.fromkeys((exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Median), ("this",)),
-    **dict.fromkeys((exp.Variance, exp.VariancePop, exp.Stddev, exp.StddevSamp, exp.StddevPop), ("this",)),
+    exp.Median: ("this",),
     **dict.fromkeys((exp.PercentileCont, exp.PercentileDisc, exp.WithinGroup), _BINARY),
     **dict.fromkeys((exp.Corr, exp.CovarPop, exp.CovarSamp), _BINARY),
     **dict.fromkeys((exp.RegrCount, exp.RegrIntercept, exp.RegrR2, exp.RegrSlope), _BINARY),
