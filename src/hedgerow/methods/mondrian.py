@@ -18,7 +18,7 @@ from hedgerow.criteria.groupwise import Criterion, groups_of, require
 from hedgerow.criteria.k_anonymity import KAnonymity
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.methods.classic import Classic
-from hedgerow.methods.row_groups import axes_of, check_form, release_of, sensitive_codes
+from hedgerow.methods.row_groups import check_form, release_of, sensitive_codes, tree_codes
 
 if TYPE_CHECKING:
     from hedgerow.methods.method import Prepared, Progress
@@ -66,11 +66,10 @@ class Mondrian(Classic):
         columns, criteria = sensitive_codes(prepared), self._criteria(prepared)
         require(criteria, [np.bincount(codes) for codes in columns], prepared.columns.sensitive)
         progress("partitioning", 0.3)
-        axes, trees = axes_of(prepared), prepared.schema.hierarchies
+        quasi, scales = tree_codes(prepared)
+        trees = prepared.schema.hierarchies
         tested = [KAnonymity(self.k)] * len(columns) if self.blind else criteria
-        labels = mondrian(
-            axes.codes, axes.scales, columns, tested, ranks=axes.ranks, relaxed=self.relaxed, keys=prepared.keys
-        )
+        labels = mondrian(quasi, scales, columns, tested, relaxed=self.relaxed, keys=prepared.keys)
         if self.blind:
             _require_groups(labels, columns, criteria)
         progress("generalizing", 0.6)

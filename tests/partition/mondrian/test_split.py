@@ -14,7 +14,7 @@ from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, F
 from hedgerow.criteria.shares import AlphaK, BetaLikeness, DeltaDisclosure, DeltaPresence
 from hedgerow.criteria.t_closeness import TCloseness
 from hedgerow.errors import Infeasible, ParameterError
-from hedgerow.partition.mondrian.split import mondrian
+from hedgerow.partition.mondrian.split import TreeScale, mondrian
 from hedgerow.randomness import seeded_keys
 from tests.support.cuts import cut_partitions, is_cut_tree
 
@@ -269,6 +269,10 @@ def test_two_distinct_values_are_asked_of_every_group():
     assert labels.tolist() == [0] * 8
 
 
+def _scales(sizes, ranks):
+    return [TreeScale(np.linspace(0.0, 1.0, size), own) for size, own in zip(sizes, ranks, strict=True)]
+
+
 def _by_tree(quasi, sizes, ranks, least, good):
     """Mondrian along hierarchies in a few lines: the border of least rank, then nearest to the middle."""
 
@@ -308,7 +312,7 @@ def test_cuts_along_hierarchies_are_those_of_the_definition(criterion, drawn, ra
         return
     own = [np.array(ranks[5 * c : 5 * c + 5], np.int16) for c in range(len(sizes))]
     wanted = _by_tree(quasi, sizes, own, criterion.limits(overall).rows, _good(criterion, sensitive))
-    assert set(_groups(mondrian(quasi, sizes, sensitive, criterion, ranks=own))) == set(wanted)
+    assert set(_groups(mondrian(quasi, _scales(sizes, own), sensitive, criterion))) == set(wanted)
 
 
 def test_compiled_cuts_along_hierarchies_are_the_plain_ones():
@@ -318,4 +322,4 @@ def test_compiled_cuts_along_hierarchies_are_the_plain_ones():
     ranks = [np.array([0 if code % 12 == 11 else 1 if code % 4 == 3 else 2 for code in range(33)], np.int16)] * 2
     sensitive = np.zeros(4500, np.int32)
     wanted = _by_tree(quasi, [33, 33], ranks, 10, lambda rows: len(rows) >= 10)
-    assert set(_groups(mondrian(quasi, [33, 33], sensitive, KAnonymity(10), ranks=ranks))) == set(wanted)
+    assert set(_groups(mondrian(quasi, _scales([33, 33], ranks), sensitive, KAnonymity(10)))) == set(wanted)
