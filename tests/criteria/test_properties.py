@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from hedgerow.criteria.properties import Relation, Threshold, between, difference, order, ratio, total
-from hedgerow.criteria.property_text import parse_property
 from hedgerow.errors import ParameterError
+from hedgerow.query.sql.property_text import parse_property
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from hedgerow.cli import main
 from hedgerow.ledger import store
 from hedgerow.release import folder as folders
 from hedgerow.release import swap
+from hedgerow.verify.holding import place_aside
 from tests.support.every_method import PEOPLE, SCHEMA
 
 
@@ -66,7 +67,7 @@ def test_a_release_that_cannot_take_its_place_leaves_the_old_one_there(bundle, r
 
 def test_a_release_that_a_crash_left_aside_is_not_overwritten_unasked(bundle, release, no_folders):
     """It is read as the release, so it counts as one; if asked, the new one takes its place and the old one goes."""
-    os.rename(bundle, swap._aside(bundle))
+    os.rename(bundle, place_aside(bundle))
     with pytest.raises(hr.BundleError, match="exists already"):
         release.save(bundle)
     release.save(bundle, overwrite=True)

@@ -6,7 +6,7 @@ Deviates   a bound may be any number, not a positive one alone; a range speaks o
 
 `Relation` ties a few values together: sum of coefficient * (what the value becomes) <= bound. `Threshold` keeps every
 value on its side of a number, so that the condition selects the same rows before and after. Both can be written as
-text, see `property_text`.
+text, see `query/sql/property_text`.
 """
 
 from __future__ import annotations

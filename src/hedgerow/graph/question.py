@@ -4,21 +4,21 @@
     FROM left | right | edges | left_paths | right_paths
     WHERE conditions joined by AND, each about the columns of one end, or about the degree of one end
 
-Conditions are read by the parser of table questions. This module only finds the pieces of the statement and writes
-`left.x` as the one name that the parser's binder knows.
+The statement is read by `query/sql/graph_statement`, with the strict reader of table questions. This module says what
+may be asked over which part of a graph, and parts conditions by ends.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hedgerow.errors import QueryError
 from hedgerow.query.sql.bind import bind
-from hedgerow.query.sql.parse import parse
+from hedgerow.query.sql.graph_statement import GraphStatement, read_graph_statement
 from hedgerow.query.sql.question import And, Column, Predicate, Truth, columns_of
+from hedgerow.query.sql.statement import Question
 
 __all__ = ["ENDS", "Ends", "GraphQuestion", "Where", "read_question"]
 
@@ -33,19 +33,6 @@ ENDS = {
     "right_paths": {"start": "right", "via": "left", "end": "right"},
 }
 """What can be asked, the names of its ends, and the side that each end is on."""
-
-_EXAMPLE = "SELECT count(DISTINCT right) FROM edges WHERE left.x = 'a' AND right.y = 'b'"
-_STATEMENT = re.compile(
-    r"\s*SELECT\s+(?P<function>\w+)\s*\((?P<argument>.*)\)\s+FROM\s+(?P<source>\w+)"
-    r"(?:\s+WHERE\s+(?P<where>.*))?\s*",
-    re.IGNORECASE | re.DOTALL,
-)
-_QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
-_QUALIFIED = re.compile(
-    r"'(?:[^']|'')*'|(?P<end>\b\w+)\s*\.\s*(?P<name>\"(?:[^\"]|\"\")*\"|[^\W\d]\w*)|\"(?:[^\"]|\"\")*\""
-)
-_LONGEST = 200_000
-_ALL_ENDS = frozenset(end for ends in ENDS.values() for end in ends)
 
 
 @dataclass(frozen=True)
@@ -76,28 +63,9 @@ class GraphQuestion:
 
 def read_question(text: str, columns: Mapping[str, Mapping[str, Column]], degree: Mapping[str, str]) -> GraphQuestion:
     """Read one SELECT; `columns` are those of each side, `degree` names each side's column of degrees."""
-    if not isinstance(text, str) or len(text) > _LONGEST:
-        raise QueryError(f"a question is SQL text of at most {_LONGEST:,} characters, like: {_EXAMPLE}")
-    pieces = _pieces(text)
-    source, function = pieces["source"].lower(), pieces["function"].lower()
-    if source not in ENDS:
-        raise QueryError(f"ask FROM {', '.join(ENDS)}; for example: {_EXAMPLE}")
-    if function not in ("count", "sum", "avg", "min", "max"):
-        raise QueryError("a graph answers one of COUNT, SUM, AVG, MIN, MAX at a time")
-    reader = _Reader(source, columns, degree)
-    wheres = reader.wheres(pieces["where"])
-    return reader.question(function, pieces["argument"], wheres)
-
-
-def _pieces(text: str) -> dict[str, str]:
-    """Cut the statement at its keywords; what stands in quotes is not looked at."""
-    trimmed = text.strip().removesuffix(";")
-    masked = _QUOTED.sub(lambda found: "_" * len(found.group()), trimmed)
-    found = _STATEMENT.fullmatch(masked)
-    if found is None:
-        raise QueryError(f"a question to a graph is one aggregate, like: {_EXAMPLE}")
-    spans = {name: found.span(name) for name in ("function", "argument", "source", "where")}
-    return {name: trimmed[start:end] if start >= 0 else "" for name, (start, end) in spans.items()}
+    statement = read_graph_statement(text, ENDS)
+    reader = _Reader(statement.source, columns, degree)
+    return reader.question(statement, reader.wheres(statement.condition(ENDS[statement.source])))
 
 
 @dataclass(frozen=True)
@@ -106,29 +74,28 @@ class _Reader:
     columns: Mapping[str, Mapping[str, Column]]
     degree: Mapping[str, str]
 
-    def question(self, function: str, argument: str, wheres: dict[str, Where]) -> GraphQuestion:
+    def question(self, statement: GraphStatement, wheres: dict[str, Where]) -> GraphQuestion:
         """Understand what is aggregated."""
-        words = argument.split()
+        function = statement.function
         if function == "count":
-            return self._count(words, wheres)
+            return self._count(statement, wheres)
         if self.source not in self.columns:
             raise QueryError(
                 f"{function.upper()} is supported over entities only: ask FROM left or FROM right, with "
                 f"links(condition) for the number of edges that satisfy a condition"
             )
-        inside = re.fullmatch(r"\s*links\s*\((.*)\)\s*", argument, re.IGNORECASE | re.DOTALL)
-        if inside is not None:
-            return self._links(function, inside.group(1), wheres)
-        column = self._column(function, argument)
+        if statement.has_links:
+            return self._links(statement, wheres)
+        column = self._column(statement)
         if column.name == f"{self.source}.{self.degree[self.source]}":
             return GraphQuestion(function, self.source, "degree", self.source, wheres)
         return GraphQuestion(function, self.source, "column", self.source, wheres, column)
 
-    def _count(self, words: list[str], wheres: dict[str, Where]) -> GraphQuestion:
-        if words == ["*"]:
+    def _count(self, statement: GraphStatement, wheres: dict[str, Where]) -> GraphQuestion:
+        if statement.is_star:
             return GraphQuestion("count", self.source, "*", next(iter(ENDS[self.source])), wheres)
-        if len(words) == 2 and words[0].lower() == "distinct" and words[1].lower() in ENDS[self.source]:
-            end = words[1].lower()
+        end = statement.distinct
+        if end in ENDS[self.source]:
             if self.source.endswith("paths") and end != "end":
                 raise QueryError(
                     "on paths only count(*) and count(DISTINCT end) are supported; for the start, reverse the path"
@@ -140,29 +107,21 @@ class _Reader:
             f"over {self.source} ask count(*) or {ends}; the number of different values cannot be bounded here"
         )
 
-    def _links(self, function: str, condition: str, wheres: dict[str, Where]) -> GraphQuestion:
+    def _links(self, statement: GraphStatement, wheres: dict[str, Where]) -> GraphQuestion:
         other = "right" if self.source == "left" else "left"
-        inner = _Reader(other, self.columns, self.degree).wheres(condition)
-        return GraphQuestion(function, self.source, "links", self.source, {**wheres, other: inner[other]})
+        inner = _Reader(other, self.columns, self.degree).wheres(statement.links(ENDS[other]))
+        return GraphQuestion(statement.function, self.source, "links", self.source, {**wheres, other: inner[other]})
 
-    def _column(self, function: str, argument: str) -> Column:
-        known = self._known()
-        asked = parse(f"SELECT {function}({self._renamed(argument, known)}) FROM release")
-        column = bind(asked, known, ()).aggregates[0].column
+    def _column(self, statement: GraphStatement) -> Column:
+        column = bind(statement.aggregate(ENDS[self.source]), self._known(), ()).aggregates[0].column
         if column is None:
             raise QueryError("an aggregate takes a column, degree or links(condition)")
         return column  # type: ignore[return-value]  # bind leaves no plain names
 
-    def wheres(self, condition: str) -> dict[str, Where]:
-        """Read a condition and part it by ends."""
+    def wheres(self, asked: Question) -> dict[str, Where]:
+        """Part a condition by ends."""
         wheres = {end: Where() for end in ENDS[self.source]}
-        if not condition.strip():
-            return wheres
-        known = self._known()
-        asked = parse(f"SELECT count(*) FROM release WHERE {self._renamed(condition, known)}")
-        if asked.groups:
-            raise QueryError("GROUP BY is not answered over graphs; ask once for each value")
-        bound = bind(asked, known, ()).known
+        bound = bind(asked, self._known(), ()).known
         for part in bound.operands if isinstance(bound, And) else (bound,):
             if part != Truth(True):
                 end, is_degree = self._place(part)
@@ -197,27 +156,6 @@ class _Reader:
         owners = Counter(name for side in ends.values() for name in self.columns[side])
         short = {full.partition(".")[2]: column for full, column in found.items()}
         return found | {name: column for name, column in short.items() if owners[name] == 1}
-
-    def _renamed(self, text: str, known: Mapping[str, Column]) -> str:
-        """Write `end.name` as one quoted name; names of other tables stay and are refused by the parser."""
-        lowered = {name.lower(): name for name in known}
-
-        def rename(found: re.Match[str]) -> str:
-            end, name = found.group("end"), found.group("name")
-            if end is None or end.lower() not in _ALL_ENDS:
-                return found.group()
-            if end.lower() not in ENDS[self.source]:
-                raise QueryError(
-                    f"conditions on {end.lower()} have no place FROM {self.source}: ask FROM edges, or count an "
-                    f"entity's edges that satisfy a condition with links(condition)"
-                )
-            is_quoted = name.startswith('"')
-            bare = name[1:-1].replace('""', '"') if is_quoted else name
-            full = f"{end.lower()}.{bare}"
-            full = full if is_quoted else lowered.get(full.lower(), full)
-            return '"' + full.replace('"', '""') + '"'
-
-        return _QUALIFIED.sub(rename, text)
 
 
 def _with(where: Where, part: Predicate, is_degree: bool) -> Where:

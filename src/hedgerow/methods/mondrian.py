@@ -18,7 +18,7 @@ from hedgerow.criteria.groupwise import Criterion, groups_of, require
 from hedgerow.criteria.k_anonymity import KAnonymity
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.methods.classic import Classic
-from hedgerow.methods.row_groups import check_form, release_of, sensitive_codes, tree_codes
+from hedgerow.methods.row_groups import axes_of, check_form, release_of, sensitive_codes
 
 if TYPE_CHECKING:
     from hedgerow.methods.method import Prepared, Progress
@@ -60,16 +60,17 @@ class Mondrian(Classic):
             raise ParameterError("'relaxed', 'blind' and 'together' must be true or false.")
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
-        from hedgerow.partition.mondrian.split import mondrian
+        from hedgerow.partition.mondrian.split import TreeScale, mondrian
 
         progress("counting", 0.1)
         columns, criteria = sensitive_codes(prepared), self._criteria(prepared)
         require(criteria, [np.bincount(codes) for codes in columns], prepared.columns.sensitive)
         progress("partitioning", 0.3)
-        quasi, scales = tree_codes(prepared)
-        trees = prepared.schema.hierarchies
+        axes, trees = axes_of(prepared), prepared.schema.hierarchies
         tested = [KAnonymity(self.k)] * len(columns) if self.blind else criteria
-        labels = mondrian(quasi, scales, columns, tested, relaxed=self.relaxed, keys=prepared.keys)
+        pairs = zip(axes.scales, axes.ranks, strict=True)
+        scales = [scale if ranks is None else TreeScale(scale, ranks) for scale, ranks in pairs]
+        labels = mondrian(axes.codes, scales, columns, tested, relaxed=self.relaxed, keys=prepared.keys)
         if self.blind:
             _require_groups(labels, columns, criteria)
         progress("generalizing", 0.6)

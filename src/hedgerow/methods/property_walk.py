@@ -22,7 +22,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.criteria.properties import Property, Relation, Threshold
-from hedgerow.criteria.property_text import parse_properties
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction, written
 from hedgerow.methods.method import Method, Prepared, Progress
@@ -105,6 +104,8 @@ class PropertyWalk(Method):
 
     def _properties(self) -> tuple[Property, ...]:
         """Read `keep`: texts are parsed, what `order`, `between` and the like return is taken as it is."""
+        from hedgerow.query.sql.property_text import parse_properties
+
         entries = [self.keep] if isinstance(self.keep, str) else self.keep
         if not isinstance(entries, list | tuple):
             raise ParameterError(_KEEP)

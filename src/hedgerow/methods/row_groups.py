@@ -5,7 +5,7 @@ What the baselines share: columns to replace, and releases of single rows withou
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hedgerow.methods.method import Progress
-    from hedgerow.partition.mondrian.split import TreeScale
     from hedgerow.schema import Hierarchy
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUPINGS",
+    "Axes",
     "asked_columns",
+    "axes_of",
     "check_form",
     "check_grouping",
     "constant",
@@ -53,7 +54,6 @@ __all__ = [
     "require_protected",
     "require_squares",
     "sensitive_codes",
-    "tree_codes",
 ]
 
 _LARGEST = 1e140
@@ -73,22 +73,28 @@ def quasi_codes(prepared: Prepared) -> tuple[NDArray[np.int32], list[NDArray[np.
     return np.stack([prepared.table.encode(name).codes for name in names]), [_scale(prepared, name) for name in names]
 
 
-def tree_codes(prepared: Prepared) -> tuple[NDArray[np.int32], list[NDArray[np.float64] | TreeScale]]:
-    """As `quasi_codes`, but columns with a hierarchy in the order of its leaves, missing behind them."""
-    from hedgerow.partition.mondrian.split import TreeScale
+class Axes(NamedTuple):
+    """The quasi-identifiers as Mondrian takes them: codes, where these lie between 0 and 1, ranks of borders."""
 
-    quasi, lines = quasi_codes(prepared)
-    scales: list[NDArray[np.float64] | TreeScale] = [*lines]
+    codes: NDArray[np.int32]
+    scales: list[NDArray[np.float64]]
+    ranks: list[NDArray[np.int16] | None]
+
+
+def axes_of(prepared: Prepared) -> Axes:
+    """The quasi-identifiers, those with a hierarchy in the order of its leaves and with missing behind them."""
+    quasi, scales = quasi_codes(prepared)
+    found = Axes(quasi, scales, [None] * len(scales))
     for n, name in enumerate(prepared.columns.quasi):
         if name not in prepared.schema.hierarchies:
             continue
         tree, encoded = prepared.schema.hierarchies[name], prepared.table.encode(name)
         leaves = np.append(tree.leaf_codes(name, encoded.domain), np.int32(tree.num_leaves))
-        quasi[n] = leaves[encoded.codes]
+        found.codes[n] = leaves[encoded.codes]
+        found.scales[n] = np.linspace(0.0, 1.0, tree.num_leaves + encoded.has_missing)
         # Missing is one more child of the root.
-        ranks = np.append(tree.border_ranks(), np.zeros(int(encoded.has_missing), np.int16))
-        scales[n] = TreeScale(np.linspace(0.0, 1.0, len(ranks)), ranks)
-    return quasi, scales
+        found.ranks[n] = np.append(tree.border_ranks(), np.zeros(int(encoded.has_missing), np.int16))
+    return found
 
 
 def _scale(prepared: Prepared, name: str) -> NDArray[np.float64]:

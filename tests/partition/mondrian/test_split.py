@@ -269,10 +269,6 @@ def test_two_distinct_values_are_asked_of_every_group():
     assert labels.tolist() == [0] * 8
 
 
-def _scales(sizes, ranks):
-    return [TreeScale(np.linspace(0.0, 1.0, size), own) for size, own in zip(sizes, ranks, strict=True)]
-
-
 def _by_tree(quasi, sizes, ranks, least, good):
     """Mondrian along hierarchies in a few lines: the border of least rank, then nearest to the middle."""
 
@@ -312,7 +308,7 @@ def test_cuts_along_hierarchies_are_those_of_the_definition(criterion, drawn, ra
         return
     own = [np.array(ranks[5 * c : 5 * c + 5], np.int16) for c in range(len(sizes))]
     wanted = _by_tree(quasi, sizes, own, criterion.limits(overall).rows, _good(criterion, sensitive))
-    assert set(_groups(mondrian(quasi, _scales(sizes, own), sensitive, criterion))) == set(wanted)
+    assert set(_groups(mondrian(quasi, list(map(TreeScale, sizes, own)), sensitive, criterion))) == set(wanted)
 
 
 def test_compiled_cuts_along_hierarchies_are_the_plain_ones():
@@ -322,4 +318,6 @@ def test_compiled_cuts_along_hierarchies_are_the_plain_ones():
     ranks = [np.array([0 if code % 12 == 11 else 1 if code % 4 == 3 else 2 for code in range(33)], np.int16)] * 2
     sensitive = np.zeros(4500, np.int32)
     wanted = _by_tree(quasi, [33, 33], ranks, 10, lambda rows: len(rows) >= 10)
-    assert set(_groups(mondrian(quasi, _scales([33, 33], ranks), sensitive, KAnonymity(10)))) == set(wanted)
+    assert set(_groups(mondrian(quasi, list(map(TreeScale, [33, 33], ranks)), sensitive, KAnonymity(10)))) == set(
+        wanted
+    )

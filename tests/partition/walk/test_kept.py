@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hedgerow.criteria.property_text import parse_property
 from hedgerow.errors import Infeasible
 from hedgerow.exact import as_fraction
 from hedgerow.partition.walk.kept import Settings, plan_column
+from hedgerow.query.sql.property_text import parse_property
 from hedgerow.randomness import seeded_keys
 from hedgerow.schema import Domain
 from hedgerow.table.encode import encode

@@ -41,6 +41,9 @@ QUESTIONS = [
     "SELECT quantile(s, 0.3) AS q FROM release",
     "SELECT percentile_cont(0.2) WITHIN GROUP (ORDER BY s) AS n FROM release",
     "SELECT percentile_disc(0.2) WITHIN GROUP (ORDER BY s) AS n FROM release",
+    "SELECT corr(s, rate) AS n, covar_pop(s, rate) AS p, covar_samp(rate, s) AS c FROM release",
+    "SELECT regr_slope(s, rate) AS n, regr_intercept(s, rate) AS i, regr_r2(s, rate) AS r FROM release",
+    "SELECT regr_count(s, rate) AS n FROM release WHERE age > 25",
 ]
 CONTENTS = [
     lambda: True,

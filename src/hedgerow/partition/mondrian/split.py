@@ -42,21 +42,28 @@ from hedgerow.partition.mondrian.grow import (
 )
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["TreeScale", "grow_by_levels", "mondrian"]
+__all__ = ["Scale", "TreeScale", "grow_by_levels", "mondrian"]
 
 _SUBTREE = 1 << 16  # rows below which a subtree is one thread's work
 
 
-class TreeScale(NamedTuple):
-    """Where the leaves of a hierarchy lie between 0 and 1, and how deep the lowest node above each and the next is."""
+Scale = int | NDArray[np.float64]
+"""How many codes a quasi-identifier has, which lie evenly, or where each lies between 0 and 1, ascending."""
 
-    places: NDArray[np.float64]
+
+class TreeScale(NamedTuple):
+    """The scale of a quasi-identifier with a hierarchy, whose codes are in the order of its leaves.
+
+    `ranks` says how deep the lowest node above each code and the next one lies.
+    """
+
+    scale: Scale
     ranks: NDArray[np.int16]
 
 
 def mondrian(
     quasi: Codes,
-    scales: Sequence[int | NDArray[np.float64] | TreeScale],
+    scales: Sequence[Scale | TreeScale],
     sensitive: Codes | Sequence[Codes],
     criteria: Criterion | Sequence[Criterion],
     *,
@@ -68,8 +75,8 @@ def mondrian(
 
     `quasi` holds one row of codes per quasi-identifier; `scales` says for each how many codes it has, which then lie
     evenly, or where each code lies between 0 and 1, ascending. There is one criterion per sensitive column, or one for
-    all. A quasi-identifier with a hierarchy has a `TreeScale` and codes in the order of its leaves. `within` numbers
-    groups that satisfy the criteria already, from 0 without gaps: they are divided further and never joined.
+    all. `within` numbers groups that satisfy the criteria already, from 0 without gaps: they are divided further and
+    never joined.
     """
     columns = [sensitive] if isinstance(sensitive, np.ndarray) else list(sensitive)
     asked = list(criteria) if isinstance(criteria, Sequence) else [criteria] * len(columns)
@@ -81,7 +88,9 @@ def mondrian(
     require(asked, overall)
     records = _pack(quasi, columns, _order(len(columns[0]), within, relaxed, keys))
     limits = [criterion.limits(counts) for criterion, counts in zip(asked, overall, strict=True)]
-    rules = _rules(scales, limits, relaxed)
+    rules = _rules(
+        _lines(scales), [one.ranks if isinstance(one, TreeScale) else None for one in scales], limits, relaxed
+    )
     if within is None and all(limit.whole for limit in limits):
         _grow_in_threads(records, rules, cores())
     else:
@@ -116,25 +125,32 @@ def _pack(quasi: Codes, sensitive: list[Codes], order: NDArray[np.int64] | None)
     return PackedRows(words, fields, numbers, np.zeros(rows, np.bool_))
 
 
-def _line(scale: int | NDArray[np.float64] | TreeScale) -> NDArray[np.float64]:
-    if isinstance(scale, TreeScale):
-        return scale.places
-    return scale if isinstance(scale, np.ndarray) else np.linspace(0.0, 1.0, scale)
+def _lines(scales: Sequence[Scale | TreeScale]) -> list[NDArray[np.float64]]:
+    plain = [one.scale if isinstance(one, TreeScale) else one for one in scales]
+    return [scale if isinstance(scale, np.ndarray) else np.linspace(0.0, 1.0, scale) for scale in plain]
 
 
-def _rules(scales: Sequence[int | NDArray[np.float64] | TreeScale], limits: list[Limits], relaxed: bool) -> SplitRules:
-    lines = [_line(scale) for scale in scales]
-    ranks = [
-        scale.ranks if isinstance(scale, TreeScale) else np.zeros(len(line), np.int16)
-        for scale, line in zip(scales, lines, strict=True)
-    ]
+def _rules(
+    lines: list[NDArray[np.float64]],
+    ranks: Sequence[NDArray[np.int16] | None],
+    limits: list[Limits],
+    relaxed: bool,
+) -> SplitRules:
     lengths = np.array([len(line) for line in lines], np.int64)
     # Columns that promise nothing beyond rows are not even counted.
     bound = [limit for limit in limits if limit.distinct > 1 or (limit.numerators < limit.denominators).any()]
     return SplitRules(
         places=np.concatenate([np.zeros(0), *lines]),
-        ranks=np.concatenate([np.zeros(0, np.int16), *ranks]),
-        has_tree=np.array([isinstance(scale, TreeScale) for scale in scales], np.bool_),
+        ranks=np.concatenate(
+            [
+                np.zeros(0, np.int16),
+                *(
+                    np.zeros(len(line), np.int16) if own is None else own
+                    for line, own in zip(lines, ranks, strict=True)
+                ),
+            ]
+        ),
+        has_tree=np.array([own is not None for own in ranks], np.bool_),
         firsts=np.cumsum(lengths) - lengths,
         sizes=lengths,
         relaxed=relaxed,

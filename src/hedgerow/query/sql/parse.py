@@ -26,7 +26,7 @@ from hedgerow.query.sql.statement import SLOT, Aggregate, Computed, Key, Order, 
 from hedgerow.query.sql.strict import NODES, check_nodes, is_set, refusal
 from hedgerow.query.wording import check_beginning
 
-__all__ = ["parse", "question_of"]
+__all__ = ["parse", "question_of", "quiet", "statement_of"]
 
 _LONGEST = 200_000
 _EXAMPLE = "SELECT avg(x) FROM release WHERE a BETWEEN 1 AND 2"
@@ -67,14 +67,15 @@ def parse(sql: str) -> Question:
         raise QueryError(f"a question may have {_LONGEST:,} characters and no NUL; got {len(sql):,}")
     check_beginning(sql)
     try:
-        return question_of(_statement(sql))
+        return question_of(statement_of(sql))
     except RecursionError:
         raise QueryError(f"the question is nested deeper than {DEEPEST} levels; flatten it") from None
 
 
-def _statement(sql: str) -> exp.Select:
+def statement_of(sql: str) -> exp.Select:
+    """Parse text that must be one SELECT."""
     try:
-        with _quiet():
+        with quiet():
             statements = [tree for tree in sqlglot.parse(sql, read="duckdb") if tree is not None]
     except SqlglotError as error:
         where = next((f" near line {e['line']}, column {e['col']}" for e in getattr(error, "errors", []) or []), "")
@@ -87,7 +88,7 @@ def _statement(sql: str) -> exp.Select:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep sqlglot from logging the text of commands that it does not parse; the refusal says enough."""
     logger = logging.getLogger("sqlglot")
     level = logger.level

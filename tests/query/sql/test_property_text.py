@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.criteria.properties import Relation, Threshold
-from hedgerow.criteria.property_text import parse_properties, parse_property
 from hedgerow.errors import ParameterError
+from hedgerow.query.sql.property_text import parse_properties, parse_property
 
 
 @pytest.mark.parametrize(
