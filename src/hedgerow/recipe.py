@@ -265,10 +265,14 @@ def publish_recipe(
     seed: int | None = None,
     allow_insecure: bool = False,
     progress: Callable[[str, float], None] = lambda step, share: None,
+    source: Table | None = None,
 ) -> Release:
-    """Publish what a recipe says and save it; a release that could not be saved leaves no entry in the ledger."""
+    """Publish what a recipe says and save it; a release that could not be saved leaves no entry in the ledger.
+
+    `source` is the recipe's table, if it was read already.
+    """
     progress("reading", 0.0)
-    method, source = recipe.build_method(), recipe.read()
+    method, source = recipe.build_method(), recipe.read() if source is None else source
     schema = recipe.build_schema(source.names)
     release = method.publish(source, schema, ledger=recipe.ledger, again=again, seed=seed, progress=progress)
     progress("writing", 0.9)
