@@ -36,7 +36,16 @@ def combined(operator: str, left: Estimate, right: Estimate) -> Estimate:
         [a and b and pair is not None for a, b, pair in zip(left.exact, right.exact, pairs, strict=True)],
         Rounding.WHOLE if is_whole else Rounding.OUTWARD,
         is_bounded=is_bounded,
+        # Two ends that are open need not be reached by one table.
+        reached=[
+            (a or b) and m and n
+            for a, b, m, n in zip(left.exact, right.exact, _reached(left), _reached(right), strict=True)
+        ],
     )
+
+
+def _reached(one: Estimate) -> list[bool]:
+    return [True] * len(one.lower) if one.reached is None else one.reached
 
 
 def _ends(operator: str, left: Ends | None, right: Ends | None, is_whole: bool) -> Ends | None:
