@@ -84,7 +84,7 @@ def test_decimal_commas_are_pointed_out() -> None:
     """Texts like 3,75 are left as texts, for lists of codes look the same, but the person is told what to do."""
     (told,) = suggest(Table(pa.table({"pay": ["1,5", "2,25", "3", None]})))
     assert (told.role, told.type) == ("sensitive", "string")
-    assert told.reason.endswith("numbers with a decimal comma are read as texts: write them with a point")
+    assert told.reason.endswith("numbers with a decimal comma are read as texts: declare it with --decimal ,")
     (silent,) = suggest(Table(pa.table({"pay": ["1,5", "2,25", "a"]})))
     assert "comma" not in silent.reason
     (whole,) = suggest(Table(pa.table({"pay": ["a", "b", "a"]})))

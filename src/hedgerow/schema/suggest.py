@@ -105,7 +105,7 @@ def _suggest_one(table: Table, name: str) -> Suggestion:
     column = _Column(_words(name), encoded.domain.type, encoded.domain, counts)
     role, reason = _judge(column)
     if _has_decimal_commas(column):
-        reason += "; numbers with a decimal comma are read as texts: write them with a point"
+        reason += "; numbers with a decimal comma are read as texts: declare it with --decimal ,"
     missing = 1 - column.rows / table.num_rows if table.num_rows else 0.0
     return Suggestion(name, role, reason, str(column.type), column.distinct, missing)
 
