@@ -62,6 +62,10 @@ tables: $(VENV)/.dev
 versions: $(VENV)/.dev
 	$(BIN)/python tools/versions.py $(PATHS)
 
+# Random questions of every form, asked of the release and of the table behind it: make questions N=100000
+questions: $(VENV)/.dev
+	PYTHONPATH=src:. $(BIN)/python -m tools.questions $(N)
+
 # Results are kept in .mutants, so that a run that was stopped goes on: make mutants SAMPLE=200
 # Bundles forged in every way, verified: make forge N=100000 SEED=2
 forge: $(VENV)/.dev

@@ -3,8 +3,8 @@
 python -m tests.support.forge 10000 --seed 1 --seconds 600
 
 A forgery that `verify` calls good must keep its promise by the plain definition (`tests.support.definitions`), and one
-whose mutation nothing honest could have made must be refused. Counted are false "ok", exceptions without a type of
-ours, and whatever takes more than five seconds.
+whose only mutation nothing honest could have made must be refused. Counted are false "ok", exceptions without a type of
+ours, and whatever takes more than five seconds of processor time.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def forge(count: int, *, seed: int, seconds: float = float("inf")) -> Findings:
             except _UNFIT:
                 findings.counts["not writable"] += 1
                 continue
-            _judge(forgery, f"{name}: {' and '.join(what for what, _ in told)}", any(bad for _, bad in told),
+            _judge(forgery, f"{name}: {' and '.join(what for what, _ in told)}", len(told) == 1 and told[0][1],
                    Path(folder) / "forged", findings)  # fmt: skip
     return findings
 
@@ -117,7 +117,7 @@ def _judge(forgery: Forgery, what: str, must_refuse: bool, path: Path, findings:
     except _UNFIT:
         findings.counts["not writable"] += 1
         return
-    start = time.perf_counter()
+    start = time.process_time()  # a busy machine is not the verifier's fault
     try:
         is_graph = format_of((path / "manifest.json").read_bytes()).startswith("hedgerow-graph")
         (graph.verify_bundle if is_graph else verify_bundle)(path)
@@ -129,7 +129,7 @@ def _judge(forgery: Forgery, what: str, must_refuse: bool, path: Path, findings:
     except Exception as error:
         verdict = "untyped"
         findings.untyped.append(f"untyped {type(error).__name__}: {what}: {str(error)[:100]}")
-    if time.perf_counter() - start > SLOW:
+    if time.process_time() - start > SLOW:
         findings.slow.append(f"slow: {what}")
     findings.counts[verdict] += 1
     if verdict == "ok" and (must_refuse or not keeps_promise(forgery)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -73,9 +72,10 @@ def _compared(keys: dict[str, pa.Array], answers: dict[str, list[Answer]], truth
             problem = _judgement(column[listed[key]], row[name])
             if problem:
                 return f"{name} of {key}: {problem}"
-    is_exact = all(answer.exact for column in answers.values() for answer in column)
-    if is_exact and Counter(tuple(_value(row[name]) for name in keys) for row in truth) != Counter(listed.keys()):
-        return "rows are listed that the truth does not have"
+    true_keys = {tuple(_value(row[name]) for name in keys) for row in truth}
+    for key, cell in listed.items():
+        if key not in true_keys and any(a[cell].exact and a[cell].lower is not None for a in answers.values()):
+            return f"{key} is listed with an exact answer, and the truth does not have it"
     return None
 
 

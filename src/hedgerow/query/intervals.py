@@ -6,10 +6,12 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
+from hedgerow.errors import QueryError
 from hedgerow.query.result import Estimate, Rounding
 
 __all__ = ["combined", "constant"]
 
+_SMALLEST = Fraction(1, 10**300)
 Ends = tuple[Fraction, Fraction]
 
 
@@ -17,6 +19,8 @@ def constant(value: object, cells: int) -> Estimate:
     """A number as an estimate without doubt."""
     assert isinstance(value, int | float | Decimal), "only numbers are computed with"
     exact = Fraction(value)
+    if exact and not _SMALLEST < abs(exact) < 1 / _SMALLEST:
+        raise QueryError("numbers between aggregates must lie between 1e-300 and 1e300 in size")
     rounding = Rounding.WHOLE if exact.denominator == 1 else Rounding.OUTWARD
     return Estimate([exact] * cells, [exact] * cells, [float(exact)] * cells, [0.0] * cells, [True] * cells, rounding)
 
@@ -36,7 +40,16 @@ def combined(operator: str, left: Estimate, right: Estimate) -> Estimate:
         [a and b and pair is not None for a, b, pair in zip(left.exact, right.exact, pairs, strict=True)],
         Rounding.WHOLE if is_whole else Rounding.OUTWARD,
         is_bounded=is_bounded,
+        # Two ends that are open need not be reached by one table.
+        reached=[
+            (a or b) and m and n
+            for a, b, m, n in zip(left.exact, right.exact, _reached(left), _reached(right), strict=True)
+        ],
     )
+
+
+def _reached(one: Estimate) -> list[bool]:
+    return [True] * len(one.lower) if one.reached is None else one.reached
 
 
 def _ends(operator: str, left: Ends | None, right: Ends | None, is_whole: bool) -> Ends | None:

@@ -89,7 +89,8 @@ def finished(bound: Bound, result: Result) -> Result:
     outcome = bound.outcome
     estimates = dict(result.estimates)
     for item in outcome.computed:
-        estimates[item.alias] = _computed(item.expression, estimates, result.cells)
+        if item.alias not in estimates:  # an engine may know better
+            estimates[item.alias] = _computed(item.expression, estimates, result.cells)
     whole = Result(result.keys, estimates, result.cells)
     cells = _sorted(outcome, whole, _kept(outcome, whole))
     cells = cells[outcome.offset :][: outcome.limit]

@@ -1,9 +1,12 @@
 """The parser: what is understood, what is refused with a reason, and what hostile text does (nothing)."""
 
+import contextlib
+import time
+
 import pytest
 
 from hedgerow.errors import QueryError
-from hedgerow.query import ask, select
+from hedgerow.query import ask, connect, select
 from hedgerow.query.sql.parse import parse
 from hedgerow.query.sql.question import Name, Truth
 from hedgerow.query.sql.statement import Aggregate, Key
@@ -248,3 +251,30 @@ def test_a_refusal_names_what_was_written(question, message):
     """The words are those of SQL, not those of the parser's tree."""
     with pytest.raises(QueryError, match=message):
         parse(question)
+
+
+HOSTILE = {
+    "a tiny fraction": "SELECT quantile_cont(salary, 1e-999999999) FROM release",
+    "a fraction of many digits": f"SELECT quantile_cont(salary, 0.{'1' * 150_000}) FROM release",
+    "a tiny number": "SELECT count(*) FROM release WHERE age > 1e-999999999",
+    "a huge number": "SELECT count(*) FROM release WHERE age < 1e999999999",
+    "many digits": f"SELECT count(*) FROM release WHERE age < {'9' * 150_000}",
+    "a huge factor": "SELECT sum(age) * 1e999999999 FROM release",
+    "a tiny divisor": "SELECT sum(age) / 1e-999999999 FROM release",
+    "half a character": "SELECT count(*) FROM release WHERE zip = '\ud800'",
+    "many alternatives": f"SELECT count(*) FROM release WHERE {' OR '.join(['age = 1'] * 15_000)}",
+    "a long list": f"SELECT count(*) FROM release WHERE age IN ({', '.join(map(str, range(30_000)))})",
+    "many results": f"SELECT {', '.join(f'sum(age) AS x{place}' for place in range(2_000))} FROM release",
+    "a long limit": f"SELECT count(*) FROM release LIMIT {'9' * 1_000}",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("engine", ["arrays", "duckdb"])
+def test_hostile_numbers_and_sizes_are_answered_or_refused_at_once(release, text, engine):
+    """Nothing else comes out, and nothing takes long: seconds here leave room for a busy machine."""
+    session = connect(release, engine)
+    started = time.process_time()
+    with contextlib.suppress(QueryError):
+        assert session.sql(text).num_rows == 1
+    assert time.process_time() - started < 2

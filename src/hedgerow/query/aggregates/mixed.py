@@ -41,6 +41,7 @@ LARGEST_WORK = 2**31
 """Steps that one entry may take; above, sums of row and column minima stand in for the exact solution."""
 _LARGEST_COST = 2**58
 _ROUNDS = 100
+_FEW = 300
 
 Mask = NDArray[np.bool_]
 
@@ -191,7 +192,9 @@ def _least(pairs: Pairs, cost: Ints, other: Ints, *, prefer: bool = True) -> tup
 
 
 def _solved(pairs: Pairs, cost: Ints, other: Ints) -> tuple[Ints, Ints, Mask]:
-    return _transported(pairs.edges, pairs.supply, pairs.demand, cost, other, LARGEST_WORK)
+    # The work grows faster than the number of pairs, so that compiled code pays earlier than elsewhere.
+    solve = _transported.compiled if len(cost) > _FEW else _transported
+    return solve(pairs.edges, pairs.supply, pairs.demand, cost, other, LARGEST_WORK)
 
 
 def _least_ratio(pairs: Pairs, by: Ints) -> tuple[list[Fraction | None], list[bool]]:

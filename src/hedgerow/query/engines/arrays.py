@@ -18,6 +18,7 @@ from hedgerow.query.evidence.groups import Floats, Hits, Values
 from hedgerow.query.evidence.plan import Plan
 from hedgerow.query.evidence.rows import Selection, hits_of
 from hedgerow.query.result import Estimate, Result, Rounding
+from hedgerow.query.sql.question import Arithmetic
 from hedgerow.query.sql.statement import Aggregate, Bound
 
 __all__ = ["ArrayEngine", "Selection", "Source", "estimate", "hits_of"]
@@ -40,6 +41,7 @@ class ArrayEngine:
         """Answer a bound question."""
         plan = self._source.plan(bound)
         estimates = {item.alias: _answered(plan, item) for item in bound.aggregates}
+        estimates |= _ratios(plan, bound, estimates)
         result = Result(plan.keys, estimates, plan.cells)
         if not bound.groups:
             return result
@@ -48,6 +50,21 @@ class ArrayEngine:
         most = _answered(plan, count).upper
         possible = np.array([number is None or number > 0 for number in most], dtype=np.bool_)
         return result if possible.all() else result.take(np.flatnonzero(possible))
+
+
+def _ratios(plan: Plan, bound: Bound, estimates: dict[str, Estimate]) -> dict[str, Estimate]:
+    """Quotients of two sums that are both open: their best ratios, and not ratios of their bounds."""
+    items = {item.alias: item for item in bound.aggregates}
+    found: dict[str, Estimate] = {}
+    for computed in bound.outcome.computed:
+        node = computed.expression
+        if not isinstance(node, Arithmetic) or node.operator != "/":
+            continue
+        names = [getattr(side, "text", "") for side in (node.left, node.right)]
+        if all(name in items for name in names) and not any(all(estimates[name].exact) for name in names):
+            ratio = plan.ratio(items[names[0]], items[names[1]])
+            found |= {} if ratio is None else {computed.alias: ratio}
+    return found
 
 
 def _answered(plan: Plan, item: Aggregate) -> Estimate:

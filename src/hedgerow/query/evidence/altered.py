@@ -84,6 +84,10 @@ class _Plan:
         self._selection = select(view, rows, groups, shown)
         self.keys, self.cells = self._selection.keys, self._selection.cells
 
+    def ratio(self, upper: Aggregate, lower: Aggregate) -> Estimate | None:
+        """No better than the quotient of the two."""
+        return None
+
     def crossed(self, aggregate: Aggregate) -> Estimate | None:
         """Rows are taken as they are published."""
         if aggregate.other is not None:

@@ -29,6 +29,7 @@ from hedgerow.query.aggregates.mixed import (
     compared_counts,
     count_of_pairs,
     expect_pairs,
+    ratio_of_pairs,
     sum_of_pairs,
 )
 from hedgerow.query.aggregates.precise import Digits
@@ -257,7 +258,7 @@ class Crossing:
     # Anything else: pairs of different rows and different values.
 
     def _by_pairs(self, function: str, expression: Expression | None) -> Estimate:
-        pairs, terms = self._pairs(function, expression)
+        pairs, terms, _ = self._pairs(None if function == "count" and expression is None else expression)
         count = count_of_pairs(pairs)
         fewest, most = ([int(n or 0) for n in ends] for ends in (count.lower, count.upper))
         ones = replace(
@@ -280,10 +281,43 @@ class Crossing:
             "sum" if is_ratio else function, is_whole=is_whole, slack=terms.slack, per_row=not is_ratio
         )
 
-    def _pairs(self, function: str, expression: Expression | None) -> tuple[Pairs, Terms]:
-        """Evaluate the expression and the condition on every pair that may meet."""
+    def ratio(self, upper: Expression, lower: Expression) -> Estimate | None:
+        """The quotient of two sums over the same rows; None where the lower one has negative or rounded numbers."""
+        pairs, terms, divisor = self._pairs(upper, lower)
+        assert divisor is not None, "a second expression has terms"
+        low, high = (np.where(pairs.sure, end, 0) for end in (pairs.low, pairs.high))
+        by = np.where(divisor.sure, divisor.low, 0)
+        if divisor.low is not divisor.high or by.min(initial=0) < 0:
+            return None
+        met = pairs.sure | divisor.sure
+        pairs = replace(pairs, low=low, high=low if terms.low is terms.high else high, sure=met, possible=met)
+        bounds = ratio_of_pairs(pairs, by)
+        mean, _ = expect_pairs(pairs)
+        number, _ = expect_pairs(replace(pairs, low=by))
+        ratio = np.divide(mean, number, out=np.full(len(mean), np.nan), where=number > 0)
+        _, around = expect_pairs(replace(pairs, middle=low - np.nan_to_num(ratio)[pairs.cell][pairs.owner] * by))
+        std = np.divide(deviation(around), number, out=np.full(len(mean), np.nan), where=number > 0)
+        unit = terms.unit / divisor.unit
+        ends = [[None if n is None else n * unit for n in side] for side in (bounds.lower, bounds.upper)]
+        widths = [
+            max((abs(n) for n in pair if n is not None), default=Fraction(0)) / 2**45
+            for pair in zip(*ends, strict=True)
+        ]
+        # A sum without any number is NULL and not zero, which no bound speaks of.
+        is_full = bool(np.all(np.where(divisor.sure, terms.sure, True)))
+        return Estimate(
+            ends[0], ends[1], (ratio * float(unit)).tolist(), (std * float(unit)).tolist(),
+            [a is None or (a == b and is_full) for a, b in zip(*ends, strict=True)], Rounding.OUTWARD,
+            widths if terms.slack or divisor.slack else None, reached=[one and is_full for one in bounds.reached],
+        )  # fmt: skip
+
+    def _pairs(
+        self, expression: Expression | None, other: Expression | None = None
+    ) -> tuple[Pairs, Terms, Terms | None]:
+        """Evaluate one expression, or two, and the condition on every pair that may meet."""
         condition = And((self.bound.hidden, self.bound.mixed))
-        names = columns_of(condition) | (frozenset() if expression is None else columns_of(expression))
+        read = [condition, *(node for node in (expression, other) if node is not None)]
+        names = frozenset().union(*map(columns_of, read))
         rows, row_sample = self._row_classes(sorted(names - self._sensitive))
         groups, kinds, value_sample = self._value_classes(sorted(names & self._sensitive))
         shape = _Shape.of(self._cell, self.view.groups[self.selection.index], rows)
@@ -291,21 +325,20 @@ class Crossing:
         row_place, value_place, demand, edges = _crossed(shape, known)
         left, right = shape.kind[row_place], known.kind[value_place]
         is_small = len(row_sample) * len(value_sample) <= len(row_place)
-        at = left * len(value_sample) + right if is_small else slice(None)
+        at = left * len(value_sample) + right if is_small else None
         if is_small:
             # Equal pairs occur in many groups: each different one is evaluated once.
             height, width = len(row_sample), len(value_sample)
             left, right = np.repeat(np.arange(height), width), np.tile(np.arange(width), height)
-        wanted = None if function == "count" and expression is None else expression
-        terms = self._terms(wanted, condition, row_sample[left], value_sample[right])
-        low, sure = terms.low[at], terms.sure[at]
+        terms = self._terms(expression, condition, row_sample[left], value_sample[right]).take(at)
+        second = None
+        if other is not None:
+            second = self._terms(other, condition, row_sample[left], value_sample[right]).take(at)
         pairs = Pairs(
             self.selection.cells, shape.cell, shape.first, edges[0], edges[1], shape.number, demand,
-            low, low if terms.low is terms.high else terms.high[at],
-            sure, sure if terms.sure is terms.possible else terms.possible[at], terms.unit,
-            None if terms.middle is None else terms.middle[at], None if terms.chance is None else terms.chance[at],
+            terms.low, terms.high, terms.sure, terms.possible, terms.unit, terms.middle, terms.chance,
         )  # fmt: skip
-        return pairs, terms
+        return pairs, terms, second
 
     def _row_classes(self, names: list[str]) -> tuple[Ints, Ints]:
         """Number selected rows alike if nothing that is read differs; and a row of each number."""
@@ -358,6 +391,21 @@ class Terms:
     slack: Fraction = Fraction(0)
     middle: Floats | None = None
     chance: Floats | None = None
+
+    def take(self, places: Ints | None) -> Terms:
+        """The terms at some places; None takes them as they are."""
+        if places is None:
+            return self
+        low, sure = self.low[places], self.sure[places]
+        return replace(
+            self,
+            low=low,
+            high=low if self.low is self.high else self.high[places],
+            sure=sure,
+            possible=sure if self.sure is self.possible else self.possible[places],
+            middle=None if self.middle is None else self.middle[places],
+            chance=None if self.chance is None else self.chance[places],
+        )
 
 
 @dataclass(frozen=True, eq=False)

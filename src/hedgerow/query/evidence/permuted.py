@@ -70,7 +70,8 @@ class RowSource:
 
     def crossing(self, bound: Bound, selection: Selection, chosen: Chosen) -> Crossing:
         """Rows and hidden values in pairs; several hidden columns only where they are shuffled as one."""
-        nodes = [bound.hidden, bound.mixed, *bound.derived.values()]
+        asked = [item.column for item in bound.aggregates if item.column is not None]
+        nodes = [bound.hidden, bound.mixed, *bound.derived.values(), *asked]
         names = sorted(frozenset().union(*map(columns_of, nodes)) & frozenset(self.view.sensitive))
         if len(names) > 1 and not self.view.paired:
             listed = " and ".join(f"'{name}'" for name in names)

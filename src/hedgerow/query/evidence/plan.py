@@ -52,6 +52,9 @@ class Plan(Protocol):
     def crossed(self, aggregate: Aggregate) -> Estimate | None:
         """The answer, where rows and hidden values have to be looked at in pairs."""
 
+    def ratio(self, upper: Aggregate, lower: Aggregate) -> Estimate | None:
+        """The quotient of two sums, where it has better bounds than the quotient of their bounds."""
+
 
 class Rows(Protocol):
     """What published rows tell; see `row_source`."""
@@ -171,8 +174,40 @@ class RowPlan:
         if aggregate.other is not None:
             return self._paired(aggregate)
         if not self._bound.is_crossed and not self._bound.crosses(aggregate):
-            return None
+            return self._joined_by_or(aggregate)
         return self._source.crossing(self._bound, self._selection, self._chosen).estimate(aggregate)
+
+    def _joined_by_or(self, aggregate: Aggregate) -> Estimate | None:
+        """Conditions that join known and hidden parts: pairs have the best bounds, where there are not too many."""
+        is_plain = self._split is None and self._chosen.sure is None and aggregate.function in ("count", "sum", "avg")
+        if isinstance(self._bound.mixed, Truth) or not is_plain or not self._are_open(columns_of(self._bound.mixed)):
+            return None
+        name = aggregate.column.name if isinstance(aggregate.column, Column) else None
+        if name is not None and name not in self._bound.bases and not self._source.is_open(name):
+            return None
+        try:
+            return self._source.crossing(self._bound, self._selection, self._chosen).estimate(aggregate)
+        except QueryError:
+            return None
+
+    def _are_open(self, names: frozenset[str]) -> bool:
+        return all(name in self._bound.bases or self._source.is_open(name) for name in names)
+
+    def ratio(self, upper: Aggregate, lower: Aggregate) -> Estimate | None:
+        """The quotient of two sums that share rows, where pairs of rows and hidden values tell; None elsewhere."""
+        sides = [side.column for side in (upper, lower) if side.function == "sum" and isinstance(side.column, Column)]
+        if len(sides) < 2 or self._split is not None or self._chosen.sure is not None:
+            return None
+        nodes = [self._bound.derived.get(side.name, side) for side in sides]
+        names = frozenset().union(*map(columns_of, (*nodes, self._bound.hidden, self._bound.mixed)))
+        hidden = names & frozenset(self._view.sensitive)
+        if not hidden or not self._are_open(names) or (len(hidden) > 1 and not self._view.paired):
+            return None
+        try:
+            return self._source.crossing(self._bound, self._selection, self._chosen).ratio(nodes[0], nodes[1])
+        except QueryError:
+            # Too many pairs, or no values one by one: the quotient of bounds holds as well.
+            return None
 
     def _paired(self, aggregate: Aggregate) -> Estimate:
         """Aggregates of two columns, of which one may be hidden."""

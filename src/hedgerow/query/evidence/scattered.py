@@ -65,6 +65,10 @@ class _Plan:
         self._check_places()
         self._cell, self._group, self._number, self.keys, self.cells = self._entries()
 
+    def ratio(self, upper: Aggregate, lower: Aggregate) -> Estimate | None:
+        """No better than the quotient of the two."""
+        return None
+
     def crossed(self, aggregate: Aggregate) -> Estimate | None:
         """Columns that are shuffled apart never meet: expressions of two are refused above."""
         if aggregate.other is not None:

@@ -29,6 +29,10 @@ from hedgerow.query.wording import check_beginning
 __all__ = ["parse", "question_of", "quiet", "statement_of"]
 
 _LONGEST = 200_000
+_MOST_PARTS = 5_000
+_MOST_ITEMS = 12_000
+_MOST_RESULTS = 100
+_MOST_FRACTION = 10**9  # ranks of quantiles are whole numbers of 64 bits: this times the rows
 _EXAMPLE = "SELECT avg(x) FROM release WHERE a BETWEEN 1 AND 2"
 _AGGREGATES: dict[type[exp.Expression], str] = {
     exp.Median: "quantile_cont",
@@ -65,6 +69,7 @@ def parse(sql: str) -> Question:
         raise QueryError(f"a question is SQL text; got {type(sql).__name__}. For example: {_EXAMPLE}")
     if len(sql) > _LONGEST or SLOT in sql:
         raise QueryError(f"a question may have {_LONGEST:,} characters and no NUL; got {len(sql):,}")
+    _check_size(sql)
     check_beginning(sql)
     try:
         return question_of(statement_of(sql))
@@ -99,8 +104,21 @@ def quiet() -> Iterator[None]:
         logger.setLevel(level)
 
 
+def _check_size(sql: str) -> None:
+    """Refuse what would take seconds to read, and what is no text, before anything reads it."""
+    if any("\ud800" <= character <= "\udfff" for character in sql):
+        raise QueryError("a question is Unicode text; this one has half a character (a lone surrogate)")
+    words = sql.upper().split()
+    if words.count("OR") + words.count("AND") > _MOST_PARTS:
+        raise QueryError(f"a condition may join {_MOST_PARTS:,} parts by AND and OR; list values as x IN (1, 2, 3)")
+    if sql.count(",") > _MOST_ITEMS:
+        raise QueryError(f"a list may have {_MOST_ITEMS:,} items; ask for a range, or in several questions")
+
+
 def question_of(tree: exp.Select) -> Question:
     """Read a parsed statement; no node of it, and no argument of a node, is passed over."""
+    if len(tree.expressions) > _MOST_RESULTS:
+        raise QueryError(f"a question may have {_MOST_RESULTS} results; ask several questions")
     question = _question(tree)
     check_nodes(tree)
     return question
@@ -243,6 +261,8 @@ def _fraction(node: Any) -> Fraction:
     fraction = Fraction(Decimal(number(node.this))) if is_number else Fraction(-1)
     if not 0 <= fraction <= 1:
         raise refusal(node, "a quantile takes a column and a number from 0 to 1: quantile_cont(x, 0.9)")
+    if fraction.denominator > _MOST_FRACTION:
+        raise QueryError("a quantile takes a number with at most nine digits after the point: quantile_cont(x, 0.95)")
     return fraction
 
 

@@ -34,6 +34,7 @@ from hedgerow.query.sql.strict import NODES, is_set, refusal
 __all__ = ["DEEPEST", "Reader", "number"]
 
 DEEPEST = 60
+_MOST_DIGITS = 400
 _COMPARISONS: dict[type[exp.Expression], str] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
@@ -233,11 +234,18 @@ def _constant(node: Any) -> Constant:
 
 
 def number(text: str) -> int | Decimal:
-    """Read a number as it is written."""
+    """Read a number as it is written; beyond every column its sign and "huge" or "tiny" is all that matters."""
+    if len(text) > _MOST_DIGITS:
+        raise QueryError(f"a number may have {_MOST_DIGITS} digits; got {len(text):,}")
     try:
-        return int(text) if text.isdecimal() and len(text) <= 40 else Decimal(text)
-    except InvalidOperation:
+        if text.isdecimal() and len(text) <= 40:
+            return int(text)
+        exact = Decimal(text)
+    except (InvalidOperation, ValueError):
         raise QueryError("numbers are written like 12, 1.5 or 2e6") from None
+    if exact and abs(exact.adjusted()) > _MOST_DIGITS:
+        return Decimal((0, (1,), _MOST_DIGITS if exact.adjusted() > 0 else -_MOST_DIGITS))
+    return exact
 
 
 def _moment(text: str, kind: str) -> date | datetime:
