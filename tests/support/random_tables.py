@@ -6,6 +6,7 @@ Everything comes from one random generator, so that the number of a trial brings
 from __future__ import annotations
 
 import random
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -15,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.inference.estimate import KnowledgeEstimate
+from hedgerow.inference.knowledge import KnowledgeEstimate
 from hedgerow.methods.registry import METHODS, method_class
 from hedgerow.schema import Hierarchy, Schema
 
@@ -232,14 +233,22 @@ def _trees(rng: random.Random, columns: dict[str, pa.Array], kinds: dict[str, st
 
 
 def rows_behind(trial: Trial) -> pa.Table:
-    """The rows that may be published, as their owner means them: NaN is missing, -0.0 is 0.0."""
+    """The rows that may be published, as they are meant: NaN is missing, -0.0 is 0.0, sensitive texts are trimmed."""
     table = trial.table
     for place, column in enumerate(table.column_names):
         values = table.column(column)
         if pa.types.is_floating(values.type):
             values = pc.add(pc.if_else(pc.is_nan(values), None, values), 0.0)
             table = table.set_column(place, column, values)
+        elif pa.types.is_string(values.type) and column in trial.schema["sensitive"]:
+            texts = [None if text is None else _trimmed(text) for text in values.to_pylist()]
+            table = table.set_column(place, column, pa.array(texts, pa.string()))
     for column in table.column_names:
         if trial.schema["missing"].get(column) == "suppress":
             table = table.filter(pc.is_valid(table.column(column)))
     return table
+
+
+def _trimmed(text: str) -> str:
+    """A text in Unicode's form NFC, without spaces around it."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).strip())

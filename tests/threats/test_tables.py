@@ -20,8 +20,8 @@ def test_random_tables_go_the_whole_way(tmp_path):
     for number in range(150):
         run_trial(number, tmp_path, tally)
     assert tally.findings == []
-    assert tally.counts["published"] >= 30
-    assert tally.counts["answers checked"] >= 40
+    assert tally.counts["published"] >= 20
+    assert tally.counts["answers checked"] >= 20
 
 
 def test_a_wrong_answer_and_a_refused_bundle_are_seen(tmp_path, monkeypatch):
@@ -34,7 +34,7 @@ def test_a_wrong_answer_and_a_refused_bundle_are_seen(tmp_path, monkeypatch):
         tally = Tally()
         for number in range(60):
             run_trial(number, tmp_path, tally)
-        assert tally.counts["truth outside"] + tally.counts["wrong exact"] >= 5
+        assert tally.counts["truth outside"] + tally.counts["wrong exact"] >= 2
 
     def refuse(release):
         raise hr.BrokenPromise("planted")

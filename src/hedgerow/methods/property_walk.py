@@ -33,14 +33,13 @@ from hedgerow.release.forms.substituted import PROPERTY_KINDS
 
 if TYPE_CHECKING:
     from hedgerow.attack.finding import Rate
-    from hedgerow.methods.property_walk import Replaced
     from hedgerow.schema import Schema
 from collections.abc import Callable
 from typing import Any
 
 from hedgerow.attack.adversaries.aligned import identity, known_sample, rank
 from hedgerow.attack.finding import Rate
-from hedgerow.partition.walk.blocks import Block, blocks
+from hedgerow.partition.walk.kept import Block, blocks
 from hedgerow.partition.walk.parallel import Trip, walk_blocks
 from hedgerow.partition.walk.polytope import sparse_rows
 from hedgerow.randomness import Keys

@@ -24,7 +24,7 @@ from hedgerow.criteria.target import read_shift
 from hedgerow.errors import Infeasible, ParameterError, SchemaError
 from hedgerow.exact import as_fraction, written
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.partition.target.disguise import disguise
+from hedgerow.partition.target.fake_values import disguise
 from hedgerow.partition.target.least_range import PublishedNodes
 from hedgerow.release import Guarantee, Made, Release
 from hedgerow.release.forms.disguised import DISGUISED, DisguisedGroups, disguised
@@ -347,7 +347,7 @@ def one_column(prepared: Prepared, what: str) -> str:
     if prepared.table.encode(column).has_missing:
         raise SchemaError(
             f"'{column}' has missing values, which are in no hierarchy; "
-            f'missing={{"{column}": "suppress"}} holds these rows back and counts them.'
+            f'missing={{"{column}": "suppress"}} suppresses these rows and counts them.'
         )
     return column
 
