@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 import hedgerow as hr
 from benchmarks.measure import peak_beyond, seconds, show
-from hedgerow.criteria.groupwise import All
-from hedgerow.criteria.k_anonymity import KAnonymity
+from hedgerow.criteria.groupwise import All, KAnonymity
 from hedgerow.criteria.l_diversity import FrequencyDiversity
 from hedgerow.criteria.t_closeness import TCloseness
 from hedgerow.datasets import census

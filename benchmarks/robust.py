@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.inference.estimate import KnowledgeEstimate
+from hedgerow.inference.knowledge import KnowledgeEstimate
 from hedgerow.inference.robust import members
 from hedgerow.partition.robust.check import Check
 from hedgerow.partition.robust.crowd import Crowd

@@ -7,8 +7,7 @@ import pyarrow as pa
 
 import hedgerow as hr
 from benchmarks.measure import seconds, show
-from hedgerow.partition.target.disguise import disguise
-from hedgerow.partition.target.fake_values import fake_values
+from hedgerow.partition.target.fake_values import disguise, fake_values
 from hedgerow.partition.target.least_range import least_range_groups
 from hedgerow.partition.target.trees import TreeArrays, arrays_of_tree, node_ranges
 from hedgerow.release.shuffle import shuffle_within

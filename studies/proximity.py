@@ -17,9 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.criteria.neighbourhood import Neighbourhood, absolute, relative
+from hedgerow.criteria.neighbourhood import Neighbourhood, absolute, largest_retention, relative
 from hedgerow.criteria.proximity import eps_below
-from hedgerow.criteria.retention import largest_retention
 from hedgerow.datasets import census
 from hedgerow.errors import Infeasible
 from hedgerow.partition.proximity.split import proximity_split

@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.inference.estimate import KnowledgeEstimate
-from hedgerow.inference.knowledge import Knowledge
+from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 from hedgerow.inference.robust import members
 from hedgerow.randomness import generator
 from hedgerow.table import read_table

@@ -18,8 +18,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.groupwise import Limited, Limits
-from hedgerow.criteria.k_anonymity import KAnonymity
+from hedgerow.criteria.groupwise import KAnonymity, Limited, Limits
 from hedgerow.criteria.t_closeness import TCloseness
 from hedgerow.partition.anatomy import anatomize
 from hedgerow.partition.mondrian.split import mondrian

@@ -211,3 +211,43 @@ def test_a_release_that_is_not_saved_leaves_no_entry(tmp_path):
     assert not hr.Ledger.open(recipe.ledger).entries
     publish_recipe(recipe)
     assert len(hr.Ledger.open(recipe.ledger).entries) == 1
+
+
+def test_options_of_reading_are_the_same_in_a_recipe_a_script_and_a_command(tmp_path):
+    """A headerless file with decimal commas and codes for missing, compressed: three ways, one release."""
+    import gzip
+
+    rows = "".join(f"{n};{n % 7},5;{n % 4};{'x' if n % 9 else '-9'}\n" for n in range(36))
+    recipes = []
+    for way in ("recipe", "script", "command"):
+        (tmp_path / way).mkdir()
+        (tmp_path / way / "t.csv.gz").write_bytes(gzip.compress(rows.encode()))
+        recipes.append(Recipe(
+            table=str(tmp_path / way / "t.csv.gz"),
+            output=str(tmp_path / way / "out"),
+            roles=Roles(quasi=["column1", "column2"], sensitive=["column3"], plain=["column4"]),
+            reading={"header": False, "decimal": ",", "missing_codes": ["-9"], "types": {"column3": "text"}},
+            method={"name": "anatomy", "l": 2},
+        ))  # fmt: skip
+    write_recipe(recipes[0], tmp_path / "recipe" / "r.toml")
+    assert read_recipe(tmp_path / "recipe" / "r.toml") == recipes[0]
+    publish_recipe(recipes[0], seed=7, allow_insecure=True)
+    exec(compile(recipe_script(recipes[1], seed=7), "script.py", "exec"), {"__name__": "__main__"})
+    main(shlex.split(recipe_command(recipes[2], seed=7))[1:], standalone_mode=False)
+    bundles = [
+        {file.name: file.read_bytes() for file in sorted((tmp_path / way / "out").iterdir())}
+        for way in ("recipe", "script", "command")
+    ]
+    assert bundles[0] == bundles[1] == bundles[2]
+    published = hr.open(tmp_path / "recipe" / "out")
+    assert sum(table.num_rows for name, table in published.tables.items() if name in ("quasi", "release")) == 36
+
+
+@pytest.mark.parametrize("table", ["duckdb:d.duckdb#people", "postgresql://somewhere/db#people"])
+def test_tables_of_databases_are_kept_in_recipes(tmp_path, table):
+    """A file's place is relative to the recipe, a server's address is as it is."""
+    (tmp_path / "r.toml").write_text(f'table = "{table}"\noutput = "out"\n[roles]\n[method]\nname = "ke"\n')
+    recipe = read_recipe(tmp_path / "r.toml")
+    assert recipe.table == (table if "://" in table else f"duckdb:{tmp_path}/d.duckdb#people")
+    write_recipe(recipe, tmp_path / "again.toml")
+    assert f'"{table}"' in (tmp_path / "again.toml").read_text()

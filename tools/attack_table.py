@@ -60,7 +60,7 @@ class Setting:
 
 def settings() -> dict[str, Setting]:
     """Every method of the registry with letters that promise about as much."""
-    from hedgerow.inference.estimate import KnowledgeEstimate
+    from hedgerow.inference.knowledge import KnowledgeEstimate
 
     number = {"column": NUMBER}
     return {

@@ -15,6 +15,10 @@ sensitive = ["capital-loss"]
 [missing]
 "capital-loss" = "suppress"
 
+[reading]                          # what the file does not say itself; found out where it is left out
+decimal = ","                      # header, delimiter, decimal, thousands, encoding, quote, sheet, labels
+missing_codes = ["-9"]             # and types: { zip = "text" }
+
 [hierarchies]
 age = "age.csv"                    # in ARX's format: no header, ';', one line per value, most specific first
 
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
     from hedgerow.methods.method import Method
     from hedgerow.release import Release
     from hedgerow.schema import Hierarchy, Schema
+    from hedgerow.table import Table
 
 __all__ = [
     "Recipe",
@@ -77,7 +82,14 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     others: str | None = None
     missing: dict[str, str] = {}
     hierarchies: dict[str, str] = {}
+    reading: dict[str, Value] = {}
     ledger: str | None = None
+
+    def read(self) -> Table:
+        """Read the table."""
+        from hedgerow.table import read_table
+
+        return read_table(self.table, **self.reading)
 
     @property
     def method_name(self) -> str:
@@ -144,11 +156,18 @@ def read_recipe(path: str | os.PathLike[str]) -> Recipe:
     named_folder(folder / recipe.output)
     return msgspec.structs.replace(
         recipe,
-        table=str(folder / recipe.table),
+        table=_located(recipe.table, folder),
         output=str(folder / recipe.output),
         ledger=None if recipe.ledger is None else str(folder / recipe.ledger),
         hierarchies={column: str(folder / tree) for column, tree in recipe.hierarchies.items()},
     )
+
+
+def _located(table: str, folder: Path) -> str:
+    """A table as seen from here; the addresses of servers stay as they are."""
+    if table.startswith("duckdb:"):
+        return f"duckdb:{folder / table.removeprefix('duckdb:')}"
+    return table if "://" in table else str(folder / table)
 
 
 def write_recipe(recipe: Recipe, path: str | os.PathLike[str]) -> None:
@@ -189,12 +208,13 @@ def write_recipe(recipe: Recipe, path: str | os.PathLike[str]) -> None:
     file = Path(path)
     written = _filled(
         {
-            "table": _beside(recipe.table, file.parent),
+            "table": _table_beside(recipe.table, file.parent),
             "output": _beside(recipe.output, file.parent),
             "ledger": None if recipe.ledger is None else _beside(recipe.ledger, file.parent),
             "others": recipe.others,
             "roles": _filled(msgspec.to_builtins(recipe.roles)) or {"quasi": []},
             "missing": recipe.missing,
+            "reading": recipe.reading,
             "hierarchies": {column: _beside(tree, file.parent) for column, tree in recipe.hierarchies.items()},
         }
     ) | {"method": recipe.method}
@@ -214,6 +234,12 @@ def _beside(path: str, folder: Path) -> str:
     """A path as a recipe in `folder` names it."""
     place = Path(path)
     return str(place.relative_to(folder) if place.is_relative_to(folder) else place.absolute())
+
+
+def _table_beside(table: str, folder: Path) -> str:
+    if table.startswith("duckdb:"):
+        return f"duckdb:{_beside(table.removeprefix('duckdb:'), folder)}"
+    return table if "://" in table else _beside(table, folder)
 
 
 def _replace(file: Path, content: bytes) -> None:
@@ -239,12 +265,14 @@ def publish_recipe(
     seed: int | None = None,
     allow_insecure: bool = False,
     progress: Callable[[str, float], None] = lambda step, share: None,
+    source: Table | None = None,
 ) -> Release:
-    """Publish what a recipe says and save it; a release that could not be saved leaves no entry in the ledger."""
-    from hedgerow.table import read_table
+    """Publish what a recipe says and save it; a release that could not be saved leaves no entry in the ledger.
 
+    `source` is the recipe's table, if it was read already.
+    """
     progress("reading", 0.0)
-    method, source = recipe.build_method(), read_table(recipe.table)
+    method, source = recipe.build_method(), recipe.read() if source is None else source
     schema = recipe.build_schema(source.names)
     release = method.publish(source, schema, ledger=recipe.ledger, again=again, seed=seed, progress=progress)
     progress("writing", 0.9)
@@ -299,7 +327,7 @@ def recipe_script(recipe: Recipe, *, seed: int | None = None) -> str:
     lines = [
         "import hedgerow as hr",
         "",
-        f"table = hr.read_table({recipe.table!r})",
+        f"table = hr.read_table({', '.join(filter(None, (repr(recipe.table), _arguments(**recipe.reading))))})",
         *_script_others(recipe),
         "schema = hr.Schema(",
         *(f"    {line}," for line in _script_schema(recipe)),
@@ -352,6 +380,7 @@ def recipe_command(recipe: Recipe, *, seed: int | None = None) -> str:
     )
     for column, file in recipe.hierarchies.items():
         words += ["--hierarchy", f"{column}={file}"]
+    words += _reading_words(recipe.reading)
     words += ["--method", recipe.method_name]
     for key, value in recipe.parameters.items():
         words += [f"--{key.replace('_', '-')}", _flag(key, value)]
@@ -359,6 +388,19 @@ def recipe_command(recipe: Recipe, *, seed: int | None = None) -> str:
     words += ["--ledger", recipe.ledger] if recipe.ledger is not None else []
     words += ["--seed", str(seed), "--allow-insecure"] if seed is not None else []
     return shlex.join(words)
+
+
+def _reading_words(reading: Mapping[str, Value]) -> list[str]:
+    words: list[str] = []
+    for key, value in reading.items():
+        flag = f"--{key.replace('_', '-')}"
+        if isinstance(value, bool):
+            words += [flag] if value else ["--no-header"] * (key == "header")
+        elif isinstance(value, dict):
+            words += [flag, _joined([f"{column}={kind}" for column, kind in value.items()])]
+        else:
+            words += [flag, _flag(key, value)]
+    return words
 
 
 def _joined(names: list[str]) -> str:

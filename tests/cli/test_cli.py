@@ -444,3 +444,39 @@ def test_the_summary_says_which_columns_leave_as_they_came_in(tmp_path, run):
         )
         assert code == 0, errors
         assert [line.split(None, 3)[3].strip() for line in output.splitlines() if "as they were" in line] == [unchanged]
+
+
+def test_inspect_shows_how_a_file_was_read_and_takes_declarations(tmp_path, run):
+    """What was found out can be seen, and declared otherwise; a wrong declaration is one sentence."""
+    (tmp_path / "t.csv").write_text("a;b\n1,5;x\n2,5;y\n")
+    code, output, _ = run("inspect", tmp_path / "t.csv")
+    assert code == 0
+    assert "decimal sign   ," in output
+    assert "double" in output
+    code, output, _ = run("inspect", tmp_path / "t.csv", "--no-header", "--types", "column1=text")
+    assert code == 0
+    assert "column2" in output
+    assert "3 rows" in output
+    code, _, errors = run("inspect", tmp_path / "t.csv", "--types", "a=date")
+    assert code == 2
+    assert "Column 'a' cannot be read as date" in errors
+
+
+def test_the_summary_has_risk_and_loss_by_the_fields_names(tmp_path, run):
+    """Before and after, on the screen and as data; a place that cannot be written is one sentence."""
+    (tmp_path / "t.csv").write_text("age,pay\n" + "".join(f"{n},{n % 4}\n" for n in range(32)))
+    flags = ("--quasi", "age", "--sensitive", "pay", "--method", "mondrian", "--k", 4, "--out", tmp_path / "out")
+    asked = (*flags, "--json", tmp_path / "s.json", "--threshold", "0.1", "--population", 1000)
+    code, output, errors = run("publish", tmp_path / "t.csv", *asked)
+    assert code == 0, errors
+    lines = {" ".join(line.split()) for line in output.splitlines()}
+    assert "prosecutor risk, highest 100.00% 25.00%" in lines
+    assert "rows above 10% 100.00% 100.00%" in lines
+    assert "sample uniques 32 0" in lines
+    found = json.loads((tmp_path / "s.json").read_text())
+    assert found["after"]["smallest_class"] == 4
+    assert found["population_uniques"]["before"]["pitman"] is None
+    assert found["loss"]["columns"]["age"]["granularity"] == 4 / 32
+    code, _, errors = run("publish", tmp_path / "t.csv", *flags, "--overwrite", "--json", tmp_path / "no" / "s.json")
+    assert code == 2
+    assert "cannot be written" in errors

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.criteria.caps import floor_fraction
-from hedgerow.criteria.groupwise import All, groups_of, merge_values, one_group
-from hedgerow.criteria.k_anonymity import KAnonymity
+from hedgerow.criteria.groupwise import All, KAnonymity, groups_of, merge_values, one_group
 from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity
+from hedgerow.criteria.shares import floor_fraction
 from hedgerow.criteria.t_closeness import TCloseness
 from hedgerow.errors import ParameterError
 from tests.support.groups import check_criterion, grouped_codes, histograms

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.criteria.groupwise import require
-from hedgerow.criteria.k_anonymity import KAnonymity
+from hedgerow.criteria.groupwise import KAnonymity, require
 from hedgerow.errors import Infeasible, ParameterError
 from tests.support.groups import check_criterion
 

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.errors import ParameterError, SchemaError
-from hedgerow.inference.estimate import KnowledgeEstimate
-from hedgerow.inference.knowledge import Knowledge
+from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 
 TABLE = pa.table(
     {

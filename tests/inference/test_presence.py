@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from hedgerow.errors import ParameterError
-from hedgerow.inference.presence import presence, presence_at_most
+from hedgerow.inference.bounds import presence, presence_at_most
 
 
 @pytest.mark.parametrize(("counts", "chance"), [

@@ -8,8 +8,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.attack.adversaries.background import background
-from hedgerow.inference.estimate import KnowledgeEstimate
-from hedgerow.inference.knowledge import Knowledge
+from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 from hedgerow.methods.registry import method
 from hedgerow.methods.robust import Robust
 from hedgerow.partition.robust import gather as art

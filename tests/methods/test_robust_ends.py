@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.inference.estimate import KnowledgeEstimate
+from hedgerow.inference.knowledge import KnowledgeEstimate
 from hedgerow.inference.robust import members
 from hedgerow.methods.robust import Robust
 from hedgerow.partition.robust.check import Check

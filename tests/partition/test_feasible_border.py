@@ -10,8 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hedgerow.criteria.groupwise import All, groups_of, one_group
-from hedgerow.criteria.k_anonymity import KAnonymity
+from hedgerow.criteria.groupwise import All, KAnonymity, groups_of, one_group
 from hedgerow.criteria.l_diversity import DistinctDiversity, FrequencyDiversity
 from hedgerow.criteria.neighbourhood import absolute, relative, same_value
 from hedgerow.criteria.proximity import EpsM

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.criteria.groupwise import All, groups_of
-from hedgerow.criteria.k_anonymity import KAnonymity
+from hedgerow.criteria.groupwise import All, KAnonymity, groups_of
 from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity
 from hedgerow.criteria.t_closeness import TCloseness
 from hedgerow.errors import Infeasible, ParameterError

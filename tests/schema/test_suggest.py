@@ -84,8 +84,32 @@ def test_decimal_commas_are_pointed_out() -> None:
     """Texts like 3,75 are left as texts, for lists of codes look the same, but the person is told what to do."""
     (told,) = suggest(Table(pa.table({"pay": ["1,5", "2,25", "3", None]})))
     assert (told.role, told.type) == ("sensitive", "string")
-    assert told.reason.endswith("numbers with a decimal comma are read as texts: write them with a point")
+    assert told.reason.endswith("numbers with a decimal comma are read as texts: declare it with --decimal ,")
     (silent,) = suggest(Table(pa.table({"pay": ["1,5", "2,25", "a"]})))
     assert "comma" not in silent.reason
     (whole,) = suggest(Table(pa.table({"pay": ["a", "b", "a"]})))
     assert "comma" not in whole.reason
+
+
+def test_numbers_of_households_are_identifiers() -> None:
+    """By their name, or by their shape: running numbers, each with few rows; weights are left out; ages stay."""
+    homes = [n // 3 for n in range(6000)]
+    weights = [1000 + n * 7 % 4999 for n in range(6000)]
+    ages = [n % 90 for n in range(6000)]
+    columns = {
+        "household_no": homes,
+        "x": homes,
+        "fnlwgt": weights,
+        "age": ages,
+        "household_size": [n % 6 for n in ages],
+    }
+    roles = [told.role for told in suggest(Table(pa.table(columns)))]
+    assert roles == ["identifier", "identifier", "identifier", "quasi", "quasi"]
+
+
+def test_amounts_are_not_taken_for_running_numbers() -> None:
+    """Whole amounts leave gaps, or repeat often."""
+    amounts = [n * n for n in range(3000)]
+    rounded = [n % 1500 for n in range(150_000)]
+    told = suggest(Table(pa.table({"x": amounts * 2}))) + suggest(Table(pa.table({"y": rounded})))
+    assert [one.role for one in told] == ["sensitive", "quasi"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hedgerow.inference.estimate import KnowledgeEstimate
+from hedgerow.inference.knowledge import KnowledgeEstimate
 from hedgerow.methods import Method
 from hedgerow.methods.registry import METHODS, method_class
 from hedgerow.schema import Hierarchy, Schema

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.inference.estimate import KnowledgeEstimate
+from hedgerow.inference.knowledge import KnowledgeEstimate
 from hedgerow.methods.registry import METHODS, method_class
 from hedgerow.schema import Hierarchy, Schema
 

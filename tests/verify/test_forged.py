@@ -90,7 +90,7 @@ def test_k_out_of_range(ke, tmp_path, k):
 @pytest.mark.parametrize("protect", ["[]", '[["nobody has this"]]', "[[]]", "7", "[[[", '[["w"], []]'])
 def test_robust_with_nothing_to_protect(tmp_path, protect):
     """No protected value, or one that nobody has, is an empty promise."""
-    from hedgerow.inference.estimate import KnowledgeEstimate
+    from hedgerow.inference.knowledge import KnowledgeEstimate
 
     method = hr.Robust(r="1.2", knowledge=KnowledgeEstimate(support=1), max_suppressed="0.5")
     forgery = _bundle(tmp_path, method, "ill")

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 import hedgerow as hr
-from hedgerow.criteria.groupwise import groups_of
-from hedgerow.criteria.k_anonymity import KAnonymity
+from hedgerow.criteria.groupwise import KAnonymity, groups_of
 from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
 from hedgerow.criteria.shares import AlphaK, BetaLikeness, DeltaDisclosure
 from hedgerow.criteria.t_closeness import TCloseness

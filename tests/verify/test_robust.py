@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.inference.estimate import KnowledgeEstimate
-from hedgerow.inference.knowledge import Knowledge
+from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 from hedgerow.inference.robust import GroupedRows, Robustness, members
 from hedgerow.methods.robust import Robust
 from hedgerow.methods.robust_odds import check_grouped, check_odds

@@ -26,8 +26,8 @@ import numpy as np
 from hedgerow._version import __version__
 from hedgerow.arrays import Ints
 from hedgerow.release.folder import FileEntry
-from hedgerow.release.guarantee import Guarantee
 from hedgerow.release.seal import seal, unseal
+from hedgerow.verify.values import Guarantee
 
 if TYPE_CHECKING:
     from hedgerow.verify.manifest import GraphManifest, Manifest

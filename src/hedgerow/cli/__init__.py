@@ -21,6 +21,7 @@ __all__ = ["main"]
 
 VERBS = {
     "inspect": "Show a table's columns and suggest a role for each.",
+    "hierarchy": "Build a hierarchy of a column, look at it, and save it in ARX's format.",
     "advise": "Say which promises a column can keep, before publishing.",
     "publish": "Publish a table under a promise, from a recipe or from flags.",
     "query": "Ask a release an SQL question; every answer has guaranteed bounds.",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hedgerow.cli.reading import pop_reading, reading_flags
 from hedgerow.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ _REMEDY = (
 @click.option("--eps", metavar="VALUE", help="half width of the interval around a value; gives the largest m")
 @click.option("--m", type=int, help="at most 1/m of a group lies within eps of any value; gives the bound on eps")
 @click.option("--relative", is_flag=True, help="eps is a share of the value")
-def advise(table: str, sensitive: str, eps: str | None, m: int | None, relative: bool) -> None:
+@reading_flags
+def advise(table: str, sensitive: str, eps: str | None, m: int | None, relative: bool, **flags: Any) -> None:
     """Say which promises the column of TABLE can keep: the largest l, k, e, and for proximity eps against m.
 
     \b
@@ -41,7 +43,7 @@ def advise(table: str, sensitive: str, eps: str | None, m: int | None, relative:
     from hedgerow.cli.show import console, facts
     from hedgerow.table import read_table
 
-    encoded = read_table(table).encode(sensitive)
+    encoded = read_table(table, **pop_reading(flags)).encode(sensitive)
     counts = encoded.counts()[: len(encoded.domain)]
     missing = len(encoded.codes) - int(counts.sum())
     lines = [("rows", f"{int(counts.sum()):,}" + (f", and {missing:,} with a missing value" if missing else ""))]

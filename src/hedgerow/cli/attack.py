@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hedgerow.cli.reading import pop_reading, read_named, reading_flags
+
 if TYPE_CHECKING:
     from hedgerow.attack import AttackReport, Finding
 
@@ -24,6 +26,7 @@ __all__ = ["attack"]
 @click.option("--targets", type=int, default=1000, show_default=True, help="people whom costly adversaries try")
 @click.option("--figure", type=click.Path(path_type=Path), help="draw the rates (.png; an .svg beside it)")
 @click.option("--json", "file", type=click.Path(path_type=Path), help="write everything as data (.json)")
+@reading_flags
 def attack(
     bundle: Path,
     original: str | None,
@@ -32,6 +35,7 @@ def attack(
     targets: int,
     figure: Path | None,
     file: Path | None,
+    **flags: Any,
 ) -> None:
     """Let every adversary that applies try BUNDLE: how often it is right, what guessing gives, what was promised.
 
@@ -42,8 +46,16 @@ def attack(
     from hedgerow import front
     from hedgerow.cli.show import console, progress_bar
 
+    reading = pop_reading(flags)
     with progress_bar() as progress:
-        report = front.attack(bundle, original, also=also, holdout=holdout, targets=targets, progress=progress)
+        report = front.attack(
+            bundle,
+            read_named(original, reading),
+            also=also,
+            holdout=read_named(holdout, reading),
+            targets=targets,
+            progress=progress,
+        )
     # Before anything is printed: whoever closes the pipe (`| head`) still gets the files.
     files = _write(report, figure, file)
     screen = console()

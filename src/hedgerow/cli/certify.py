@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hedgerow.cli.reading import pop_reading, reading_flags
 from hedgerow.errors import BrokenPromise, BundleError, ParameterError
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ __all__ = ["certify"]
 @click.option(
     "--check", "certificate_file", type=click.Path(), help="compare this certificate (.json) with BUNDLE; write nothing"
 )
+@reading_flags
 def certify(
     bundle: str,
     out: str,
@@ -42,6 +44,7 @@ def certify(
     title: str,
     publisher: str,
     certificate_file: str | None,
+    **flags: Any,
 ) -> None:
     """Verify BUNDLE and write a certificate: promise, checks, what is not promised, risks, costs, hashes, citation.
 
@@ -50,8 +53,9 @@ def certify(
     hedgerow certify out/ --internal --original table.csv --out private/
     hedgerow certify out/ --check certificate/certificate.json
     """
+    reading = pop_reading(flags)
     if certificate_file is not None:
-        _check(bundle, certificate_file, original)
+        _check(bundle, certificate_file, original, reading)
         return
     from hedgerow import certificate as certificates
     from hedgerow.certificate import Issuer
@@ -65,7 +69,12 @@ def certify(
     try:
         with progress_bar() as progress:
             issued = certificates.certify(
-                bundle, issuer=issuer, internal=internal, original=_table(original), ledger=ledger, progress=progress
+                bundle,
+                issuer=issuer,
+                internal=internal,
+                original=_table(original, reading),
+                ledger=ledger,
+                progress=progress,
             )
     except (BrokenPromise, BundleError) as error:
         click.secho(f"not certified: {error}", fg="red", err=True)
@@ -74,10 +83,10 @@ def certify(
     console().print(_summary(issued, page, data))
 
 
-def _table(original: str | None) -> Any:
+def _table(original: str | None, reading: dict[str, Any]) -> Any:
     from hedgerow.table import read_table
 
-    return None if original is None else read_table(original).arrow
+    return None if original is None else read_table(original, **reading).arrow
 
 
 def _summary(certificate: Certificate, page: Path, data: Path) -> Any:
@@ -104,14 +113,14 @@ def _surest(certificate: Certificate) -> list[tuple[str, str]]:
     return [(risk.adversary, f"right for {risk.rate:.1%}") for risk in risks]
 
 
-def _check(bundle: str, certificate_file: str, original: str | None) -> None:
+def _check(bundle: str, certificate_file: str, original: str | None, reading: dict[str, Any]) -> None:
     from hedgerow import certificate as certificates
     from hedgerow.cli.show import progress_bar
 
     certificate = certificates.read(certificate_file)
     try:
         with progress_bar() as progress:
-            differences = certificates.check(bundle, certificate, original=_table(original), progress=progress)
+            differences = certificates.check(bundle, certificate, original=_table(original, reading), progress=progress)
     except (BrokenPromise, BundleError) as error:
         click.secho(f"does not fit: the bundle is not verified. {error}", fg="red", err=True)
         sys.exit(1)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hedgerow.cli.reading import pop_reading, reading_flags
+
 if TYPE_CHECKING:
     from hedgerow.release import Release
     from hedgerow.utility.compare import QuestionOutcome
@@ -25,7 +27,15 @@ __all__ = ["compare"]
 @click.option(
     "--answers", type=click.Path(path_type=Path), help="write every question, its answers and the truth (.csv)"
 )
-def compare(bundles: tuple[Path, ...], file: str | None, original: str | None, out: Path, answers: Path | None) -> None:
+@reading_flags
+def compare(
+    bundles: tuple[Path, ...],
+    file: str | None,
+    original: str | None,
+    out: Path,
+    answers: Path | None,
+    **flags: Any,
+) -> None:
     """Ask all BUNDLES the same random questions: share answered, width of the bounds, and with --original errors.
 
     \b
@@ -40,7 +50,7 @@ def compare(bundles: tuple[Path, ...], file: str | None, original: str | None, o
 
     workload = read_workload(file) if file is not None else Workload()
     releases = {name: read(bundle) for name, bundle in zip(_names(bundles), bundles, strict=True)}
-    table = read_table(original).arrow if original is not None else None
+    table = read_table(original, **pop_reading(flags)).arrow if original is not None else None
     with progress_bar() as progress:
         outcomes = compare_releases(releases, workload, table, progress=progress)
     # Before anything is printed: whoever closes the pipe (`| head`) still gets the files.

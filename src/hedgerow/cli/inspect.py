@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
+
+from hedgerow.cli.reading import pop_reading, reading_flags
 
 __all__ = ["inspect"]
 
 
 @click.command()
 @click.argument("table", type=click.Path())
-def inspect(table: str) -> None:
+@reading_flags
+def inspect(table: str, **flags: Any) -> None:
     """Show the columns of TABLE with a suggested role and the reason for it.
 
     Suggestions are for you to accept or change: nothing is published until every column has a role.
     """
-    from hedgerow.cli.show import console
+    from hedgerow.cli.show import console, facts
     from hedgerow.cli.show import table as shown
     from hedgerow.schema import suggest
     from hedgerow.table import read_table
 
-    rows = read_table(table)
+    rows = read_table(table, **pop_reading(flags))
     suggestions = suggest(rows)
     screen = console()
+    if rows.reading:
+        screen.print(facts("Read as (flags of the same names declare it)", rows.reading.items()))
     screen.print(
         shown(
             f"{_counted(rows.num_rows, 'row')}, {_counted(len(rows.names), 'column')}",

@@ -17,7 +17,7 @@ from hedgerow.cli.regress import show_regression
 from hedgerow.cli.show import console, table
 from hedgerow.cli.statements import is_command, is_waiting, statements
 from hedgerow.errors import HedgerowError, QueryError
-from hedgerow.query.wording import begins_question, check_beginning, goes_on, is_ended
+from hedgerow.query.sql.wording import begins_question, check_beginning, goes_on, is_ended
 
 if TYPE_CHECKING:
     from hedgerow.query import Session

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import msgspec
 
-from hedgerow.errors import ParameterError, QueryError, SchemaError
+from hedgerow.cli.reading import pair, pop_reading, reading_flags, split
+from hedgerow.errors import InputError, ParameterError, QueryError, SchemaError
 from hedgerow.methods.registry import HELP, METHODS, help_text
 from hedgerow.recipe import Recipe, Roles, publish_recipe, read_recipe
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
+    from hedgerow.utility.summary import ReleaseSummary
 
 __all__ = ["publish", "run"]
 
@@ -41,6 +43,7 @@ def _parameter_flags(command: Any) -> Any:
     multiple=True,
     help="hierarchy of a column, in ARX's format; may be given for several columns",
 )
+@reading_flags
 @click.option("--method", metavar="NAME", help=", ".join(METHODS))
 @_parameter_flags
 @click.option("--out", type=click.Path(), help="folder for the release")
@@ -49,6 +52,11 @@ def _parameter_flags(command: Any) -> Any:
 @click.option("--overwrite", is_flag=True, help="replace a bundle that is there already")
 @click.option("--plan", is_flag=True, help="say what would be kept, and publish nothing (walk)")
 @click.option("--show-values", is_flag=True, help="name cells that are in no hierarchy; for your own screen alone")
+@click.option(
+    "--threshold", type=click.FloatRange(0, 1), default=0.2, show_default=True, help="risk to count rows above"
+)
+@click.option("--population", type=int, help="people in the population: estimates how many are unique there")
+@click.option("--json", "file", type=click.Path(), help="write risk and loss as data (.json); it is about your table")
 @click.option("--seed", type=int, help="reproducible and insecure: for tests only")
 @click.option("--allow-insecure", is_flag=True, help="write a bundle in spite of --seed")
 def publish(
@@ -58,6 +66,9 @@ def publish(
     overwrite: bool,
     plan: bool,
     show_values: bool,
+    threshold: float,
+    population: int | None,
+    file: str | None,
     seed: int | None,
     allow_insecure: bool,
     **flags: Any,
@@ -76,7 +87,14 @@ def publish(
         if plan:
             show_plan(recipe)
         else:
-            run(recipe, again=again, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure)
+            run(
+                recipe,
+                again=again,
+                overwrite=overwrite,
+                seed=seed,
+                allow_insecure=allow_insecure,
+                measuring=Measuring(threshold, population, file),
+            )
     except SchemaError as error:
         if not show_values or not error.values:
             raise
@@ -86,13 +104,20 @@ def publish(
 def show_plan(recipe: Recipe) -> None:
     """Print what a release would keep, a line per column."""
     from hedgerow.methods.property_walk import PropertyWalk
-    from hedgerow.table import read_table
 
-    method, source = recipe.build_method(), read_table(recipe.table)
+    method, source = recipe.build_method(), recipe.read()
     if not isinstance(method, PropertyWalk):
         raise ParameterError("--plan is for the method walk: others keep what their promise says.")
     for kept in method.plan(source, recipe.build_schema(source.names)):
         click.echo(str(kept))
+
+
+class Measuring(NamedTuple):
+    """What is measured after publishing: rows above a risk, uniques in a population of so many; where data go."""
+
+    threshold: float = 0.2
+    population: int | None = None
+    file: str | None = None
 
 
 def run(
@@ -102,17 +127,104 @@ def run(
     overwrite: bool = False,
     seed: int | None = None,
     allow_insecure: bool = False,
+    measuring: Measuring | None = None,
 ) -> Release:
     """Publish what a recipe says, save it, and print what was done."""
+    import json
+    from pathlib import Path
+
     from hedgerow.cli.show import console, progress_bar
+    from hedgerow.utility.summary import summarize
 
     began = time.perf_counter()
     with progress_bar() as progress:
+        progress("reading", 0.0)
+        source = recipe.read()
         release = publish_recipe(
-            recipe, again=again, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure, progress=progress
+            recipe,
+            again=again,
+            overwrite=overwrite,
+            seed=seed,
+            allow_insecure=allow_insecure,
+            progress=progress,
+            source=source,
         )
-    console().print(summary(release, recipe.output, time.perf_counter() - began))
+    asked = measuring or Measuring()
+    found = summarize(
+        release,
+        source,
+        recipe.build_schema(source.names),
+        threshold=asked.threshold,
+        population=asked.population,
+    )
+    if asked.file is not None and found is not None:
+        try:
+            Path(asked.file).write_text(json.dumps(found.to_data(), indent=1), encoding="utf-8")
+        except OSError as error:
+            raise InputError(
+                f"The release was published, but '{asked.file}' cannot be written: {error.strerror}."
+            ) from None
+    screen = console()
+    screen.print(summary(release, recipe.output, time.perf_counter() - began))
+    if found is not None:
+        screen.print(_risks(found))
+        screen.print(_losses(found))
     return release
+
+
+def _risks(found: ReleaseSummary) -> Any:
+    """Risk by the field's names, before and after; for the owner, since figures before tell about the table."""
+    from hedgerow.cli.show import table
+
+    before, after = found.before, found.after
+    above = f"rows above {before.threshold:.0%}"
+    lines = [
+        ("classes", f"{before.classes:,}", f"{after.classes:,}"),
+        ("prosecutor risk, highest", f"{before.prosecutor_highest:.2%}", f"{after.prosecutor_highest:.2%}"),
+        ("prosecutor risk, average (marketer)", f"{before.marketer:.2%}", f"{after.marketer:.2%}"),
+        (above, f"{before.prosecutor_above_threshold:.2%}", f"{after.prosecutor_above_threshold:.2%}"),
+        ("sample uniques", f"{before.sample_uniques:,}", f"{after.sample_uniques:,}"),
+    ]
+    for way in ("zayatz", "pitman") if found.population_uniques else ():
+        pair = [found.population_uniques[when][way] for when in ("before", "after")]
+        lines.append((f"population uniques ({way})", *("no estimate" if n is None else f"{n:,.0f}" for n in pair)))
+    lines += [
+        (f"most frequent {one.column}, worst class", f"{one.baseline:.2%}", f"{one.worst:.2%}")
+        for one in found.attributes
+    ]
+    lines += [
+        (f"most frequent {one.column}, average", f"{one.baseline:.2%}", f"{one.average:.2%}")
+        for one in found.attributes
+    ]
+    return table(
+        "Risk by quasi-identifiers as published (for you; the journalist's risk is the prosecutor's at most)",
+        ("measure", "before", "after"),
+        lines,
+        right=("before", "after"),
+    )
+
+
+def _losses(found: ReleaseSummary) -> Any:
+    """Loss by the field's names."""
+    from hedgerow.cli.show import facts
+
+    loss = found.loss
+    columns = [
+        (name, ", ".join([
+            f"granularity {one.granularity_share:.1%}",
+            f"entropy {one.entropy_share:.1%}",
+            *([f"precision {one.precision:.1%}"] if one.precision is not None else []),
+        ]))
+        for name, one in loss.columns.items()
+    ]  # fmt: skip
+    return facts(
+        "Loss",
+        [
+            ("discernibility", f"{loss.discernibility:,}"),
+            ("average class size", f"{loss.average_class_size:,.2f}"),
+            *columns,
+        ],
+    )
 
 
 def summary(release: Release, output: str, seconds: float) -> Any:
@@ -190,7 +302,9 @@ def _width_facts(release: Release) -> list[tuple[str, str]]:
 
 def _read_alone(source: str, flags: dict[str, Any]) -> Recipe:
     """Read a recipe, which says everything itself: a flag beside it would be ignored."""
-    if given := [f"--{name.replace('_', '-')}" for name, value in flags.items() if value]:
+    if given := [
+        f"--{name.replace('_', '-')}" for name, value in flags.items() if value or (name == "header" and value is False)
+    ]:
         raise ParameterError(
             f"A recipe says everything itself; leave out {', '.join(given)}, or write it into the recipe."
         )
@@ -199,26 +313,17 @@ def _read_alone(source: str, flags: dict[str, Any]) -> Recipe:
 
 def _recipe(source: str, flags: dict[str, Any], *, needs_out: bool) -> Recipe:
     """Write down flags as the recipe that they stand for."""
+    reading = pop_reading(flags)
     if not flags["method"] or (needs_out and not flags["out"]):
         raise ParameterError("A table needs at least --method and --out; or put everything into a recipe (.toml).")
     parameters = {name: value for name in HELP if (value := flags.get(name)) is not None}
     return Recipe(
         table=source,
         output=flags["out"] or "",
-        roles=Roles(*(_split(flags[role]) for role in ("quasi", "sensitive", "identifier", "plain"))),
+        roles=Roles(*(split(flags[role]) for role in ("quasi", "sensitive", "identifier", "plain"))),
         method={"name": flags["method"], **parameters},
         others=flags["others"],
-        missing=dict(_pair(text, "--missing income=suppress") for text in _split(flags["missing"])),
-        hierarchies=dict(_pair(text, "--hierarchy age=age.csv") for text in flags["hierarchy"]),
+        missing=dict(pair(text, "--missing income=suppress") for text in split(flags["missing"])),
+        hierarchies=dict(pair(text, "--hierarchy age=age.csv") for text in flags["hierarchy"]),
+        reading=reading,
     )
-
-
-def _split(text: str | None) -> list[str]:
-    return [part.strip() for part in (text or "").split(",") if part.strip()]
-
-
-def _pair(text: str, example: str) -> tuple[str, str]:
-    column, equals, rest = text.rpartition("=")
-    if not equals:
-        raise ParameterError(f"'{text}' must be a column, '=' and what it gets, for example {example}.")
-    return column, rest

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from hedgerow.query.wording import begins_question, expects_select, goes_on, is_ended, is_whole
+from hedgerow.query.sql.wording import begins_question, expects_select, goes_on, is_ended, is_whole
 
 __all__ = ["is_command", "is_waiting", "statements"]
 

@@ -9,6 +9,12 @@ A criterion on groups is a frozen value with four facts about itself, which a se
                 row, and whether they are the whole of it or `holds` knows more
 
 `holds` looks at many groups at once, in time linear in the (group, value) pairs that occur.
+
+k-anonymity: a group holds at least k rows.
+
+Source     [Sweeney 2002]; [Samarati 2001]
+Guarantee  nobody's row can be told from fewer than k - 1 others by its published quasi-identifiers
+Cost       O(1) per group
 """
 
 from __future__ import annotations
@@ -22,11 +28,13 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Counts
 from hedgerow.errors import Infeasible, ParameterError
+from hedgerow.parameters import read_whole
 
 __all__ = [
     "All",
     "Criterion",
     "Groups",
+    "KAnonymity",
     "Limited",
     "Limits",
     "group_sums",
@@ -250,3 +258,23 @@ def require(criteria: Sequence[Criterion], overall: Sequence[Counts], names: Seq
         if not criterion.holds(one_group(counts))[0]:
             column = f" of '{names[place]}'" if names is not None else ""
             raise Infeasible(f"All rows{column} in one group would not be enough: {criterion.nearest(counts)}")
+
+
+@dataclass(frozen=True)
+class KAnonymity(Limited):
+    """At least `k` rows."""
+
+    k: int
+
+    absorbing: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", read_whole("k", self.k, least=2, why="A group of one hides nobody."))
+
+    def limits(self, overall: NDArray[np.int64]) -> Limits:
+        """At least k rows."""
+        return Limits.of(overall, rows=self.k)
+
+    def nearest(self, overall: NDArray[np.int64]) -> str:
+        """Say what could be promised instead."""
+        return f"{self.k}-anonymity needs {self.k} rows; there are {int(overall.sum())}."

@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Counts
-from hedgerow.criteria.caps import cap_arrays, floor_fraction
 from hedgerow.criteria.groupwise import Groups, Limited, Limits, group_sums
+from hedgerow.criteria.shares import cap_arrays, floor_fraction
 from hedgerow.parameters import read_number, read_whole
 
 __all__ = ["DistinctDiversity", "EntropyDiversity", "FrequencyDiversity", "RecursiveDiversity", "has_entropy"]

@@ -19,9 +19,9 @@ from hedgerow.errors import SchemaError
 from hedgerow.graph.bipartite import BipartiteGraph
 from hedgerow.graph.grouped import GroupedGraph
 from hedgerow.randomness import Keys, system_keys
-from hedgerow.release.guarantee import Guarantee
 from hedgerow.release.release import Made
 from hedgerow.release.shuffle import permutation, shuffle_within
+from hedgerow.verify.values import Guarantee
 
 if TYPE_CHECKING:
     from hedgerow.graph.safe_grouping import Grouping

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.graph.adjacency import Adjacency, side_by_side
-from hedgerow.graph.select import MultiEdgePairs, Selected, multi_edge_pairs
+from hedgerow.graph.question import MultiEdgePairs, Selected, multi_edge_pairs
 from hedgerow.kernel import kernel
 
 __all__ = [

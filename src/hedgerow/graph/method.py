@@ -33,8 +33,8 @@ from hedgerow.ledger import GraphEntry, Ledger
 from hedgerow.ledger.pending import now
 from hedgerow.ledger.store import locked
 from hedgerow.randomness import seeded_keys, system_keys, token
-from hedgerow.release.guarantee import Guarantee
 from hedgerow.release.release import Made
+from hedgerow.verify.values import Guarantee
 from hedgerow.verify.words import graph_words
 
 __all__ = ["Ledger", "SafeGrouping", "check_unpublished", "conflict", "record_graph"]

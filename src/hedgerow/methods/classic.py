@@ -6,8 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hedgerow.criteria.groupwise import All, Criterion
-from hedgerow.criteria.k_anonymity import KAnonymity
+from hedgerow.criteria.groupwise import All, Criterion, KAnonymity
 from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
 from hedgerow.criteria.shares import AlphaK, BetaLikeness, DeltaDisclosure, DeltaPresence
 from hedgerow.criteria.t_closeness import DISTANCES, TCloseness, levels_of

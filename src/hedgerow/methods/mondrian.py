@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.groupwise import Criterion, groups_of, require
-from hedgerow.criteria.k_anonymity import KAnonymity
+from hedgerow.criteria.groupwise import Criterion, KAnonymity, groups_of, require
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.methods.classic import Classic
 from hedgerow.methods.row_groups import axes_of, check_form, release_of, sensitive_codes

@@ -32,8 +32,16 @@ from hedgerow.methods.target_distribution import (
     one_column,
     parts_of,
 )
-from hedgerow.partition.personal.search import merge_groups, personal_bottom_up, personal_top_down
-from hedgerow.partition.personal.wishes import Bundle, Wishes, one_group, split_by_domain, total_cost
+from hedgerow.partition.personal.search import (
+    Bundle,
+    Wishes,
+    merge_groups,
+    one_group,
+    personal_bottom_up,
+    personal_top_down,
+    split_by_domain,
+    total_cost,
+)
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.disguised import DISGUISED, DisguisedGroups, disguised
 from hedgerow.release.release import free_name

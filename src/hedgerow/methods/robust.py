@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import Infeasible, ParameterError, SchemaError
 from hedgerow.exact import as_fraction
-from hedgerow.inference.estimate import KnowledgeEstimate
-from hedgerow.inference.knowledge import Knowledge
+from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 from hedgerow.inference.robust import GroupedRows, Model, Robustness, members
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import check_form, release_of

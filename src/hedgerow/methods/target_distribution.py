@@ -24,7 +24,7 @@ from hedgerow.criteria.target import read_shift
 from hedgerow.errors import Infeasible, ParameterError, SchemaError
 from hedgerow.exact import as_fraction, written
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.partition.target.disguise import disguise
+from hedgerow.partition.target.fake_values import disguise
 from hedgerow.partition.target.least_range import PublishedNodes
 from hedgerow.release import Guarantee, Made, Release
 from hedgerow.release.forms.disguised import DISGUISED, DisguisedGroups, disguised

@@ -10,6 +10,8 @@ regress      linear models of a hidden outcome: every coefficient with bounds
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
@@ -19,8 +21,9 @@ from hedgerow.query.answer import Answer
 
 if TYPE_CHECKING:
     from hedgerow.query.answer_table import AnswerTable
-    from hedgerow.query.result import Result
-    from hedgerow.query.sql.statement import Bound
+    from hedgerow.query.answered import Answered
+    from hedgerow.query.result import Estimate, Result
+    from hedgerow.query.sql.statement import Bound, Question
     from hedgerow.release import Release
 
 __all__ = ["Answer", "Engine", "Session", "ask", "bound_to", "connect", "help_table", "rewrite", "select"]
@@ -45,10 +48,10 @@ class Session:
     def ask(self, sql: str) -> Any:
         """Answer one aggregate: an `Answer`; several of them, and GROUP BY, come as an `AnswerTable`."""
         found = self.sql(sql)
-        if found.keys or len(found.aggregates) != 1:
+        if found.keys or len(found.aggregates) != 1 or len(found) > 1:
             return found
         (answers,) = (found.answers(name) for name in found.aggregates)
-        if len(answers) != 1:
+        if not answers:
             raise QueryError("HAVING or LIMIT leaves no answer; leave them out")
         return answers[0]
 
@@ -60,13 +63,41 @@ class Session:
 
     def answers(self, sql: str) -> Result:
         """Answer every aggregate in every group: keys, and for each aggregate its answers, row by row."""
-        return self.run(bound_to(self._release, sql))
+        from hedgerow.query.sql.compose import Composer, is_composed
+        from hedgerow.query.sql.parse import check_text
 
-    def run(self, bound: Bound) -> Result:
+        check_text(sql, self._release.columns.all)
+        if not is_composed(sql):
+            return self.run(bound_to(self._release, sql))
+        return Composer(tuple(self._release.columns.all), self._answer, self._answer_inside).run(sql)
+
+    def run(self, bound: Bound, scalars: Mapping[str, Estimate] | None = None) -> Result:
         """Answer a bound question: the engine's results, and what the question says about them."""
         from hedgerow.query.outcome import finished
 
-        return finished(bound, self.engine.run(bound))
+        found = self.engine.run(bound)
+        more = {name: estimate.take([0] * found.cells) for name, estimate in (scalars or {}).items()}
+        return finished(bound, replace(found, estimates=found.estimates | more))
+
+    def _answer(self, question: Question, scalars: Mapping[str, Estimate]) -> Result:
+        return self.run(self._fit(question), scalars)
+
+    def _answer_inside(self, question: Question) -> Answered:
+        from hedgerow.query.answered import answered_by
+
+        def run(asked: Question, shown: tuple[str, ...]) -> Result:
+            bound = self._fit(asked)
+            outcome = replace(bound.outcome, shown=(*bound.outcome.shown, *shown))
+            return self.run(replace(bound, outcome=outcome))
+
+        return answered_by(run, question)
+
+    def _fit(self, question: Question) -> Bound:
+        from hedgerow.query.evidence.view import view_of
+        from hedgerow.query.sql.bind import bind
+
+        view = view_of(self._release)
+        return bind(question, view.columns, view.sensitive)
 
     def close(self) -> None:
         """Leave the server, if there is one."""

@@ -40,16 +40,18 @@ def combined(operator: str, left: Estimate, right: Estimate) -> Estimate:
         [a and b and pair is not None for a, b, pair in zip(left.exact, right.exact, pairs, strict=True)],
         Rounding.WHOLE if is_whole else Rounding.OUTWARD,
         is_bounded=is_bounded,
-        # Two ends that are open need not be reached by one table.
-        reached=[
-            (a or b) and m and n
-            for a, b, m, n in zip(left.exact, right.exact, _reached(left), _reached(right), strict=True)
-        ],
+        reached=_reached(left, right, operator == "/"),
     )
 
 
-def _reached(one: Estimate) -> list[bool]:
-    return [True] * len(one.lower) if one.reached is None else one.reached
+def _reached(left: Estimate, right: Estimate, divides: bool) -> list[bool]:
+    """Two open numbers need not take their ends together; one alone can, unless it divides and may be zero."""
+    flags = []
+    for cell, ends in enumerate(right.widened()):
+        spans_zero = divides and not right.exact[cell] and (ends is None or ends[0] <= 0 <= ends[1])
+        own = [side.reached is None or side.reached[cell] for side in (left, right) if not side.exact[cell]]
+        flags.append(len(own) <= 1 and all(own) and not spans_zero)
+    return flags
 
 
 def _ends(operator: str, left: Ends | None, right: Ends | None, is_whole: bool) -> Ends | None:

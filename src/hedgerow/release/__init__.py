@@ -1,7 +1,7 @@
 """Stage 5, what leaves: one form a file, the guarantee, the manifest, and the bundle, which is the only door out."""
 
 from hedgerow.release.bundle import read
-from hedgerow.release.guarantee import Guarantee
 from hedgerow.release.release import Made, PublishedColumns, Release, Rows
+from hedgerow.verify.values import Guarantee
 
 __all__ = ["Guarantee", "Made", "PublishedColumns", "Release", "Rows", "read"]

@@ -32,7 +32,7 @@ def _words(name: str) -> frozenset[str]:
 
 _IDENTIFIER_WORDS = _words(
     "id uuid guid ssn name firstname lastname surname email mail phone telephone mobile passport iban account address "
-    "street url ip login username licence license mrn"
+    "street url ip login username licence license mrn hhid pid caseid serialno idno"
 )
 _SENSITIVE_WORDS = _words(
     "salary income wage wages pay earnings revenue disease diagnosis icd illness condition medication drug treatment "
@@ -44,6 +44,15 @@ _QUASI_WORDS = _words(
     "school marital married relationship occupation job profession workclass employer religion language household "
     "children height weight admission discharge"
 )
+_UNIT_WORDS = _words("household hh family dwelling person case record respondent serial")
+_NUMBER_WORDS = _words("number no nr num id serial key code")
+"""Together these name a number that was given to somebody: `household_no`, `person id`."""
+
+_SURVEY_WEIGHT_WORDS = _words("wgt wt pwgt pwgtp wgtp fnlwgt perwt hhwt finalwt")
+_MANY_NUMBERS = 1000
+_FEW_ROWS = 50
+"""Running numbers: this many at least, each with so few rows at most."""
+
 _FREE_TEXT_SHARE = 0.5
 """Texts of which more than half are unique read like names or notes, not like categories."""
 
@@ -105,7 +114,7 @@ def _suggest_one(table: Table, name: str) -> Suggestion:
     column = _Column(_words(name), encoded.domain.type, encoded.domain, counts)
     role, reason = _judge(column)
     if _has_decimal_commas(column):
-        reason += "; numbers with a decimal comma are read as texts: write them with a point"
+        reason += "; numbers with a decimal comma are read as texts: declare it with --decimal ,"
     missing = 1 - column.rows / table.num_rows if table.num_rows else 0.0
     return Suggestion(name, role, reason, str(column.type), column.distinct, missing)
 
@@ -119,6 +128,13 @@ def _judge(column: _Column) -> tuple[Role, str]:
 
 
 def _judge_by_name(column: _Column) -> tuple[Role, str] | None:
+    if column.words & _UNIT_WORDS and column.words & _NUMBER_WORDS and column.distinct >= _MANY_VALUES:
+        return Role.IDENTIFIER, f"the name says a number that was given to somebody, and there are {column.distinct:,}"
+    if column.words & _SURVEY_WEIGHT_WORDS and column.is_number:
+        return Role.IDENTIFIER, (
+            f"the name says '{min(column.words & _SURVEY_WEIGHT_WORDS)}', a survey weight: outsiders do not know it, "
+            f"but {column.distinct:,} different values would tell rows apart, so leave it out unless it is needed"
+        )
     if column.words & _IDENTIFIER_WORDS and column.unique_share == 1:
         return Role.IDENTIFIER, f"the name says '{min(column.words & _IDENTIFIER_WORDS)}' and all values differ"
     for words, role, meaning in (
@@ -135,6 +151,11 @@ def _judge_by_name(column: _Column) -> tuple[Role, str] | None:
 def _judge_by_shape(column: _Column) -> tuple[Role, str]:
     if column.unique_share == 1 and not pa.types.is_floating(column.type):
         return Role.IDENTIFIER, f"all {column.rows:,} values differ: looks like an identifier"
+    if _has_running_numbers(column):
+        return Role.IDENTIFIER, (
+            f"{column.distinct:,} numbers without large gaps, each with {int(column.counts.max()):,} rows at most: "
+            "looks like numbers of households or persons"
+        )
     if column.is_text and column.unique_share > _FREE_TEXT_SHARE:
         return Role.IDENTIFIER, f"{column.unique_share:.0%} of the texts are unique: looks like names or free text"
     if column.is_number and column.distinct >= _MANY_VALUES and _is_skewed(column):
@@ -146,6 +167,14 @@ def _judge_by_shape(column: _Column) -> tuple[Role, str]:
         Role.QUASI,
         f"{column.distinct:,} different values that an outsider may know: quasi-identifying unless you know better",
     )
+
+
+def _has_running_numbers(column: _Column) -> bool:
+    """Tell whether whole numbers were given one after the other, each to few rows."""
+    if not pa.types.is_integer(column.type) or column.distinct < _MANY_NUMBERS or column.counts.max() > _FEW_ROWS:
+        return False
+    span = int(column.values[-1].as_py()) - int(column.values[0].as_py()) + 1
+    return bool(span <= 2 * column.distinct)
 
 
 def _is_skewed(column: _Column) -> bool:

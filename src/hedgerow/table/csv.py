@@ -9,7 +9,9 @@ How a delimited text file is written: its encoding, its delimiter, its header.
 
 Encodings: UTF-8 with or without a byte-order mark, UTF-16 with one; anything else is read as Windows-1252, or as
 Latin-1 where that has no letter for a byte. Delimiters: comma, semicolon, tab, bar; the one that cuts the first lines
-into the same number of cells wins.
+into the same number of cells wins. The first line is a row, and the columns are numbered, if one of its cells is a
+number like all others of its column and another one occurs again below. A decimal comma is recognised where commas cut
+no cells. All of it can be declared instead.
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, islice
 from os import PathLike
@@ -33,8 +35,9 @@ import pyarrow.csv as arrow_csv
 from hedgerow.errors import InputError, ParameterError
 from hedgerow.table.checks import BLANKS, attempt, check_names, read_bytes
 from hedgerow.table.flat import flatten
+from hedgerow.table.options import DELIMITERS, ReadOptions, read_options, require_columns
 from hedgerow.table.table import Table
-from hedgerow.table.typed import MISSING, typed
+from hedgerow.table.typed import MISSING, declared, has_decimals, is_number_text, typed
 from hedgerow.table.write import unescape, unescape_name
 
 __all__ = ["DELIMITERS", "Dialect", "find_dialect", "read_csv", "record", "to_utf8"]
@@ -47,31 +50,82 @@ _OPEN = "The file opens a quote and never closes it; close it, or double quotes 
 _DISTINCT = pa.dictionary(pa.int32(), pa.string())
 
 
-def read_csv(
-    path: str | PathLike[str],
-    *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    unescape_formulas: bool = False,
-) -> Table:
-    """Read a delimited text file whose first line names the columns.
+def read_csv(path: str | PathLike[str], *, unescape_formulas: bool = False, **options: Any) -> Table:
+    """Read a delimited text file; `options` are those of `ReadOptions`, and are found out where they are not given.
 
-    Delimiter and encoding are detected unless given. `unescape_formulas` undoes what `write_csv` did to keep
-    spreadsheets from running cells.
+    `unescape_formulas` undoes what `write_csv` did to keep spreadsheets from running cells.
     """
-    text = to_utf8(read_bytes(path), encoding)
-    dialect = find_dialect(text, delimiter)
+    asked = read_options(options)
+    data = read_bytes(path)
+    text = to_utf8(data, asked.encoding)
+    dialect = find_dialect(text, asked.delimiter, header=asked.header is not False, quote=_quote(asked))
+    cells = _cells(text, dialect)
+    if asked.header is None and _has_no_header(dialect.names, cells):
+        dialect = find_dialect(text, asked.delimiter, header=False, quote=_quote(asked))
+        cells = _cells(text, dialect)
+    names = [unescape_name(name) for name in dialect.names] if unescape_formulas else list(dialect.names)
+    require_columns(names, asked.types)
+    texts = [pa.concat_arrays([chunk.dictionary for chunk in column.chunks]) for column in cells.columns]
+    texts = [unescape(_trimmed(one)) if unescape_formulas else _trimmed(one) for one in texts]
+    sign = asked.decimal or _decimal(texts, dialect.delimiter)
+    signs = replace(asked, decimal=sign)
+    columns = [
+        attempt(
+            partial(_read_column, column, own, name, signs),
+            f"Column '{name}' holds more than 2 GiB of text; shorten it.",
+        )
+        for name, column, own in zip(names, cells.columns, texts, strict=True)
+    ]
+    return replace(
+        flatten(pa.table(columns, names=names), "file"), reading=_reading(dialect, asked, sign, _encoding(data, text))
+    )
+
+
+def _reading(dialect: Dialect, asked: ReadOptions, decimal: str, encoding: str) -> dict[str, str]:
+    """How the file was read, in words."""
+    known = {"header": "the first line" if dialect.has_header else "none: columns are numbered"}
+    known |= {"delimiter": {"\t": "tab"}.get(dialect.delimiter, dialect.delimiter), "decimal sign": decimal}
+    known |= {"quote": dialect.quote or "none", "encoding": asked.encoding or encoding}
+    known |= {"thousands": asked.thousands} if asked.thousands else {}
+    return known | ({"missing codes": ", ".join(asked.missing_codes)} if asked.missing_codes else {})
+
+
+def _encoding(data: bytes, text: bytes) -> str:
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    return "utf-8" if data.removeprefix(codecs.BOM_UTF8) == text else "cp1252"
+
+
+def _quote(asked: ReadOptions) -> str:
+    return "" if asked.quote == "none" else asked.quote or '"'
+
+
+def _cells(text: bytes, dialect: Dialect) -> pa.Table:
     cells = _parse(text, dialect)
     if cells.num_rows == 0:  # a lone byte-order mark after the header is no row either
         raise InputError(_NO_ROWS)
-    _check_closed(text, cells)
-    names = [unescape_name(name) for name in dialect.names] if unescape_formulas else list(dialect.names)
-    read = partial(_read_column, unescape_formulas=unescape_formulas)
-    columns = [
-        attempt(partial(read, column), f"Column '{name}' holds more than 2 GiB of text; shorten it.")
-        for name, column in zip(names, cells.columns, strict=True)
-    ]
-    return flatten(pa.table(columns, names=names), "file")
+    _check_closed(text, cells, dialect.quote)
+    return cells
+
+
+def _has_no_header(names: Sequence[str], cells: pa.Table) -> bool:
+    """Tell whether the first line is a row: some cell is a number like its column, another occurs below it again."""
+    numbers = repeated = False
+    for name, column in zip(names, cells.columns, strict=True):
+        values = pa.concat_arrays([chunk.dictionary for chunk in column.chunks])
+        if is_number_text(name):
+            numbers = numbers or pa.types.is_integer(kind := typed(values).type) or pa.types.is_floating(kind)
+        else:
+            repeated = repeated or bool(pc.any(pc.equal(_trimmed(values), name)).as_py())
+    return numbers and repeated
+
+
+def _decimal(texts: Sequence[pa.Array], delimiter: str) -> str:
+    """The decimal sign: a comma where commas cut no cells, some column is numbers with one, and none with a point."""
+    if delimiter == ",":
+        return "."
+    commas = any(has_decimals(one, ",") for one in texts)
+    return "," if commas and not any(has_decimals(one, ".") for one in texts) else "."
 
 
 def _parse(text: bytes, dialect: Dialect) -> pa.Table:
@@ -100,7 +154,8 @@ def _read_texts(text: bytes, dialect: Dialect, block: int, ragged: list[Any], *,
         read_options=arrow_csv.ReadOptions(column_names=names, block_size=block, use_threads=threads),
         parse_options=arrow_csv.ParseOptions(
             delimiter=dialect.delimiter,
-            newlines_in_values=b'"' in text,
+            quote_char=dialect.quote or False,
+            newlines_in_values=bool(dialect.quote) and dialect.quote.encode() in text,
             ignore_empty_lines=len(names) > 1,
             invalid_row_handler=note,
         ),
@@ -142,22 +197,23 @@ def _line_of_record(text: bytes, dialect: Dialect, number: int) -> int | None:
 
 
 def _records(text: bytes, dialect: Dialect) -> Iterator[re.Match[bytes]]:
-    pattern, place = record(dialect.delimiter), dialect.start
+    pattern, place = record(dialect.delimiter, dialect.quote), dialect.start
     while place < len(text) and (match := pattern.match(text, place)):
         yield match
         place = match.end()
 
 
-def _check_closed(text: bytes, cells: pa.Table) -> None:
+def _check_closed(text: bytes, cells: pa.Table, quote: str) -> None:
     last = cells.column(cells.num_columns - 1)[-1].as_py() or ""
-    if text.count(b'"') % 2 and ("\n" in last or "\r" in last):
+    if quote and text.count(quote.encode()) % 2 and ("\n" in last or "\r" in last):
         raise InputError(_OPEN)
 
 
-def _read_column(cells: pa.ChunkedArray, *, unescape_formulas: bool) -> pa.Array:
+def _read_column(cells: pa.ChunkedArray, texts: pa.Array, name: str, signs: ReadOptions) -> pa.Array:
     """Type the distinct texts of a column together, and point every row at its value."""
-    texts = _trimmed(pa.concat_arrays([chunk.dictionary for chunk in cells.chunks]))
-    values = typed(unescape(texts) if unescape_formulas else texts)
+    if signs.missing_codes:
+        texts = pc.if_else(pc.is_in(texts, pa.array(list(signs.missing_codes))), None, texts)
+    values = declared(texts, name, signs)
     ends = accumulate((len(chunk.dictionary) for chunk in cells.chunks), initial=0)
     places = [
         pc.add(chunk.indices, pa.scalar(start, pa.int32())) for chunk, start in zip(cells.chunks, ends, strict=False)
@@ -172,8 +228,6 @@ def _trimmed(texts: pa.Array) -> pa.Array:
     return pc.if_else(marker, None, trimmed)
 
 
-DELIMITERS = (",", ";", "\t", "|")
-
 _BLANK = re.compile(rb"[ \t]*+(?:\r\n|\r|\n)|[ \t]++\Z")
 _QUOTED = re.compile(rb'(?<![^\r\n,;\t| ])"(?:[^"]++|"")*+(?:"|\Z)')
 _SAMPLE = 1 << 20
@@ -186,6 +240,8 @@ class Dialect:
     delimiter: str
     names: tuple[str, ...]
     start: int
+    quote: str = '"'
+    has_header: bool = True
 
 
 def to_utf8(data: bytes, encoding: str | None = None) -> bytes:
@@ -239,30 +295,33 @@ def _line(data: bytes, position: int) -> int:
     return data.count(b"\n", 0, position) + 1
 
 
-def find_dialect(text: bytes, delimiter: str | None = None) -> Dialect:
-    """Find the delimiter and the header of a file in UTF-8."""
-    if delimiter is not None and delimiter not in DELIMITERS:
-        raise ParameterError(f"'delimiter' must be one of {', '.join(map(repr, DELIMITERS))}; got {delimiter!r}.")
+def find_dialect(text: bytes, delimiter: str | None = None, *, header: bool = True, quote: str = '"') -> Dialect:
+    """Find the delimiter and the header of a file in UTF-8; an empty `quote` means that there is none."""
     first = 0
     while blank := _BLANK.match(text, first):
         first = blank.end()
     if first == len(text):
         raise InputError("The file is empty; its first line must name the columns.")
     chosen = delimiter or _best_delimiter(text[first : first + _SAMPLE], complete=len(text) - first <= _SAMPLE)
-    header = record(chosen, spaced=True).match(text, first)
-    if header is None:
+    line = record(chosen, quote, spaced=True).match(text, first)
+    if line is None:
         raise InputError(f"Line {_line(text, first)} opens a quote in the header and never closes it.")
-    return Dialect(chosen, _names(header.group().decode(), chosen), header.end())
+    cells = _first_cells(line.group().decode(), chosen, quote)
+    if not header:
+        names = tuple(f"column{number}" for number in range(1, len(cells) + 1))
+        return Dialect(chosen, names, first, quote, has_header=False)
+    check_names(cells)
+    return Dialect(chosen, cells, line.end(), quote)
 
 
-def record(delimiter: str, *, spaced: bool = False) -> re.Pattern[bytes]:
+def record(delimiter: str, quote: str = '"', *, spaced: bool = False) -> re.Pattern[bytes]:
     """One record: lines joined where a quote is open. Possessive, so that no file makes it slow.
 
     A quote opens where a cell begins, in the header also behind spaces; anywhere else it is a sign like any other.
     """
     cut, lead = re.escape(delimiter.encode()), b" *+" if spaced else b""
     rest = b"[^%s\\r\\n]*+" % cut
-    cell = b'%s(?:"(?:[^"]++|"")*+"%s|(?!")%s)' % (lead, rest, rest)
+    cell = b'%s(?:"(?:[^"]++|"")*+"%s|(?!")%s)'.replace(b'"', quote.encode()) % (lead, rest, rest) if quote else rest
     return re.compile(b"%s(?:%s%s)*+(?:\\r\\n|\\r|\\n|\\Z)" % (cell, cut, cell))
 
 
@@ -283,10 +342,8 @@ def _fit(lines: list[bytes], delimiter: bytes) -> tuple[bool, float, int]:
     return widths[0] > 0, alike, widths[0]
 
 
-def _names(header: str, delimiter: str) -> tuple[str, ...]:
-    lines = io.StringIO(header, newline="")
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+def _first_cells(line: str, delimiter: str, quote: str) -> tuple[str, ...]:
+    quoting = {"quotechar": quote} if quote else {"quoting": csv.QUOTE_NONE, "quotechar": None}
+    reader: Any = csv.reader(io.StringIO(line, newline=""), delimiter=delimiter, skipinitialspace=True, **quoting)  # type: ignore[arg-type]
     cells = attempt(lambda: next(reader), "The first line cannot be read as column names; shorten or repair it.")
-    names = tuple(cell.strip() for cell in cells)
-    check_names(names)
-    return names
+    return tuple(cell.strip() for cell in cells)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 import zipfile
+from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,7 @@ def read_excel(
     *,
     sheet: str | int | None = None,
     header_row: int | None = None,
+    missing_codes: Sequence[str] = (),
     max_cells: int = MAX_CELLS,
 ) -> Table:
     """Read one sheet of a workbook.
@@ -48,7 +51,7 @@ def read_excel(
     with attempt(lambda: calamine.CalamineWorkbook.from_path(file), damaged) as book:
         name = _choose(book.sheet_names, sheet)
         content = attempt(lambda: book.get_sheet_by_name(name).to_python(skip_empty_area=False), damaged)
-    return flatten(_table(_rows_from(content, header_row)), "file")
+    return replace(flatten(_table(_rows_from(content, header_row), missing_codes), "file"), reading={"sheet": name})
 
 
 def _check_unpacked(file: Path, max_cells: int) -> None:
@@ -93,6 +96,8 @@ def _choose(names: list[str], sheet: str | int | None) -> str:
         return names[0]
     if isinstance(sheet, str) and sheet in names:
         return sheet
+    if isinstance(sheet, str) and sheet.isdecimal():
+        sheet = int(sheet)
     if isinstance(sheet, int) and not isinstance(sheet, bool) and 1 <= sheet <= len(names):
         return names[sheet - 1]
     raise ParameterError(f"'sheet' must be one of {listed} or a number from 1 to {len(names)}; got {sheet!r}.")
@@ -106,14 +111,14 @@ def _rows_from(content: list[list[Any]], header_row: int | None) -> list[list[An
     return [row for row in content if any(cell != "" for cell in row)]
 
 
-def _table(rows: list[list[Any]]) -> pa.Table:
+def _table(rows: list[list[Any]], codes: Sequence[str]) -> pa.Table:
     if not rows:
         raise InputError("The sheet is empty; its first row must name the columns.")
     columns = [column for column in zip(*rows, strict=True) if any(cell != "" for cell in column)]
     names = [_name(column[0]) for column in columns]
     check_names(names)
     check_shape(len(rows) - 1, len(names))
-    return pa.table([column_of(c[1:], name) for name, c in zip(names, columns, strict=True)], names=names)
+    return pa.table([column_of(c[1:], name, codes) for name, c in zip(names, columns, strict=True)], names=names)
 
 
 def _name(cell: Any) -> Any:

@@ -5,25 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, ParameterError
 from hedgerow.table.checks import existing_file
+from hedgerow.table.options import ReadOptions, as_declared, read_options, without_codes
 from hedgerow.table.table import Table
 
 __all__ = ["READERS", "read_file", "read_table"]
 
 
-def read_table(source: object) -> Table:
+def read_table(source: object, **options: Any) -> Table:
     """Read a path, a pandas, polars or pyarrow table, a DuckDB relation, or a mapping of names to columns.
+
+    A path is a file, compressed or not (.gz, .zip, .zst), a folder of Parquet files, `duckdb:file#table` or
+    `postgresql://...#table`. `options` are those of `ReadOptions`: header, delimiter, decimal, thousands, encoding,
+    quote, sheet, missing_codes, types, labels.
 
     Types afterwards: bool, int64, float64, decimal128, string, date32, timestamp[us]. NaN is missing, -0.0 is 0.0,
     infinite numbers and nested columns are refused, instants with a time zone are given in UTC, indexes are dropped.
     """
+    if isinstance(source, str | PathLike):
+        return read_file(source, **options)
+    if options:
+        raise ParameterError(f"'{next(iter(options))}' is an option of reading files; this table was read already.")
     if isinstance(source, Table):
         return source
-    if isinstance(source, str | PathLike):
-        return read_file(source)
     from hedgerow.table.frames import read_frame
 
     return read_frame(source)
@@ -51,12 +59,65 @@ READERS = {
 """Which function of this package reads which ending; modules are loaded when first needed."""
 
 
+_KINDS = {
+    "csv": ("a delimited text", {"header", "delimiter", "decimal", "thousands", "encoding", "quote"}),
+    "excel": ("a workbook", {"sheet"}),
+    "statistics": ("a file of a statistics package", {"labels"}),
+    "parquet": ("a Parquet file", set[str]()),
+}
+"""Which options belong to which kind of file; missing codes and types belong to all."""
+_EVERYWHERE = {"missing_codes", "types"}
+
+
 def read_file(path: str | PathLike[str], **options: Any) -> Table:
-    """Read a file by its ending; options go to the reader of that kind of file."""
-    file = existing_file(path)
+    """Read a file by its ending, a folder of Parquet files or a table of a database."""
+    from hedgerow.table.sources import PACKED, is_database, read_database, read_folder, unpacked
+
+    limit = {name: options.pop(name) for name in ("max_cells", "header_row") if name in options}
+    asked = read_options(options)
+    if is_database(str(path)):
+        _require_known("a table of a database", set(), asked)
+        return _finished(read_database(str(path)), asked)
+    if Path(path).is_dir():
+        _require_known("a folder of Parquet files", set(), asked)
+        return _finished(read_folder(Path(path), **limit), asked)
+    if Path(path).suffix.lower() in PACKED:
+        with unpacked(Path(path)) as inside:
+            return _read_one(inside, asked, limit)
+    return _read_one(existing_file(path), asked, limit)
+
+
+def _read_one(file: Path, asked: ReadOptions, limit: dict[str, Any]) -> Table:
     entry = READERS.get(file.suffix.lower())
     if entry is None:
         raise InputError(f"'{file.name}' has an unknown ending; readable are {', '.join(READERS)}.")
     module, function = entry.split(".")
+    what, own = _KINDS[module]
+    _require_known(what, own, asked)
     reader: Callable[..., Table] = getattr(import_module(f"hedgerow.table.{module}"), function)
-    return reader(file, **options)
+    given = asked.given()
+    if module == "csv":
+        return reader(file, **given, **limit)
+    own_given = {
+        name: value for name, value in given.items() if name in own | {"missing_codes"} and module != "parquet"
+    }
+    return _finished(reader(file, **own_given, **limit), asked)
+
+
+def _require_known(what: str, own: set[str], asked: ReadOptions) -> None:
+    """Refuse an option that this kind of source does not have: it would be ignored."""
+    if strange := [name for name in asked.given() if name not in own | _EVERYWHERE]:
+        owner = next((kind for kind, names in _KINDS.values() if strange[0] in names), "another kind of file")
+        raise ParameterError(f"'{strange[0]}' is an option of {owner}; this is {what}, so leave it out.")
+
+
+def _finished(table: Table, asked: ReadOptions) -> Table:
+    """The table with missing codes and declared types."""
+    arrow = without_codes(table.arrow, asked.missing_codes) if asked.missing_codes else table.arrow
+    if asked.types:
+        arrow = as_declared(arrow, asked.types)
+    if arrow is table.arrow:
+        return table
+    from hedgerow.table.flat import flatten
+
+    return flatten(arrow, table.kind)

@@ -1,11 +1,13 @@
 """Files of statistics packages in (SPSS, Stata, SAS), by pyreadstat.
 
-Value labels are not applied: a coded column keeps its codes, which are what the data say; a label may be missing or
-shared by several codes. Values that a file declares as missing are missing.
+A coded column keeps its codes, which are what the data say, unless labels are asked for; a label may be missing or
+shared by several codes, which is refused then. Values that a file declares as missing are missing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from hedgerow.errors import InputError
 from hedgerow.table.checks import MAX_CELLS, attempt, check_names, check_size, existing_file, optional
 from hedgerow.table.flat import flatten
 from hedgerow.table.table import Table
-from hedgerow.table.typed import column_of
+from hedgerow.table.typed import column_of, spelled
 
 __all__ = ["read_statistics"]
 
@@ -30,23 +32,57 @@ _READERS = {
 }
 
 
-def read_statistics(path: str | PathLike[str], *, max_cells: int = MAX_CELLS) -> Table:
-    """Read a file of SPSS, Stata or SAS, with codes and without labels."""
+def read_statistics(
+    path: str | PathLike[str],
+    *,
+    labels: bool = False,
+    missing_codes: Sequence[str] = (),
+    max_cells: int = MAX_CELLS,
+) -> Table:
+    """Read a file of SPSS, Stata or SAS, with codes or, where the file declares them, with their labels."""
     pyreadstat = optional("pyreadstat", "pyreadstat")
     file = existing_file(path)
     name = _READERS.get(file.suffix.lower())
     if name is None:
         raise InputError(f"'{file.name}' must end in {', '.join(_READERS)}.")
-    columns = _read(getattr(pyreadstat, name), file, max_cells)
+    columns, declared = _read(getattr(pyreadstat, name), file, max_cells)
     check_names(list(columns))
-    arrays = [column_of(cells, column) for column, cells in columns.items()]
-    return flatten(pa.table(arrays, names=list(columns)), "file")
+    if labels:
+        columns = {
+            column: _labelled(_present(cells, missing_codes), declared.get(column, {}), column)
+            for column, cells in columns.items()
+        }
+    arrays = [column_of(cells, column, missing_codes) for column, cells in columns.items()]
+    kept = [column for column in columns if column in declared]
+    shown = ("read as labels: " if labels else "read as codes: ") + ", ".join(kept)
+    return replace(
+        flatten(pa.table(arrays, names=list(columns)), "file"), reading={"value labels": shown if kept else "none"}
+    )
 
 
-def _read(reader: Any, file: Path, max_cells: int) -> dict[str, list[Any]]:
+def _present(cells: Sequence[Any], codes: Sequence[str]) -> list[Any]:
+    return [None if codes and spelled(cell) in codes else cell for cell in cells]
+
+
+def _labelled(cells: Sequence[Any], labels: Mapping[Any, str], name: str) -> list[Any]:
+    """The label of each code; refuse codes without a label beside codes with one, and labels that two codes share."""
+    used = {cell for cell in cells if cell is not None and cell == cell}
+    if not labels or not used:
+        return list(cells)
+    if bare := used - set(labels):
+        raise InputError(
+            f"{len(bare):,} codes of '{name}' have no label in the file; read codes (without labels), or list them as "
+            "missing codes."
+        )
+    if len({labels[code] for code in used}) < len(used):
+        raise InputError(f"Codes of '{name}' share a label, so labels would merge them; read codes (without labels).")
+    return [labels.get(cell) if cell == cell else None for cell in cells]
+
+
+def _read(reader: Any, file: Path, max_cells: int) -> tuple[dict[str, Sequence[Any]], dict[str, dict[Any, str]]]:
     damaged = f"'{file.name}' cannot be read as the file that its ending says; it may be cut short or damaged."
     _, announced = attempt(lambda: reader(file, metadataonly=True), damaged)
     # Transport files do not announce their rows; they are not compressed either, so their size is their limit.
     check_size(announced.number_rows or 0, announced.number_columns, max_cells=max_cells)
-    columns, _ = attempt(lambda: reader(file, output_format="dict"), damaged)
-    return dict(columns)
+    columns, meta = attempt(lambda: reader(file, output_format="dict"), damaged)
+    return dict(columns), dict(meta.variable_value_labels)

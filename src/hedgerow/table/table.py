@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,10 +25,12 @@ class Table:
 
     `arrow` has one chunk a column, no metadata and no hidden rows; its types are bool, int64, float64, decimal128,
     string, date32 and timestamp[us]. `kind` says what it was made from, so that results can go back as the same kind.
+    `reading` says in words how a file was read, where it did not say so itself.
     """
 
     arrow: pa.Table
     kind: str = "arrow"
+    reading: Mapping[str, str] = field(default_factory=dict)
     _encoded: dict[str, Encoded] = field(default_factory=dict, init=False)
 
     @property

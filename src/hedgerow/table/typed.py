@@ -24,8 +24,9 @@ import pyarrow.compute as pc
 
 from hedgerow.errors import InputError
 from hedgerow.table.checks import attempt
+from hedgerow.table.options import TYPES, ReadOptions
 
-__all__ = ["MISSING", "column_of", "typed"]
+__all__ = ["MISSING", "column_of", "declared", "has_decimals", "is_number_text", "spelled", "typed"]
 
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "?")
 """Cells that stand for a missing value."""
@@ -47,6 +48,55 @@ def typed(values: pa.Array) -> pa.Array:
     present = pc.if_else(pc.is_in(values, pa.array(MISSING)), None, values)
     lenient = _typed(present) if values.null_count < present.null_count < len(values) else None
     return lenient if lenient is not None else pc.if_else(pc.equal(values, ""), None, values)
+
+
+def declared(texts: pa.Array, name: str, signs: ReadOptions) -> pa.Array:
+    """Give distinct texts their declared type, else their common one, with these decimal and thousands signs."""
+    kind = signs.types.get(name)
+    if kind == "text":
+        return pc.if_else(pc.equal(texts, ""), None, texts)
+    plain = _with_points(texts, signs.decimal or ".", signs.thousands or "")
+    values = texts if plain is None else typed(plain)
+    if kind is None or values.null_count == len(values):
+        return values
+    wanted = TYPES[kind]
+    fits = values.type == wanted or (kind, values.type) in _WIDER
+    if not fits:
+        raise InputError(
+            f"Column '{name}' cannot be read as {kind}: its cells are read as {_SPOKEN.get(values.type, 'text')}. "
+            "List cells that mean missing as missing codes, declare the decimal sign, or declare another type."
+        )
+    return values.cast(wanted)
+
+
+_WIDER = {("number", pa.int64()), ("time", pa.date32())}
+_SPOKEN = {kind: word for word, kind in TYPES.items()}
+
+
+def is_number_text(text: str) -> bool:
+    """Tell whether a text is a number with a decimal point or comma."""
+    return re.fullmatch(rf"{_NUMBER}|{_WHOLE},\d+", text, re.ASCII) is not None
+
+
+def has_decimals(texts: pa.Array, sign: str) -> bool:
+    """Tell whether all distinct texts are numbers and some have this decimal sign."""
+    if texts.null_count == len(texts):
+        return False
+    pattern = rf"{_WHOLE}(?:{re.escape(sign)}\d+)?"
+    return _all_match(texts, pattern) and bool(pc.any(pc.match_substring(texts, sign)).as_py())
+
+
+def _with_points(texts: pa.Array, decimal: str, thousands: str) -> pa.Array | None:
+    """Numbers written with other signs in the usual ones, other texts as they are; None: texts that stay texts."""
+    if (decimal, thousands) == (".", "") or texts.null_count == len(texts):
+        return texts
+    cut, point = re.escape(thousands), re.escape(decimal)
+    whole = rf"-?(?:\d{{1,3}}(?:{cut}\d{{3}})+|\d+)" if thousands else _WHOLE
+    if _all_match(texts, rf"{whole}(?:{point}\d*)?(?:[eE][+-]?\d+)?"):
+        bare = pc.replace_substring(texts, thousands, "") if thousands else texts
+        return pc.replace_substring(bare, decimal, ".")
+    # A point is no decimal sign here, so that 1.500 must not become one and a half.
+    return None if decimal == "," and _all_match(texts, _NUMBER) and not _all_match(texts, _WHOLE) else texts
 
 
 def _typed(values: pa.Array) -> pa.Array | None:
@@ -97,9 +147,9 @@ def _integers(values: pa.Array) -> pa.Array | None:
 _LARGEST_EXACT = 2.0**53
 
 
-def column_of(cells: Sequence[Any], name: str) -> pa.Array:
-    """An Arrow array of one type, or a refusal that names the types that are mixed."""
-    values = [None if _is_missing(cell) else cell for cell in cells]
+def column_of(cells: Sequence[Any], name: str, codes: Sequence[str] = ()) -> pa.Array:
+    """An Arrow array of one type, or a refusal that names the types that are mixed; `codes` are missing, too."""
+    values = [None if _is_missing(cell) or (codes and spelled(cell) in codes) else cell for cell in cells]
     kinds = {_kind(value) for value in values if value is not None}
     if kinds == {"date", "date with time"}:
         values = [_at_midnight(value) for value in values]
@@ -113,6 +163,11 @@ def column_of(cells: Sequence[Any], name: str) -> pa.Array:
 
 def _is_missing(cell: Any) -> bool:
     return cell is None or cell != cell or (isinstance(cell, str) and cell.strip() in MISSING)
+
+
+def spelled(cell: Any) -> str:
+    """A cell as somebody would write it: whole floats without a point."""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
 
 
 def _kind(value: Any) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.attack.adversaries.background import background
-from hedgerow.inference.estimate import KnowledgeEstimate
+from hedgerow.inference.knowledge import KnowledgeEstimate
 from hedgerow.methods.anatomy import Anatomy
 from hedgerow.methods.robust import Robust
 

@@ -6,8 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.criteria.target import Respect, possible_node
-from hedgerow.partition.personal.search import merge_groups, personal_bottom_up, personal_top_down
-from hedgerow.partition.personal.wishes import Bundle, Wishes, maximal_nodes, one_group, total_cost
+from hedgerow.partition.personal.search import (
+    Bundle,
+    Wishes,
+    maximal_nodes,
+    merge_groups,
+    one_group,
+    personal_bottom_up,
+    personal_top_down,
+    total_cost,
+)
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import uniform
 from tests.support.personal import cheapest_group, cheapest_grouping

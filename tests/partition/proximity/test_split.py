@@ -11,8 +11,8 @@ from hedgerow.criteria.neighbourhood import absolute, general, one_sided, relati
 from hedgerow.criteria.proximity import EpsM, largest_m
 from hedgerow.errors import Infeasible
 from hedgerow.exact import line
-from hedgerow.partition.proximity import grow as proximity_grow
 from hedgerow.partition.proximity import split as by_median
+from hedgerow.partition.proximity import split as proximity_grow
 from hedgerow.partition.proximity.split import proximity_split
 from hedgerow.randomness import seeded_keys
 

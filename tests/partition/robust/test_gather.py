@@ -7,8 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hedgerow.inference.estimate import KnowledgeEstimate
-from hedgerow.inference.knowledge import Knowledge
+from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 from hedgerow.inference.robust import GroupedRows, members, posteriors
 from hedgerow.partition.robust.check import Check
 from hedgerow.partition.robust.crowd import Crowd, new_group

@@ -7,8 +7,7 @@ import pytest
 
 from hedgerow.criteria.target import Target
 from hedgerow.errors import ParameterError
-from hedgerow.partition.target.disguise import disguise, with_fakes
-from hedgerow.partition.target.fake_values import least_block
+from hedgerow.partition.target.fake_values import disguise, least_block, with_fakes
 from hedgerow.partition.target.least_range import least_range
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import uniform

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from hedgerow.errors import Infeasible
-from hedgerow.partition.walk.blocks import TickRelation, blocks
 from hedgerow.partition.walk.chain import Course, Walked, _walk, effective_sizes, walk
+from hedgerow.partition.walk.kept import TickRelation, blocks
 from hedgerow.partition.walk.parallel import _judged, _set_out, walk_blocks
 from hedgerow.partition.walk.polytope import Polytope, System, deepest_points, in_affine_hull
 from hedgerow.partition.walk.segments import localities, runs, sample

@@ -25,7 +25,7 @@ from hedgerow.attack.candidates import People
 from hedgerow.attack.context import Context, need_original, need_quasi
 from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, percent, sampled_rate
 from hedgerow.attack.matching import Occurrences, occurrences_of
-from hedgerow.inference.presence import presence, presence_at_most
+from hedgerow.inference.bounds import presence, presence_at_most
 
 __all__ = ["ADVERSARY", "Presence", "make_up_people", "presence_of"]
 

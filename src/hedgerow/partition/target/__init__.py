@@ -1,5 +1,5 @@
 """Subdomains of a hierarchy, chosen so that published values follow a target distribution."""
 
-from hedgerow.partition.target.disguise import disguise
+from hedgerow.partition.target.fake_values import disguise
 
 __all__ = ["disguise"]

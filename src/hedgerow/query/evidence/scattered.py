@@ -23,6 +23,7 @@ from hedgerow.query.evidence.events import Events, Leaves, counted
 from hedgerow.query.evidence.groups import Hits, Ints, Values
 from hedgerow.query.evidence.numbers import Numbers, numbers_of, values_at, values_of
 from hedgerow.query.evidence.plan import Plan
+from hedgerow.query.evidence.predicate import evaluate
 from hedgerow.query.evidence.rows import compact
 from hedgerow.query.evidence.view import View
 from hedgerow.query.result import Estimate
@@ -61,7 +62,10 @@ class _Plan:
             if len(self._units(expression)) > 1:
                 raise QueryError(_APART.format("an expression cannot combine two of them"))
         view.derive(bound.derived)
-        self._parts = [part for whole in (bound.known, bound.hidden, bound.mixed) for part in conjuncts(whole)]
+        parts = [part for whole in (bound.known, bound.hidden, bound.mixed) for part in conjuncts(whole)]
+        self._parts = [part for part in parts if columns_of(part)]
+        # A condition that names no column holds for every row or for none.
+        self._is_never = not all(evaluate(part, {}, 1)[0].as_py() for part in parts if not columns_of(part))
         self._check_places()
         self._cell, self._group, self._number, self.keys, self.cells = self._entries()
 
@@ -165,7 +169,7 @@ class _Plan:
         certain = bool(np.array_equal(events.low, events.high))
         middle, spread = (events.low, None) if certain else (expected, variance)
         hits = Hits(self.cells, self._cell, self._group, events.low, events.high, middle, spread)
-        return hits.only(events.high > 0)
+        return hits.only((events.high > 0) & (not self._is_never))
 
     def _decided(self, node: Predicate, wanted: bool) -> Events:
         """A condition on columns that lie in one row: its rows are counted."""

@@ -7,7 +7,7 @@ of the text ever reaches a database, because engines print their own SQL from th
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -24,9 +24,9 @@ from hedgerow.query.sql.question import Constant, Expression, Name, Truth, names
 from hedgerow.query.sql.reader import DEEPEST, Reader, number
 from hedgerow.query.sql.statement import SLOT, Aggregate, Computed, Key, Order, Outcome, Question
 from hedgerow.query.sql.strict import NODES, check_nodes, is_set, refusal
-from hedgerow.query.wording import check_beginning
+from hedgerow.query.sql.wording import check_beginning
 
-__all__ = ["parse", "question_of", "quiet", "statement_of"]
+__all__ = ["DEEPEST", "check_text", "parse", "question_of", "quiet", "read_rows", "statement_of"]
 
 _LONGEST = 200_000
 _MOST_PARTS = 5_000
@@ -65,20 +65,25 @@ _GROUPS = "GROUP BY takes columns and expressions of them: GROUP BY a, year(b)"
 
 def parse(sql: str) -> Question:
     """Read one SELECT statement. Raises QueryError for everything that is not understood."""
-    if not isinstance(sql, str):
-        raise QueryError(f"a question is SQL text; got {type(sql).__name__}. For example: {_EXAMPLE}")
-    if len(sql) > _LONGEST or SLOT in sql:
-        raise QueryError(f"a question may have {_LONGEST:,} characters and no NUL; got {len(sql):,}")
-    _check_size(sql)
-    check_beginning(sql)
+    check_text(sql)
     try:
         return question_of(statement_of(sql))
     except RecursionError:
         raise QueryError(f"the question is nested deeper than {DEEPEST} levels; flatten it") from None
 
 
-def statement_of(sql: str) -> exp.Select:
-    """Parse text that must be one SELECT."""
+def check_text(sql: str, columns: Sequence[str] = ()) -> None:
+    """Refuse what is no text, too long, or begins no question."""
+    if not isinstance(sql, str):
+        raise QueryError(f"a question is SQL text; got {type(sql).__name__}. For example: {_EXAMPLE}")
+    if len(sql) > _LONGEST or SLOT in sql:
+        raise QueryError(f"a question may have {_LONGEST:,} characters and no NUL; got {len(sql):,}")
+    _check_size(sql)
+    check_beginning(sql, columns)
+
+
+def statement_of(sql: str, kinds: tuple[type[exp.Expression], ...] = (exp.Select,)) -> Any:
+    """Read a text as the one statement that it must be."""
     try:
         with quiet():
             statements = [tree for tree in sqlglot.parse(sql, read="duckdb") if tree is not None]
@@ -87,7 +92,7 @@ def statement_of(sql: str) -> exp.Select:
         raise QueryError(f"this is not SQL that can be read{where}; a question looks like: {_EXAMPLE}") from None
     if len(statements) != 1:
         raise QueryError(f"ask one SELECT statement at a time; got {len(statements)}")
-    if not isinstance(statements[0], exp.Select):
+    if not isinstance(statements[0], kinds):
         raise refusal(statements[0], f"only a single SELECT can be asked, like: {_EXAMPLE}")
     return statements[0]
 
@@ -115,26 +120,34 @@ def _check_size(sql: str) -> None:
         raise QueryError(f"a list may have {_MOST_ITEMS:,} items; ask for a range, or in several questions")
 
 
-def question_of(tree: exp.Select) -> Question:
-    """Read a parsed statement; no node of it, and no argument of a node, is passed over."""
+def question_of(tree: exp.Select, *, has_rows: bool = False) -> Question:
+    """Read a parsed statement; no node of it, and no argument of a node, is passed over.
+
+    Without an aggregate it is refused, unless it `has_rows` that can be shown: those of an answer.
+    """
     if len(tree.expressions) > _MOST_RESULTS:
         raise QueryError(f"a question may have {_MOST_RESULTS} results; ask several questions")
     question = _question(tree)
     check_nodes(tree)
+    if not has_rows and not any(isinstance(item, Aggregate) for item in (*question.select, *question.slots)):
+        raise QueryError(f"select at least one of {_LIST}; single rows have no bounds")
     return question
+
+
+def read_rows(tree: exp.Select) -> Reader:
+    """Return the reader of expressions over what a SELECT is about."""
+    return Reader(_table_names(tree.args.get("from_")))
 
 
 def _question(tree: exp.Select) -> Question:
     for clause, content in tree.args.items():
         if is_set(content) and clause not in NODES[exp.Select]:
             raise QueryError(_ADVICE.get(clause, f"the clause {clause.upper()} is not understood; leave it out"))
-    rows = Reader(_table_names(tree.args.get("from_")))
+    rows = read_rows(tree)
     where = tree.args.get("where")
     condition = rows.predicate(where.this) if where else Truth(True)
     results = _Results(rows)
     select = tuple(results.item(item) for item in tree.expressions)
-    if not any(isinstance(item, Aggregate) for item in (*select, *results.slots)):
-        raise QueryError(f"select at least one of {_LIST}; single rows have no bounds")
     outcome = results.outcome(tree)
     return Question(select, condition, _groups(tree.args.get("group"), rows), tuple(results.slots), outcome)
 

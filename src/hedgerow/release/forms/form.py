@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.example import Example, values_example
-from hedgerow.release.guarantee import NOT_PROMISED
 from hedgerow.release.release import PublishedColumns
+from hedgerow.verify.values import NOT_PROMISED
 
 if TYPE_CHECKING:
     from hedgerow.release.release import Release

@@ -4,7 +4,7 @@ import pytest
 
 from hedgerow.errors import QueryError
 from hedgerow.query.sql.parse import parse
-from hedgerow.query.wording import check_beginning
+from hedgerow.query.sql.wording import check_beginning
 
 
 @pytest.mark.parametrize(

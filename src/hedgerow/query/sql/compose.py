@@ -1,0 +1,481 @@
+"""Questions that are composed of others: WITH, sub-queries, UNION ALL, and tables that an analyst brings along.
+
+A sub-query that only selects or filters rows is merged into the question around it. One that aggregates is answered
+first, and the question around it is answered over its bounds (`answered`). A sub-query in a condition must have an
+exact answer, and becomes a constant. As in `strict`, what is not listed here is refused; what is left of a
+question when all sub-queries are gone is read by `parse`, as any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from hedgerow.errors import QueryError
+from hedgerow.query.answered import Answered, finish, over, stacked
+from hedgerow.query.result import Estimate, Result
+from hedgerow.query.sql.parse import DEEPEST, question_of, read_rows, statement_of
+from hedgerow.query.sql.statement import SLOT, Question
+from hedgerow.query.sql.strict import check_nodes, is_set, refusal
+
+__all__ = ["Composer", "is_composed"]
+
+_ARGUMENTS: dict[type[exp.Expression], tuple[str, ...]] = {
+    exp.With: ("expressions",),
+    exp.CTE: ("this", "alias"),
+    exp.Subquery: ("this", "alias"),
+    exp.Union: ("this", "expression", "with_"),
+    exp.TableAlias: ("this",),
+    exp.Table: ("this", "alias"),
+    exp.Star: (),
+}
+_ROWS = ("expressions", "from_", "where", "with_")
+_MOST = 100
+"""Questions that one may be composed of."""
+_PLAIN = "a sub-query that selects rows has SELECT, FROM and WHERE; {} does not go with it"
+
+
+def is_composed(sql: str) -> bool:
+    """Tell whether a text may be composed of several questions."""
+    return len(re.findall(r"\bselect\b", sql, re.IGNORECASE)) > 1 or bool(re.search(r"\bjoin\b", sql, re.IGNORECASE))
+
+
+@dataclass
+class Composer:
+    """Answers a composed question; `answer` answers a plain one over the release, whose columns are `columns`."""
+
+    columns: tuple[str, ...]
+    answer: Callable[[Question, Mapping[str, Estimate]], Result]
+    inner: Callable[[Question], Answered]
+    asked: int = 0
+    scalars: dict[str, Estimate] = field(default_factory=dict)
+
+    def run(self, sql: str) -> Result:
+        """Answer a statement."""
+        try:
+            return self._outermost(statement_of(sql, (exp.Select, exp.Union, exp.Subquery)), {})
+        except RecursionError:
+            raise QueryError(f"the question is nested deeper than {DEEPEST} levels; flatten it") from None
+
+    def _outermost(self, tree: exp.Expression, scope: Mapping[str, exp.Expression]) -> Result:
+        tree, scope = _unwrapped(tree, scope)
+        if isinstance(tree, exp.Union):
+            return self._union(tree, scope).result()
+        select, source = self._flat(tree, scope)
+        if source is None:
+            question = self._question(select, scope, is_outermost=True)
+            return self.answer(question, self.scalars)
+        inner = self.relation(source, scope)
+        question = self._question(_unstarred(select, inner.names), scope)
+        return finish(over(inner, question, is_inner=False).result(), question)
+
+    def relation(self, tree: exp.Expression, scope: Mapping[str, exp.Expression]) -> Answered:
+        """Answer a sub-query."""
+        self.asked += 1
+        if self.asked > _MOST:
+            raise QueryError(f"the question is composed of more than {_MOST} others; ask them in parts")
+        tree, scope = _unwrapped(tree, scope)
+        if isinstance(tree, exp.Union):
+            return self._union(tree, scope)
+        select, source = self._flat(tree, scope)
+        labels = _take_labels(select)
+        if source is None:
+            found = self.inner(self._question(_grouped(select), scope))
+        else:
+            inner = self.relation(source, scope)
+            found = over(inner, self._question(_grouped(_unstarred(select, inner.names)), scope), is_inner=True)
+        return _labelled(found, labels)
+
+    def _union(self, tree: exp.Union, scope: Mapping[str, exp.Expression]) -> Answered:
+        parts: list[exp.Expression] = []
+        node: exp.Expression = tree
+        while isinstance(node, exp.Union):
+            if node.args.get("distinct"):
+                raise QueryError(
+                    "UNION drops equal rows, and bounds do not tell which; ask a single SELECT, or write UNION ALL"
+                )
+            _check(node, "ORDER BY and LIMIT do not go with UNION ALL; put it into FROM (...)")
+            parts.append(node.expression)
+            node = node.this
+        return stacked([self.relation(part, scope) for part in (node, *reversed(parts))])
+
+    def _question(
+        self, select: exp.Select, scope: Mapping[str, exp.Expression], *, is_outermost: bool = False
+    ) -> Question:
+        """Read a SELECT whose source is the release, or stands for one, when its sub-queries are constants."""
+        self._fill_in(select, scope, is_outermost)
+        select.set("with_", None)
+        return question_of(select, has_rows=not is_outermost)
+
+    def _flat(
+        self, tree: exp.Expression, scope: Mapping[str, exp.Expression]
+    ) -> tuple[exp.Select, exp.Expression | None]:
+        """Merge sub-queries that only select rows; with it comes the sub-query that aggregates, if there is one."""
+        if not isinstance(tree, exp.Select):
+            raise refusal(tree, "a sub-query is a SELECT, or several with UNION ALL")
+        select = tree.copy()
+        source, alias = _source(select, scope)
+        if source is None:
+            return select, None
+        inner, inner_scope = _unwrapped(source, scope)
+        if isinstance(inner, exp.Select) and not _aggregates(inner):
+            inner, below = self._flat(inner, inner_scope)
+            if below is None:
+                return self._merged(select, inner, alias), None
+            source = _over(inner, below)
+        return _qualified(select, alias), source
+
+    def _merged(self, outer: exp.Select, inner: exp.Select, alias: str) -> exp.Select:
+        """Say an outer question directly over the source of the rows that it asks about."""
+        for clause, content in inner.args.items():
+            if is_set(content) and clause not in _ROWS:
+                raise QueryError(_PLAIN.format(clause.strip("_").upper().replace("ORDER", "ORDER BY")))
+        reader = read_rows(inner)
+        names: dict[str, exp.Expression] = {}
+        for item in inner.expressions:
+            if isinstance(item, exp.Star):
+                _check(item, "* takes no EXCLUDE or REPLACE here; name the columns")
+                found = {name.lower(): exp.column(exp.to_identifier(name, quoted=True)) for name in self.columns}
+            else:
+                plain = item.this if isinstance(item, exp.Alias) else item
+                check_nodes(item)
+                reader.expression(plain)
+                if not item.alias_or_name:
+                    continue
+                found = {item.alias_or_name.lower(): _unqualified(plain)}
+            twice = next((name for name in found if name in names), None)
+            if twice is not None:
+                raise QueryError(f"the sub-query has two columns '{twice}'; name them with AS")
+            names |= found
+        outer = _qualified(outer, alias)
+        _substitute(outer, names)
+        condition = inner.args.get("where")
+        if condition is not None:
+            moved = _unqualified(condition.this)
+            own = outer.args.get("where")
+            both = moved if own is None else exp.And(this=exp.Paren(this=own.this), expression=exp.Paren(this=moved))
+            outer.set("where", exp.Where(this=both))
+        outer.set("from_", exp.From(this=exp.Table(this=exp.to_identifier("release"))))
+        return outer
+
+    def _fill_in(self, select: exp.Select, scope: Mapping[str, exp.Expression], is_outermost: bool) -> None:
+        """Answer the sub-queries of conditions and of the select list."""
+        for node in list(_own(select, exp.In)):
+            query = node.args.get("query")
+            if query is not None:
+                constants = self._members(query, scope)
+                node.set("query", None)
+                node.set("expressions", constants)
+                if not constants:
+                    node.replace(exp.Boolean(this=False))
+        for node in list(_own(select, exp.Subquery)):
+            if node.find_ancestor(exp.From, exp.Join) is not None:
+                continue
+            if node.find_ancestor(exp.Order, exp.Group, exp.Limit, exp.Offset) is not None:
+                # A constant would be read as a place in the select list.
+                raise refusal(node, "GROUP BY and ORDER BY take columns and results; LIMIT takes a whole number")
+            in_list = node.find_ancestor(exp.Where, exp.Having, exp.Order, exp.Group, exp.AggFunc) is None
+            node.replace(self._scalar(node, scope, keeps_bounds=is_outermost and in_list))
+
+    def _members(self, query: exp.Expression, scope: Mapping[str, exp.Expression]) -> list[exp.Expression]:
+        found = self.relation(_distinct_rows(query, scope), scope)
+        if len(found.names) != 1:
+            raise QueryError("a sub-query after IN has one column")
+        if not all(found.sure):
+            many, few = len(found), sum(found.sure)
+            raise QueryError(
+                f"which rows the sub-query after IN has is not sure (from {few:,} to {many:,} of them), so that the "
+                "question around it has no bounds; list the values instead"
+            )
+        return [_constant(found, row, "after IN") for row in range(len(found))]
+
+    def _scalar(
+        self, node: exp.Expression, scope: Mapping[str, exp.Expression], *, keeps_bounds: bool
+    ) -> exp.Expression:
+        found = self.relation(node, scope)
+        if len(found.names) != 1:
+            raise QueryError("a sub-query that stands for a number has one column")
+        if len(found) > 1 or not all(found.sure):
+            raise QueryError("a sub-query that stands for a number has one row; leave out GROUP BY, or take its max")
+        if not len(found):
+            return exp.Null()
+        name = found.names[0]
+        if keeps_bounds and name in found.numbers and not _is_certain(found, name, 0):
+            slot = f"{SLOT}sub-query {len(self.scalars)}"
+            self.scalars[slot] = found.numbers[name].estimate
+            return exp.column(exp.to_identifier(slot, quoted=True))
+        return _constant(found, 0, "")
+
+
+def _unwrapped(
+    tree: exp.Expression, scope: Mapping[str, exp.Expression]
+) -> tuple[exp.Expression, Mapping[str, exp.Expression]]:
+    """Take off brackets, and take WITH into what names stand for."""
+    while isinstance(tree, exp.Subquery):
+        _check(tree, "a sub-query is a SELECT in brackets and a name")
+        tree = tree.this
+    ctes = tree.args.get("with_")
+    if ctes is None:
+        return tree, scope
+    if ctes.args.get("recursive"):
+        raise QueryError("WITH RECURSIVE has no bounds; WITH has")
+    _check(ctes, "WITH takes names and sub-queries")
+    known = dict(scope)
+    for cte in ctes.expressions:
+        _check(cte, "WITH takes names and sub-queries: WITH t AS (SELECT ...)")
+        _check(cte.args["alias"], "WITH takes a name without names of columns; name these with AS")
+        if not isinstance(cte.this, exp.Select | exp.Union | exp.Subquery):
+            raise QueryError("WITH takes names and sub-queries: WITH t AS (SELECT ...)")
+        if cte.alias.lower() in (*known, "release"):
+            raise QueryError(f"the name '{cte.alias[:60]}' has a meaning already; choose another one after WITH")
+        if not any(table.name.lower() == cte.alias.lower() for table in tree.find_all(exp.Table)):
+            raise QueryError(f"WITH names '{cte.alias[:60]}', and nothing asks it; leave it out")
+        known[cte.alias.lower()] = _with_scope(cte.this, known)
+    return tree, known
+
+
+def _with_scope(tree: exp.Expression, known: Mapping[str, exp.Expression]) -> exp.Expression:
+    """A sub-query in which names stand for what they did where it was written."""
+    copied = tree.copy()
+    twice = next((cte.alias for cte in copied.find_all(exp.CTE) if cte.alias.lower() in known), None)
+    if twice is not None:
+        raise QueryError(f"the name '{twice[:60]}' has a meaning already; choose another one after WITH")
+    for table in list(copied.find_all(exp.Table)):
+        if table.name.lower() in known and not table.args.get("db"):
+            inner = known[table.name.lower()].copy()
+            alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name))
+            table.replace(exp.Subquery(this=inner, alias=alias))
+    if sum(1 for _ in copied.walk()) > 20_000:
+        raise QueryError("WITH unfolds to more than can be read; ask it in parts")
+    return copied
+
+
+def _check(node: exp.Expression, advice: str) -> None:
+    """Refuse an argument that is not read."""
+    for name, content in node.args.items():
+        if is_set(content) and name not in _ARGUMENTS[type(node)]:
+            raise QueryError(advice)
+
+
+def _source(select: exp.Select, scope: Mapping[str, exp.Expression]) -> tuple[exp.Expression | None, str]:
+    """What a SELECT is about: None is the release."""
+    clause = select.args.get("from_")
+    if clause is None:
+        raise QueryError(
+            "a SELECT without FROM cannot be answered with a bound; it says what it is about: FROM release"
+        )
+    if select.args.get("joins"):
+        raise QueryError("only tables of your own can be joined with the release: FROM release JOIN t ON a = t.a")
+    node = clause.this
+    if isinstance(node, exp.Subquery):
+        _check(node, "a sub-query is a SELECT in brackets and a name")
+        alias = node.args.get("alias")
+        if alias is not None:
+            _check(alias, "a sub-query takes a name without names of columns; name these with AS")
+        return node, node.alias.lower()
+    if isinstance(node, exp.Table) and node.name.lower() in scope:
+        _check(node, "a name of WITH stands alone: FROM t")
+        return scope[node.name.lower()], node.alias_or_name.lower()
+    if isinstance(node, exp.Table) and node.name.lower() != "release":
+        raise QueryError(f"there is no table '{node.name[:60]}' to ask; write FROM release")
+    alias = node.alias_or_name.lower() if isinstance(node, exp.Table) else ""
+    for column in _own(select, exp.Column):
+        if column.table and column.table.lower() != alias:
+            raise QueryError(
+                f"'{column.table}' is not what this SELECT is about; a sub-query cannot look at rows of the question "
+                "around it"
+            )
+    return None, alias
+
+
+def _qualified(select: exp.Select, alias: str) -> exp.Select:
+    """Take the name of the sub-query off its columns; refuse other names."""
+    for column in _own(select, exp.Column):
+        if not column.table:
+            continue
+        if column.table.lower() != alias:
+            raise QueryError(f"'{column.table}' is not what this SELECT is about; its columns belong to FROM (...)")
+        column.set("table", None)
+    select.set("from_", exp.From(this=exp.Table(this=exp.to_identifier("release"))))
+    select.set("with_", None)
+    return select
+
+
+def _unqualified(node: exp.Expression) -> exp.Expression:
+    copied = node.copy()
+    for column in [copied, *copied.find_all(exp.Column)]:
+        if isinstance(column, exp.Column):
+            column.set("table", None)
+    return copied
+
+
+def _over(select: exp.Select, below: exp.Expression) -> exp.Select:
+    select.set("from_", exp.From(this=exp.Subquery(this=below, alias=exp.TableAlias(this=exp.to_identifier("inner")))))
+    return select
+
+
+def _own(tree: exp.Expression, kind: type[Any]) -> Iterator[Any]:
+    """Nodes of a SELECT that do not belong to a sub-query inside it; the sub-queries themselves do."""
+    for node in tree.walk(prune=lambda node: node is not tree and isinstance(node, exp.Query | exp.With)):
+        if isinstance(node, kind) and node is not tree:
+            yield node
+
+
+def _aggregates(select: exp.Select) -> bool:
+    """Tell whether a SELECT gives groups and not rows."""
+    clauses = ("group", "having", "distinct")
+    return any(select.args.get(clause) for clause in clauses) or next(_own(select, exp.AggFunc), None) is not None
+
+
+def _substitute(outer: exp.Select, names: Mapping[str, exp.Expression]) -> None:
+    """Replace the columns of a sub-query by what they stand for; results keep the names that they would have had."""
+    items = []
+    for item in outer.expressions:
+        if isinstance(item, exp.Star):
+            raise refusal(item, "select columns and aggregates; single rows have no bounds")
+        named = isinstance(item, exp.Column)
+        items.append(exp.alias_(item.copy(), item.name, quoted=True) if named else item)
+    outer.set("expressions", items)
+    results = {item.alias.lower() for item in items if isinstance(item, exp.Alias)}
+    for column in list(_own(outer, exp.Column)):
+        clause = column.find_ancestor(exp.Group, exp.Having, exp.Order, exp.Where, exp.AggFunc, exp.Select)
+        name = column.name.lower()
+        if isinstance(clause, exp.Having | exp.Order) and name in results:
+            continue
+        if name in names:
+            column.replace(_bracketed(names[name].copy()))
+        elif not (isinstance(clause, exp.Group | exp.Having | exp.Order) and name in results):
+            listed = ", ".join(sorted(names)[:20])
+            raise QueryError(f"the sub-query has no column '{column.name[:60]}'; it has {listed}")
+
+
+def _bracketed(node: exp.Expression) -> exp.Expression:
+    return node if isinstance(node, exp.Column | exp.Literal | exp.Func | exp.Paren) else exp.Paren(this=node)
+
+
+def _unstarred(select: exp.Select, names: Sequence[str]) -> exp.Select:
+    """Write out * over the columns of a sub-query."""
+    items: list[exp.Expression] = []
+    for item in select.expressions:
+        if isinstance(item, exp.Star):
+            _check(item, "* takes no EXCLUDE or REPLACE here; name the columns")
+            items += [exp.column(exp.to_identifier(name, quoted=True)) for name in names]
+        else:
+            items.append(item)
+    select.set("expressions", items)
+    return select
+
+
+def _grouped(select: exp.Select) -> exp.Select:
+    """SELECT DISTINCT of known columns is GROUP BY them."""
+    distinct = select.args.get("distinct")
+    if distinct is None:
+        return select
+    if is_set(distinct.args.get("on")) or select.args.get("group") or next(_own(select, exp.AggFunc), None) is not None:
+        raise QueryError("DISTINCT goes with columns alone; GROUP BY gives one row for each combination")
+    plain = [item.this if isinstance(item, exp.Alias) else item for item in select.expressions]
+    select.set("distinct", None)
+    select.set("group", exp.Group(expressions=[item.copy() for item in plain]))
+    return select
+
+
+def _distinct_rows(query: exp.Expression, scope: Mapping[str, exp.Expression]) -> exp.Expression:
+    """What may be in a list of rows is what is in the list without repetitions."""
+    inner, known = _unwrapped(query, scope)
+    if not isinstance(inner, exp.Select) or _aggregates(inner) or known is not scope:
+        return query
+    copied = inner.copy()
+    copied.set("distinct", exp.Distinct())
+    return copied
+
+
+def _take_labels(select: exp.Select) -> dict[int, tuple[str, str | int]]:
+    """Take constants out of a select list, with their places and names."""
+    labels: dict[int, tuple[str, str | int]] = {}
+    rest = []
+    for place, item in enumerate(select.expressions):
+        plain = item.this if isinstance(item, exp.Alias) else item
+        if isinstance(plain, exp.Literal) and (plain.is_string or (plain.this.isdecimal() and len(plain.this) < 18)):
+            labels[place] = (item.alias or f"label_{place + 1}", plain.this if plain.is_string else int(plain.this))
+        else:
+            rest.append(item)
+    if not rest or not labels:
+        return {}
+    group = select.args.get("group")
+    if group is not None and any(isinstance(item, exp.Literal) for item in group.expressions):
+        raise QueryError("GROUP BY with places does not go with constants in the select list; name the columns")
+    select.set("expressions", rest)
+    return labels
+
+
+def _labelled(found: Answered, labels: Mapping[int, tuple[str, str | int]]) -> Answered:
+    if not labels:
+        return found
+    names, keys = list(found.names), dict(found.keys)
+    for place, (name, constant) in sorted(labels.items()):
+        names.insert(place, name)
+        keys[name] = pa.array([constant] * len(found), pa.string() if isinstance(constant, str) else pa.int64())
+    return replace(found, keys=keys, order=tuple(names))
+
+
+def _is_certain(found: Answered, name: str, row: int) -> bool:
+    if name in found.keys:
+        return True
+    column = found.numbers[name]
+    estimate = column.estimate
+    if estimate.lower[row] is None:
+        return estimate.exact[row] or column.gaps[row] is False
+    has_slack = estimate.slack is not None and estimate.slack[row] != 0
+    is_one = estimate.lower[row] == estimate.upper[row]
+    return estimate.exact[row] and is_one and not has_slack and not column.gaps[row]
+
+
+def _constant(found: Answered, row: int, where: str) -> exp.Expression:
+    """A value of an answer that is exact, as it would be written."""
+    name = found.names[0]
+    if name in found.keys:
+        return _written(found.keys[name][row].as_py())
+    answer = found.numbers[name].estimate.answers[row]
+    if not _is_certain(found, name, row):
+        bounds = f"lies between {answer.lower} and {answer.upper}" if answer.lower is not None else "has no bounds"
+        raise QueryError(
+            f"the answer of the sub-query {where} {bounds}, so that the question around it has no bounds; "
+            "write a number instead".replace("  ", " ")
+        )
+    estimate = found.numbers[name].estimate
+    if estimate.lower[row] is None:
+        return exp.Null()
+    if estimate.domain is not None and not isinstance(answer.expected, int | float):
+        return _written(answer.expected)
+    return _written(estimate.lower[row])
+
+
+def _written(value: Any) -> exp.Expression:
+    if value is None:
+        return exp.Null()
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if isinstance(value, str):
+        return exp.Literal.string(value)
+    if isinstance(value, datetime):
+        return exp.cast(exp.Literal.string(value.isoformat(" ")), "TIMESTAMP")
+    if isinstance(value, date):
+        return exp.cast(exp.Literal.string(value.isoformat()), "DATE")
+    text = _decimal(Fraction(value))
+    number = exp.Literal.number(text.lstrip("-"))
+    return exp.Neg(this=number) if text.startswith("-") else number
+
+
+def _decimal(value: Fraction) -> str:
+    """All digits of a number, or so many that no value of a column lies between it and them."""
+    if value.denominator == 1:
+        return str(value.numerator)
+    return f"{Context(prec=60).divide(Decimal(value.numerator), Decimal(value.denominator)):f}"

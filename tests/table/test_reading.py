@@ -1,0 +1,188 @@
+"""Files as they come: declared or found out, compressed, in folders and databases; wrong declarations are refused."""
+
+import gzip
+import zipfile
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import hedgerow as hr
+
+PLAIN = "name;pay;born\nAnn;1,5;2000-01-02\nBob;2,25;1999-12-31\n"
+
+
+def _write(folder, text, name="t.csv"):
+    file = folder / name
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    return file
+
+
+def _columns(table):
+    return table.arrow.to_pydict()
+
+
+def test_a_decimal_comma_is_found_where_commas_cut_no_cells(tmp_path):
+    """Semicolons and commas in numbers: a European file; the table says how it was read."""
+    table = hr.read_table(_write(tmp_path, PLAIN))
+    assert _columns(table)["pay"] == [1.5, 2.25]
+    assert table.reading["decimal sign"] == ","
+    assert table.reading["delimiter"] == ";"
+
+
+def test_points_and_commas_in_one_file_are_not_guessed(tmp_path):
+    """Where some column has points, a comma is no decimal sign."""
+    text = "a;b\n1,5;1.5\n2,5;2.5\n"
+    assert _columns(hr.read_table(_write(tmp_path, text)))["a"] == ["1,5", "2,5"]
+    declared = _columns(hr.read_table(_write(tmp_path, text), decimal=","))
+    assert declared == {"a": [1.5, 2.5], "b": ["1.5", "2.5"]}
+
+
+def test_thousands_are_read_only_where_they_are_whole(tmp_path):
+    """1.234,5 is a number with both signs declared; 12.34 is none then."""
+    text = "a;b\n1.234,5;12.34\n7;1\n"
+    read = _columns(hr.read_table(_write(tmp_path, text), decimal=",", thousands="."))
+    assert read == {"a": [1234.5, 7.0], "b": ["12.34", "1"]}
+
+
+def test_a_file_without_a_header_is_found_by_its_cells_or_declared(tmp_path):
+    """A number like its column and a text that occurs again: the first line is a row."""
+    text = "Male,39\nFemale,50\nMale,38\n"
+    table = hr.read_table(_write(tmp_path, text))
+    assert _columns(table) == {"column1": ["Male", "Female", "Male"], "column2": [39, 50, 38]}
+    assert "none" in table.reading["header"]
+    assert hr.read_table(_write(tmp_path, text), header=True).names == ("Male", "39")
+    numbers = "1,2\n3,4\n"
+    assert hr.read_table(_write(tmp_path, numbers)).names == ("1", "2")
+    assert hr.read_table(_write(tmp_path, numbers), header=False).num_rows == 2
+
+
+def test_quotes_missing_codes_and_types_are_declared(tmp_path):
+    """Single quotes, no quotes, codes for missing, texts of digits."""
+    text = "zip,score,note\n12,-9,'a,b'\n34,5,'c'\n"
+    table = hr.read_table(_write(tmp_path, text), quote="'", missing_codes=["-9"], types={"zip": "text"})
+    assert _columns(table) == {"zip": ["12", "34"], "score": [None, 5], "note": ["a,b", "c"]}
+    assert _columns(hr.read_table(_write(tmp_path, 'a,b\n"x,1\n'), quote="none")) == {"a": ['"x'], "b": [1]}
+    frame = pa.table({"zip": [12, -9]})
+    pq.write_table(frame, tmp_path / "t.parquet")
+    read = hr.read_table(tmp_path / "t.parquet", missing_codes="-9", types={"zip": "text"})
+    assert _columns(read) == {"zip": ["12", None]}
+
+
+@pytest.mark.parametrize("ending", ["gz", "zip", "zst"])
+def test_compressed_files_are_read_like_the_ones_inside(tmp_path, ending):
+    """Nothing is left behind, and what is inside decides how it is read."""
+    file = tmp_path / f"t.csv.{ending}"
+    if ending == "gz":
+        file.write_bytes(gzip.compress(PLAIN.encode()))
+    elif ending == "zip":
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr("inside/t.csv", PLAIN)
+    else:
+        with pa.CompressedOutputStream(str(file), "zstd") as out:
+            out.write(PLAIN.encode())
+    assert _columns(hr.read_table(file))["pay"] == [1.5, 2.25]
+    damaged = _write(tmp_path, file.read_bytes()[:20], f"damaged.csv.{ending}")
+    with pytest.raises(hr.InputError, match="cannot be unpacked"):
+        hr.read_table(damaged)
+
+
+def test_an_archive_of_several_files_is_refused(tmp_path):
+    """A table is one file."""
+    with zipfile.ZipFile(tmp_path / "t.zip", "w") as archive:
+        archive.writestr("a.csv", PLAIN)
+        archive.writestr("b.csv", PLAIN)
+    with pytest.raises(hr.InputError, match="holds 2 files"):
+        hr.read_table(tmp_path / "t.zip")
+
+
+def test_a_folder_of_parquet_files_is_one_table(tmp_path):
+    """Files in order, folders `name=value` as columns; files that differ are refused."""
+    for year in (2001, 2002):
+        (tmp_path / "t" / f"year={year}").mkdir(parents=True)
+        pq.write_table(pa.table({"a": [year]}), tmp_path / "t" / f"year={year}" / "part.parquet")
+    assert _columns(hr.read_table(tmp_path / "t")) == {"a": [2001, 2002], "year": [2001, 2002]}
+    pq.write_table(pa.table({"b": [1]}), tmp_path / "t" / "year=2002" / "z.parquet")
+    with pytest.raises(hr.InputError, match="differ in columns or types"):
+        hr.read_table(tmp_path / "t")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(hr.InputError, match="without Parquet files"):
+        hr.read_table(tmp_path / "empty")
+
+
+def test_a_table_of_duckdb(tmp_path):
+    """`duckdb:file#table`, also with a schema; the file is not written to."""
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(tmp_path / "d.duckdb")) as connection:
+        connection.execute("CREATE TABLE people AS SELECT 1 AS age, 'x' AS town")
+    before = (tmp_path / "d.duckdb").read_bytes()
+    for name in ("people", "main.people"):
+        assert _columns(hr.read_table(f"duckdb:{tmp_path}/d.duckdb#{name}")) == {"age": [1], "town": ["x"]}
+    assert (tmp_path / "d.duckdb").read_bytes() == before
+    for wrong, message in (
+        (f"duckdb:{tmp_path}/d.duckdb", "behind '#'"),
+        (f"duckdb:{tmp_path}/d.duckdb#no", "no such"),
+    ):
+        with pytest.raises(hr.InputError, match=message):
+            hr.read_table(wrong)
+
+
+def test_a_server_that_is_not_there_is_refused_without_its_address():
+    """No password in a message."""
+    pytest.importorskip("psycopg")
+    with pytest.raises(hr.InputError, match="cannot be reached") as caught:
+        hr.read_table("postgresql://someone:canary@localhost:1/none#t")
+    assert "canary" not in str(caught.value)
+
+
+def test_labels_of_a_statistics_package(tmp_path):
+    """Codes by default, labels when asked; declared missing values are missing; codes without a label are refused."""
+    pyreadstat, pandas = pytest.importorskip("pyreadstat"), pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"sex": [1.0, 2.0, 9.0], "age": [30.0, 40.0, 50.0]})
+    labels = {"sex": {1.0: "male", 2.0: "female"}}
+    pyreadstat.write_sav(frame, str(tmp_path / "t.sav"), variable_value_labels=labels, missing_ranges={"sex": [9.0]})
+    table = hr.read_table(tmp_path / "t.sav")
+    assert _columns(table) == {"sex": [1, 2, None], "age": [30, 40, 50]}
+    assert table.reading["value labels"] == "read as codes: sex"
+    assert _columns(hr.read_table(tmp_path / "t.sav", labels=True))["sex"] == ["male", "female", None]
+    pyreadstat.write_sav(frame, str(tmp_path / "u.sav"), variable_value_labels=labels)
+    with pytest.raises(hr.InputError, match="1 codes of 'sex' have no label"):
+        hr.read_table(tmp_path / "u.sav", labels=True)
+    read = hr.read_table(tmp_path / "u.sav", labels=True, missing_codes=["9"])
+    assert _columns(read)["sex"] == ["male", "female", None]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"delimiter": "x"}, "'delimiter' must be one of"),
+        ({"decimal": ";"}, "'decimal' must be"),
+        ({"thousands": ","}, None),
+        ({"thousands": "."}, "must be different signs"),
+        ({"quote": "ab"}, "'quote' must be"),
+        ({"encoding": "none"}, "'encoding' must name"),
+        ({"encoding": "ascii"}, "not valid ascii"),
+        ({"sheet": 1}, "'sheet' is an option of a workbook; this is a delimited text"),
+        ({"labels": True}, "'labels' is an option of a file of a statistics package"),
+        ({"types": {"pay": "money"}}, "must be one of text, whole, number"),
+        ({"types": {"gone": "text"}}, "declared for 'gone', but the file has no such column"),
+        ({"types": {"name": "number"}}, "Column 'name' cannot be read as number"),
+        ({"missing_codes": [9]}, "'missing_codes' must be texts"),
+        ({"delimeter": ";"}, "no option 'delimeter' of reading"),
+    ],
+)
+def test_a_wrong_declaration_is_refused_in_one_sentence(tmp_path, options, message):
+    """With what to do about it, and no cell in it."""
+    file = _write(tmp_path, "name;pay\nCanary é;1\n")
+    if message is None:
+        assert hr.read_table(file, **options).num_rows == 1
+        return
+    with pytest.raises(hr.HedgerowError, match=message) as caught:
+        hr.read_table(file, **options)
+    assert "Canary" not in str(caught.value)
+
+
+def test_frames_have_no_options_of_reading():
+    """What was read already cannot be read otherwise."""
+    with pytest.raises(hr.ParameterError, match="option of reading files"):
+        hr.read_table({"a": [1]}, decimal=",")
