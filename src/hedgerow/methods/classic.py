@@ -95,7 +95,7 @@ class Classic(Method):
             return []
         encoded = prepared.table.encode(name)
         if self.distance == "ordered" and encoded.has_missing:
-            raise SchemaError(f"'{name}' has missing values, which have no place in an order; hold their rows back.")
+            raise SchemaError(f"'{name}' has missing values, which have no place in an order; suppress their rows.")
         if self.distance != "hierarchical":
             return [TCloseness(read_number("t", self.t), self.distance)]
         if name not in prepared.schema.hierarchies:
@@ -111,28 +111,28 @@ class Classic(Method):
         high = read_number("presence_high", 1 if self.presence_high is None else self.presence_high)
         return [DeltaPresence(low, high, member)]
 
-    def _letters(self) -> dict[str, int | str]:
+    def _parameters(self) -> dict[str, int | str]:
         """The criteria as exact data: those that were asked for, each with all of its parameters."""
-        letters: dict[str, int | str] = {}
+        parameters: dict[str, int | str] = {}
         for criterion in (*self._on_values(), *self._presence(member=1)):
             for name, value in vars(criterion).items():
-                letters[_LETTER.get(name, name)] = int(value) if isinstance(value, int) else written(value)
+                parameters[_LETTER.get(name, name)] = int(value) if isinstance(value, int) else written(value)
         if self.t is not None:
-            letters |= {"t": written(read_number("t", self.t)), "distance": self.distance}
+            parameters |= {"t": written(read_number("t", self.t)), "distance": self.distance}
         if self.l is not None:
-            letters["diversity"] = self.diversity
-        letters.pop("member", None)
-        return letters
+            parameters["diversity"] = self.diversity
+        parameters.pop("member", None)
+        return parameters
 
     def _guarantee(self, prepared: Prepared) -> Guarantee:
         """The promise as data."""
-        letters = self._letters()
+        parameters = self._parameters()
         trees: dict[str, int | str] = {}
-        if letters.get("distance") == "hierarchical":
+        if parameters.get("distance") == "hierarchical":
             trees = {f"hierarchy of {name}": _lines(prepared, name) for name in prepared.columns.sensitive}
         return Guarantee(
             criterion="groupwise",
-            parameters=letters | trees,
+            parameters=parameters | trees,
             columns=prepared.columns.sensitive,
         )
 

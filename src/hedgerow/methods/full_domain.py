@@ -60,7 +60,7 @@ class FullDomain(Classic):
             form="generalized",
             together=True,
             guarantee=self._guarantee(prepared),
-            made=prepared.made("FullDomain", self._letters() | {"suppression": share} | chosen),
+            made=prepared.made("FullDomain", self._parameters() | {"suppression": share} | chosen),
             nodes={name: (tree, levels.get(name, 0)) for name, tree in trees.items()},
         )
 

@@ -85,7 +85,7 @@ class KEAnonymity(Method):
         if sensitive.has_missing:
             raise SchemaError(
                 f"'{column}' has missing values, which have no distance to others; "
-                f'missing={{"{column}": "suppress"}} holds these rows back and counts them.'
+                f'missing={{"{column}": "suppress"}} suppresses these rows and counts them.'
             )
         where = column_line(sensitive.domain, column)
         criterion = KE(self.k, self.e)
@@ -108,7 +108,7 @@ class KEAnonymity(Method):
             guarantee=_guarantee(column, criterion, self.l),
             rows=prepared.rows,
             groups=pieces.num_groups,
-            made=prepared.made("KEAnonymity", self._letters()),
+            made=prepared.made("KEAnonymity", self._parameters()),
             kind=prepared.table.kind,
         )
 
@@ -130,7 +130,7 @@ class KEAnonymity(Method):
             form=PERMUTED.name,
             together=True,
             guarantee=_guarantee(prepared.columns.sensitive[0], criterion, None),
-            made=prepared.made("KEAnonymity", self._letters()),
+            made=prepared.made("KEAnonymity", self._parameters()),
         )
 
     def _partition(self, where: Line, counts: NDArray[np.int64], prepared: Prepared) -> Pieces:
@@ -144,7 +144,7 @@ class KEAnonymity(Method):
         pieces: Pieces = partition(where.positions, counts, k=self.k, e=where.distance(KE(self.k, self.e).e), **coins)
         return pieces
 
-    def _letters(self) -> dict[str, int | str]:
+    def _parameters(self) -> dict[str, int | str]:
         e = written(KE(self.k, self.e).e)
         cap = {} if self.l is None else {"l": self.l}
         return {"k": self.k, "e": e, "objective": self.objective, "refine": self.refine} | cap

@@ -169,7 +169,7 @@ def _one_sensitive(prepared: Prepared) -> str:
     if prepared.table.arrow.column(names[0]).null_count:
         raise SchemaError(
             f"'{names[0]}' has missing values, which cannot be part of a signature; "
-            f'missing={{"{names[0]}": "suppress"}} holds these rows back and counts them.'
+            f'missing={{"{names[0]}": "suppress"}} suppresses these rows and counts them.'
         )
     return names[0]
 

@@ -81,7 +81,7 @@ class Mondrian(Classic):
             guarantee=self._guarantee(prepared),
             made=prepared.made(
                 "Mondrian",
-                self._letters()
+                self._parameters()
                 | {"relaxed": int(self.relaxed), "blind": int(self.blind)}
                 | {"form": self.form, "together": int(self.together)},
             ),

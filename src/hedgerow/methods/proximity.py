@@ -126,6 +126,6 @@ def _one_number(prepared: Prepared) -> str:
     if prepared.table.encode(column).has_missing:
         raise SchemaError(
             f"'{column}' has missing values, which have no distance to others; "
-            f'missing={{"{column}": "suppress"}} holds these rows back and counts them.'
+            f'missing={{"{column}": "suppress"}} suppresses these rows and counts them.'
         )
     return column

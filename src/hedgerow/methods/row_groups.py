@@ -280,7 +280,7 @@ def require_complete(prepared: Prepared, names: Sequence[str]) -> None:
         if prepared.table.arrow.column(name).null_count:
             raise SchemaError(
                 f"'{name}' has missing values, which cannot be replaced; "
-                f'missing={{"{name}": "suppress"}} holds these rows back and counts them.'
+                f'missing={{"{name}": "suppress"}} suppresses these rows and counts them.'
             )
 
 

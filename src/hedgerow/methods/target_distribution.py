@@ -347,7 +347,7 @@ def one_column(prepared: Prepared, what: str) -> str:
     if prepared.table.encode(column).has_missing:
         raise SchemaError(
             f"'{column}' has missing values, which are in no hierarchy; "
-            f'missing={{"{column}": "suppress"}} holds these rows back and counts them.'
+            f'missing={{"{column}": "suppress"}} suppresses these rows and counts them.'
         )
     return column
 

@@ -75,7 +75,7 @@ def _check_survivors(sensitive: Codes, known: Codes, signatures: Signatures, cri
     if strange := int((signatures.cells(known[held], sensitive[held]) < 0).sum()):
         raise Infeasible(
             f"{strange:,} people now have a sensitive value outside the signature of their earlier releases, so that "
-            "no group can show both; hold these rows back, or publish the value that was published."
+            "no group can show both; suppress these rows, or publish the value that was published."
         )
     sizes = np.diff(signatures.offsets)[known[held]]
     smallest = int(sizes.min()) if len(sizes) else criterion.m

@@ -79,7 +79,7 @@ Offsets = NDArray[np.int64]
 
 
 def grouped_rows(labels: NDArray[np.int32], *, keys: Keys = system_keys) -> tuple[Rows, Offsets]:
-    """Return the rows group after group and where each group begins and ends; rows labelled -1 are held back."""
+    """Return the rows group after group and where each group begins and ends; rows labelled -1 are suppressed."""
     kept = np.flatnonzero(labels >= 0).astype(np.int32)
     secret = permutation(int(labels.max(initial=-1)) + 1, keys=order_keys(keys))
     numbers = secret[labels[kept]]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 from sqlglot import exp
 
@@ -38,7 +39,7 @@ class GraphStatement:
 
     function: str
     source: str
-    call: exp.Expression
+    call: Any
     where: exp.Expression | None
 
     @property
@@ -115,7 +116,7 @@ def read_graph_statement(text: str, sources: Collection[str]) -> GraphStatement:
     if is_set(tree.args.get("group")):
         raise QueryError("GROUP BY is not answered over graphs; ask once for each value")
     others = {clause for clause, content in tree.args.items() if is_set(content)} - {"expressions", "from_", "where"}
-    call = tree.expressions[0] if len(tree.expressions) == 1 else None
+    call: Any = tree.expressions[0] if len(tree.expressions) == 1 else None
     if others or not isinstance(call, exp.Func):
         raise QueryError(f"a question to a graph is one aggregate, like: {_EXAMPLE}")
     if type(call) not in _FUNCTIONS:

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
@@ -100,7 +101,7 @@ def _wrong(text: str, reason: str) -> ParameterError:
     return ParameterError(f"The property {text!r} cannot be read: {reason}.")
 
 
-def _trees(text: str) -> list[exp.Expression]:
+def _trees(text: str) -> list[Any]:
     """Parse in the dialect that leaves the numbers in brackets as they are; others count them from 1."""
     try:
         with quiet():
@@ -116,7 +117,7 @@ def _trees(text: str) -> list[exp.Expression]:
     return trees
 
 
-def _check(text: str, node: exp.Expression) -> None:
+def _check(text: str, node: Any) -> None:
     if type(node) not in _NODES:
         raise _wrong(text, f"{node.key.upper()} is not understood")
     if any(is_set(content) and name not in _NODES[type(node)] for name, content in node.args.items()):

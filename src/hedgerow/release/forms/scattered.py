@@ -37,7 +37,7 @@ def scattered(
 ) -> dict[str, pa.Table]:
     """Publish every open column by its own permutation in `quasi`, the sensitive ones in `sensitive`.
 
-    `labels` number the group of each row, -1 for rows that are held back. `together` keeps a person's sensitive values
+    `labels` number the group of each row, -1 for rows that are suppressed. `together` keeps a person's sensitive values
     in one row of the sensitive table.
     """
     rows, offsets = grouped_rows(labels, keys=keys)

@@ -34,7 +34,7 @@ def separated(
 ) -> dict[str, pa.Table]:
     """Publish the open columns as they are in `quasi` and the sensitive ones, shuffled, in `sensitive`.
 
-    `labels` number the group of each row, -1 for rows that are held back.
+    `labels` number the group of each row, -1 for rows that are suppressed.
     """
     rows, offsets = grouped_rows(labels, keys=keys)
     numbers = {group_column: group_numbers(offsets)}
