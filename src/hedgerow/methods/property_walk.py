@@ -33,7 +33,6 @@ from hedgerow.release.forms.substituted import PROPERTY_KINDS
 
 if TYPE_CHECKING:
     from hedgerow.attack.finding import Rate
-    from hedgerow.methods.property_walk import Replaced
     from hedgerow.schema import Schema
 from collections.abc import Callable
 from typing import Any

@@ -71,7 +71,8 @@ def art(
 
     `exhaustive` looks at every cell for the closest row instead of asking the tree: the oracle, quadratic.
     """
-    crowd, best = check.crowd, None
+    crowd = check.crowd
+    best = None
     for start in range(1 + restarts):
         search = _Search(crowd, check, crowd.pool(keys), new_group(crowd), exhaustive)
         seeds = _seeds(crowd, keys, hardest_first=start % 2 == 1)

@@ -39,16 +39,20 @@ _HOPELESS = 3
 
 _FEW = 500
 
+_MOST = 1500
+"""Places are looked for of at most so many rows, drawn by coins: the rest of a large table stays stuck."""
+
 
 def rescue(check: Check, groups: list[Rows], stuck: Rows, keys: Keys, allowed: int = 0) -> tuple[list[Rows], Rows]:
     """Find places for as many stuck rows as possible; return the groups and the rows that are still stuck."""
     if len(stuck) == 0 or not groups or len(stuck) > max(_FEW, _HOPELESS * allowed):
         return groups, stuck
     hall = _Hall(check, list(groups))
+    stuck, rest = np.split(stuck[np.argsort(keys(len(stuck)))], [_MOST])
     for step in (hall.join, hall.unite, hall.exchange):
         in_secret_order = stuck[np.argsort(keys(len(stuck)))]
         stuck = in_secret_order[[not step(int(row)) for row in in_secret_order]]
-    return [rows for rows in hall.groups if len(rows)], stuck
+    return [rows for rows in hall.groups if len(rows)], np.append(stuck, rest)
 
 
 @dataclass
