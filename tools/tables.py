@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.support.random_tables import random_trial  # noqa: E402
-from tests.support.table_trials import Tally, run_trial  # noqa: E402
+from tests.support.table_trials import Tally, run_graph_trial, run_trial  # noqa: E402
 
 
 def main() -> int:
@@ -37,6 +37,8 @@ def main() -> int:
                 break
             told = len(tally.findings)
             run_trial(number, Path(folder), tally)
+            if number % 10 == 0:
+                run_graph_trial(number, Path(folder), tally)
             for finding in tally.findings[told:]:
                 print(*finding, file=kept, flush=True)
                 print(*finding, flush=True)

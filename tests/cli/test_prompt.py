@@ -320,3 +320,14 @@ def test_a_person_goes_on_over_lines(monkeypatch):
     monkeypatch.setattr("builtins.input", typed)
     given = [" ".join(text.split()) for text in _typed()]
     assert given == ["SELECT 1 FROM release", "SELECT 1 FROM release WHERE a;", "SELECT 2", "x"]
+
+
+def test_tables_of_ones_own_are_joined(piped, tmp_path):
+    """From a file, by name; the other spelling is refused."""
+    (tmp_path / "words.csv").write_text("gender,word\nF,she\nM,he\nfemale,she\nmale,he\nFemale,she\nMale,he\n")
+    text = "SELECT word, count(*) AS n FROM release LEFT JOIN words USING (gender) GROUP BY word"
+    code, output, errors = piped(text, options=["--table", f"words={tmp_path / 'words.csv'}"])
+    assert (code, errors) == (0, "")
+    assert "word" in output
+    assert "--table takes" in piped(text, options=["--table", "words"])[2]
+    assert "tables of your own" in piped(text)[2]

@@ -116,3 +116,15 @@ def test_many_values_and_groups_are_linear():
         RecursiveDiversity(1, 9),
     ):
         assert criterion.holds(groups).all()
+
+
+def test_no_groups_have_no_verdicts():
+    """Of no groups none is judged, by any diversity."""
+    none = groups_of(np.empty(0, np.int32), np.empty(0, np.int32), np.array([2, 2]))
+    for criterion in (
+        DistinctDiversity(2),
+        EntropyDiversity(2),
+        FrequencyDiversity(2),
+        RecursiveDiversity(Fraction(2), 2),
+    ):
+        assert len(criterion.holds(none)) == 0

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from hedgerow.query import Answer
 
-__all__ = ["Asked", "fault", "quoted", "random_asked", "true_values"]
+__all__ = ["Asked", "fault", "quoted", "random_asked", "random_condition", "true_values"]
 
 _SHARES = {"0.25": Fraction(1, 4), "0.5": Fraction(1, 2), "0.9": Fraction(9, 10), "0": Fraction(0), "1": Fraction(1)}
 
@@ -54,17 +54,18 @@ def random_asked(rng: random.Random, table: pa.Table, columns: Sequence[str]) ->
     kind = table.schema.field(column).type
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     aggregates = [name for name in _AGGREGATES if is_number or name in _ANY_KIND]
-    where = rng.choice(["TRUE", _condition(rng, table, columns), _conditions(rng, table, columns)])
+    where = rng.choice(["TRUE", random_condition(rng, table, columns), _conditions(rng, table, columns)])
     key = rng.choice(columns) if rng.random() < 0.2 else None
     return Asked(rng.choice(aggregates), column, where, key)
 
 
 def _conditions(rng: random.Random, table: pa.Table, columns: Sequence[str]) -> str:
-    one, other = (_condition(rng, table, columns) for _ in range(2))
+    one, other = (random_condition(rng, table, columns) for _ in range(2))
     return f"({one}) {rng.choice(['AND', 'AND', 'OR'])} {rng.choice(['', 'NOT '])}({other})"
 
 
-def _condition(rng: random.Random, table: pa.Table, columns: Sequence[str]) -> str:
+def random_condition(rng: random.Random, table: pa.Table, columns: Sequence[str]) -> str:
+    """Draw a condition on one of the columns."""
     column = rng.choice(columns)
     name = quoted(column)
     values = [value for value in table.column(column).to_pylist() if value is not None]

@@ -20,7 +20,7 @@ from hedgerow.inference.knowledge import KnowledgeEstimate
 from hedgerow.methods.registry import METHODS, method_class
 from hedgerow.schema import Hierarchy, Schema
 
-__all__ = ["KINDS", "Trial", "random_trial", "rows_behind"]
+__all__ = ["KINDS", "Trial", "random_side", "random_trial", "rows_behind"]
 
 _INT_ENDS = (2**63 - 1, 2**63 - 2, -(2**63), -(2**63) + 1, 2**62, -(2**62), 2**53 + 1, 0, -1)
 _FLOAT_ENDS = (1.7976931348623157e308, -1.7976931348623157e308, 1e308, -1e308, 1.0, 5e-324)
@@ -223,6 +223,13 @@ def _type(kind: str, scale: int) -> pa.DataType | None:
     if kind in ("date", "day"):
         return pa.date32()
     return pa.int64() if kind in ("few", "whole", "int ends") else pa.float64()
+
+
+def random_side(rng: random.Random, key: str, rows: int) -> pa.Table:
+    """Entities of one side of a graph: keys that differ, and a column x of hostile values."""
+    keys = [f"{rng.choice(_TEXTS[:12])}{place}" for place in range(rows)]
+    kind = rng.choice([kind for kind in KINDS if kind not in ("nan", "infinite")])
+    return pa.table({key: keys, "x": _column(rng, kind, rows)})
 
 
 def _trees(rng: random.Random, columns: dict[str, pa.Array], kinds: dict[str, str]) -> dict[str, list[Any]]:

@@ -23,11 +23,12 @@ import duckdb
 import pyarrow as pa
 
 import hedgerow as hr
+from hedgerow import graph as hg
 from hedgerow.table import write_csv
-from tests.support.random_asks import Asked, fault, random_asked, true_values
-from tests.support.random_tables import Trial, random_trial, rows_behind
+from tests.support.random_asks import Asked, fault, random_asked, random_condition, true_values
+from tests.support.random_tables import Trial, random_side, random_trial, rows_behind
 
-__all__ = ["LIMIT", "Tally", "run_trial"]
+__all__ = ["LIMIT", "Tally", "run_graph_trial", "run_trial"]
 
 LIMIT = 5.0
 """Seconds of processor time that no step may take."""
@@ -74,6 +75,57 @@ def run_trial(number: int, folder: Path, tally: Tally) -> None:
         tally.findings.append((number, finding.kind, f"{trial.name}: {finding}"))
     finally:
         shutil.rmtree(folder / "out", ignore_errors=True)
+
+
+def run_graph_trial(number: int, folder: Path, tally: Tally) -> None:
+    """Draw a graph of hostile entities, take it the whole way, and count edges under a condition on each side."""
+    rng = random.Random(number)
+    tally.counts["graphs"] += 1
+    try:
+        _travel_as_graph(rng, number, folder, tally.counts)
+    except Finding as finding:
+        tally.counts[finding.kind] += 1
+        tally.findings.append((number, finding.kind, f"graph: {finding}"))
+    finally:
+        shutil.rmtree(folder / "graph", ignore_errors=True)
+
+
+def _travel_as_graph(rng: random.Random, number: int, folder: Path, counts: Counter[str]) -> None:
+    sizes = rng.choice([1, 6, 12, 16]), rng.choice([1, 6, 12, 16])
+    sides = [random_side(rng, name, size) for name, size in zip(("person", "drug"), sizes, strict=True)]
+    pairs = {(rng.randrange(sizes[0]), rng.randrange(sizes[1])) for _ in range(rng.choice([1, 6, 12]))}
+    edges = {
+        side.column_names[0]: pa.array([side.column(0)[pair[place]].as_py() for pair in sorted(pairs)])
+        for place, side in enumerate(sides)
+    }
+    method = {"k": rng.choice([1, 2, 3]), "l": rng.choice([1, 2]), "order": rng.choice(["random", "degree"])}
+    release = _step(
+        "publish",
+        lambda: hg.SafeGrouping(**method).publish(hg.BipartiteGraph.read(*sides, pa.table(edges)), seed=number),
+        refusals=True,
+    )
+    if release is None:
+        counts["graphs refused"] += 1
+        return
+    counts["graphs published"] += 1
+    _step("save", lambda: release.save(folder / "graph", allow_insecure=True))
+    opened = _step("open", lambda: hg.open(folder / "graph"))
+    _step("verify", opened.verify)
+    with duckdb.connect() as database:
+        for name, side in zip(("l", "r"), sides, strict=True):
+            database.register(name, side.append_column("place", pa.array(range(side.num_rows))))
+        places = {"a": [a for a, _ in sorted(pairs)], "b": [b for _, b in sorted(pairs)]}
+        database.register("e", pa.table(places))
+        wheres = [random_condition(rng, side, side.column_names[1:]) for side in sides]
+        own = [where.replace('"x"', f'{end}."x"') for where, end in zip(wheres, ("left", "right"), strict=True)]
+        asked = f"SELECT count(*) FROM edges WHERE {own[0]} AND {own[1]}"
+        answer = _step("ask", lambda: opened.ask(asked), refusals=True, asked=asked)
+        if answer is not None:
+            hit = [f"(SELECT place FROM {name} WHERE {where})" for name, where in zip("lr", wheres, strict=True)]
+            ((truth,),) = database.execute(f"SELECT count(*) FROM e WHERE a IN {hit[0]} AND b IN {hit[1]}").fetchall()
+            counts["graph answers checked"] += 1
+            if not answer.lower <= truth <= answer.upper or (answer.exact and answer.expected != truth):
+                raise Finding("truth outside", f"{asked}: {answer} of {truth}")
 
 
 def _travel(trial: Trial, rng: random.Random, number: int, folder: Path, counts: Counter[str]) -> None:

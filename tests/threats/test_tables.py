@@ -9,7 +9,7 @@ import pytest
 
 import hedgerow as hr
 from tests.support import table_trials
-from tests.support.table_trials import Tally, run_trial
+from tests.support.table_trials import Tally, run_graph_trial, run_trial
 
 _END = 1.7976931348623157e308
 
@@ -22,6 +22,15 @@ def test_random_tables_go_the_whole_way(tmp_path):
     assert tally.findings == []
     assert tally.counts["published"] >= 20
     assert tally.counts["answers checked"] >= 20
+
+
+def test_random_graphs_go_the_whole_way(tmp_path):
+    """The same for graphs."""
+    tally = Tally()
+    for number in range(40):
+        run_graph_trial(number, tmp_path, tally)
+    assert tally.findings == []
+    assert tally.counts["graph answers checked"] >= 5
 
 
 def test_a_wrong_answer_and_a_refused_bundle_are_seen(tmp_path, monkeypatch):

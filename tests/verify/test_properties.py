@@ -99,3 +99,11 @@ def test_sums_that_leave_64_bits_are_added_exactly():
     )
     assert _count_broken(column, listed) == 0
     assert _count_broken(column, listed.set_column(3, "at_most", pa.array([str(-huge - 1)] * 2))) == 1
+
+
+def test_one_sum_that_leaves_64_bits_beside_one_that_does_not():
+    """The largest sum decides how all are added, not the smallest."""
+    from hedgerow.verify.properties import _count_broken
+
+    listed = pa.table({"property": [0, 1], "row": [0, 1], "coefficient": [4, 1], "at_most": ["5", "5"]})
+    assert _count_broken(pa.chunked_array([[2**61, 1]]), listed) == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 __all__ = ["query"]
@@ -23,6 +25,7 @@ __all__ = ["query"]
     show_default=True,
     help="learned adds a guess from what known columns tell about hidden ones, for one COUNT, SUM or AVG.",
 )
+@click.option("--table", "own", multiple=True, metavar="NAME=FILE", help="A table of your own that questions may join.")
 @click.option("--no-history", is_flag=True, help="Keep no file of the questions asked at the prompt.")
 def query(
     bundle: str,
@@ -34,6 +37,7 @@ def query(
     as_json: bool,
     as_csv: bool,
     estimate: str,
+    own: tuple[str, ...],
     no_history: bool,
 ) -> None:
     """Ask BUNDLE a QUESTION in SQL over the table `release`; without one, ask at a prompt or from a pipe.
@@ -42,6 +46,7 @@ def query(
     hedgerow query out/ 'SELECT avg(salary) FROM release WHERE age BETWEEN 30 AND 50'
     hedgerow query out/
     hedgerow query out/ < questions.sql
+    hedgerow query out/ --table region=regions.csv
     """
     from hedgerow import query as questions
     from hedgerow.cli.answers import print_csv, print_json
@@ -65,12 +70,24 @@ def query(
         return
     shown = print_json if as_json else print_csv if as_csv else show
     with questions.connect(release, engine, schema=schema) as session:
+        session.tables = _tables(own)
         if question is not None:
             shown(session.sql(question))
             if estimate == "learned":
                 click.echo(str(release.ask(question, estimate=estimate).learned))
         elif Prompt(release, session, shown).run(keep_history=not no_history):
             raise SystemExit(2)
+
+
+def _tables(own: tuple[str, ...]) -> dict[str, Any]:
+    """Read the tables that are given as NAME=FILE."""
+    from hedgerow.errors import ParameterError
+    from hedgerow.table import read_table
+
+    pairs = [text.partition("=") for text in own]
+    if not all(name and path for name, _, path in pairs):
+        raise ParameterError("--table takes a name and a file: --table region=regions.csv")
+    return {name: read_table(path).arrow for name, _, path in pairs}
 
 
 def _ask_graph(bundle: str, question: str | None, *, plain: bool) -> None:

@@ -10,6 +10,7 @@ regress      linear models of a hidden outcome: every coefficient with bounds
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from hedgerow.query.answer_table import AnswerTable
     from hedgerow.query.answered import Answered
     from hedgerow.query.result import Estimate, Result
+    from hedgerow.query.sql.question import Lookup
     from hedgerow.query.sql.statement import Bound, Question
     from hedgerow.release import Release
 
@@ -44,10 +46,11 @@ class Session:
     def __init__(self, release: Release, engine: Engine) -> None:
         self._release = release
         self.engine = engine
+        self.tables: Mapping[str, Any] = {}
 
-    def ask(self, sql: str) -> Any:
+    def ask(self, sql: str, tables: Mapping[str, Any] | None = None) -> Any:
         """Answer one aggregate: an `Answer`; several of them, and GROUP BY, come as an `AnswerTable`."""
-        found = self.sql(sql)
+        found = self.sql(sql, tables)
         if found.keys or len(found.aggregates) != 1 or len(found) > 1:
             return found
         (answers,) = (found.answers(name) for name in found.aggregates)
@@ -55,21 +58,41 @@ class Session:
             raise QueryError("HAVING or LIMIT leaves no answer; leave them out")
         return answers[0]
 
-    def sql(self, sql: str) -> AnswerTable:
-        """Answer every aggregate in every group: the keys, then x (expected), x_lower, x_upper and x_std."""
+    def sql(self, sql: str, tables: Mapping[str, Any] | None = None) -> AnswerTable:
+        """Answer every aggregate in every group: the keys, then x (expected), x_lower, x_upper and x_std.
+
+        `tables` are frames of one's own that the question joins, by name.
+        """
         from hedgerow.query.answer_table import AnswerTable
 
-        return AnswerTable(self.answers(sql))
+        return AnswerTable(self.answers(sql, tables))
 
-    def answers(self, sql: str) -> Result:
+    def answers(self, sql: str, tables: Mapping[str, Any] | None = None) -> Result:
         """Answer every aggregate in every group: keys, and for each aggregate its answers, row by row."""
+        from hedgerow.query.evidence.view import view_of
         from hedgerow.query.sql.compose import Composer, is_composed
+        from hedgerow.query.sql.joined import own_tables
+        from hedgerow.query.sql.joining import Joins
         from hedgerow.query.sql.parse import check_text
 
         check_text(sql, self._release.columns.all)
         if not is_composed(sql):
             return self.run(bound_to(self._release, sql))
-        return Composer(tuple(self._release.columns.all), self._answer, self._answer_inside).run(sql)
+        joins = Joins(
+            view_of(self._release).columns, own_tables(self.tables if tables is None else tables), self._reason, {}
+        )
+        answer = functools.partial(self._answer, joins.lookups)
+        return Composer(joins, answer, functools.partial(self._answer_inside, joins.lookups)).run(sql)
+
+    def _reason(self, name: str) -> str | None:
+        """Say why rows have no single value of a column to join on."""
+        form, columns = self._release.form, self._release.columns
+        if form.has_boxes and name in columns.quasi:
+            return "is published as ranges, so that rows have no single value of it to join on"
+        if name in columns.sensitive and not form.is_permutation:
+            return "is sensitive, and this release does not list its values row by row"
+        is_changed = form.is_altered and name in self._release.guarantee.columns
+        return "is published with other values than the true ones" if is_changed else None
 
     def run(self, bound: Bound, scalars: Mapping[str, Estimate] | None = None) -> Result:
         """Answer a bound question: the engine's results, and what the question says about them."""
@@ -79,25 +102,25 @@ class Session:
         more = {name: estimate.take([0] * found.cells) for name, estimate in (scalars or {}).items()}
         return finished(bound, replace(found, estimates=found.estimates | more))
 
-    def _answer(self, question: Question, scalars: Mapping[str, Estimate]) -> Result:
-        return self.run(self._fit(question), scalars)
+    def _answer(self, lookups: Mapping[str, Lookup], question: Question, scalars: Mapping[str, Estimate]) -> Result:
+        return self.run(self._fit(question, lookups), scalars)
 
-    def _answer_inside(self, question: Question) -> Answered:
+    def _answer_inside(self, lookups: Mapping[str, Lookup], question: Question) -> Answered:
         from hedgerow.query.answered import answered_by
 
         def run(asked: Question, shown: tuple[str, ...]) -> Result:
-            bound = self._fit(asked)
+            bound = self._fit(asked, lookups)
             outcome = replace(bound.outcome, shown=(*bound.outcome.shown, *shown))
             return self.run(replace(bound, outcome=outcome))
 
         return answered_by(run, question)
 
-    def _fit(self, question: Question) -> Bound:
+    def _fit(self, question: Question, lookups: Mapping[str, Lookup]) -> Bound:
         from hedgerow.query.evidence.view import view_of
         from hedgerow.query.sql.bind import bind
 
         view = view_of(self._release)
-        return bind(question, view.columns, view.sensitive)
+        return bind(question, {**view.columns, **lookups}, view.sensitive)
 
     def close(self) -> None:
         """Leave the server, if there is one."""
@@ -137,9 +160,9 @@ def connect(release: Release, engine: str = "arrays", *, schema: str | None = No
     raise ParameterError("'engine' must be 'arrays', 'duckdb' or an address that begins with postgresql://")
 
 
-def ask(release: Release, sql: str, *, estimate: str = "fair") -> Any:
+def ask(release: Release, sql: str, tables: Mapping[str, Any] | None = None, *, estimate: str = "fair") -> Any:
     """Answer one aggregate with guaranteed bounds: an `Answer`; several, and GROUP BY, come as an `AnswerTable`."""
-    answer = connect(release).ask(sql)
+    answer = connect(release).ask(sql, tables)
     if estimate == "fair":
         return answer
     from hedgerow.query.learned import learn
@@ -151,9 +174,9 @@ def ask(release: Release, sql: str, *, estimate: str = "fair") -> Any:
     return learn(release, bound_to(release, sql), answer)
 
 
-def select(release: Release, sql: str) -> AnswerTable:
+def select(release: Release, sql: str, tables: Mapping[str, Any] | None = None) -> AnswerTable:
     """Answer a SELECT; each aggregate x comes as x (expected), x_lower, x_upper and x_std."""
-    return connect(release).sql(sql)
+    return connect(release).sql(sql, tables)
 
 
 def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:

@@ -55,20 +55,23 @@ class Release:
         said = {field.name: getattr(self, field.name) for field in fields(PublishedRelease)}
         return PublishedRelease(**said | {"form": self.form.name})
 
-    def ask(self, sql: str, *, estimate: str = "fair") -> Any:
+    def ask(self, sql: str, *, tables: Mapping[str, Any] | None = None, estimate: str = "fair") -> Any:
         """Answer one aggregate with its guaranteed bounds: an `Answer`; several, or GROUP BY: as `sql` does.
 
         `estimate` "learned" adds a guess from what known columns tell about hidden ones, to one COUNT, SUM or AVG.
         """
         from hedgerow import query
 
-        return query.ask(self, sql, estimate=estimate)
+        return query.ask(self, sql, _own(tables), estimate=estimate)
 
-    def sql(self, sql: str) -> AnswerTable:
-        """Answer a SELECT; each aggregate x comes as x (expected), x_lower, x_upper and x_std."""
+    def sql(self, sql: str, *, tables: Mapping[str, Any] | None = None) -> AnswerTable:
+        """Answer a SELECT; each aggregate x comes as x (expected), x_lower, x_upper and x_std.
+
+        `tables` are tables of one's own that the question joins on known columns: frames or files, by name.
+        """
         from hedgerow import query
 
-        return query.select(self, sql)
+        return query.select(self, sql, _own(tables))
 
     def regress(self, formula: str, *, where: str | None = None, weights: str | None = None) -> Regression:
         """Fit a linear model of a sensitive outcome by least squares, with guaranteed bounds: "income ~ age + sex"."""
@@ -118,3 +121,10 @@ class Release:
 
         table = self.tables[name] if name is not None else next(iter(self.tables.values()))
         return to_kind(table, self.kind)
+
+
+def _own(tables: Mapping[str, Any] | None) -> dict[str, pa.Table]:
+    """Read tables that an analyst brings along, in every way in which `publish` takes them."""
+    from hedgerow.table import read_table
+
+    return {name: read_table(table).arrow for name, table in (tables or {}).items()}

@@ -344,6 +344,6 @@ def _fit(lines: list[bytes], delimiter: bytes) -> tuple[bool, float, int]:
 
 def _first_cells(line: str, delimiter: str, quote: str) -> tuple[str, ...]:
     quoting = {"quotechar": quote} if quote else {"quoting": csv.QUOTE_NONE, "quotechar": None}
-    reader: Any = csv.reader(io.StringIO(line, newline=""), delimiter=delimiter, skipinitialspace=True, **quoting)  # type: ignore[arg-type]
+    reader: Any = csv.reader(io.StringIO(line, newline=""), delimiter=delimiter, skipinitialspace=True, **quoting)
     cells = attempt(lambda: next(reader), "The first line cannot be read as column names; shorten or repair it.")
     return tuple(cell.strip() for cell in cells)

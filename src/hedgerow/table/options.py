@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -109,13 +110,9 @@ def as_declared(arrow: pa.Table, types: Mapping[str, str]) -> pa.Table:
     """The table with columns of declared types, or a refusal that names the column."""
     require_columns(arrow.column_names, types)
     for name, kind in types.items():
-        column = arrow.column(name)
-        sentence = (
-            f"Column '{name}' cannot be read as {kind}; correct its cells, list them as missing codes, or declare text."
-        )
-        arrow = arrow.set_column(
-            arrow.column_names.index(name), name, attempt(lambda c=column, k=kind: c.cast(TYPES[k]), sentence)
-        )
+        sentence = f"Column '{name}' cannot be read as {kind}; correct its cells, or list them as missing codes."
+        column = attempt(partial(arrow.column(name).cast, TYPES[kind]), sentence)
+        arrow = arrow.set_column(arrow.column_names.index(name), name, column)
     return arrow
 
 

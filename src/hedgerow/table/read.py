@@ -73,7 +73,7 @@ def read_file(path: str | PathLike[str], **options: Any) -> Table:
     """Read a file by its ending, a folder of Parquet files or a table of a database."""
     from hedgerow.table.sources import PACKED, is_database, read_database, read_folder, unpacked
 
-    limit = {name: options.pop(name) for name in ("max_cells", "header_row") if name in options}
+    limit: dict[str, Any] = {name: options.pop(name) for name in ("max_cells", "header_row") if name in options}
     asked = read_options(options)
     if is_database(str(path)):
         _require_known("a table of a database", set(), asked)

@@ -19,6 +19,7 @@ from hedgerow.query.sql.question import (
     Constant,
     Expression,
     Kind,
+    Lookup,
     Not,
     Or,
     Predicate,
@@ -127,6 +128,6 @@ def _is_true(name: str) -> Predicate:
 
 def is_portable(node: Predicate | Expression) -> bool:
     """Tell whether every database computes it alike."""
-    if isinstance(node, Call) and node.function in _FOREIGN:
+    if isinstance(node, Lookup) or (isinstance(node, Call) and node.function in _FOREIGN):
         return False
     return all(is_portable(child) for child in children_of(node))

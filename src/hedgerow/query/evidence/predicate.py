@@ -24,6 +24,7 @@ from hedgerow.query.sql.question import (
     IsNull,
     Kind,
     Like,
+    Lookup,
     Not,
     Or,
     Part,
@@ -119,6 +120,8 @@ def _value(node: Expression, columns: Mapping[str, pa.Array]) -> Any:
         return {"year": pc.year, "month": pc.month, "day": pc.day}[node.unit](_value(node.operand, columns))
     if isinstance(node, Case):
         return _case(node, columns)
+    if isinstance(node, Lookup):
+        return node.source.values(node.column, [_value(operand, columns) for operand in node.operands])
     if isinstance(node, Call):
         return _CALLS[node.function](*(_value(operand, columns) for operand in node.operands))
     assert isinstance(node, Arithmetic)

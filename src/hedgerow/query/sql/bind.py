@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES
@@ -36,7 +37,7 @@ _MIXING = ("count", "sum", "avg")
 _MIXED = "{} an expression that mixes a sensitive column with another one has no bound; COUNT, SUM and AVG of it have"
 
 
-def bind(question: Question, columns: Mapping[str, Column], sensitive: Sequence[str]) -> Bound:
+def bind(question: Question, columns: Mapping[str, Any], sensitive: Sequence[str]) -> Bound:
     """Resolve every name, give every constant its kind, and split the condition."""
     fitter = _Fitter(Binder(columns), frozenset(sensitive))
     aliases = {item.alias.lower(): item.column for item in question.select if isinstance(item, Key) and item.alias}

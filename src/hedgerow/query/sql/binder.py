@@ -56,10 +56,12 @@ class Binder:
         raise QueryError(f"there is no column '{name.text}'; {self._suggestion(name.text)}")
 
     def _suggestion(self, text: str) -> str:
-        lowered = {name.lower(): name for name in self.columns}
+        lowered = {name.lower(): name for name in self.columns if name.isprintable()}
         close = [lowered[match] for match in difflib.get_close_matches(text.lower(), lowered, n=3)]
-        close += [name for name in self.columns if len(text) > 1 and text.lower() in name.lower() and name not in close]
-        names = ", ".join('"' + name.replace('"', '""') + '"' for name in close[:3] or list(self.columns)[:20])
+        close += [
+            name for name in lowered.values() if len(text) > 1 and text.lower() in name.lower() and name not in close
+        ]
+        names = ", ".join('"' + name.replace('"', '""') + '"' for name in close[:3] or list(lowered.values())[:20])
         return f"did you mean {names}?" if close else f"the columns are {names}"
 
     def predicate(self, node: Predicate) -> Predicate:

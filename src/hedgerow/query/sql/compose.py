@@ -9,7 +9,7 @@ question when all sub-queries are gone is read by `parse`, as any other.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Context, Decimal
@@ -22,6 +22,8 @@ from sqlglot import exp
 from hedgerow.errors import QueryError
 from hedgerow.query.answered import Answered, finish, over, stacked
 from hedgerow.query.result import Estimate, Result
+from hedgerow.query.sql.joining import Joins
+from hedgerow.query.sql.joining import own_nodes as _own
 from hedgerow.query.sql.parse import DEEPEST, question_of, read_rows, statement_of
 from hedgerow.query.sql.statement import SLOT, Question
 from hedgerow.query.sql.strict import check_nodes, is_set, refusal
@@ -50,9 +52,9 @@ def is_composed(sql: str) -> bool:
 
 @dataclass
 class Composer:
-    """Answers a composed question; `answer` answers a plain one over the release, whose columns are `columns`."""
+    """Answers a composed question; `answer` answers a plain one over the release, `inner` answers it as a sub-query."""
 
-    columns: tuple[str, ...]
+    joins: Joins
     answer: Callable[[Question, Mapping[str, Estimate]], Result]
     inner: Callable[[Question], Answered]
     asked: int = 0
@@ -124,7 +126,7 @@ class Composer:
         select = tree.copy()
         source, alias = _source(select, scope)
         if source is None:
-            return select, None
+            return self.joins.merge(select, alias), None
         inner, inner_scope = _unwrapped(source, scope)
         if isinstance(inner, exp.Select) and not _aggregates(inner):
             inner, below = self._flat(inner, inner_scope)
@@ -143,7 +145,7 @@ class Composer:
         for item in inner.expressions:
             if isinstance(item, exp.Star):
                 _check(item, "* takes no EXCLUDE or REPLACE here; name the columns")
-                found = {name.lower(): exp.column(exp.to_identifier(name, quoted=True)) for name in self.columns}
+                found = {name.lower(): exp.column(exp.to_identifier(name, quoted=True)) for name in self.joins.columns}
             else:
                 plain = item.this if isinstance(item, exp.Alias) else item
                 check_nodes(item)
@@ -272,9 +274,11 @@ def _source(select: exp.Select, scope: Mapping[str, exp.Expression]) -> tuple[ex
         raise QueryError(
             "a SELECT without FROM cannot be answered with a bound; it says what it is about: FROM release"
         )
-    if select.args.get("joins"):
-        raise QueryError("only tables of your own can be joined with the release: FROM release JOIN t ON a = t.a")
     node = clause.this
+    if select.args.get("joins") and not (isinstance(node, exp.Table) and node.name.lower() == "release"):
+        raise QueryError(
+            "tables of your own are joined with the release itself: FROM release JOIN t ON release.a = t.a"
+        )
     if isinstance(node, exp.Subquery):
         _check(node, "a sub-query is a SELECT in brackets and a name")
         alias = node.args.get("alias")
@@ -287,8 +291,9 @@ def _source(select: exp.Select, scope: Mapping[str, exp.Expression]) -> tuple[ex
     if isinstance(node, exp.Table) and node.name.lower() != "release":
         raise QueryError(f"there is no table '{node.name[:60]}' to ask; write FROM release")
     alias = node.alias_or_name.lower() if isinstance(node, exp.Table) else ""
+    known = {alias, *(join.this.alias_or_name.lower() for join in select.args.get("joins") or [])}
     for column in _own(select, exp.Column):
-        if column.table and column.table.lower() != alias:
+        if column.table and column.table.lower() not in known:
             raise QueryError(
                 f"'{column.table}' is not what this SELECT is about; a sub-query cannot look at rows of the question "
                 "around it"
@@ -320,13 +325,6 @@ def _unqualified(node: exp.Expression) -> exp.Expression:
 def _over(select: exp.Select, below: exp.Expression) -> exp.Select:
     select.set("from_", exp.From(this=exp.Subquery(this=below, alias=exp.TableAlias(this=exp.to_identifier("inner")))))
     return select
-
-
-def _own(tree: exp.Expression, kind: type[Any]) -> Iterator[Any]:
-    """Nodes of a SELECT that do not belong to a sub-query inside it; the sub-queries themselves do."""
-    for node in tree.walk(prune=lambda node: node is not tree and isinstance(node, exp.Query | exp.With)):
-        if isinstance(node, kind) and node is not tree:
-            yield node
 
 
 def _aggregates(select: exp.Select) -> bool:

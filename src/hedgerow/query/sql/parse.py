@@ -55,7 +55,7 @@ _PAIRED: dict[type[exp.Expression], str] = {
 _LIST = "COUNT, SUM, AVG, MIN, MAX, VARIANCE, STDDEV, MEDIAN, QUANTILE_CONT, QUANTILE_DISC, CORR, COVAR, REGR"
 _ADVICE = {
     "distinct": "leave out DISTINCT; GROUP BY already gives one row per combination",
-    "joins": "only the table 'release' can be asked; join the result with other tables afterwards",
+    "joins": "write JOIN t ON release.a = t.a to join a table of your own",
     "with_": "WITH is not understood; ask the inner question directly",
     "windows": "window functions have no bounds; use GROUP BY",
     "qualify": "QUALIFY is not understood; use GROUP BY and HAVING",

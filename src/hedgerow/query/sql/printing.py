@@ -18,6 +18,7 @@ from hedgerow.query.sql.question import (
     IsNull,
     Kind,
     Like,
+    Lookup,
     Not,
     Or,
     Part,
@@ -87,6 +88,9 @@ def value_sql(node: Expression) -> str:
     if isinstance(node, Case):
         whens = "".join(f" WHEN {predicate_sql(when)} THEN {value_sql(then)}" for when, then in node.branches)
         return f"CASE{whens} ELSE {value_sql(node.otherwise)} END"
+    if isinstance(node, Lookup):
+        # Never sent to a database: it tells derived columns apart.
+        return f"lookup_{node.source.number}({', '.join([literal(node.column), *map(value_sql, node.operands)])})"
     if isinstance(node, Call):
         return _call(node.function, [value_sql(operand) for operand in node.operands])
     assert isinstance(node, Arithmetic)

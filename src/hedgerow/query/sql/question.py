@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hedgerow.query.sql.joined import Joined
 
 __all__ = [
     "And",
@@ -26,6 +30,7 @@ __all__ = [
     "IsNull",
     "Kind",
     "Like",
+    "Lookup",
     "Name",
     "Not",
     "Or",
@@ -129,7 +134,17 @@ class Case:
     kind: Kind | None = None
 
 
-Expression = Name | Column | Constant | Cast | Arithmetic | Part | Call | Case
+@dataclass(frozen=True)
+class Lookup:
+    """A column of a table that an analyst brought along, found by what its key must equal; '' tells of a match."""
+
+    source: Joined
+    column: str
+    operands: tuple[Expression, ...]
+    kind: Kind
+
+
+Expression = Name | Column | Constant | Cast | Arithmetic | Part | Call | Case | Lookup
 
 
 @dataclass(frozen=True)
@@ -245,7 +260,7 @@ def children_of(node: Predicate | Expression) -> Iterator[Predicate | Expression
         yield from (node.left, node.right)
     elif isinstance(node, Not | In | Like | IsNull | Cast | Part):
         yield node.operand
-    elif isinstance(node, Call):
+    elif isinstance(node, Call | Lookup):
         yield from node.operands
     elif isinstance(node, Case):
         yield from (part for branch in node.branches for part in branch)

@@ -1,0 +1,198 @@
+"""JOIN with tables that an analyst brings along: their columns become functions of the key's columns.
+
+An inner JOIN keeps the rows that have a match; a LEFT JOIN keeps all, with NULL where there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from hedgerow.errors import QueryError
+from hedgerow.query.sql.joined import join, kind_in
+from hedgerow.query.sql.question import Column, Expression, Kind, Lookup, kind_of
+from hedgerow.query.sql.strict import is_set
+
+__all__ = ["FOREIGN", "Joins", "own_nodes"]
+
+FOREIGN = "\1"
+"""How the name of a column of a joined table starts; no column that is published is called so."""
+_ARGUMENTS = ("this", "on", "using", "side", "kind")
+_SAY = "tables of your own are joined on equal columns: FROM release JOIN t ON release.a = t.a, or USING (a)"
+
+
+def own_nodes(tree: exp.Expression, kind: type[Any]) -> Iterator[Any]:
+    """Nodes of a SELECT that do not belong to a sub-query inside it; the sub-queries themselves do."""
+    for node in tree.walk(prune=lambda node: node is not tree and isinstance(node, exp.Query | exp.With)):
+        if isinstance(node, kind) and node is not tree:
+            yield node
+
+
+@dataclass
+class Joins:
+    """Reads the joins of a question; `closed` says why rows have no single value of a column, or nothing."""
+
+    columns: Mapping[str, Column]
+    tables: Mapping[str, pa.Table]
+    closed: Callable[[str], str | None]
+    lookups: dict[str, Lookup]
+
+    def merge(self, select: exp.Select, alias: str) -> exp.Select:
+        """Replace JOIN by conditions and the columns of joined tables by lookups."""
+        joins = select.args.get("joins") or []
+        if not joins:
+            return select
+        if any(isinstance(item, exp.Star) for item in select.expressions):
+            raise QueryError("* does not go with JOIN; name the columns")
+        select.set("joins", None)
+        scope = _Scope({alias: {name.lower(): name for name in self.columns}})
+        for node in joins:
+            self._add(select, node, scope)
+        _rename(select, scope)
+        return select
+
+    def _add(self, select: exp.Select, node: exp.Join, scope: _Scope) -> None:
+        kind, side = (str(node.args.get(part) or "").upper() for part in ("kind", "side"))
+        if any(is_set(content) for part, content in node.args.items() if part not in _ARGUMENTS):
+            raise QueryError(_SAY)
+        if (side, kind) not in (("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")):
+            raise QueryError(
+                f"a {side or kind} JOIN adds rows that the release does not have; JOIN and LEFT JOIN do not"
+            )
+        table, alias = self._table(node.this, scope)
+        own = {name.lower(): name for name in table.column_names}
+        pairs = [self._pair(left, right, own, alias, scope) for left, right in _equations(node, alias, own)]
+        operands = tuple(operand for operand, _ in pairs)
+        kinds = [(column, kind_of(operand) or Kind.TEXT) for operand, column in pairs]
+        joined = join(node.this.name, table, kinds)
+        names = {}
+        for lowered, name in own.items():
+            names[lowered] = f"{FOREIGN}{alias}.{name}"
+            found = kind_in(table.column(name).combine_chunks())
+            self.lookups[names[lowered]] = Lookup(joined, name, operands, found)
+        match = f"{FOREIGN}{alias}."
+        self.lookups[match] = Lookup(joined, "", operands, Kind.BOOL)
+        scope.add(alias, names, {str(part.name).lower() for part in node.args.get("using") or []})
+        if side != "LEFT":
+            own_condition = select.args.get("where")
+            is_matched = exp.EQ(this=_column(match), expression=exp.Boolean(this=True))
+            both = (
+                exp.And(this=exp.Paren(this=own_condition.this), expression=is_matched) if own_condition else is_matched
+            )
+            select.set("where", exp.Where(this=both))
+
+    def _table(self, node: exp.Expression, scope: _Scope) -> tuple[pa.Table, str]:
+        extras = {part for part, content in node.args.items() if is_set(content)} - {"this", "alias"}
+        known = self.tables.get(node.name.lower()) if isinstance(node, exp.Table) and not extras else None
+        if known is None:
+            listed = ", ".join(sorted(self.tables)) or "none: give them as tables={'name': frame}, or --table name=FILE"
+            raise QueryError(f"only tables of your own can be joined with the release; there are {listed}")
+        alias = node.alias_or_name.lower()
+        if alias in scope.places:
+            raise QueryError(f"two tables are called '{alias}'; name one of them with AS")
+        return known, alias
+
+    def _pair(
+        self, left: exp.Column, right: exp.Column, own: Mapping[str, str], alias: str, scope: _Scope
+    ) -> tuple[Expression, str]:
+        """What a column of the table is compared with, and that column."""
+        sides = [left, right]
+        mine = [side for side in sides if _belongs(side, own, alias, scope)]
+        if len(mine) != 1:
+            raise QueryError(_SAY)
+        (other,) = (side for side in sides if side is not mine[0])
+        name = scope.resolve(other)
+        if name is None:
+            raise QueryError(f"there is no column '{other.name[:60]}' to join on")
+        return self._operand(name), own[mine[0].name.lower()]
+
+    def _operand(self, name: str) -> Expression:
+        if name in self.lookups:
+            return self.lookups[name]
+        reason = self.closed(name)
+        if reason is not None:
+            raise QueryError(f"'{name}' {reason}; join on another column")
+        return self.columns[name]
+
+
+@dataclass
+class _Scope:
+    """Names of columns by the table that they belong to; `hidden` ones are only found with the table's name."""
+
+    places: dict[str, dict[str, str]]
+    hidden: set[str] = field(default_factory=set)
+
+    def add(self, alias: str, names: dict[str, str], used: set[str]) -> None:
+        self.places[alias] = names
+        self.hidden |= {names[name] for name in used if name in names}
+
+    def resolve(self, column: exp.Column) -> str | None:
+        """The name of a column inside; None if there is none."""
+        name = column.name.lower()
+        if column.table:
+            place = self.places.get(column.table.lower())
+            if place is None or name not in place:
+                raise QueryError(f"there is no column '{column.name[:60]}' in '{column.table[:60]}'")
+            return place[name]
+        found = [place[name] for place in self.places.values() if name in place and place[name] not in self.hidden]
+        if len(found) > 1:
+            raise QueryError(f"'{column.name[:60]}' is a column of two tables; write the table's name before it")
+        return found[0] if found else None
+
+
+def _equations(node: exp.Join, alias: str, own: Mapping[str, str]) -> list[tuple[exp.Column, exp.Column]]:
+    """Pairs of columns that must be equal."""
+    using, on = node.args.get("using"), node.args.get("on")
+    if using and on is None:
+        names = [part.name for part in using]
+        missing = next((name for name in names if name.lower() not in own), None)
+        if missing is not None:
+            raise QueryError(f"there is no column '{missing[:60]}' in '{alias}'")
+        return [(exp.column(name), exp.column(name, table=alias)) for name in names]
+    pairs = []
+    waiting = [on]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, exp.And):
+            waiting += [part.this, part.expression]
+        elif isinstance(part, exp.Paren):
+            waiting.append(part.this)
+        elif isinstance(part, exp.EQ) and isinstance(part.this, exp.Column) and isinstance(part.expression, exp.Column):
+            pairs.append((part.this, part.expression))
+        else:
+            raise QueryError(_SAY)
+    return pairs
+
+
+def _belongs(column: exp.Column, own: Mapping[str, str], alias: str, scope: _Scope) -> bool:
+    """Tell whether a column is one of the table that is joined."""
+    if column.table:
+        return column.table.lower() == alias and column.name.lower() in own
+    elsewhere = any(column.name.lower() in place for place in scope.places.values())
+    return column.name.lower() in own and not elsewhere
+
+
+def _column(name: str) -> exp.Column:
+    return exp.column(exp.to_identifier(name, quoted=True))
+
+
+def _rename(select: exp.Select, scope: _Scope) -> None:
+    items = [
+        exp.alias_(item.copy(), item.name, quoted=True) if isinstance(item, exp.Column) else item
+        for item in select.expressions
+    ]
+    select.set("expressions", items)
+    results = {item.alias.lower() for item in items if isinstance(item, exp.Alias)}
+    for column in list(own_nodes(select, exp.Column)):
+        if column.name.startswith(FOREIGN):
+            continue
+        clause = column.find_ancestor(exp.Having, exp.Order, exp.AggFunc, exp.Select)
+        if isinstance(clause, exp.Having | exp.Order) and not column.table and column.name.lower() in results:
+            continue
+        name = scope.resolve(column)
+        if name is not None:
+            column.replace(_column(name))

@@ -1,0 +1,188 @@
+"""Tables that an analyst joins: the same as more known columns; DuckDB on the original table is the judge."""
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from hedgerow.errors import QueryError
+from hedgerow.query import connect
+from tests.query.sql.test_compose import make
+from tests.support.truth import is_inside
+
+FORMS = ("permuted", "separated", "scattered", "generalized", "gaps")
+REGION = pa.table(
+    {
+        "town": ["Bern", "Biel", None, "Genf"],
+        "canton": ["BE", "BE", "??", "GE"],
+        "people": [134, 55, 1, 203],
+        "rate": [0.5, 1.25, 9.0, None],
+    }
+)
+GRADE = pa.table({"w": [1.0, 2.0, 2.5, 4.0], "town": ["Bern", "Bern", "Biel", "Chur"], "grade": ["x", "y", "z", "x"]})
+CANTON = pa.table({"canton": ["BE", "GE"], "language": ["de", "fr"]})
+TABLES = {"region": REGION, "grade": GRADE, "canton": CANTON}
+QUESTIONS = [
+    "SELECT canton AS k, count(*) AS n, avg(s) AS m FROM release JOIN region ON release.town = region.town "
+    "GROUP BY canton",
+    "SELECT canton AS k, count(*) AS n, sum(s) AS m FROM release r LEFT JOIN region g ON g.town = r.town "
+    "GROUP BY g.canton",
+    "SELECT sum(people) AS n, max(rate) AS m FROM release LEFT JOIN region USING (town) WHERE w > 1",
+    "SELECT count(people) AS n, count(*) AS m FROM release LEFT JOIN region USING (town)",
+    "SELECT avg(s) AS n FROM release INNER JOIN region USING (town) WHERE people > 60 AND a < 5",
+    "SELECT max(s) AS n FROM release JOIN grade ON release.w = grade.w AND grade.town = release.town",
+    "SELECT grade AS k, sum(s) AS n FROM release LEFT JOIN grade USING (w, town) GROUP BY grade",
+    "SELECT language AS k, avg(s) AS n FROM release JOIN region USING (town) "
+    "JOIN canton ON region.canton = canton.canton GROUP BY language",
+    "SELECT sum(people * s) AS n FROM release JOIN region USING (town)",
+    "SELECT count(*) AS n FROM release LEFT JOIN region USING (town) WHERE s > rate * 20",
+    "SELECT count(*) AS n FROM release LEFT JOIN region USING (town) WHERE canton IS NULL AND s > 10",
+    "SELECT max(m) AS n FROM (SELECT canton, avg(s) AS m FROM release JOIN region USING (town) GROUP BY canton)",
+    "WITH t AS (SELECT s, people FROM release JOIN region USING (town)) SELECT avg(s) AS n FROM t WHERE people < 100",
+]
+
+
+def truth(table, text):
+    """What DuckDB says."""
+    with duckdb.connect() as database:
+        for name, frame in {"release": table, **TABLES}.items():
+            database.register(name, frame)
+        found = database.execute(text)
+        names = [column[0] for column in found.description]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+@pytest.mark.parametrize("engine", ["arrays", "duckdb"])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("text", QUESTIONS)
+def test_the_truth_lies_inside(form, text, engine):
+    """And where an answer is exact it is the truth; keys are those of the truth."""
+    for seed in range(2):
+        table, release = make(form, seed)
+        try:
+            found = {row.get("k"): row for row in connect(release, engine).sql(text, TABLES)}
+        except QueryError:
+            if form not in ("scattered", "generalized"):
+                raise
+            continue
+        for row in truth(table, text):
+            for name in [name for name in row if name != "k"]:
+                answer = found[row.get("k")][name]
+                if row[name] is None:
+                    assert answer.lower is None or not answer.exact
+                    continue
+                assert is_inside(answer.lower, row[name], answer.upper), (name, row)
+                assert not answer.exact or is_inside(answer.expected, row[name], answer.expected)
+
+
+def test_most_is_answered_where_columns_are_known():
+    """Of shuffled columns those that need one of them."""
+    for form, least in (
+        ("permuted", len(QUESTIONS)),
+        ("separated", len(QUESTIONS)),
+        ("scattered", 5),
+        ("generalized", 9),
+    ):
+        _, release = make(form)
+        answered = 0
+        for text in QUESTIONS:
+            try:
+                answered += bool(len(release.sql(text, tables=TABLES)))
+            except QueryError:
+                continue
+        assert answered >= least, form
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, dict, lambda columns: pa.table(columns)])
+def test_frames_of_every_kind(kind):
+    """A mapping of columns, too."""
+    _, release = make("permuted")
+    frame = kind({"town": ["Bern", "Biel"], "canton": ["BE", "BE"]})
+    text = "SELECT count(*) AS n FROM release JOIN region USING (town)"
+    expected = release.sql("SELECT count(*) AS n FROM release WHERE town IN ('Bern', 'Biel')")
+    assert release.sql(text, tables={"region": frame}).equals(expected)
+    assert release.ask(text, tables={"Region": frame}) == expected.answers("n")[0]
+
+
+def test_a_file_is_a_table(tmp_path):
+    """As for publish."""
+    _, release = make("permuted")
+    (tmp_path / "region.csv").write_text("town,canton\nBern,BE\nBiel,BE\n")
+    text = "SELECT count(*) AS n FROM release JOIN region USING (town)"
+    assert release.ask(text, tables={"region": tmp_path / "region.csv"}).exact
+
+
+def test_two_tables_of_one_name_are_not_confused():
+    """What was computed from the first is not shown for the second."""
+    _, release = make("permuted")
+    session = connect(release)
+    text = "SELECT canton, count(*) AS n FROM release JOIN region USING (town) GROUP BY canton"
+    for canton in ("BE", "XX"):
+        frame = pa.table({"town": ["Bern"], "canton": [canton]})
+        assert session.sql(text, {"region": frame}).column("canton").to_pylist() == [canton]
+
+
+def test_a_sensitive_key_is_a_function_of_the_value():
+    """Of a release that lists values: what belongs to a value is as hidden as the value."""
+    _, release = make("permuted")
+    levels = pa.table({"s": list(range(50)), "level": ["low"] * 25 + ["high"] * 25})
+    text = "SELECT count(*) AS n FROM release JOIN levels USING (s) WHERE level = 'low' AND a < 3"
+    plain = "SELECT count(*) AS n FROM release WHERE s < 25 AND a < 3"
+    answer = release.ask(text, tables={"levels": levels})
+    assert (answer.lower, answer.upper) == (release.ask(plain).lower, release.ask(plain).upper)
+    _, scattered = make("scattered")
+    with pytest.raises(QueryError, match="sensitive"):
+        scattered.ask(text, tables={"levels": levels})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("SELECT count(*) FROM release JOIN twice USING (town)", "several rows for one value of 'town'"),
+        ("SELECT count(*) FROM release RIGHT JOIN region USING (town)", "RIGHT JOIN adds rows"),
+        ("SELECT count(*) FROM release CROSS JOIN region", "CROSS JOIN adds rows"),
+        ("SELECT count(*) FROM release JOIN region ON release.a > region.people", "equal columns"),
+        ("SELECT count(*) FROM release JOIN region ON release.town = region.town AND people > 3", "equal columns"),
+        ("SELECT count(*) FROM release JOIN region ON TRUE", "equal columns"),
+        ("SELECT count(*) FROM release JOIN region USING (w)", "no column 'w' in 'region'"),
+        ("SELECT count(*) FROM release JOIN nowhere USING (town)", "there are region, twice"),
+        ("SELECT count(*) FROM release JOIN region ON release.w = region.town", "holds a text"),
+        ("SELECT count(*) FROM region", "."),
+        ("SELECT count(*) FROM region JOIN release USING (town)", "release itself"),
+        ("SELECT town, count(*) FROM release JOIN region ON release.town = region.town GROUP BY town", "two tables"),
+        (
+            "SELECT count(*) FROM release JOIN region r USING (town) WHERE q.people > 3",
+            "is not what this SELECT is about",
+        ),
+        ("SELECT avg(peple) FROM release JOIN region USING (town)", "no column 'peple'"),
+        ("SELECT count(*) FROM release JOIN (SELECT 1) AS t ON TRUE", "tables of your own"),
+        ("SELECT count(*) FROM release ASOF JOIN region USING (town)", "equal columns|adds rows"),
+    ],
+)
+def test_the_rest_is_refused(text, words):
+    """In words of the question."""
+    _, release = make("permuted")
+    twice = pa.table({"town": ["Bern", "Bern"], "canton": ["BE", "XX"]})
+    with pytest.raises(QueryError, match=words) as refused:
+        release.sql(text, tables={"region": REGION, "twice": twice})
+    assert str(refused.value).isprintable()
+
+
+def test_ranges_cannot_be_joined_on():
+    """The reason is said."""
+    _, release = make("generalized")
+    ages = pa.table({"a": [1, 2], "name": ["x", "y"]})
+    with pytest.raises(QueryError, match="'a' is published as ranges"):
+        release.sql("SELECT count(*) FROM release JOIN ages USING (a)", tables={"ages": ages})
+
+
+def test_names_that_have_a_meaning_are_refused():
+    """And what is no table."""
+    _, release = make("permuted")
+    session = connect(release)
+    text = "SELECT count(*) FROM release JOIN t USING (a)"
+    with pytest.raises(QueryError, match="meaning already"):
+        session.sql(text, {"Release": REGION})
+    with pytest.raises(QueryError, match="is no table"):
+        session.sql(text, {"t": 3})
