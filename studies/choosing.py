@@ -82,8 +82,8 @@ def measure(subject: Subject, questions: int = 40) -> Iterator[Line]:
             continue
         took = time.process_time() - began
         rows = [_errors(release, sql, truth) for sql, truth in asked]
-        medians = np.median(np.array(rows), axis=0).tolist()
-        yield Line(name, release.groups, *medians, took)
+        width, fair, learned = np.median(np.array(rows), axis=0).tolist()
+        yield Line(name, release.groups, width, fair, learned, took)
 
 
 def _errors(release: hr.Release, sql: str, truth: float) -> tuple[float, float, float]:

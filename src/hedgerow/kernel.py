@@ -132,4 +132,5 @@ def _indexes(folder: Path | None, function: Any) -> list[Path]:
         return []
     source = Path(function.__code__.co_filename)
     pattern = f"{source.stem}.{function.__qualname__}-{function.__code__.co_firstlineno}.*.nbi"
-    return list((folder / _CacheLocator.get_suitable_cache_subpath(str(source))).glob(pattern))
+    subfolder: str = _CacheLocator.get_suitable_cache_subpath(str(source))  # type: ignore[no-untyped-call]
+    return list((folder / subfolder).glob(pattern))

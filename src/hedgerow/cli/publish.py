@@ -186,8 +186,9 @@ def _risks(found: ReleaseSummary) -> Any:
         ("sample uniques", f"{before.sample_uniques:,}", f"{after.sample_uniques:,}"),
     ]
     for way in ("zayatz", "pitman") if found.population_uniques else ():
-        pair = [found.population_uniques[when][way] for when in ("before", "after")]
-        lines.append((f"population uniques ({way})", *("no estimate" if n is None else f"{n:,.0f}" for n in pair)))
+        pair = (found.population_uniques[when][way] for when in ("before", "after"))
+        former, latter = ("no estimate" if n is None else f"{n:,.0f}" for n in pair)
+        lines.append((f"population uniques ({way})", former, latter))
     lines += [
         (f"most frequent {one.column}, worst class", f"{one.baseline:.2%}", f"{one.worst:.2%}")
         for one in found.attributes

@@ -146,8 +146,8 @@ class KEAnonymity(Method):
 
     def _parameters(self) -> dict[str, int | str]:
         e = written(KE(self.k, self.e).e)
-        cap = {} if self.l is None else {"l": self.l}
-        return {"k": self.k, "e": e, "objective": self.objective, "refine": self.refine} | cap
+        parameters: dict[str, int | str] = {"k": self.k, "e": e, "objective": self.objective, "refine": self.refine}
+        return parameters if self.l is None else parameters | {"l": self.l}
 
 
 def _one_sensitive(prepared: Prepared) -> str:
@@ -161,8 +161,5 @@ def _one_sensitive(prepared: Prepared) -> str:
 
 def _guarantee(column: str, criterion: KE, l: int | None) -> Guarantee:  # noqa: E741
     """The promise as data."""
-    return Guarantee(
-        criterion="ke",
-        parameters={"k": criterion.k, "e": written(criterion.e)} | ({} if l is None else {"l": l}),
-        columns=(column,),
-    )
+    parameters: dict[str, int | str] = {"k": criterion.k, "e": written(criterion.e)}
+    return Guarantee(criterion="ke", parameters=parameters if l is None else parameters | {"l": l}, columns=(column,))

@@ -472,9 +472,13 @@ def _fold(function: str, cell: list[tuple[Fraction, Fraction, bool]]) -> tuple[F
     fixed = [(low, high) for low, high, is_sure in cell if is_sure]
     if function == "sum":
         loose = [(low, high) for low, high, is_sure in cell if not is_sure]
-        least = sum((low for low, _ in fixed), Fraction(0)) + sum((min(low, 0) for low, _ in loose), Fraction(0))
-        most = sum((high for _, high in fixed), Fraction(0)) + sum((max(high, 0) for _, high in loose), Fraction(0))
-        return Fraction(least), Fraction(most)
+        least = sum((low for low, _ in fixed), Fraction(0)) + sum(
+            (min(low, Fraction(0)) for low, _ in loose), Fraction(0)
+        )
+        most = sum((high for _, high in fixed), Fraction(0)) + sum(
+            (max(high, Fraction(0)) for _, high in loose), Fraction(0)
+        )
+        return least, most
     if function == "min":
         return min(lows), min((high for _, high in fixed), default=max(highs))
     if function == "max":
@@ -521,7 +525,7 @@ def _combined(operator: str, left: Uncertain, right: Uncertain) -> Uncertain:
     for row, ends in enumerate(right.estimate.widened()):
         if left.is_missing(row) or right.is_missing(row):
             exact[row] = True  # NULL for sure
-        elif operator == "/" and ends == (0, 0):
+        elif operator == "/" and ends is not None and ends[0] == ends[1] == 0:
             exact[row] = True
         elif operator == "/" and ends is not None and ends[0] <= 0 <= ends[1]:
             gaps[row] = True

@@ -78,7 +78,7 @@ def _learned(release: Release, bound: Bound, answer: Answer) -> Learned:
 def _base(bound: Bound, aggregate: Aggregate) -> str | None:
     """The one hidden column of the question."""
     name = aggregate.column.name if isinstance(aggregate.column, Column) else None
-    bases = {bound.bases[name]} if name in bound.bases else set()
+    bases = {bound.bases[name]} if name is not None and name in bound.bases else set()
     bases |= columns_of(bound.hidden) & set(bound.bases.values())
     is_plain = isinstance(bound.mixed, Truth) and not bound.is_crossed and (name is None or name in bound.bases)
     return bases.pop() if is_plain and len(bases) == 1 else None
@@ -108,8 +108,8 @@ class _Model:
         kept = self.source.marked(self.base, self.bound.hidden).astype(np.float64)
         features = _features(self.release, self.source)
         sizes = np.bincount(view.groups, minlength=groups).astype(np.float64)
-        means = np.column_stack([np.bincount(view.groups, column, minlength=groups) for column in features.T])
-        means /= sizes[:, None]
+        sums = [np.bincount(view.groups, column, minlength=groups) for column in features.T]
+        means: Floats = np.column_stack(sums) / sizes[:, None]
         hits = np.bincount(view.groups[hit], minlength=groups).astype(np.float64)
         shape = _Shape(hidden.groups, features - means[view.groups], means, sizes, hit, hits, view.groups)
         if self.aggregate.function == "count":

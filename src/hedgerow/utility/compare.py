@@ -178,7 +178,8 @@ def outcomes_of(
 
 def _answer(release: Release, question: RandomQuestion) -> Answer | None:
     try:
-        return ask(release, question.sql)
+        answer: Answer = ask(release, question.sql)  # one aggregate without GROUP BY
+        return answer
     except QueryError:
         return None
 

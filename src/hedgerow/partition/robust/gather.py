@@ -74,9 +74,13 @@ def art(
     crowd = check.crowd
     best = None
     for start in range(1 + restarts):
+
+        def report(share: float, done: int = start) -> None:
+            progress((done + share) / (1 + restarts))
+
         search = _Search(crowd, check, crowd.pool(keys), new_group(crowd), exhaustive)
         seeds = _seeds(crowd, keys, hardest_first=start % 2 == 1)
-        groups, stuck = _gather(search, seeds, lambda share, done=start: progress((done + share) / (1 + restarts)))
+        groups, stuck = _gather(search, seeds, report)
         groups, stuck = rescue(check, groups, stuck, keys, allowed)
         if best is None or len(stuck) < len(best[1]):
             best = groups, stuck
@@ -162,7 +166,8 @@ def _seeds(crowd: Crowd, keys: Keys, *, hardest_first: bool) -> Rows:
     order = np.argsort(keys(crowd.size)).astype(np.int32)
     order = order[crowd.secret[order] < crowd.secrets]
     if hardest_first:
-        greatest = np.concatenate([_greatest(crowd, x, order) for x in range(0, len(order), _SLICE)] or [order])
+        slices = [_greatest(crowd, first, order) for first in range(0, len(order), _SLICE)]
+        greatest = np.concatenate([np.zeros(0), *slices])
         return order[np.argsort(-greatest, kind="stable")]
     frequency = np.bincount(crowd.secret, minlength=crowd.secrets + 1)
     return order[np.argsort(-frequency[crowd.secret[order]], kind="stable")]

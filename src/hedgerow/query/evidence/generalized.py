@@ -290,7 +290,7 @@ class BoxSource(RowSource):
         low, high = numbers.lows[:groups], numbers.highs[groups:]
         assert held.ends is not None, "intervals have ends"
         first, last = _enclosed(*held.ends, numbers.unit)
-        hull = (np.where(held.any, np.clip(end, low, high), low) for end in (first, last))
+        near, far = (np.where(held.any, np.clip(end, low, high), low) for end in (first, last))
         ends = (met(boxes.low) & boxes.filled, met(boxes.high) & boxes.filled & (low != high))
         if not self._is_least or self._is_crowded(name, boxes):
             ends = (np.zeros(groups, np.bool_), np.zeros(groups, np.bool_))
@@ -298,7 +298,7 @@ class BoxSource(RowSource):
         else:
             number = (1 + (low != high)) * boxes.filled
         is_whole = self.view.columns[name].kind is not Kind.FLOAT
-        rows = _Rows(low, high, *hull, *ends, self._free(number, boxes), self._chance(held, boxes), is_whole)
+        rows = _Rows(low, high, near, far, *ends, self._free(number, boxes), self._chance(held, boxes), is_whole)
         sure = ends[0].astype(np.int64) + ends[1] + rows.free * (held.all & ~boxes.gaps)
         return rows.values(self._sizes, sure, numbers.unit)
 

@@ -71,6 +71,7 @@ class Subdomains:
         lows = self._spread(np.where(met, numbers.lows, _FAR), np.minimum)[self.nodes]
         highs = self._spread(np.where(met, numbers.highs, -_FAR), np.maximum)[self.nodes]
         counts = self._per_group(possible)
+        middles, chances = self._typical(met, possible)
         return Values(
             np.concatenate(([0], np.cumsum(counts))),
             self.sizes,
@@ -80,14 +81,15 @@ class Subdomains:
             ranged=True,
             sure=None if met.all() else self._per_group(sure),
             expectation=self._moments(met),
-            **self._typical(met, possible),
+            middles=middles,
+            chances=chances,
         )
 
-    def _typical(self, met: NDArray[np.bool_], possible: NDArray[np.bool_]) -> dict[str, Floats]:
+    def _typical(self, met: NDArray[np.bool_], possible: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """The means of the subdomains that may count, ascending, and the chance of each to count."""
         middles, chances = self._middles(met)[possible], self._expected(met.astype(np.float64))[self.nodes][possible]
         order = np.lexsort((chances, middles, self.groups[possible]))
-        return {"middles": middles[order], "chances": chances[order]}
+        return middles[order], chances[order]
 
     def _middles(self, met: NDArray[np.bool_]) -> Floats:
         """The mean value of each subdomain, if it counts; between its ends where the target gives it no weight."""

@@ -145,7 +145,9 @@ class Composer:
         for item in inner.expressions:
             if isinstance(item, exp.Star):
                 _check(item, "* takes no EXCLUDE or REPLACE here; name the columns")
-                found = {name.lower(): exp.column(exp.to_identifier(name, quoted=True)) for name in self.joins.columns}
+                found: dict[str, exp.Expression] = {
+                    name.lower(): exp.column(exp.to_identifier(name, quoted=True)) for name in self.joins.columns
+                }
             else:
                 plain = item.this if isinstance(item, exp.Alias) else item
                 check_nodes(item)

@@ -119,13 +119,14 @@ def read_graph_statement(text: str, sources: Collection[str]) -> GraphStatement:
     call: Any = tree.expressions[0] if len(tree.expressions) == 1 else None
     if others or not isinstance(call, exp.Func):
         raise QueryError(f"a question to a graph is one aggregate, like: {_EXAMPLE}")
-    if type(call) not in _FUNCTIONS:
+    kind: Any = type(call)
+    if kind not in _FUNCTIONS:
         raise QueryError("a graph answers one of COUNT, SUM, AVG, MIN, MAX at a time")
     for name, content in call.args.items():
-        if is_set(content) and name not in NODES[type(call)]:
+        if is_set(content) and name not in NODES[kind]:
             raise refusal(call, "an aggregate takes one column, degree or links(condition)")
     where = tree.args.get("where")
-    return GraphStatement(_FUNCTIONS[type(call)], source, call, where.this if where is not None else None)
+    return GraphStatement(_FUNCTIONS[kind], source, call, where.this if where is not None else None)
 
 
 def _source(clause: exp.Expression | None) -> str:
