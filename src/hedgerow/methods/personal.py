@@ -268,7 +268,7 @@ def check_nodes(release: Release, groups: DisguisedGroups, nodes: NDArray[np.int
     `nodes` are in the order of the input, `groups` the groups before they got their secret numbers. Only the owner
     knows the nodes, so only the owner can run this.
     """
-    trees = trees_of(release)
+    trees = trees_of(release.published)
     sizes = np.diff(groups.offsets)
     owner = np.repeat(np.arange(len(sizes)), sizes)
     pairs, numbers = np.unique(owner * len(trees.parents) + groups.nodes, return_counts=True)

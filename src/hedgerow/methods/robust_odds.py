@@ -55,7 +55,7 @@ def grouped_of(release: Release, knowledge: Knowledge) -> GroupedRows:
     """The rows of a release, group after group, as the adversary sees them: signatures, and each group's values."""
     if release.form.has_boxes or release.form.columns_apart or release.form.has_subdomains:
         raise BrokenPromise("Odds are checked where quasi-identifiers are published as they are.")
-    values, offsets = sensitive_values(release)
+    values, offsets = sensitive_values(release.published)
     people = release.tables["quasi" if "quasi" in release.tables else "release"]
     codes = knowledge.value_codes(values.dictionary)[values.indices.to_numpy()]
     return GroupedRows(knowledge.signatures(people.select(list(release.columns.quasi))), codes, offsets)

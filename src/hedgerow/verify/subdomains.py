@@ -62,7 +62,7 @@ def trees_of(release: PublishedRelease) -> Trees:
 
 def _check_nodes(table: pa.Table, parents: Ints, roots: Ints) -> None:
     """Trees are numbered one after the other; a value is one value, and a node has the ends of what lies below it."""
-    trees = np.cumsum(parents < 0) - (parents < 0)  # children come before parents, so a root ends its tree
+    trees: Ints = np.cumsum(parents < 0) - (parents < 0)  # children come before parents, so a root ends its tree
     if not np.array_equal(table.column("target").to_numpy(), trees) or not np.array_equal(trees, trees[roots]):
         raise BrokenPromise("The table 'target' does not number its trees one after the other.")
     low, high = (_places(table, end) for end in ("low", "high"))
