@@ -32,7 +32,8 @@ _PAGE = """\
 
 _BOUNDED = """\
 Every answer has a lower and an upper bound that hold for sure, and the expected value if every assignment inside a
-group is equally likely. Do not read single rows as facts about people: inside a group the values of {sensitive}
+group is equally likely. std is the deviation over such assignments, not a standard error of the truth; the guarantee is
+the bounds. Do not read single rows as facts about people: inside a group the values of {sensitive}
 were shuffled."""
 
 _ESTIMATED = """\
