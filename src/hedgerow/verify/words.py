@@ -370,8 +370,9 @@ def _personal(release: PublishedRelease) -> Words:
         "these groups may learn more, and nothing is promised against that."
     )
     place = "Place: the node that covers a person's group, which may be as narrow as the part that the person named."
-    choice = () if _said(release, "asked") == "one" else (minimality("personal"),)
-    return promise, adversary, (*NOT_PROMISED, place, *choice)
+    # One group leaves nothing to choose, but its counts are generalized by the rule of target distributions.
+    choice = minimality("target" if _said(release, "asked") == "one" else "personal")
+    return promise, adversary, (*NOT_PROMISED, place, choice)
 
 
 _RATES = ("identity", "rank", "known sample of ")

@@ -84,7 +84,16 @@ _WORDS = {
 }
 """What an analyst wrote where an argument is set that is not read."""
 
-_NAMES = {"subquery": "a sub-query", "select": "a sub-query", "star": "*"}
+_NAMES = {
+    "subquery": "a sub-query",
+    "select": "a sub-query",
+    "star": "*",
+    "groupconcat": "STRING_AGG",
+    "arrayagg": "LIST",
+    "timetostr": "STRFTIME",
+    "ignorenulls": "ANY_VALUE or IGNORE NULLS",
+    "struct": "a struct",
+}
 _LONGEST = 60
 
 
