@@ -118,7 +118,7 @@ def test_the_rates_are_those_of_the_published_rows():
 def test_the_rates_are_those_of_whoever_knows_the_unchanged_quasi_identifiers_too():
     """A town of two people leaves two rows to choose from; by the number alone there are four hundred."""
     people = _people().append_column("tag", pa.array(range(400))).append_column("town", pa.array(np.arange(400) // 2))
-    schema = hr.Schema(quasi=["pay", "town"], sensitive="disease", identifier=["name", "sex", "age"], plain=["tag"])
+    schema = hr.Schema(quasi=["pay", "town"], plain=["disease", "tag"], identifier=["name", "sex", "age"])
     release = PropertyWalk(columns="pay").publish(people, schema, seed=3)
     release.verify()
     rates = {

@@ -82,7 +82,7 @@ def test_an_r_that_counts_rule_out_is_refused_without_a_search(monkeypatch: pyte
     """Where everything is protected, r above the number of values is impossible, and no group is tried for it."""
     asked = []
     real = art.art
-    monkeypatch.setattr(art, "art", lambda crowd, *, r, **rest: asked.append(r) or real(crowd, r=r, **rest))
+    monkeypatch.setattr(art, "art", lambda check, **rest: asked.append(check.r) or real(check, **rest))
     with pytest.raises(hr.Infeasible, match="at least"):
         Robust(9, KnowledgeEstimate(support=20)).publish(table_of(), SCHEMA)
     assert asked

@@ -137,6 +137,7 @@ def run(
     from hedgerow.utility.summary import summarize
 
     began = time.perf_counter()
+    recipe.build_method()  # a wrong method or parameter is refused before anything is read
     with progress_bar() as progress:
         progress("reading", 0.0)
         source = recipe.read()
