@@ -22,6 +22,7 @@ from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.sql.question import Constant, Expression, Name, Truth, names_of
 from hedgerow.query.sql.reader import DEEPEST, Reader, number
+from hedgerow.query.sql.shorthand import written_out
 from hedgerow.query.sql.statement import SLOT, Aggregate, Computed, Key, Order, Outcome, Question
 from hedgerow.query.sql.strict import NODES, check_nodes, is_set, refusal
 from hedgerow.query.sql.wording import check_beginning
@@ -127,6 +128,7 @@ def question_of(tree: exp.Select, *, has_rows: bool = False) -> Question:
     """
     if len(tree.expressions) > _MOST_RESULTS:
         raise QueryError(f"a question may have {_MOST_RESULTS} results; ask several questions")
+    tree = written_out(tree)
     question = _question(tree)
     check_nodes(tree)
     if not has_rows and not any(isinstance(item, Aggregate) for item in (*question.select, *question.slots)):
