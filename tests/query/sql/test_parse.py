@@ -146,13 +146,12 @@ def test_conditions_select_the_rows_that_sql_selects(release, condition, rows):
         ("SELECT count(*) FROM release WHERE age = read_text('x')", "cannot"),
         ("SELECT DISTINCT count(*) FROM release", "DISTINCT"),
         ("SELECT sum(age) OVER () FROM release", "GROUP BY columns"),
-        ("SELECT sum(age) FILTER (WHERE age > 1) FROM release", "GROUP BY columns"),
+        ("SELECT median(age) FILTER (WHERE age > 1) FROM release", "GROUP BY columns"),
         ("SELECT * FROM release", "COUNT, SUM"),
         ("SELECT age FROM release", "at least one"),
         ("SELECT age, count(*) FROM release", "GROUP BY"),
-        ("SELECT count(*) FROM release GROUP BY ALL", "GROUP BY takes"),
         ("SELECT count(*) FROM release GROUP BY ROLLUP (age)", "ROLLUP"),
-        ("SELECT count(*) FROM release GROUP BY 1", "GROUP BY takes"),
+        ("SELECT count(*) FROM release GROUP BY 1", "place of a selected column"),
         ("SELECT count(*) FROM release WHERE", "not SQL"),
         ("SELECT count(*) FROM release WHERE age > 'x'", "numbers"),
         ("SELECT count(*) FROM release WHERE Zip = 3", "quotes"),
@@ -243,7 +242,6 @@ def test_a_refused_command_is_not_logged(release, caplog):
     ("SELECT * FROM release", r"^\* cannot be answered"),
     ("DROP TABLE release", "^DROP cannot be answered"),
     ("SELECT kurtosis(a) FROM release", "^KURTOSIS cannot be answered"),
-    ("SELECT a, count(*) FROM release GROUP BY ALL", "^GROUP BY ALL cannot be answered"),
 ])  # fmt: skip
 def test_a_refusal_names_what_was_written(question, message):
     """The words are those of SQL, not those of the parser's tree."""
