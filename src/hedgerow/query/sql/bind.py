@@ -19,8 +19,12 @@ from hedgerow.query.sql.printing import value_sql
 from hedgerow.query.sql.question import (
     And,
     Arithmetic,
+    Case,
     Column,
+    Compare,
+    Constant,
     Expression,
+    Kind,
     Name,
     Not,
     Or,
@@ -104,6 +108,10 @@ class _Fitter:
                 replace(item, function="count", column=both, other=None, alias=item.alias or "regr_count")
             )
         column = self.column(item.column, function=item.function)
+        if column.kind is Kind.BOOL and item.function == "sum":
+            # The number of rows for which it is true.
+            ones = [(Compare("=", item.column, Constant(truth)), Constant(int(truth))) for truth in (True, False)]
+            column = self.column(Case(tuple(ones), Constant(None)), function=item.function)
         takes_any = item.function in AGGREGATES and AGGREGATES[item.function].takes_any
         if not takes_any and column.kind not in NUMBERS:
             raise QueryError(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from hedgerow.errors import QueryError
+from hedgerow.query.sql.computing import typed
 from hedgerow.query.sql.constants import compare_constant, on_column
 from hedgerow.query.sql.kinds import alike, arithmetic, call, case
 from hedgerow.query.sql.question import (
@@ -31,6 +32,7 @@ from hedgerow.query.sql.question import (
     Or,
     Part,
     Predicate,
+    Scalar,
     Truth,
     kind_of,
 )
@@ -121,6 +123,8 @@ class Binder:
             return Part(node.unit, operand)
         if isinstance(node, Call):
             return call(node.function, [self.expression(operand) for operand in node.operands])
+        if isinstance(node, Scalar):
+            return typed(replace(node, operands=tuple(self.expression(operand) for operand in node.operands)))
         if isinstance(node, Case):
             branches = [(self.predicate(when), self.expression(then)) for when, then in node.branches]
             return case(branches, self.expression(node.otherwise))

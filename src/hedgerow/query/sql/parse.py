@@ -20,6 +20,7 @@ from sqlglot.errors import SqlglotError
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES
+from hedgerow.query.sql.dialect import QuestionSQL
 from hedgerow.query.sql.question import Constant, Expression, Name, Truth, names_of
 from hedgerow.query.sql.reader import DEEPEST, Reader, number
 from hedgerow.query.sql.shorthand import written_out
@@ -87,7 +88,7 @@ def statement_of(sql: str, kinds: tuple[type[exp.Expression], ...] = (exp.Select
     """Read a text as the one statement that it must be."""
     try:
         with quiet():
-            statements = [tree for tree in sqlglot.parse(sql, read="duckdb") if tree is not None]
+            statements = [tree for tree in sqlglot.parse(sql, read=QuestionSQL) if tree is not None]
     except SqlglotError as error:
         where = next((f" near line {e['line']}, column {e['col']}" for e in getattr(error, "errors", []) or []), "")
         raise QueryError(f"this is not SQL that can be read{where}; a question looks like: {_EXAMPLE}") from None
@@ -205,7 +206,7 @@ class _Results:
         aggregate = self._aggregate(inner, alias)
         if aggregate is not None:
             return aggregate
-        if isinstance(inner, exp.Star | exp.Window | exp.Filter | exp.Anonymous):
+        if isinstance(inner, exp.Star | exp.Window | exp.Filter):
             raise refusal(inner, f"select GROUP BY columns and {_LIST} of one column")
         expression = self.reader.expression(inner)
         is_computed = any(name.startswith(SLOT) for name in names_of(expression))
