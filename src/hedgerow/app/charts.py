@@ -9,13 +9,13 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-__all__ = ["Mark", "Point", "bar", "frontier_chart", "histogram", "share_bar", "share_place", "span_bar"]
+__all__ = ["ChartPoint", "Stretch", "bar", "frontier_chart", "histogram", "share_bar", "share_place", "span_bar"]
 
 _WIDE = 400.0
 
 
 @dataclass(frozen=True)
-class Mark:
+class Stretch:
     """A piece of a bar from `start` to `end`, shares of its width; a tick where both are equal."""
 
     kind: str
@@ -26,7 +26,7 @@ class Mark:
 _SHAPES = {"bar": (5, 10), "span": (6, 8), "reach": (9, 2), "whisker": (9, 2), "track": (8, 4)}
 
 
-def bar(label: str, marks: Iterable[Mark]) -> Markup:
+def bar(label: str, marks: Iterable[Stretch]) -> Markup:
     """Draw marks on one line."""
     drawn = [_rect("track", 0, 1, *_SHAPES["track"])]
     for mark in marks:
@@ -41,7 +41,7 @@ def bar(label: str, marks: Iterable[Mark]) -> Markup:
 
 def share_bar(share: float) -> Markup:
     """Draw a share of the whole."""
-    return bar(f"{share:.1%}", [Mark("bar", 0, share)] if share else [])
+    return bar(f"{share:.1%}", [Stretch("bar", 0, share)] if share else [])
 
 
 def _rect(kind: str, start: float, end: float, y: int, height: int) -> Markup:
@@ -69,13 +69,13 @@ def span_bar(
     marks = []
     if lower is not None and upper is not None:
         first, last = share_place(lower, *scale), share_place(upper, *scale)
-        marks.append(Mark("span", first, max(last, first + 0.004)))
+        marks.append(Stretch("span", first, max(last, first + 0.004)))
     if expected is not None:
         place = share_place(expected, *scale)
-        marks.append(Mark("expected", place, place))
+        marks.append(Stretch("expected", place, place))
     if truth is not None:
         place = share_place(truth, *scale)
-        marks.append(Mark("truth", place, place))
+        marks.append(Stretch("truth", place, place))
     return bar(label, marks)
 
 
@@ -103,7 +103,7 @@ def histogram(counts: Sequence[tuple[str, int]], label: str) -> Markup:
 
 
 @dataclass(frozen=True)
-class Point:
+class ChartPoint:
     """A setting of a method: how sure the surest guess is, how wide answers are, and the form that would choose it."""
 
     method: str
@@ -118,7 +118,7 @@ _LEFT, _TOP, _RIGHT, _BOTTOM = 66.0, 16.0, 700.0, 330.0
 _TICKS = (0.0001, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 
 
-def frontier_chart(points: Sequence[Point], least_chance: float, words: Mapping[str, str]) -> Markup:
+def frontier_chart(points: Sequence[ChartPoint], least_chance: float, words: Mapping[str, str]) -> Markup:
     """Draw width against the surest guess, a line per method; what no grouping can promise is hatched."""
     widths = [max(point.width, 1e-4) for point in points] or [0.01, 1.0]
     low = 10 ** math.floor(math.log10(min(widths)))
@@ -168,7 +168,7 @@ def frontier_chart(points: Sequence[Point], least_chance: float, words: Mapping[
     )
 
 
-def _marker(point: Point, place: tuple[float, float], number: int) -> Markup:
+def _marker(point: ChartPoint, place: tuple[float, float], number: int) -> Markup:
     a, b = place
     size = 8 if point.is_chosen else 5
     kind = f"point series-{number % 6}{' chosen' if point.is_chosen else ''}"

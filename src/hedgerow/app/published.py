@@ -426,9 +426,9 @@ def _regression(release: Release, formula: str, where: str) -> dict[str, Any]:
         first, last = (charts.share_place(end, *scale) for end in (one.lower, one.upper))
         middle = charts.share_place(one.expected, *scale)
         marks = [
-            charts.Mark("guess", zero, zero),
-            charts.Mark("span", first, max(last, first + 0.004)),
-            charts.Mark("expected", middle, middle),
+            charts.Stretch("guess", zero, zero),
+            charts.Stretch("span", first, max(last, first + 0.004)),
+            charts.Stretch("expected", middle, middle),
         ]
         numbers = [
             number(one.lower),
@@ -500,14 +500,14 @@ def _percent(share: float | None) -> str:
 
 def _attack_bar(finding: Finding) -> Any:
     """The rate as a bar, its interval and the worst off as lines, guessing and the promise as ticks; red if broken."""
-    marks = [charts.Mark("broken" if finding.holds is False else "bar", 0.0, max(finding.rate, 0.002))]
+    marks = [charts.Stretch("broken" if finding.holds is False else "bar", 0.0, max(finding.rate, 0.002))]
     if not finding.exact:
-        marks.append(charts.Mark("whisker", finding.low, max(finding.high, finding.low + 0.002)))
+        marks.append(charts.Stretch("whisker", finding.low, max(finding.high, finding.low + 0.002)))
     if finding.worst is not None and finding.worst > finding.rate:
-        marks.append(charts.Mark("reach", finding.rate, finding.worst))
+        marks.append(charts.Stretch("reach", finding.rate, finding.worst))
     for kind, share in (("guess", finding.baseline), ("promise", finding.promised)):
         if share is not None:
-            marks.append(charts.Mark(kind, share, share))
+            marks.append(charts.Stretch(kind, share, share))
     return charts.bar(f"{_percent(finding.rate)} / {_percent(finding.baseline)} / {_percent(finding.promised)}", marks)
 
 
@@ -517,8 +517,8 @@ def _graph_attacks(release: GroupedGraph) -> list[dict[str, Any]]:
 
     found = static_attack(release)
     surest, promised = float(found.surest), float(found.promised)
-    marks = [charts.Mark("broken" if surest > promised else "bar", 0, surest)]
-    marks += [charts.Mark("guess", found.baseline, found.baseline), charts.Mark("promise", promised, promised)]
+    marks = [charts.Stretch("broken" if surest > promised else "bar", 0, surest)]
+    marks += [charts.Stretch("guess", found.baseline, found.baseline), charts.Stretch("promise", promised, promised)]
     line = {
         "label": "static",
         "rate": _percent(surest),
@@ -539,7 +539,7 @@ def _score_lines(scores: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
             "answered": f"{one.answered:.0%}",
             "width": "–" if one.width is None else f"±{50 * one.width:.3g}%",
             "bar": charts.bar("" if one.width is None else f"±{50 * one.width:.3g}%",
-                              [] if one.width is None else [charts.Mark("bar", 0, one.width / top)]),
+                              [] if one.width is None else [charts.Stretch("bar", 0, one.width / top)]),
         }
         for aggregate in _in_order([list(by) for by in scores.values()])
         for name, by_aggregate in scores.items()
