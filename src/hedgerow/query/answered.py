@@ -29,22 +29,28 @@ from hedgerow.query.result import Estimate, Result, Rounding
 from hedgerow.query.sql.binder import Binder
 from hedgerow.query.sql.kinds import NUMBERS
 from hedgerow.query.sql.question import (
+    SLOT,
+    Aggregate,
     And,
     Arithmetic,
+    Bound,
     Column,
     Compare,
+    Computed,
     Constant,
     Expression,
     In,
     IsNull,
+    Key,
     Name,
     Not,
     Or,
+    Outcome,
     Predicate,
+    Question,
     Truth,
     names_of,
 )
-from hedgerow.query.sql.statement import SLOT, Aggregate, Bound, Computed, Key, Outcome, Question
 
 __all__ = ["Answered", "Uncertain", "answered_by", "finish", "over", "stacked"]
 

@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.query.evidence.cells import best, totals
-from hedgerow.query.evidence.groups import Hits, Ints, Values, matches, rank
+from hedgerow.query.evidence.groups import Hits, Ints, Values, best, matches, rank, totals
 from hedgerow.query.evidence.tally import MANY, both_totals, drawn_totals
 
 __all__ = [

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow.query.evidence.cells import means, unrolled
-from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, matches
+from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, matches, means, unrolled
 from hedgerow.query.evidence.tally import MANY, moment_sums
 
 __all__ = ["RARELY", "Spread", "chance_of_null", "divide", "draws_of", "is_plain", "missed_chances", "sum_moments"]

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from hedgerow.query.aggregates.aggregator import Aggregator, Gives
 from hedgerow.query.aggregates.bounds import Interval, least_value, may_be_null, negated
 from hedgerow.query.aggregates.expectation import Spread, missed_chances
-from hedgerow.query.evidence.cells import best, unrolled
-from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, matches, rank
+from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, best, matches, rank, unrolled
 
 __all__ = ["MAX", "MIN", "maximum", "minimum"]
 

@@ -17,8 +17,7 @@ from hedgerow.query.aggregates.bounds import (
 )
 from hedgerow.query.aggregates.count import expected_count
 from hedgerow.query.aggregates.expectation import Spread, chance_of_null, divide, draws_of, sum_moments
-from hedgerow.query.evidence.cells import deviation, means, totals
-from hedgerow.query.evidence.groups import Floats, Hits, Values, matches
+from hedgerow.query.evidence.groups import Floats, Hits, Values, deviation, matches, means, totals
 
 __all__ = ["SUM", "expected_total", "total"]
 

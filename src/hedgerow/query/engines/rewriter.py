@@ -24,8 +24,7 @@ from hedgerow.query.evidence.numbers import numbers_of
 from hedgerow.query.evidence.view import View
 from hedgerow.query.sql.kinds import NUMBERS
 from hedgerow.query.sql.printing import predicate_sql, quoted, select_sql, value_sql
-from hedgerow.query.sql.question import Column, Kind, Truth, columns_of
-from hedgerow.query.sql.statement import Aggregate, Bound
+from hedgerow.query.sql.question import Aggregate, Bound, Column, Kind, Truth, columns_of
 
 if TYPE_CHECKING:
     from hedgerow.release import Release

@@ -27,8 +27,7 @@ from hedgerow.query.evidence.regroup import rows_by_cell
 from hedgerow.query.evidence.rows import hits_of, select
 from hedgerow.query.evidence.view import View, view_of
 from hedgerow.query.result import Estimate, Rounding
-from hedgerow.query.sql.question import And, Column, Predicate, Truth, columns_of
-from hedgerow.query.sql.statement import Aggregate, Bound
+from hedgerow.query.sql.question import Aggregate, And, Bound, Column, Predicate, Truth, columns_of
 from hedgerow.release.forms.perturbed import inverted_count
 
 if TYPE_CHECKING:

@@ -33,8 +33,7 @@ from hedgerow.query.evidence.subdomains import Subdomains
 from hedgerow.query.evidence.view import View, view_of
 from hedgerow.query.result import Estimate
 from hedgerow.query.sql.kinds import NUMBERS
-from hedgerow.query.sql.question import Predicate, Truth
-from hedgerow.query.sql.statement import Bound
+from hedgerow.query.sql.question import Bound, Predicate, Truth
 
 if TYPE_CHECKING:
     from hedgerow.release import Release

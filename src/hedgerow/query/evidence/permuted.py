@@ -16,8 +16,7 @@ from hedgerow.query.evidence.numbers import Numbers, numbers_of, values_at, valu
 from hedgerow.query.evidence.plan import Plan, RowPlan
 from hedgerow.query.evidence.rows import Chosen, Selection
 from hedgerow.query.evidence.view import View, missing_rows
-from hedgerow.query.sql.question import Predicate, Truth, columns_of
-from hedgerow.query.sql.statement import Bound
+from hedgerow.query.sql.question import Bound, Predicate, Truth, columns_of
 
 __all__ = ["RowSource"]
 

@@ -26,8 +26,7 @@ from hedgerow.query.evidence.regroup import in_parts, matched_rows, rows_by_cell
 from hedgerow.query.evidence.rows import Chosen, Selection, hits_of, hits_within, select
 from hedgerow.query.evidence.view import View
 from hedgerow.query.result import Estimate
-from hedgerow.query.sql.question import And, Column, Predicate, Truth, columns_of, conjuncts
-from hedgerow.query.sql.statement import Aggregate, Bound
+from hedgerow.query.sql.question import Aggregate, And, Bound, Column, Predicate, Truth, columns_of, conjuncts
 
 __all__ = ["Plan", "RowPlan", "Rows"]
 
