@@ -21,8 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
-from hedgerow.query.evidence.predicate import evaluate, values
-from hedgerow.query.evidence.view import column_of
+from hedgerow.query.evidence.view import column_of, evaluate, values
 from hedgerow.query.intervals import combined, constant
 from hedgerow.query.outcome import bind_outcome, finished
 from hedgerow.query.result import Estimate, Result, Rounding

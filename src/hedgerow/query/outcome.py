@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES, Gives
-from hedgerow.query.evidence.predicate import evaluate, values
+from hedgerow.query.evidence.view import evaluate, values
 from hedgerow.query.intervals import combined, constant
 from hedgerow.query.result import Estimate, Result
 from hedgerow.query.sql.binder import Binder

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hedgerow.query.evidence.numbers import numbers_of
+from hedgerow.query.evidence.rows import numbers_of
 from hedgerow.query.evidence.view import View
 from hedgerow.query.result import Estimate, Result, Rounding
 from hedgerow.query.sql.question import Aggregate, Bound, Column

@@ -1,4 +1,4 @@
-"""Kinds: constants read as the kind of the column that they meet, operands brought to the kinds that an operation takes."""
+"""Kinds: constants read as the kind of the column they meet, operands brought to the kinds an operation takes."""
 
 from __future__ import annotations
 
