@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from hedgerow.query.answer_table import AnswerTable
     from hedgerow.query.answered import Answered
     from hedgerow.query.result import Estimate, Result
-    from hedgerow.query.sql.question import Lookup
-    from hedgerow.query.sql.statement import Bound, Question
+    from hedgerow.query.sql.question import Bound, Lookup, Question
     from hedgerow.release import Release
 
 __all__ = ["Answer", "Engine", "Session", "ask", "bound_to", "connect", "help_table", "rewrite", "select"]

@@ -30,7 +30,7 @@ from hedgerow.randomness import seeded_keys
 
 if TYPE_CHECKING:
     from hedgerow.query.evidence.permuted import RowSource
-    from hedgerow.query.sql.statement import Aggregate, Bound
+    from hedgerow.query.sql.question import Aggregate, Bound
     from hedgerow.release import Release
 
 __all__ = ["learn"]

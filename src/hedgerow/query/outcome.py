@@ -16,13 +16,28 @@ import pyarrow.compute as pc
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES, Gives
-from hedgerow.query.evidence.predicate import evaluate, values
+from hedgerow.query.evidence.view import evaluate, values
 from hedgerow.query.intervals import combined, constant
 from hedgerow.query.result import Estimate, Result
 from hedgerow.query.sql.binder import Binder
 from hedgerow.query.sql.kinds import NUMBERS
-from hedgerow.query.sql.question import Arithmetic, Column, Constant, Expression, Kind, Truth, columns_of, kind_of
-from hedgerow.query.sql.statement import SLOT, Aggregate, Bound, Computed, Key, Order, Outcome
+from hedgerow.query.sql.question import (
+    SLOT,
+    Aggregate,
+    Arithmetic,
+    Bound,
+    Column,
+    Computed,
+    Constant,
+    Expression,
+    Key,
+    Kind,
+    Order,
+    Outcome,
+    Truth,
+    columns_of,
+    kind_of,
+)
 
 __all__ = ["bind_outcome", "finished"]
 

@@ -29,8 +29,7 @@ from hedgerow.query.evidence.view import View, missing_rows
 from hedgerow.query.regression import Coefficient, Regression
 from hedgerow.query.sql.formula import Factor, Formula, read_formula
 from hedgerow.query.sql.kinds import NUMBERS
-from hedgerow.query.sql.question import Column, Kind
-from hedgerow.query.sql.statement import Bound
+from hedgerow.query.sql.question import Bound, Column, Kind
 
 if TYPE_CHECKING:
     from hedgerow.release import Release

@@ -21,7 +21,7 @@ from hedgerow.query.engines.summary import digested, published_tables
 from hedgerow.query.evidence.view import view_of
 from hedgerow.query.result import Result
 from hedgerow.query.sql.printing import quoted
-from hedgerow.query.sql.statement import Bound
+from hedgerow.query.sql.question import Bound
 from hedgerow.release.bundle import read_all
 
 if TYPE_CHECKING:

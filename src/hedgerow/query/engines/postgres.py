@@ -25,7 +25,7 @@ from hedgerow.query.evidence.view import view_of
 from hedgerow.query.result import Result
 from hedgerow.query.sql.dialect import to_postgres
 from hedgerow.query.sql.printing import literal, quoted
-from hedgerow.query.sql.statement import Bound
+from hedgerow.query.sql.question import Bound
 
 if TYPE_CHECKING:
     from psycopg import Connection

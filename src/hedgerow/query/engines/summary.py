@@ -21,14 +21,12 @@ from hedgerow.errors import QueryError
 from hedgerow.query.engines.arrays import ArrayEngine
 from hedgerow.query.engines.counted import Counted, Fetch, Typed
 from hedgerow.query.engines.placeholders import StandIns, stand_ins
-from hedgerow.query.evidence.predicate import TYPES
 from hedgerow.query.evidence.published import rows_of
 from hedgerow.query.evidence.sources import source_of
-from hedgerow.query.evidence.view import is_paired
+from hedgerow.query.evidence.view import TYPES, is_paired
 from hedgerow.query.result import Result
 from hedgerow.query.sql.printing import literal, predicate_sql, quoted, value_sql
-from hedgerow.query.sql.question import Expression, Predicate, kind_of
-from hedgerow.query.sql.statement import Bound
+from hedgerow.query.sql.question import Bound, Expression, Predicate, kind_of
 from hedgerow.release.forms import PERMUTED
 from hedgerow.release.forms.disguised import subdomain_columns
 from hedgerow.release.forms.generalized import SETS, box_columns

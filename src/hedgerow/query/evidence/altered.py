@@ -20,15 +20,12 @@ import pyarrow as pa
 from hedgerow.errors import QueryError
 from hedgerow.query.evidence.groups import Hits, Values
 from hedgerow.query.evidence.known import known_estimate
-from hedgerow.query.evidence.numbers import Numbers, numbers_of
-from hedgerow.query.evidence.plan import Plan
-from hedgerow.query.evidence.predicate import evaluate
+from hedgerow.query.evidence.permuted import Plan
 from hedgerow.query.evidence.regroup import rows_by_cell
-from hedgerow.query.evidence.rows import hits_of, select
-from hedgerow.query.evidence.view import View, view_of
+from hedgerow.query.evidence.rows import Numbers, hits_of, numbers_of, select
+from hedgerow.query.evidence.view import View, evaluate, view_of
 from hedgerow.query.result import Estimate, Rounding
-from hedgerow.query.sql.question import And, Column, Predicate, Truth, columns_of
-from hedgerow.query.sql.statement import Aggregate, Bound
+from hedgerow.query.sql.question import Aggregate, And, Bound, Column, Predicate, Truth, columns_of
 from hedgerow.release.forms.perturbed import inverted_count
 
 if TYPE_CHECKING:

@@ -25,16 +25,14 @@ from hedgerow.query.engines.help import exact_column, sum_columns
 from hedgerow.query.evidence.crossing import Crossing
 from hedgerow.query.evidence.groups import Hits, Ints, Values
 from hedgerow.query.evidence.loose import LooseCrossing, float_ends
-from hedgerow.query.evidence.numbers import Numbers
 from hedgerow.query.evidence.permuted import RowSource
 from hedgerow.query.evidence.ranges import Range
-from hedgerow.query.evidence.rows import Chosen, Selection
+from hedgerow.query.evidence.rows import Chosen, Numbers, Selection
 from hedgerow.query.evidence.subdomains import Subdomains
 from hedgerow.query.evidence.view import View, view_of
 from hedgerow.query.result import Estimate
 from hedgerow.query.sql.kinds import NUMBERS
-from hedgerow.query.sql.question import Predicate, Truth
-from hedgerow.query.sql.statement import Bound
+from hedgerow.query.sql.question import Bound, Predicate, Truth
 
 if TYPE_CHECKING:
     from hedgerow.release import Release

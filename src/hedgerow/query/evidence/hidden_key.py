@@ -7,8 +7,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.query.evidence.groups import Hits, Ints, Values
-from hedgerow.query.evidence.numbers import Numbers
 from hedgerow.query.evidence.regroup import by_value, in_parts
+from hedgerow.query.evidence.rows import Numbers
 from hedgerow.query.evidence.view import View, missing_rows
 
 __all__ = ["HiddenKey"]

@@ -21,8 +21,7 @@ from hedgerow.query.evidence.groups import Floats, Ints
 from hedgerow.query.evidence.ranges import Chance, Range, RangeReader
 from hedgerow.query.evidence.rows import Chosen
 from hedgerow.query.result import Estimate
-from hedgerow.query.sql.question import Expression, Predicate, columns_of
-from hedgerow.query.sql.statement import Aggregate
+from hedgerow.query.sql.question import Aggregate, Expression, Predicate, columns_of
 
 __all__ = ["LooseCrossing", "float_ends"]
 

@@ -13,10 +13,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.query.evidence.cells import runs_of
-from hedgerow.query.evidence.groups import Hits, Ints, Values, joined, matches
-from hedgerow.query.evidence.numbers import Numbers
-from hedgerow.query.evidence.rows import Selection, compact
+from hedgerow.query.evidence.groups import Hits, Ints, Values, joined, matches, runs_of
+from hedgerow.query.evidence.rows import Numbers, Selection, compact
 from hedgerow.query.evidence.view import View
 
 __all__ = ["by_value", "in_parts", "matched_rows", "rows_by_cell"]

@@ -18,17 +18,13 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
-from hedgerow.query.evidence.cells import runs_of
 from hedgerow.query.evidence.events import Events, Leaves, counted
-from hedgerow.query.evidence.groups import Hits, Ints, Values
-from hedgerow.query.evidence.numbers import Numbers, numbers_of, values_at, values_of
-from hedgerow.query.evidence.plan import Plan
-from hedgerow.query.evidence.predicate import evaluate
-from hedgerow.query.evidence.rows import compact
-from hedgerow.query.evidence.view import View
+from hedgerow.query.evidence.groups import Hits, Ints, Values, runs_of
+from hedgerow.query.evidence.permuted import Plan
+from hedgerow.query.evidence.rows import Numbers, compact, numbers_of, values_at, values_of
+from hedgerow.query.evidence.view import View, evaluate
 from hedgerow.query.result import Estimate
-from hedgerow.query.sql.question import And, Column, Expression, Predicate, columns_of, conjuncts
-from hedgerow.query.sql.statement import Aggregate, Bound
+from hedgerow.query.sql.question import Aggregate, And, Bound, Column, Expression, Predicate, columns_of, conjuncts
 
 __all__ = ["ScatteredSource"]
 

@@ -17,19 +17,23 @@ from hedgerow.query.sql.binder import Binder
 from hedgerow.query.sql.kinds import NUMBERS
 from hedgerow.query.sql.printing import value_sql
 from hedgerow.query.sql.question import (
+    Aggregate,
     And,
     Arithmetic,
+    Bound,
     Column,
+    Computed,
     Expression,
+    Key,
     Name,
     Not,
     Or,
     Predicate,
+    Question,
     Truth,
     columns_of,
     kind_of,
 )
-from hedgerow.query.sql.statement import Aggregate, Bound, Computed, Key, Question
 
 __all__ = ["bind"]
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from hedgerow.errors import QueryError
-from hedgerow.query.sql.constants import compare_constant, on_column
-from hedgerow.query.sql.kinds import alike, arithmetic, call, case
+from hedgerow.query.sql.kinds import alike, arithmetic, call, case, compare_constant, on_column
 from hedgerow.query.sql.question import (
     And,
     Arithmetic,

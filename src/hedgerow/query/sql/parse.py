@@ -20,10 +20,22 @@ from sqlglot.errors import SqlglotError
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES
-from hedgerow.query.sql.question import Constant, Expression, Name, Truth, names_of
+from hedgerow.query.sql.question import (
+    SLOT,
+    Aggregate,
+    Computed,
+    Constant,
+    Expression,
+    Key,
+    Name,
+    Order,
+    Outcome,
+    Question,
+    Truth,
+    names_of,
+)
 from hedgerow.query.sql.reader import DEEPEST, Reader, number
 from hedgerow.query.sql.shorthand import written_out
-from hedgerow.query.sql.statement import SLOT, Aggregate, Computed, Key, Order, Outcome, Question
 from hedgerow.query.sql.strict import NODES, check_nodes, is_set, refusal
 from hedgerow.query.sql.wording import check_beginning
 
