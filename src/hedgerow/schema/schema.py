@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from hedgerow.errors import SchemaError
+from hedgerow.markup import html_table
 from hedgerow.schema.domain import Domain
 from hedgerow.schema.hierarchy import Hierarchy
 
@@ -115,6 +116,13 @@ class Schema:
             domain.check(column, table.encode(column).domain)
         for column, hierarchy in self.hierarchies.items():
             hierarchy.leaf_codes(column, table.encode(column).domain)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, role.value, self.missing_policy(name), "yes" if name in self.hierarchies else "")
+            for name, role in self.roles.items()
+        ]
+        return html_table(("column", "role", "missing values", "hierarchy"), rows, texts=4)
 
     def _pairs(self) -> Iterator[tuple[str, Role]]:
         for role in Role:
