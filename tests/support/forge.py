@@ -20,6 +20,7 @@ import io
 import json
 import pickle
 import random
+import resource
 import shutil
 import sys
 import tempfile
@@ -27,6 +28,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -60,7 +62,8 @@ from tests.support.forger import Forgery, encoded, seal
 __all__ = ["Findings", "bundles", "forge", "mutate"]
 
 SLOW = 5.0
-_UNFIT = (pa.ArrowException, ValueError, TypeError, OSError, OverflowError, LookupError, AttributeError)
+MEMORY = 2 << 30
+_UNFIT = (pa.ArrowException, ValueError, TypeError, OSError, OverflowError, LookupError, AttributeError, MemoryError)
 """What a mutation may raise that fits no table, or that cannot be written."""
 
 HOSTILE: list[Any] = [
@@ -209,7 +212,7 @@ def forge(count: int, *, seed: int, seconds: float = float("inf"), log: Path | N
     rng, findings = random.Random(seed), Findings()
     end = time.monotonic() + seconds
     room = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
-    with tempfile.TemporaryDirectory(dir=room) as folder:
+    with _limited_memory(), tempfile.TemporaryDirectory(dir=room) as folder:
         honest = {name: Original.of(forgery) for name, forgery in bundles(Path(folder)).items()}
         names = sorted(honest)
         for number in range(count):
@@ -221,6 +224,18 @@ def forge(count: int, *, seed: int, seconds: float = float("inf"), log: Path | N
     if log is not None:
         _note(log, seed, findings)
     return findings
+
+
+@contextmanager
+def _limited_memory() -> Iterator[None]:
+    """Whatever allocates gigabytes for a bundle of kilobytes is found out, and ends no other process."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def _note(log: Path, seed: int, findings: Findings) -> None:
