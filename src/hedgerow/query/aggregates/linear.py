@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
 from hedgerow.query.aggregates.precise import Digits, gram
-from hedgerow.query.evidence.cells import means, totals
-from hedgerow.query.evidence.groups import Floats, Ints
+from hedgerow.query.evidence.groups import Floats, Ints, means, totals
 
 __all__ = ["Linear", "LinearBounds", "Products", "arranged", "value_moments"]
 

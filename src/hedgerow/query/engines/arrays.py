@@ -11,15 +11,12 @@ import pyarrow as pa
 
 from hedgerow.exact import float_above, float_below
 from hedgerow.query.aggregates import AGGREGATES, Gives
-from hedgerow.query.aggregates.bounds import Interval
-from hedgerow.query.aggregates.expectation import Spread
-from hedgerow.query.evidence.cells import totals
-from hedgerow.query.evidence.groups import Floats, Hits, Values
-from hedgerow.query.evidence.plan import Plan
+from hedgerow.query.aggregates.aggregator import Interval, Spread
+from hedgerow.query.answer import Estimate, Result, Rounding
+from hedgerow.query.evidence.groups import Floats, Hits, Values, totals
+from hedgerow.query.evidence.permuted import Plan
 from hedgerow.query.evidence.rows import Selection, hits_of
-from hedgerow.query.result import Estimate, Result, Rounding
-from hedgerow.query.sql.question import Arithmetic
-from hedgerow.query.sql.statement import Aggregate, Bound
+from hedgerow.query.sql.question import Aggregate, Arithmetic, Bound
 
 __all__ = ["ArrayEngine", "Selection", "Source", "estimate", "hits_of"]
 

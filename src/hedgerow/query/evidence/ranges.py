@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
 from hedgerow.query.evidence.groups import Floats, Ints
-from hedgerow.query.evidence.predicate import evaluate, values
+from hedgerow.query.evidence.view import evaluate, values
 from hedgerow.query.sql.question import (
     And,
     Arithmetic,

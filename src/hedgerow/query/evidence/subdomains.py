@@ -16,9 +16,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.query.evidence.groups import Floats, Ints, Moments, Values
-from hedgerow.query.evidence.numbers import Numbers, ticks_of
-from hedgerow.query.evidence.predicate import evaluate
-from hedgerow.query.evidence.view import Codes
+from hedgerow.query.evidence.rows import Numbers, ticks_of
+from hedgerow.query.evidence.view import Codes, evaluate
 from hedgerow.query.sql.question import Column, Kind, Predicate
 from hedgerow.release import Release
 from hedgerow.release.forms.disguised import subdomain_columns

@@ -1,41 +1,54 @@
-"""Expressions and conditions as small trees of frozen values: what the parser makes and every engine reads.
+"""A question as frozen values: expressions, conditions, and the statement as it was written and as it fits a release.
 
 The parser leaves column names as `Name`; `bind` replaces them by `Column` and gives constants the kind of what they are
-compared with.
+compared with. It makes a `Bound` of a `Question`, and splits the condition by what is known of each row (`known`:
+published as it is), what is hidden (`hidden`: about the sensitive column alone) and what needs both (`mixed`). Engines
+answer `keys` and `aggregates`; everything that is said about results (arithmetic, HAVING, ORDER BY, LIMIT) is an
+`Outcome` and the same for all engines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hedgerow.query.sql.joined import Joined
 
 __all__ = [
+    "ALWAYS",
+    "SLOT",
+    "Aggregate",
     "And",
     "Arithmetic",
+    "Bound",
     "Call",
     "Case",
     "Cast",
     "Column",
     "Compare",
+    "Computed",
     "Constant",
     "Expression",
     "In",
     "IsNull",
+    "Key",
     "Kind",
     "Like",
     "Lookup",
     "Name",
     "Not",
     "Or",
+    "Order",
+    "Outcome",
     "Part",
     "Predicate",
+    "Question",
     "Scalar",
     "Truth",
     "Value",
@@ -275,3 +288,109 @@ def children_of(node: Predicate | Expression) -> Iterator[Predicate | Expression
     elif isinstance(node, Case):
         yield from (part for branch in node.branches for part in branch)
         yield node.otherwise
+
+
+ALWAYS = Truth(True)
+SLOT = "\0"
+"""How the name of a result starts that only other results use; no text of a question contains it."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """A GROUP BY expression in the select list; once bound, a column."""
+
+    column: Expression
+    alias: str
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """A function of an expression; COUNT of all rows has none. Quantiles have the `fraction` of values below them.
+
+    Covariances and lines of regression take a second expression, `other`.
+    """
+
+    function: str
+    column: Expression | None
+    alias: str
+    fraction: Fraction | None = None
+    other: Expression | None = None
+
+
+@dataclass(frozen=True)
+class Computed:
+    """Arithmetic on aggregates, which it names by their slots."""
+
+    expression: Expression
+    alias: str
+
+
+@dataclass(frozen=True)
+class Order:
+    """One term of ORDER BY."""
+
+    expression: Expression
+    is_descending: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What happens to the results: computed columns, which rows stay, their order, and the names that are shown."""
+
+    computed: tuple[Computed, ...] = ()
+    having: Predicate = ALWAYS
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+    shown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Question:
+    """A select statement as written; `slots` are the aggregates that only other results use."""
+
+    select: tuple[Key | Aggregate | Computed, ...]
+    where: Predicate
+    groups: tuple[Expression, ...]
+    slots: tuple[Aggregate, ...] = ()
+    outcome: Outcome = Outcome()
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A question that fits the release.
+
+    `derived` are columns that the question computes, by name; `bases` tells of every hidden column, published or
+    derived, from which sensitive column it comes.
+    """
+
+    keys: tuple[Key, ...]
+    aggregates: tuple[Aggregate, ...]
+    groups: tuple[Column, ...]
+    known: Predicate
+    hidden: Predicate
+    bases: Mapping[str, str]
+    mixed: Predicate = ALWAYS
+    derived: Mapping[str, Expression] = field(default_factory=dict)
+    outcome: Outcome = Outcome()
+
+    def hides(self, aggregate: Aggregate) -> bool:
+        """Tell whether the aggregate is over a sensitive column."""
+        return isinstance(aggregate.column, Column) and aggregate.column.name in self.bases
+
+    def crosses(self, aggregate: Aggregate) -> bool:
+        """Tell whether the aggregate is over an expression that reads a sensitive column and another one."""
+        name = aggregate.column.name if isinstance(aggregate.column, Column) else ""
+        return name in self.bases and name in self.derived and len(columns_of(self.derived[name])) > 1
+
+    @property
+    def is_crossed(self) -> bool:
+        """Tell whether a condition compares a sensitive column with another one."""
+        leaves = (columns_of(leaf) for leaf in leaves_of(self.mixed))
+        return any(len(names) > 1 and names & frozenset(self.bases) for names in leaves)
+
+    @property
+    def is_free(self) -> bool:
+        """Tell whether no condition is on a sensitive column."""
+        return isinstance(self.hidden, Truth) and isinstance(self.mixed, Truth)

@@ -1,4 +1,4 @@
-"""Conditions and expressions of SQL to trees of our own: an allow-list over sqlglot's nodes."""
+"""Conditions and expressions of SQL to trees of our own: what `strict` lets through."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 from sqlglot import exp
 
 from hedgerow.errors import QueryError
-from hedgerow.query.sql.functions import AGGREGATE_NODES, PREDICATES, is_foreign, scalar_of
 from hedgerow.query.sql.question import (
     And,
     Arithmetic,
@@ -30,7 +29,7 @@ from hedgerow.query.sql.question import (
     Predicate,
     Truth,
 )
-from hedgerow.query.sql.strict import NODES, is_set, refusal
+from hedgerow.query.sql.strict import AGGREGATE_NODES, NODES, PREDICATES, is_foreign, is_set, refusal, scalar_of
 
 __all__ = ["DEEPEST", "Reader", "number"]
 

@@ -18,8 +18,6 @@ _FILTERED = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 
 def written_out(tree: exp.Select) -> exp.Select:
     """Return the question without shorthand; the tree that came is not touched."""
-    if tree.find(exp.Filter, exp.CountIf, exp.Any) is None and not is_set(tree.args.get("group")):
-        return tree
     whole = tree.copy()
     for node in list(whole.find_all(exp.CountIf)):
         if _has_only(node, "this"):
