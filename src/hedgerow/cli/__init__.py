@@ -37,6 +37,7 @@ VERBS = {
     "diff": "Show what two recipes say differently.",
     "completion": "Print the script that lets a shell complete verbs and options.",
     "man": "Write manual pages.",
+    "app": "Open the local web application: all of this by clicks, on your own machine.",
     "demo": "Run the whole path once on generated data.",
 }
 """The verbs in the order of the path of data."""

@@ -59,7 +59,7 @@ def learn(release: Release, bound: Bound, answer: Answer) -> Answer:
 
 def _learned(release: Release, bound: Bound, answer: Answer) -> Learned:
     from hedgerow.query.evidence.permuted import RowSource
-    from hedgerow.query.evidence.sources import source_of
+    from hedgerow.query.evidence.view import source_of
 
     if answer.exact or answer.lower is None:
         return Learned(answer.expected, 0.0, "the answer is exact")

@@ -50,7 +50,7 @@ def regress(release: Release, formula: str, *, where: str | None = None, weights
     C(column) become indicators of their levels, the first in order being the reference; `- 1` drops the intercept;
     I(expression) takes SQL. `where` selects rows by known columns, `weights` is a known column.
     """
-    from hedgerow.query.evidence.sources import source_of
+    from hedgerow.query.evidence.view import source_of
 
     model = read_formula(formula)
     source = source_of(release)

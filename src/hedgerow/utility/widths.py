@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
+from hedgerow.query.answer import Estimate
 from hedgerow.query.engines.arrays import Selection, estimate, hits_of
 from hedgerow.query.evidence.disguised import subdomain_estimate
 from hedgerow.query.evidence.groups import Hits
 from hedgerow.query.evidence.rows import numbers_of, values_of
 from hedgerow.query.evidence.view import View, view_of
-from hedgerow.query.result import Estimate
 from hedgerow.query.sql.printing import predicate_sql
 from hedgerow.query.sql.question import And, Compare, Constant, Kind, Predicate
 from hedgerow.randomness import Keys, system_keys

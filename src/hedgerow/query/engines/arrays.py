@@ -12,10 +12,10 @@ import pyarrow as pa
 from hedgerow.exact import float_above, float_below
 from hedgerow.query.aggregates import AGGREGATES, Gives
 from hedgerow.query.aggregates.aggregator import Interval, Spread
+from hedgerow.query.answer import Estimate, Result, Rounding
 from hedgerow.query.evidence.groups import Floats, Hits, Values, totals
 from hedgerow.query.evidence.permuted import Plan
 from hedgerow.query.evidence.rows import Selection, hits_of
-from hedgerow.query.result import Estimate, Result, Rounding
 from hedgerow.query.sql.question import Aggregate, Arithmetic, Bound
 
 __all__ = ["ArrayEngine", "Selection", "Source", "estimate", "hits_of"]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from hedgerow.query.answer import Estimate, Result, Rounding
 from hedgerow.query.evidence.rows import numbers_of
 from hedgerow.query.evidence.view import View
-from hedgerow.query.result import Estimate, Result, Rounding
 from hedgerow.query.sql.question import Aggregate, Bound, Column
 
 __all__ = ["result_of"]

@@ -11,20 +11,18 @@ optimization (AVG over an uncertain number of rows, medians, variances) is writt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
+from hedgerow.query.answer import Result
 from hedgerow.query.engines.arrays import ArrayEngine
 from hedgerow.query.engines.counted import Counted, Fetch, Typed
 from hedgerow.query.engines.placeholders import StandIns, stand_ins
-from hedgerow.query.evidence.published import rows_of
-from hedgerow.query.evidence.sources import source_of
-from hedgerow.query.evidence.view import TYPES, is_paired
-from hedgerow.query.result import Result
+from hedgerow.query.evidence.view import TYPES, is_paired, source_of
 from hedgerow.query.sql.printing import literal, predicate_sql, quoted, value_sql
 from hedgerow.query.sql.question import Bound, Expression, Predicate, kind_of
 from hedgerow.release.forms import PERMUTED
@@ -40,18 +38,18 @@ __all__ = ["digested", "published_tables", "statements"]
 
 def published_tables(release: Release) -> dict[str, pa.Table]:
     """Name the tables that a database holds: as published, but two halves of whole rows lie side by side."""
-    return {"release": rows_of(release)} if release.form.is_permutation else dict(release.tables)
+    return {"release": release.form.rows(release)} if release.form.is_permutation else dict(release.tables)
 
 
 def digested(release: Release, bound: Bound, fetch: Fetch) -> Result:
     """Answer a question from what a database counts."""
-    digest = _DIGESTS[release.form.name](release, bound)
+    digest = _digest(release, bound)
     return ArrayEngine(source_of(digest.release(fetch))).run(digest.asked.bound)
 
 
 def statements(release: Release, bound: Bound) -> list[str]:
     """Print what the database is asked."""
-    return [part.sql for part in _DIGESTS[release.form.name](release, bound).parts()]
+    return [part.sql for part in _digest(release, bound).parts()]
 
 
 class _Digest:
@@ -226,17 +224,17 @@ class _Altered(_Digest):
         return {"domain": fetch(f"SELECT {', '.join(quoted(name) for name in schema.names)} FROM domain", schema)}
 
 
-_DIGESTS: dict[str, Callable[[Release, Bound], _Digest]] = {
-    "permuted": _Digest,
-    "separated": _Digest,
-    "scattered": _Scattered,
-    "generalized": _Generalized,
-    "disguised": _Disguised,
-    "padded": _Padded,
-    "perturbed": _Altered,
-    "swapped": _Altered,
-    "substituted": _Altered,
-}
+def _digest(release: Release, bound: Bound) -> _Digest:
+    form = release.form
+    kinds = (
+        (form.has_boxes, _Generalized),
+        (form.has_subdomains, _Disguised),
+        (form.columns_apart, _Scattered),
+        (form.may_have_fakes, _Padded),
+        (form.is_altered, _Altered),
+        (True, _Digest),
+    )
+    return next(kind for has, kind in kinds if has)(release, bound)
 
 
 def _computed(node: Predicate | Expression) -> Typed:

@@ -18,13 +18,13 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
+from hedgerow.query.answer import Estimate, Rounding
 from hedgerow.query.evidence.groups import Hits, Values
 from hedgerow.query.evidence.known import known_estimate
 from hedgerow.query.evidence.permuted import Plan
 from hedgerow.query.evidence.regroup import rows_by_cell
 from hedgerow.query.evidence.rows import Numbers, hits_of, numbers_of, select
 from hedgerow.query.evidence.view import View, evaluate, view_of
-from hedgerow.query.result import Estimate, Rounding
 from hedgerow.query.sql.question import Aggregate, And, Bound, Column, Predicate, Truth, columns_of
 from hedgerow.release.forms.perturbed import inverted_count
 
@@ -136,3 +136,7 @@ def _estimated(found: Estimate, better: list[float] | None) -> Estimate:
         middles = [float(middle) for middle in middles]
     nothing = [float("nan")] * len(middles)
     return replace(found, expected=better or middles, std=nothing, is_bounded=False, exact=[False] * len(middles))
+
+
+source = AlteredSource
+"""What the form tells about questions."""

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates.total import expected_total
+from hedgerow.query.answer import Estimate
 from hedgerow.query.engines.arrays import estimate
 from hedgerow.query.engines.help import exact_column, sum_columns
 from hedgerow.query.evidence.crossing import Crossing
@@ -30,7 +31,6 @@ from hedgerow.query.evidence.ranges import Range
 from hedgerow.query.evidence.rows import Chosen, Numbers, Selection
 from hedgerow.query.evidence.subdomains import Subdomains
 from hedgerow.query.evidence.view import View, view_of
-from hedgerow.query.result import Estimate
 from hedgerow.query.sql.kinds import NUMBERS
 from hedgerow.query.sql.question import Bound, Predicate, Truth
 
@@ -128,3 +128,7 @@ def bounds_by_hits(values: Values, offsets: Ints, group: Ints, hits: Ints) -> di
         "sum_expected": pa.array(spread.mean * scale),
         "sum_variance": pa.array((spread.std * scale) ** 2),
     }
+
+
+source = DisguisedSource
+"""What the form tells about questions."""

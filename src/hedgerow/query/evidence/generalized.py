@@ -414,3 +414,7 @@ def _either(left: Triple, right: Triple) -> Triple:
 def _neither(true: Triple, false: Triple) -> Triple:
     chance = np.clip(1.0 - true[2] - false[2], 0.0, 1.0)
     return ~true[1] & ~false[1], ~true[0] & ~false[0], chance
+
+
+source = BoxSource
+"""What the form tells about questions."""

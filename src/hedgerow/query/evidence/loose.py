@@ -16,11 +16,11 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
+from hedgerow.query.answer import Estimate
 from hedgerow.query.evidence.crossing import Crossing, Terms, classes_of
 from hedgerow.query.evidence.groups import Floats, Ints
 from hedgerow.query.evidence.ranges import Chance, Range, RangeReader
 from hedgerow.query.evidence.rows import Chosen
-from hedgerow.query.result import Estimate
 from hedgerow.query.sql.question import Aggregate, Expression, Predicate, columns_of
 
 __all__ = ["LooseCrossing", "float_ends"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from fractions import Fraction
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates.covariance import Covariance
-from hedgerow.query.evidence.branches import branches
+from hedgerow.query.answer import Estimate
 from hedgerow.query.evidence.crossing import Crossing
-from hedgerow.query.evidence.groups import Hits, Ints, Values
-from hedgerow.query.evidence.hidden_key import HiddenKey
+from hedgerow.query.evidence.groups import Hits, Ints, Values, in_parts
 from hedgerow.query.evidence.known import known_estimate
-from hedgerow.query.evidence.regroup import in_parts, matched_rows, rows_by_cell
+from hedgerow.query.evidence.regroup import HiddenKey, branches, matched_rows, rows_by_cell
 from hedgerow.query.evidence.rows import (
     Chosen,
     Numbers,
@@ -33,9 +32,11 @@ from hedgerow.query.evidence.rows import (
     values_at,
     values_of,
 )
-from hedgerow.query.evidence.view import View, missing_rows
-from hedgerow.query.result import Estimate
+from hedgerow.query.evidence.view import View, missing_rows, view_of
 from hedgerow.query.sql.question import Aggregate, And, Bound, Column, Predicate, Truth, columns_of, conjuncts
+
+if TYPE_CHECKING:
+    from hedgerow.release import Release
 
 __all__ = ["Plan", "RowPlan", "RowSource", "Rows"]
 
@@ -406,3 +407,8 @@ def _kept(view: View, base: str, condition: Predicate) -> NDArray[np.bool_]:
         return np.ones(len(view.codes(base).domain) + 1, dtype=np.bool_)
     kept: NDArray[np.bool_] = view.truth(base, condition)
     return kept
+
+
+def source(release: Release) -> RowSource:
+    """What the form tells about questions."""
+    return RowSource(view_of(release))

@@ -9,6 +9,7 @@ bytes; what was forgotten is computed again.
 from __future__ import annotations
 
 import functools
+import importlib
 import re
 import weakref
 from collections import OrderedDict
@@ -21,7 +22,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
-from hedgerow.query.evidence.published import rows_of
 from hedgerow.query.sql.question import (
     And,
     Arithmetic,
@@ -61,6 +61,7 @@ __all__ = [
     "evaluate",
     "is_paired",
     "missing_rows",
+    "source_of",
     "values",
     "view_of",
 ]
@@ -269,8 +270,14 @@ _views: weakref.WeakKeyDictionary[Any, View] = weakref.WeakKeyDictionary()
 def view_of(release: Release) -> View:
     """Return the release's view, building it when first asked."""
     if release not in _views:
-        _views[release] = View(rows_of(release), release.columns, release.group_column, is_paired(release))
+        _views[release] = View(release.form.rows(release), release.columns, release.group_column, is_paired(release))
     return _views[release]
+
+
+def source_of(release: Release) -> Any:
+    """The evidence of a release, from the module that its form names; its arrays live as long as its view."""
+    module = importlib.import_module(f"hedgerow.query.evidence.{release.form.evidence}")
+    return view_of(release).remember("source", lambda: module.source(release))
 
 
 def is_paired(release: Release) -> bool:
