@@ -52,7 +52,7 @@ CUT_OFF = 141
 """Exit code where the reader of the output has gone, as in `| head`."""
 
 
-QUIET = "hedgerow.quiet"
+QUIET = "hedgerow_quiet"
 """Where a verb's context says that nothing but errors is to be printed."""
 
 
