@@ -70,6 +70,8 @@ class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sensitive: list[str] = []
     identifier: list[str] = []
     plain: list[str] = []
+    weight: list[str] = []
+    cluster: list[str] = []
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -123,6 +125,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             sensitive=roles["sensitive"],
             identifier=roles["identifier"],
             plain=roles["plain"],
+            weight=roles["weight"],
+            cluster=roles["cluster"],
             missing=self.missing,
             hierarchies={column: _read_hierarchy(column, file) for column, file in self.hierarchies.items()},
         )

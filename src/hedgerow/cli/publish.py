@@ -12,6 +12,7 @@ from hedgerow.cli.reading import pair, pop_reading, reading_flags, split
 from hedgerow.errors import InputError, ParameterError, QueryError, SchemaError
 from hedgerow.methods.registry import HELP, METHODS, help_text
 from hedgerow.recipe import Recipe, Roles, publish_recipe, read_recipe
+from hedgerow.schema.schema import Role
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -35,6 +36,8 @@ def _parameter_flags(command: Any) -> Any:
 @click.option("--sensitive", metavar="A,...", default="", help="columns that nobody may learn of a person")
 @click.option("--identifier", metavar="A,...", default="", help="columns to leave out")
 @click.option("--plain", metavar="A,...", default="", help="columns to publish as they are")
+@click.option("--weight", metavar="A", default="", help="column of survey weights: published as it is, used by risk")
+@click.option("--cluster", metavar="A", default="", help="column of households or persons with several rows: left out")
 @click.option("--others", type=click.Choice(["identifier", "quasi", "plain"]), help="role of all columns not named")
 @click.option("--missing", metavar="A=suppress,...", default="", help="policy for missing values of a column")
 @click.option(
@@ -322,7 +325,7 @@ def _recipe(source: str, flags: dict[str, Any], *, needs_out: bool) -> Recipe:
     return Recipe(
         table=source,
         output=flags["out"] or "",
-        roles=Roles(*(split(flags[role]) for role in ("quasi", "sensitive", "identifier", "plain"))),
+        roles=Roles(**{str(role): split(flags[role]) for role in Role}),
         method={"name": flags["method"], **parameters},
         others=flags["others"],
         missing=dict(pair(text, "--missing income=suppress") for text in split(flags["missing"])),
