@@ -36,18 +36,20 @@ def test_one_average_visits_at_most_twelve_files():
     """From the text to the answer: a reader who follows an AVG opens few files (docs/design.md)."""
     ages = [20 + row % 50 for row in range(60)]
     table = pa.table({"age": ages, "pay": [1_000 * (1 + row % 7) for row in range(60)]})
-    release = hr.KEAnonymity(k=3, e=2_000).publish(table, hr.Schema(quasi=["age"], sensitive="pay"))
+    schema, sql = hr.Schema(quasi=["age"], sensitive="pay"), "SELECT avg(pay) FROM release WHERE age < 40"
+    first, release = (hr.KEAnonymity(k=3, e=2_000).publish(table, schema) for _ in range(2))
+    first.ask(sql)  # what is imported is not visited
     folder, visited = Path(hedgerow.query.__file__).parent, set()
 
     def note(frame, event, argument):
         file = Path(frame.f_code.co_filename)
-        if file.is_relative_to(folder) and frame.f_code.co_name != "<module>":
+        if file.is_relative_to(folder):
             visited.add(str(file.relative_to(folder)))
 
     before = sys.getprofile()
     sys.setprofile(note)
     try:
-        answer = release.ask("SELECT avg(pay) FROM release WHERE age < 40")
+        answer = release.ask(sql)
     finally:
         sys.setprofile(before)
     assert not answer.exact
