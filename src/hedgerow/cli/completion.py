@@ -17,7 +17,7 @@ def completion(shell: str) -> None:
     \b
     hedgerow completion bash >> ~/.bashrc
     hedgerow completion zsh  >> ~/.zshrc
-    hedgerow completion fish  > ~/.config/fish/completions/hedgerow.fish
+    hedgerow completion fish >> ~/.config/fish/config.fish
     """
     from click.shell_completion import get_completion_class
 
