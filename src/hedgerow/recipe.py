@@ -279,8 +279,8 @@ def publish_recipe(
     method, source = recipe.build_method(), recipe.read() if source is None else source
     schema = recipe.build_schema(source.names)
     release = method.publish(source, schema, ledger=recipe.ledger, again=again, seed=seed, progress=progress)
-    progress("writing", 0.9)
     with withdraw_unless_saved(release, recipe.output):
+        progress("writing", 0.9)
         release.save(recipe.output, overwrite=overwrite, allow_insecure=allow_insecure)
     return release
 

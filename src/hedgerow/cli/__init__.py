@@ -34,6 +34,7 @@ VERBS = {
     "ledger": "Show what was published before, and whether a table is among it.",
     "certify": "Write a certificate of a release, one page to hand on, or check one.",
     "graph": "Publish, query, verify and attack bipartite graphs.",
+    "app": "Open the local web application: all of this by clicks, on your own machine.",
     "demo": "Run the whole path once on generated data.",
 }
 """The verbs in the order of the path of data."""

@@ -58,7 +58,7 @@ class Proximity(Method):
 
     def __post_init__(self) -> None:
         self._neighbourhood()
-        read_whole("m", self.m, least=1)
+        read_whole("m", self.m, least=2)
         check_form(self.form, FORMS)
         if self.grouping not in ("near", "blind"):
             raise ParameterError("'grouping' must be one of near, blind.")

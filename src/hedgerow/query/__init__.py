@@ -3,8 +3,8 @@
 sql          text to bound question: one strict reader, names to columns, the condition to known and hidden parts
 evidence     what a release tells about a question, one file per form: rows hit, and the values that they may have
 aggregates   least and greatest answers over all assignments, in exact integers; mean and deviation of fair ones
-engines      arrays; DuckDB and PostgreSQL, by one statement and the help table, or by counts that array code finishes
-outcome      arithmetic between results, HAVING, ORDER BY, LIMIT; `result` rounds, `answer` is what is handed over
+engines      DuckDB and PostgreSQL: one statement and the help table, or counts that array code finishes
+answer       arithmetic between results, HAVING, ORDER BY, LIMIT; rounding; what is handed over
 regress      linear models of a hidden outcome: every coefficient with bounds
 """
 
@@ -150,7 +150,7 @@ def connect(release: Release, engine: str = "arrays", *, schema: str | None = No
     if schema is not None:
         raise ParameterError("'schema' is where a PostgreSQL server holds a release; other engines have none.")
     if engine == "arrays":
-        from hedgerow.query.engines.arrays import ArrayEngine
+        from hedgerow.query.evidence.permuted import ArrayEngine
         from hedgerow.query.evidence.view import source_of
 
         return Session(release, ArrayEngine(source_of(release)))

@@ -28,8 +28,7 @@ from hedgerow.query.evidence.permuted import RowSource
 from hedgerow.query.evidence.view import View, missing_rows
 from hedgerow.query.regression import Coefficient, Regression
 from hedgerow.query.sql.formula import Factor, Formula, read_formula
-from hedgerow.query.sql.kinds import NUMBERS
-from hedgerow.query.sql.question import Bound, Column, Kind
+from hedgerow.query.sql.question import NUMBERS, Bound, Column, Kind
 
 if TYPE_CHECKING:
     from hedgerow.release import Release

@@ -22,9 +22,8 @@ from hedgerow.query.engines.help import help_name, is_helped
 from hedgerow.query.engines.placeholders import is_portable
 from hedgerow.query.evidence.rows import numbers_of
 from hedgerow.query.evidence.view import View
-from hedgerow.query.sql.kinds import NUMBERS
 from hedgerow.query.sql.printing import predicate_sql, quoted, select_sql, value_sql
-from hedgerow.query.sql.question import Aggregate, Bound, Column, Kind, Truth, columns_of
+from hedgerow.query.sql.question import NUMBERS, Aggregate, Bound, Column, Kind, Truth, columns_of
 
 if TYPE_CHECKING:
     from hedgerow.release import Release

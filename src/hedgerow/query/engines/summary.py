@@ -19,9 +19,9 @@ import pyarrow as pa
 
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Result
-from hedgerow.query.engines.arrays import ArrayEngine
 from hedgerow.query.engines.counted import Counted, Fetch, Typed
 from hedgerow.query.engines.placeholders import StandIns, stand_ins
+from hedgerow.query.evidence.permuted import ArrayEngine
 from hedgerow.query.evidence.view import TYPES, is_paired, source_of
 from hedgerow.query.sql.printing import literal, predicate_sql, quoted, value_sql
 from hedgerow.query.sql.question import Bound, Expression, Predicate, kind_of

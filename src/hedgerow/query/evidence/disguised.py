@@ -19,9 +19,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
+from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.aggregates.total import expected_total
 from hedgerow.query.answer import Estimate
-from hedgerow.query.engines.arrays import estimate
 from hedgerow.query.engines.help import exact_column, sum_columns
 from hedgerow.query.evidence.crossing import Crossing
 from hedgerow.query.evidence.groups import Hits, Ints, Values
@@ -31,8 +31,7 @@ from hedgerow.query.evidence.ranges import Range
 from hedgerow.query.evidence.rows import Chosen, Numbers, Selection
 from hedgerow.query.evidence.subdomains import Subdomains
 from hedgerow.query.evidence.view import View, view_of
-from hedgerow.query.sql.kinds import NUMBERS
-from hedgerow.query.sql.question import Bound, Predicate, Truth
+from hedgerow.query.sql.question import NUMBERS, Bound, Predicate, Truth
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -96,7 +95,7 @@ def subdomain_estimate(release: Release, function: str, hits: Hits) -> Estimate:
     """Bounds and expectation of sum, avg, min or max of the sensitive column over the rows hit."""
     numbers = subdomains_of(release).numbers
     values = DisguisedSource(release).values("", "", Truth(True), aggregated=True)
-    return estimate(function, hits, values, numbers.rounding(function), numbers.slack)
+    return AGGREGATES[function].estimate(hits, values, numbers.rounding(function), numbers.slack)
 
 
 def help_of_subdomains(release: Release) -> pa.Table:
