@@ -72,8 +72,7 @@ class Session:
         """Answer every aggregate in every group: keys, and for each aggregate its answers, row by row."""
         from hedgerow.query.evidence.view import view_of
         from hedgerow.query.sql.compose import Composer
-        from hedgerow.query.sql.joined import own_tables
-        from hedgerow.query.sql.joining import Joins
+        from hedgerow.query.sql.joining import Joins, own_tables
         from hedgerow.query.sql.parse import check_text, is_composed
 
         check_text(sql, self._release.columns.all)
@@ -188,7 +187,7 @@ def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
     from hedgerow.query.engines.rewriter import is_plain, rewritten
     from hedgerow.query.engines.summary import statements
     from hedgerow.query.evidence.view import view_of
-    from hedgerow.query.sql.dialect import to_postgres
+    from hedgerow.query.sql.parse import to_postgres
 
     if dialect not in ("duckdb", "postgres"):
         raise ParameterError(f"'dialect' must be 'duckdb' or 'postgres'; got {dialect!r}")

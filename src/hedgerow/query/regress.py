@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
 from hedgerow.exact import float_above, float_below
-from hedgerow.query.aggregates.least_squares import DependentColumns, coefficients
-from hedgerow.query.aggregates.linear import Linear, LinearBounds
+from hedgerow.query.aggregates.linear import DependentColumns, Linear, LinearBounds, coefficients
 from hedgerow.query.aggregates.precise import Digits, side_by_side
 from hedgerow.query.evidence.crossing import digits_of, linear_over
 from hedgerow.query.evidence.groups import Ints

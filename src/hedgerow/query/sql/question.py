@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from hedgerow.errors import QueryError
 
 if TYPE_CHECKING:
-    from hedgerow.query.sql.joined import Joined
+    from hedgerow.query.sql.joining import Joined
 
 __all__ = [
     "ALWAYS",
