@@ -1,4 +1,4 @@
-"""The SQL that is read, DuckDB's, and the statements that we print in the words of another database.
+"""The SQL that is read: DuckDB's, in which most functions are names.
 
 A parser that knows hundreds of functions turns each into a node of its own, and prints it in other words, which change
 with its version. Here it knows the aggregates and a few functions; every other call stays what was written, a name and
@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 
-__all__ = ["QuestionSQL", "to_postgres"]
+__all__ = ["QuestionSQL"]
 
 _AGGREGATES_TEXT = """
 ANY_VALUE APPROX_COUNT_DISTINCT APPROX_QUANTILE ARG_MAX ARG_MIN ARGMAX ARGMIN ARRAY_AGG ARRAYAGG AVG BOOL_AND BOOL_OR
@@ -54,9 +53,3 @@ class QuestionSQL(DuckDB):
             for name, read in DuckDB.Parser.NO_PAREN_FUNCTION_PARSERS.items()
             if name in ("ANY", "CASE", "IF")
         }
-
-
-def to_postgres(sql: str, *, pretty: bool = False) -> str:
-    """Turn a printed statement into PostgreSQL's words."""
-    quiet = sqlglot.ErrorLevel.IGNORE
-    return sqlglot.transpile(sql, read="duckdb", write="postgres", unsupported_level=quiet, pretty=pretty)[0]
