@@ -69,7 +69,7 @@ def test_parameters_are_checked_at_the_door(k, l) -> None:  # noqa: E741
 
 def test_too_large_groups_are_refused_with_what_works() -> None:
     """The printed graph has safe groups of three, not of four."""
-    with pytest.raises(Infeasible, match="The largest l that works is 3"):
+    with pytest.raises(Infeasible, match="The largest l found is 3"):
         hg.SafeGrouping(2, 4).publish(GRAPH)
 
 

@@ -87,7 +87,13 @@ class SafeGrouping:
         keys = system_keys if seed is None else seeded_keys(seed)
         progress("grouping", 0.1)
         left, right = group_both_sides(
-            graph.by_left, graph.by_right, k=self.k, l=self.l, order=self.order, strict=self.strict, keys=keys
+            graph.by_left,
+            graph.by_right,
+            sizes=(self.k, self.l),
+            order=self.order,
+            strict=self.strict,
+            keys=keys,
+            progress=progress,
         )
         progress("masking", 0.6)
         made = Made("SafeGrouping", self._parameters(), reproducible=seed is not None)
