@@ -38,7 +38,7 @@ def test_a_graph_is_published_verified_asked_and_attacked(files: list[str], tmp_
     assert "one of 3" in text
     code, text = _run("verify", out)
     assert code == 0
-    assert text.count("ok  ") == 7
+    assert text.count("ok  ") == 9
     code, text = _run("query", out, "SELECT count(*) FROM edges", "SELECT max(links(venue = 'VLDB')) FROM left")
     assert code == 0
     assert "11" in text

@@ -9,7 +9,7 @@ import pytest
 
 from hedgerow.errors import Infeasible
 from hedgerow.graph.adjacency import ORDERS, Adjacency, adjacency, count_unsafe, largest_possible
-from hedgerow.graph.bipartite import author_paper_graph
+from hedgerow.graph.generate import author_paper_graph
 from hedgerow.graph.safe_grouping import Patience, greedy, largest_found, safe_grouping
 from hedgerow.randomness import seeded_keys
 from tests.support.graph_worlds import is_safe, safe_grouping_exists

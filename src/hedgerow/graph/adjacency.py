@@ -181,7 +181,8 @@ def ordered(side: Adjacency, opposite: Adjacency, order: Order, *, keys: Keys = 
 def _blurred(degrees: NDArray[np.int64], keys: Keys) -> NDArray[np.float64]:
     """The logarithm of each degree with logistic noise: a degree e times as high comes first in four of five cases."""
     uniform = (keys(len(degrees)) >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54
-    return np.log(degrees + 0.5) + BLUR * np.log(uniform / (1.0 - uniform))
+    blurred: NDArray[np.float64] = np.log(degrees + 0.5) + BLUR * np.log(uniform / (1.0 - uniform))
+    return blurred
 
 
 def _descending(ranks: NDArray[np.int64]) -> NDArray[np.int32]:
