@@ -70,6 +70,8 @@ class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sensitive: list[str] = []
     identifier: list[str] = []
     plain: list[str] = []
+    weight: list[str] = []
+    cluster: list[str] = []
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -123,6 +125,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             sensitive=roles["sensitive"],
             identifier=roles["identifier"],
             plain=roles["plain"],
+            weight=roles["weight"],
+            cluster=roles["cluster"],
             missing=self.missing,
             hierarchies={column: _read_hierarchy(column, file) for column, file in self.hierarchies.items()},
         )
@@ -275,8 +279,8 @@ def publish_recipe(
     method, source = recipe.build_method(), recipe.read() if source is None else source
     schema = recipe.build_schema(source.names)
     release = method.publish(source, schema, ledger=recipe.ledger, again=again, seed=seed, progress=progress)
-    progress("writing", 0.9)
     with withdraw_unless_saved(release, recipe.output):
+        progress("writing", 0.9)
         release.save(recipe.output, overwrite=overwrite, allow_insecure=allow_insecure)
     return release
 

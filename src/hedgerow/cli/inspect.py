@@ -21,7 +21,7 @@ def inspect(table: str, **flags: Any) -> None:
     """
     from hedgerow.cli.show import console, facts
     from hedgerow.cli.show import table as shown
-    from hedgerow.schema import suggest
+    from hedgerow.schema import Role, suggest
     from hedgerow.table import read_table
 
     rows = read_table(table, **pop_reading(flags))
@@ -38,9 +38,10 @@ def inspect(table: str, **flags: Any) -> None:
         )
     )
     screen.print("Roles as a start for a recipe:\n\n[roles]", markup=False)
-    for role in ("identifier", "quasi", "sensitive", "plain"):
+    for role in Role:
         names = [s.column for s in suggestions if s.role == role]
-        screen.print(f"{role:<10} = {_toml(names)}", markup=False, soft_wrap=True)
+        if names or role not in (Role.WEIGHT, Role.CLUSTER):
+            screen.print(f"{role:<10} = {_toml(names)}", markup=False, soft_wrap=True)
 
 
 def _counted(number: int, what: str) -> str:

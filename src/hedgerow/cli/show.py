@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.kernel import on_compile
+from hedgerow.report.answer_text import number
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -100,15 +101,6 @@ def facts(title: str, pairs: Iterable[tuple[str, object]]) -> Any:
     for what, value in pairs:
         built.add_row(Text(what), Text(str(value)))
     return built
-
-
-def number(value: object) -> str:
-    """Write a number for a person: thousands apart, at most six significant digits behind the point."""
-    if value is None:
-        return "NULL"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1e6 or value == int(value) else f"{value:,.6g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from hedgerow.errors import Infeasible, SchemaError
 from hedgerow.randomness import Keys, seeded_keys, system_keys
@@ -41,13 +42,24 @@ class Prepared:
     pending: PendingEntry | None = None
 
     @property
+    def clusters(self) -> NDArray[np.int64] | None:
+        """The number of each row's household or person; a row without one is alone. None where none was declared."""
+        for name in self.schema.cluster:
+            encoded = self.table.encode(name)
+            codes, alone = encoded.codes.astype(np.int64), encoded.codes == len(encoded.domain)
+            codes[alone] += np.arange(int(alone.sum()))
+            return codes
+        return None
+
+    @property
     def policies(self) -> dict[str, str]:
         """The declared policy for missing values of each published column."""
         return {name: str(self.schema.missing_policy(name)) for name in self.columns.all}
 
     def made(self, method: str, parameters: Mapping[str, int | str]) -> Made:
         """How a release of this table is made."""
-        return Made(method, parameters, self.policies, self.reproducible, self.merged)
+        weight = dict(zip(("weight",), self.schema.weight, strict=False))
+        return Made(method, {**parameters, **weight}, self.policies, self.reproducible, self.merged)
 
 
 class Method(ABC):
@@ -61,6 +73,9 @@ class Method(ABC):
 
     hierarchy_roles: ClassVar[tuple[str, ...]] = ()
     """The roles whose columns are published by their hierarchies; one on another column is refused, not ignored."""
+
+    keeps_clusters: ClassVar[bool] = False
+    """Whether the rows of a cluster are counted in each group, so that the guarantee can speak of them."""
 
     def publish(
         self,
@@ -95,9 +110,10 @@ class Method(ABC):
             release = release.recorded(prepared.pending.receipt)
         report("auditing", 0.8)
         verified(release.published)
+        # Whoever stops the work by raising from here leaves no entry: after recording nothing is reported.
+        report("done", 1.0)
         if prepared.pending is not None:
             prepared.pending.record(release)
-        report("done", 1.0)
         return release
 
     def _prepare(self, source: object, schema: Schema, seed: int | None) -> Prepared:
@@ -109,6 +125,12 @@ class Method(ABC):
                     f"{type(self).__name__} does not use the hierarchy of '{column}', which is {role}; leave it out, "
                     f"or choose a method that does: {', '.join(_USERS.get(role, ())) or 'none uses it in this role'}."
                 )
+        if schema.cluster and not self.keeps_clusters:
+            raise SchemaError(
+                f"{type(self).__name__} does not look at clusters, so that '{schema.cluster[0]}' would be ignored; "
+                "make it identifier, or choose a method that does: Anatomy, PermutationAnonymization, KEAnonymity, "
+                "Proximity, Mondrian, FullDomain, Robust."
+            )
         return prepare(source, schema, seed, needs_sensitive=self.needs_sensitive)
 
     def _hierarchy_roles(self) -> tuple[str, ...]:
@@ -155,7 +177,7 @@ def prepare(source: object, schema: Schema, seed: int | None, *, needs_sensitive
     return Prepared(
         table=kept,
         schema=schema,
-        columns=PublishedColumns(tuple(schema.quasi), tuple(schema.sensitive), tuple(schema.plain)),
+        columns=PublishedColumns(tuple(schema.quasi), tuple(schema.sensitive), (*schema.plain, *schema.weight)),
         rows=Rows(table.num_rows, kept.num_rows, table.num_rows - kept.num_rows),
         keys=system_keys if seed is None else seeded_keys(seed),
         reproducible=seed is not None,
@@ -179,7 +201,7 @@ def _with_plain_texts(table: Table, schema: Schema) -> tuple[Table, dict[str, in
 def _without_suppressed(table: Table, schema: Schema) -> Table:
     """Suppress rows with a missing value where the policy says so; refuse them where it says that."""
     keep = np.ones(table.num_rows, bool)
-    for name in (*schema.quasi, *schema.plain, *schema.sensitive):
+    for name in (*schema.quasi, *schema.plain, *schema.weight, *schema.sensitive):
         column, policy = table.arrow.column(name), schema.missing_policy(name)
         if column.null_count == 0 or policy == "value":
             continue

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,8 @@ class Robust(Method):
     values, or lists of values that are one secret together; None protects each value. At most the share
     `max_suppressed` of the rows is left out: one in a hundred is what people accept as missing at random.
     """
+
+    keeps_clusters: ClassVar[bool] = True
 
     r: Fraction | int | float | str
     knowledge: Knowledge | KnowledgeEstimate = field(default_factory=KnowledgeEstimate)

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
 
 from hedgerow.errors import SchemaError
+from hedgerow.markup import html_table
 from hedgerow.schema.domain import Domain
 from hedgerow.schema.hierarchy import Hierarchy
 
@@ -20,7 +21,7 @@ __all__ = ["MissingPolicy", "Role", "Schema"]
 
 
 class Role(StrEnum):
-    """The four things a column can be; every column of a table is exactly one of them."""
+    """What a column can be; every column of a table is exactly one of these."""
 
     IDENTIFIER = "identifier"
     """Points at one person by itself: dropped, never published."""
@@ -34,6 +35,12 @@ class Role(StrEnum):
     PLAIN = "plain"
     """Neither known to outsiders nor worth hiding: published as it is."""
 
+    WEIGHT = "weight"
+    """How many people of the population a row stands for: published as it is, used by risk and weighted questions."""
+
+    CLUSTER = "cluster"
+    """The household, or the person with several rows, that a row belongs to: not published, kept apart in groups."""
+
 
 MissingPolicy = Literal["value", "suppress", "refuse"]
 """What an empty cell does: it counts as one more value, or its row is left out, or the table is refused."""
@@ -44,22 +51,38 @@ _DEFAULT_POLICY: Mapping[Role, MissingPolicy] = {
     Role.IDENTIFIER: "value",
     Role.QUASI: "value",
     Role.PLAIN: "value",
+    # A row of no known cluster is a cluster of its own; a row without a weight stands for nobody knows how many.
+    Role.CLUSTER: "value",
+    Role.WEIGHT: "refuse",
     # A missing sensitive value that is published as a value tells that nothing is known about somebody.
     Role.SENSITIVE: "refuse",
 }
+
+
+class Declared(TypedDict, total=False):
+    """What a schema may say beside the four roles that every table has: by name alone."""
+
+    weight: str | Sequence[str]
+    cluster: str | Sequence[str]
+    domains: Mapping[str, Domain]
+    hierarchies: Mapping[str, Hierarchy]
+    missing: str | Mapping[str, str]
 
 
 @dataclass(frozen=True, init=False)
 class Schema:
     """The role of every column, and for some columns a domain, a hierarchy or a policy for missing values.
 
-    A single name may stand for a list of one. `missing` is one policy for all columns or a policy per column.
+    A single name may stand for a list of one. By name alone: `weight` and `cluster`, one column each; `domains` and
+    `hierarchies` by column; `missing`, one policy for all columns or a policy per column.
     """
 
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...]
     identifier: tuple[str, ...]
     plain: tuple[str, ...]
+    weight: tuple[str, ...]
+    cluster: tuple[str, ...]
     domains: Mapping[str, Domain]
     hierarchies: Mapping[str, Hierarchy]
     missing: Mapping[str, str]
@@ -70,14 +93,20 @@ class Schema:
         sensitive: str | Sequence[str] = (),
         identifier: str | Sequence[str] = (),
         plain: str | Sequence[str] = (),
-        *,
-        domains: Mapping[str, Domain] = _NOTHING,
-        hierarchies: Mapping[str, Hierarchy] = _NOTHING,
-        missing: str | Mapping[str, str] = _NOTHING,
+        **declared: Unpack[Declared],
     ) -> None:
+        if unknown := declared.keys() - Declared.__annotations__.keys():
+            known = ", ".join(Declared.__annotations__)
+            raise SchemaError(f"a schema has no '{min(unknown)}'; beside the roles it takes {known}.")
+        weight, cluster = declared.get("weight", ()), declared.get("cluster", ())
+        domains, hierarchies = declared.get("domains", _NOTHING), declared.get("hierarchies", _NOTHING)
+        missing = declared.get("missing", _NOTHING)
         given = {"quasi": quasi, "sensitive": sensitive, "identifier": identifier, "plain": plain}
-        for role, names in given.items():
+        for role, names in (given | {"weight": weight, "cluster": cluster}).items():
             object.__setattr__(self, role, _names(role, names))
+        for role in (Role.WEIGHT, Role.CLUSTER):
+            if len(getattr(self, role)) > 1:
+                raise SchemaError(f"one column at most can be {role}; {_quoted(getattr(self, role))} are named.")
         _require_one_role(list(self._pairs()))
         columns = self.roles
         policies = dict.fromkeys(columns, missing) if isinstance(missing, str) else missing
@@ -111,10 +140,19 @@ class Schema:
             raise SchemaError("a schema must name at least one sensitive column: what the release is to protect.")
         for column in self.roles:
             self._check_missing(column, table)
+        for column in self.weight:
+            _check_weight(column, table)
         for column, domain in self.domains.items():
             domain.check(column, table.encode(column).domain)
         for column, hierarchy in self.hierarchies.items():
             hierarchy.leaf_codes(column, table.encode(column).domain)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, role.value, self.missing_policy(name), "yes" if name in self.hierarchies else "")
+            for name, role in self.roles.items()
+        ]
+        return html_table(("column", "role", "missing values", "hierarchy"), rows, texts=4)
 
     def _pairs(self) -> Iterator[tuple[str, Role]]:
         for role in Role:
@@ -130,7 +168,8 @@ class Schema:
         if without:
             raise SchemaError(
                 f"every column must have a role; {_quoted(without)} {'has' if len(without) == 1 else 'have'} none. "
-                "Make each one quasi, sensitive, identifier or plain; --others (in a recipe: others) covers the rest."
+                "Make each one quasi, sensitive, identifier, plain, weight or cluster; --others (in a recipe: others) "
+                "covers the rest."
             )
 
     def _check_missing(self, column: str, table: Table) -> None:
@@ -140,6 +179,18 @@ class Schema:
                 f"'{column}' has {empty:,} missing values and its policy is 'refuse'; fill them in, or declare "
                 f"'suppress' or 'value' instead: missing={{'{column}': 'suppress'}}, --missing {column}=suppress."
             )
+
+
+def _check_weight(column: str, table: Table) -> None:
+    """Refuse weights that are no positive numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values = table.arrow.column(column)
+    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_decimal(values.type)):
+        raise SchemaError(f"'{column}' is a weight and must hold numbers; it holds {values.type}.")
+    if low := pc.sum(pc.less_equal(values, pa.scalar(0, values.type))).as_py():
+        raise SchemaError(f"'{column}' is a weight, and {low:,} of its values are not above zero; correct them.")
 
 
 def _names(role: str, given: object) -> tuple[str, ...]:

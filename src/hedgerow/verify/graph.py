@@ -309,7 +309,9 @@ def _check_groups(release: PublishedGraph, number: int, least: int) -> tuple[NDA
     for order in (of_entities, of_nodes):
         if (np.diff(order) < 0).any():
             raise BrokenPromise(f"The {side} rows are not published group after group.")
-    _, sizes = np.unique(of_nodes, return_counts=True)
+    named, sizes = np.unique(of_nodes, return_counts=True)
+    if not np.array_equal(named, np.arange(len(named))):
+        raise BrokenPromise(f"The {side} groups are not numbered from 0.")
     if sizes.min(initial=least) < least:
         raise BrokenPromise(f"{int((sizes < least).sum())} {side} group(s) have fewer than {least} nodes.")
     return of_nodes, f"{len(nodes):,} {side} entities in {len(sizes):,} groups of {sizes.min()} to {sizes.max()}"

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from hedgerow.errors import BundleError
@@ -132,9 +132,9 @@ def published(manifest: Manifest, tables: Mapping[str, Any]) -> PublishedRelease
 
 def encode(manifest: Manifest | GraphManifest) -> bytes:
     """Turn a manifest into JSON with its checksum."""
-    sealed = asdict(replace(manifest, checksum=_checksum(manifest)))
+    sealed = replace(manifest, checksum=_checksum(manifest))
     try:
-        return json.dumps(sealed, ensure_ascii=False, indent=2).encode() + b"\n"
+        return json.dumps(sealed, ensure_ascii=False, indent=2, default=vars).encode() + b"\n"
     except UnicodeEncodeError:
         raise BundleError("A name of a column or a parameter is not text that UTF-8 can write.") from None
 
@@ -234,7 +234,7 @@ def _unedited(fields: _Fields, manifest: M) -> M:
 
 
 def _checksum(manifest: Manifest | GraphManifest) -> str:
-    bare = json.dumps(asdict(replace(manifest, checksum="")), ensure_ascii=False, separators=(",", ":"))
+    bare = json.dumps(replace(manifest, checksum=""), ensure_ascii=False, separators=(",", ":"), default=vars)
     return hashlib.sha256(bare.encode(errors="surrogatepass")).hexdigest()
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from hedgerow.markup import html_table
+
 __all__ = [
     "MANIFEST",
     "NOT_PROMISED",
@@ -118,3 +120,6 @@ class Verification:
 
     def __str__(self) -> str:
         return "\n".join(f"ok  {check}" for check in self.checks)
+
+    def _repr_html_(self) -> str:
+        return html_table(("", "checked"), [("ok", check) for check in self.checks], texts=2)

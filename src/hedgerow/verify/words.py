@@ -15,7 +15,7 @@ from hedgerow.errors import BrokenPromise
 from hedgerow.verify.minimality import minimality
 from hedgerow.verify.values import NOT_PROMISED, Guarantee, PublishedRelease
 
-__all__ = ["BLIND", "LOOKING", "PRESENCE_APART", "check_words", "graph_words", "word"]
+__all__ = ["BLIND", "LOOKING", "PRESENCE_APART", "TOGETHER", "check_words", "graph_words", "word"]
 
 BLIND = (
     "Knows everybody's quasi-identifiers, that they are in the table, and this algorithm; knows nobody's sensitive "
@@ -30,6 +30,16 @@ PRESENCE_APART = (
     "Presence beyond chance: a combination of quasi-identifiers may exist in a group if each of its values does; how "
     "likely that is follows from their counts."
 )
+TOGETHER = "rows of one cluster in a group"
+"""The parameter that says how many rows of one household or person share a group at most."""
+_APART = (
+    " No group holds two rows of one household or person, as far as the owner's numbers of them tell; these are not "
+    "published."
+)
+_CLUSTERS = (
+    "Clusters: up to {together} rows of one household or person share a group, so that fewer people than rows stand "
+    "behind it; what is promised of rows is not promised of them."
+)
 _SHUFFLED = " Which row of a group has which of its values was decided by a fair shuffle."
 _ESTIMATES = "Bounds: no bound comes with an answer over this release; estimates only."
 _COMPOSITION = NOT_PROMISED[1]
@@ -41,6 +51,11 @@ Words = tuple[str, str, tuple[str, ...]]
 def word(release: PublishedRelease) -> Guarantee:
     """The guarantee of a release with the words that follow from everything else."""
     promise, adversary, missing = _CRITERIA[release.guarantee.criterion](release)
+    together = release.made.parameters.get(TOGETHER)
+    if together == 1:
+        promise += _APART
+    elif together is not None:
+        missing = (*missing, _CLUSTERS.format(together=together))
     return replace(release.guarantee, promise=promise, adversary=adversary, not_promised=missing)
 
 

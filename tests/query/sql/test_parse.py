@@ -8,8 +8,7 @@ import pytest
 from hedgerow.errors import QueryError
 from hedgerow.query import ask, connect, select
 from hedgerow.query.sql.parse import parse
-from hedgerow.query.sql.question import Name, Truth
-from hedgerow.query.sql.statement import Aggregate, Key
+from hedgerow.query.sql.question import Aggregate, Key, Name, Truth
 from tests.support.assignments import release_of
 
 

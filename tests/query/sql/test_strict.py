@@ -13,7 +13,7 @@ from sqlglot import exp
 from hedgerow.errors import QueryError
 from hedgerow.query import connect
 from hedgerow.query.sql.parse import question_of
-from hedgerow.query.sql.strict import NODES, is_set
+from hedgerow.query.sql.reader import NODES, is_set
 from tests.support.assignments import release_of
 from tests.support.truth import contradiction, true_answers
 

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from hedgerow.query.sql.question import (
+    SLOT,
     And,
+    Bound,
     Call,
     Column,
     Compare,
@@ -27,7 +29,6 @@ from hedgerow.query.sql.question import (
     children_of,
     columns_of,
 )
-from hedgerow.query.sql.statement import SLOT, Bound
 
 __all__ = ["StandIns", "is_portable", "stand_ins"]
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from hedgerow.errors import QueryError
 from hedgerow.exact import without_exponent
 from hedgerow.query.evidence.groups import Floats, Ints
-from hedgerow.query.evidence.numbers import ticks_of
-from hedgerow.query.evidence.predicate import evaluate
+from hedgerow.query.evidence.rows import ticks_of
+from hedgerow.query.evidence.view import evaluate
 from hedgerow.query.sql.question import And, Column, Compare, Constant, In, IsNull, Kind, Not, Or, Predicate, Truth
 
 __all__ = ["Held", "held_by_intervals", "held_by_sets", "property_of"]

@@ -7,6 +7,7 @@ of the text ever reaches a database, because engines print their own SQL from th
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,14 +21,35 @@ from sqlglot.errors import SqlglotError
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES
-from hedgerow.query.sql.question import Constant, Expression, Name, Truth, names_of
-from hedgerow.query.sql.reader import DEEPEST, Reader, number
+from hedgerow.query.sql.question import (
+    SLOT,
+    Aggregate,
+    Computed,
+    Constant,
+    Expression,
+    Key,
+    Name,
+    Order,
+    Outcome,
+    Question,
+    Truth,
+    names_of,
+)
+from hedgerow.query.sql.reader import DEEPEST, NODES, Reader, check_nodes, is_set, number, refusal
 from hedgerow.query.sql.shorthand import written_out
-from hedgerow.query.sql.statement import SLOT, Aggregate, Computed, Key, Order, Outcome, Question
-from hedgerow.query.sql.strict import NODES, check_nodes, is_set, refusal
 from hedgerow.query.sql.wording import check_beginning
 
-__all__ = ["DEEPEST", "check_text", "parse", "question_of", "quiet", "read_rows", "statement_of"]
+__all__ = [
+    "DEEPEST",
+    "check_text",
+    "is_composed",
+    "parse",
+    "question_of",
+    "quiet",
+    "read_rows",
+    "statement_of",
+    "to_postgres",
+]
 
 _LONGEST = 200_000
 _MOST_PARTS = 5_000
@@ -53,6 +75,7 @@ _PAIRED: dict[type[exp.Expression], str] = {
     exp.RegrR2: "regr_r2",
     exp.RegrSlope: "regr_slope",
 }
+_BEGINNING = re.compile(r"[\s(]*(select|with|from)\b", re.IGNORECASE)
 _LIST = "COUNT, SUM, AVG, MIN, MAX, VARIANCE, STDDEV, MEDIAN, QUANTILE_CONT, QUANTILE_DISC, CORR, COVAR, REGR"
 _ADVICE = {
     "distinct": "leave out DISTINCT; GROUP BY already gives one row per combination",
@@ -80,7 +103,13 @@ def check_text(sql: str, columns: Sequence[str] = ()) -> None:
     if len(sql) > _LONGEST or SLOT in sql:
         raise QueryError(f"a question may have {_LONGEST:,} characters and no NUL; got {len(sql):,}")
     _check_size(sql)
-    check_beginning(sql, columns)
+    if _BEGINNING.match(sql) is None:
+        check_beginning(sql, columns)
+
+
+def is_composed(sql: str) -> bool:
+    """Tell whether a text may be composed of several questions."""
+    return len(re.findall(r"\bselect\b", sql, re.IGNORECASE)) > 1 or bool(re.search(r"\bjoin\b", sql, re.IGNORECASE))
 
 
 def statement_of(sql: str, kinds: tuple[type[exp.Expression], ...] = (exp.Select,)) -> Any:
@@ -128,7 +157,8 @@ def question_of(tree: exp.Select, *, has_rows: bool = False) -> Question:
     """
     if len(tree.expressions) > _MOST_RESULTS:
         raise QueryError(f"a question may have {_MOST_RESULTS} results; ask several questions")
-    tree = written_out(tree)
+    if tree.find(exp.Filter, exp.CountIf) is not None or is_set(tree.args.get("group")):
+        tree = written_out(tree)
     question = _question(tree)
     check_nodes(tree)
     if not has_rows and not any(isinstance(item, Aggregate) for item in (*question.select, *question.slots)):
@@ -288,3 +318,9 @@ def _whole(clause: Any, name: str) -> int | None:
     if not isinstance(inner, exp.Literal) or inner.is_string or not inner.this.isdecimal() or len(inner.this) > 15:
         raise refusal(inner, f"{name} takes a whole number")
     return int(inner.this)
+
+
+def to_postgres(sql: str, *, pretty: bool = False) -> str:
+    """Turn a printed statement into PostgreSQL's words."""
+    quiet = sqlglot.ErrorLevel.IGNORE
+    return sqlglot.transpile(sql, read="duckdb", write="postgres", unsupported_level=quiet, pretty=pretty)[0]

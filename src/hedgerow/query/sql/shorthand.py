@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from hedgerow.errors import QueryError
-from hedgerow.query.sql.strict import is_set
+from hedgerow.query.sql.reader import is_set
 
 __all__ = ["written_out"]
 
@@ -18,8 +18,6 @@ _FILTERED = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 
 def written_out(tree: exp.Select) -> exp.Select:
     """Return the question without shorthand; the tree that came is not touched."""
-    if tree.find(exp.Filter, exp.CountIf) is None and not is_set(tree.args.get("group")):
-        return tree
     whole = tree.copy()
     for node in list(whole.find_all(exp.CountIf)):
         if _has_only(node, "this"):
