@@ -29,7 +29,16 @@ from hedgerow.query.sql.question import (
     Predicate,
     Truth,
 )
-from hedgerow.query.sql.strict import AGGREGATE_NODES, NODES, PREDICATES, is_foreign, is_set, refusal, scalar_of
+from hedgerow.query.sql.strict import (
+    AGGREGATE_NODES,
+    NODES,
+    PREDICATES,
+    is_foreign,
+    is_set,
+    refusal,
+    scalar_of,
+    type_name,
+)
 
 __all__ = ["DEEPEST", "Reader", "number"]
 
@@ -59,6 +68,26 @@ _CALLS: dict[type[exp.Expression], tuple[str, tuple[str, ...]]] = {
     exp.Coalesce: ("coalesce", ("this", "expressions")),
 }
 _CONDITIONS = "conditions are made of =, <>, <, <=, >, >=, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT"
+_WHOLE_TYPES = ("TINYINT", "SMALLINT", "INT", "BIGINT", "INT128")
+RESULT_FUNCTIONS = (
+    *(
+        "abs",
+        "sign",
+        "floor",
+        "ceil",
+        "ceiling",
+        "trunc",
+        "round",
+        "sqrt",
+        "exp",
+        "ln",
+        "log",
+        "log10",
+        "log2",
+        "power",
+    ),
+    *("coalesce", "ifnull", "nullif", "greatest", "least", "cast to whole"),
+)
 _EXPRESSIONS = (
     "expressions are made of columns, constants, + - * / %, CASE, DATE '2020-12-31', YEAR(x), MONTH(x), DAY(x), ABS, "
     "FLOOR, CEIL, ROUND, LOWER, UPPER, LENGTH, LEFT, SUBSTRING, COALESCE"
@@ -71,6 +100,7 @@ class Reader:
 
     tables: frozenset[str]
     aggregate: Callable[[exp.Expression], Name | None] = lambda _: None
+    takes_results: bool = False
 
     def predicate(self, node: exp.Expression, depth: int = 0) -> Predicate:
         """Read a condition."""
@@ -111,6 +141,8 @@ class Reader:
             return Arithmetic(_ARITHMETIC[type(node)], left, right)
         if isinstance(node, exp.Case):
             return self._case(node, depth)
+        if self.takes_results and (called := self._of_results(node, depth)) is not None:
+            return called
         if type(node) in _CALLS:
             return self._call(node, depth)
         return self._part(node, depth) or _constant(node)
@@ -121,6 +153,28 @@ class Reader:
         if isinstance(node, exp.Extract) and node.name.lower() in _PARTS.values():
             return Part(node.name.lower(), self.expression(node.expression, depth + 1))
         return None
+
+    def _of_results(self, node: Any, depth: int) -> Call | None:
+        """Read a function that is known by its name alone, where it is one of results."""
+        if not isinstance(node, exp.Expression) or not _has_aggregates(node):
+            return None
+        operands: list[Any] = [node.this, node.expression]
+        if isinstance(node, exp.Anonymous):
+            name, operands = str(node.this).lower(), node.expressions
+        elif isinstance(node, exp.Round):
+            name, operands = "round", [node.this, *([node.args["decimals"]] if node.args.get("decimals") else [])]
+        elif isinstance(node, exp.Pow):
+            name = "power"
+        elif isinstance(node, exp.Cast) and type_name(node) in _WHOLE_TYPES:
+            name, operands = "cast to whole", [node.this]
+        elif isinstance(node, exp.Cast) and type_name(node) == "DOUBLE":
+            name, operands = "coalesce", [node.this]
+        else:
+            return None
+        name = {"pow": "power"}.get(name, name)
+        if name not in RESULT_FUNCTIONS:
+            raise refusal(node, f"functions of results are {', '.join(RESULT_FUNCTIONS[:-1]).upper()}")
+        return Call(name, tuple(self.expression(item, depth + 1) for item in operands))
 
     def _call(self, node: exp.Expression, depth: int) -> Call:
         function, parts = _CALLS[type(node)]

@@ -24,7 +24,17 @@ from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.sql.dialect import QuestionSQL
 from hedgerow.query.sql.question import Expression, Name, Scalar
 
-__all__ = ["AGGREGATE_NODES", "NODES", "PREDICATES", "check_nodes", "is_foreign", "is_set", "refusal", "scalar_of"]
+__all__ = [
+    "AGGREGATE_NODES",
+    "NODES",
+    "PREDICATES",
+    "check_nodes",
+    "is_foreign",
+    "is_set",
+    "refusal",
+    "scalar_of",
+    "type_name",
+]
 
 _BINARY = ("this", "expression")
 NODES: dict[type[exp.Expression], tuple[str, ...]] = {
@@ -88,6 +98,9 @@ NODES: dict[type[exp.Expression], tuple[str, ...]] = {
     **dict.fromkeys((exp.RegrCount, exp.RegrIntercept, exp.RegrR2, exp.RegrSlope), _BINARY),
     exp.Quantile: ("this", "quantile"),
     exp.Distinct: ("expressions",),
+    exp.Filter: _BINARY,
+    exp.CountIf: ("this",),
+    **dict.fromkeys((exp.LogicalAnd, exp.LogicalOr), ("this",)),
 }
 """Nodes that are understood, each with the arguments that are read."""
 
@@ -265,7 +278,7 @@ def _is_foreign(node: exp.Expression) -> bool:
         return True
     if isinstance(node, exp.Cast):
         is_text = isinstance(node.this, exp.Literal) and node.this.is_string
-        return not is_text or _type_name(node) not in _MOMENTS
+        return not is_text or type_name(node) not in _MOMENTS
     if isinstance(node, exp.If):
         return not isinstance(node.parent, exp.Case)
     if isinstance(node, exp.Round):
@@ -280,7 +293,8 @@ def _is_foreign(node: exp.Expression) -> bool:
     return False
 
 
-def _type_name(node: exp.Expression) -> str:
+def type_name(node: exp.Expression) -> str:
+    """The type that a value is cast to."""
     kind: Any = node.args["to"].this
     return str(getattr(kind, "name", kind)).removeprefix("DType.").upper()
 
@@ -326,7 +340,7 @@ def _check(node: exp.Expression) -> None:
             raise refusal(node, _ADVICE)
     if isinstance(node, exp.Anonymous):
         _check_function(str(node.this).lower(), len(node.expressions))
-    if isinstance(node, exp.Cast | exp.TryCast) and _type_name(node) not in _TYPES:
+    if isinstance(node, exp.Cast | exp.TryCast) and type_name(node) not in _TYPES:
         raise QueryError(
             "values are cast to whole and decimal numbers, DOUBLE, VARCHAR, BOOLEAN, DATE and TIMESTAMP; other types "
             "cannot be asked about"
