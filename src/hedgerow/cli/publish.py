@@ -40,6 +40,7 @@ def _parameter_flags(command: Any) -> Any:
 @click.option("--cluster", metavar="A", default="", help="column of households or persons with several rows: left out")
 @click.option("--others", type=click.Choice(["identifier", "quasi", "plain"]), help="role of all columns not named")
 @click.option("--missing", metavar="A=suppress,...", default="", help="policy for missing values of a column")
+@click.option("--texts", metavar="A=folded,...", default="", help="form of a column's texts: trimmed, folded, exact")
 @click.option(
     "--hierarchy",
     metavar="A=FILE",
@@ -243,6 +244,7 @@ def summary(release: Release, output: str, seconds: float) -> Any:
             ("suppressed", f"{release.rows.suppressed:,}"),
             *_group_facts(release),
             *_level_facts(release),
+            *_text_facts(release),
             ("as they were", _unchanged_fact(release)),
             ("promise", release.guarantee.promise),
             ("against", release.guarantee.adversary),
@@ -294,6 +296,13 @@ def _level_facts(release: Release) -> list[tuple[str, str]]:
     return [("levels", f"{levels} (0 is the value itself)")] if levels else []
 
 
+def _text_facts(release: Release) -> list[tuple[str, str]]:
+    """How many texts became one with others."""
+    merged = {name: count for name, count in release.made.merged.items() if count}
+    told = ", ".join(f"{count:,} of {name}" for name, count in merged.items())
+    return [("texts merged", f"{told}: different in spaces, Unicode form or case alone")] if told else []
+
+
 def _width_facts(release: Release) -> list[tuple[str, str]]:
     """What an answer costs, where answers come with bounds."""
     from hedgerow.utility import typical_widths
@@ -329,6 +338,7 @@ def _recipe(source: str, flags: dict[str, Any], *, needs_out: bool) -> Recipe:
         method={"name": flags["method"], **parameters},
         others=flags["others"],
         missing=dict(pair(text, "--missing income=suppress") for text in split(flags["missing"])),
+        texts=dict(pair(text, "--texts diagnosis=folded") for text in split(flags["texts"])),
         hierarchies=dict(pair(text, "--hierarchy age=age.csv") for text in flags["hierarchy"]),
         reading=reading,
     )
