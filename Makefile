@@ -12,10 +12,15 @@ NAME   ?= ke
 N      ?= 10000
 SEED   ?= 1
 
-.PHONY: demo test docs pages flaky lint bench study judges fuzz forge tables versions mutants clean
+.PHONY: demo app test docs pages flaky lint bench study judges fuzz forge tables versions mutants clean
 
 demo: $(VENV)/.demo
 	$(BIN)/hedgerow demo $(OUT)
+
+# The local web application on the demo's table.
+app: $(VENV)/.dev
+	$(BIN)/hedgerow demo $(OUT)
+	$(BIN)/hedgerow app $(OUT)/recipe.toml
 
 test: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist worksteal

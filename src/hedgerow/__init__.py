@@ -22,6 +22,7 @@ The path of data is the tree. A module imports only from lines above it:
     recipe        one publication as a file, a script, a command
     testing/      for those who add methods: the contract, strategies, the posterior auditor
     front         the functions of the front door: open, attack, certify, compare, regress
+    app/          a local web application: table, roles, promise, publish, ask, attacks, certificate
     cli/ __main__                                                             one verb a file
 
 `verify`, `query` and `attack` never import `table`: what the adversary may import is what the adversary may see.

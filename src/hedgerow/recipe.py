@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Recipe",
     "Roles",
+    "differences",
     "publish_recipe",
     "read_recipe",
     "recipe_command",
@@ -172,6 +173,27 @@ def read_recipe(path: str | os.PathLike[str]) -> Recipe:
     )
 
 
+def differences(before: Recipe, after: Recipe) -> list[tuple[str, Any, Any]]:
+    """Name each setting that two recipes give otherwise, with both values; None where one does not give it.
+
+    Roles are compared column by column; the order of columns says nothing.
+    """
+    old, new = _settings(before), _settings(after)
+    names = list(dict.fromkeys([*old, *new]))
+    return [(name, old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)]
+
+
+def _settings(recipe: Recipe) -> dict[str, Any]:
+    built = msgspec.to_builtins(recipe)
+    roles = built.pop("roles")
+    settings = {f"roles.{column}": role for role, columns in roles.items() for column in columns}
+    for name, value in built.items():
+        settings |= (
+            {f"{name}.{key}": inner for key, inner in value.items()} if isinstance(value, dict) else {name: value}
+        )
+    return settings
+
+
 def _located(table: str, folder: Path) -> str:
     """A table as seen from here; the addresses of servers stay as they are."""
     if table.startswith("duckdb:"):
@@ -285,8 +307,8 @@ def publish_recipe(
     method, source = recipe.build_method(), recipe.read() if source is None else source
     schema = recipe.build_schema(source.names)
     release = method.publish(source, schema, ledger=recipe.ledger, again=again, seed=seed, progress=progress)
-    progress("writing", 0.9)
     with withdraw_unless_saved(release, recipe.output):
+        progress("writing", 0.9)
         release.save(recipe.output, overwrite=overwrite, allow_insecure=allow_insecure)
     return release
 

@@ -131,3 +131,25 @@ def test_a_quasi_identifier_has_the_policy_that_is_declared():
     assert dict(folded.made.merged) == {"town": 2, "ill": 0}
     plain = hr.Anatomy(l=2).publish(towns, hr.Schema(quasi=["town"], sensitive="ill"))
     assert len(set(plain.tables["quasi"]["town"].to_pylist())) == 4
+
+
+def test_flags_and_a_recipe_say_the_same(tmp_path):
+    """`--texts` and [texts] reach the release; the summary counts what was merged."""
+    from click.testing import CliRunner
+
+    from hedgerow.cli import main
+
+    rows = "".join(f"{n},{ill}\n" for n, ill in enumerate(["flu", "FLU", "gout", "cold"] * 4))
+    (tmp_path / "t.csv").write_text(f"age,ill\n{rows}")
+    roles = ["--quasi", "age", "--sensitive", "ill", "--method", "anatomy", "--l", "2"]
+    flags = ["publish", str(tmp_path / "t.csv"), *roles, "--texts", "ill=folded", "--out", str(tmp_path / "one")]
+    found = CliRunner().invoke(main, flags)
+    assert found.exit_code == 0, found.output
+    assert "1 of ill" in found.output
+    (tmp_path / "r.toml").write_text(
+        'table = "t.csv"\noutput = "two"\n[roles]\nquasi = ["age"]\nsensitive = ["ill"]\n[texts]\nill = "folded"\n'
+        '[method]\nname = "anatomy"\nl = 2\n'
+    )
+    assert CliRunner().invoke(main, ["publish", str(tmp_path / "r.toml")]).exit_code == 0
+    for name in ("one", "two"):
+        assert dict(hr.open(tmp_path / name).made.texts) == {"ill": "folded"}

@@ -3,8 +3,8 @@
 sql          text to bound question: one strict reader, names to columns, the condition to known and hidden parts
 evidence     what a release tells about a question, one file per form: rows hit, and the values that they may have
 aggregates   least and greatest answers over all assignments, in exact integers; mean and deviation of fair ones
-engines      arrays; DuckDB and PostgreSQL, by one statement and the help table, or by counts that array code finishes
-outcome      arithmetic between results, HAVING, ORDER BY, LIMIT; `result` rounds, `answer` is what is handed over
+engines      DuckDB and PostgreSQL: one statement and the help table, or counts that array code finishes
+answer       arithmetic between results, HAVING, ORDER BY, LIMIT; rounding; what is handed over
 regress      linear models of a hidden outcome: every coefficient with bounds
 """
 
@@ -72,8 +72,7 @@ class Session:
         """Answer every aggregate in every group: keys, and for each aggregate its answers, row by row."""
         from hedgerow.query.evidence.view import view_of
         from hedgerow.query.sql.compose import Composer
-        from hedgerow.query.sql.joined import own_tables
-        from hedgerow.query.sql.joining import Joins
+        from hedgerow.query.sql.joining import Joins, own_tables
         from hedgerow.query.sql.parse import check_text, is_composed
 
         check_text(sql, self._release.columns.all)
@@ -150,7 +149,7 @@ def connect(release: Release, engine: str = "arrays", *, schema: str | None = No
     if schema is not None:
         raise ParameterError("'schema' is where a PostgreSQL server holds a release; other engines have none.")
     if engine == "arrays":
-        from hedgerow.query.engines.arrays import ArrayEngine
+        from hedgerow.query.evidence.permuted import ArrayEngine
         from hedgerow.query.evidence.view import source_of
 
         return Session(release, ArrayEngine(source_of(release)))
@@ -188,7 +187,7 @@ def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
     from hedgerow.query.engines.rewriter import is_plain, rewritten
     from hedgerow.query.engines.summary import statements
     from hedgerow.query.evidence.view import view_of
-    from hedgerow.query.sql.dialect import to_postgres
+    from hedgerow.query.sql.parse import to_postgres
 
     if dialect not in ("duckdb", "postgres"):
         raise ParameterError(f"'dialect' must be 'duckdb' or 'postgres'; got {dialect!r}")

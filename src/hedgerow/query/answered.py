@@ -24,8 +24,8 @@ from hedgerow.errors import QueryError
 from hedgerow.query.answer import Estimate, Result, Rounding, combined, constant, finished
 from hedgerow.query.evidence.view import column_of, evaluate, values
 from hedgerow.query.sql.bind import Binder, bind_outcome
-from hedgerow.query.sql.kinds import NUMBERS
 from hedgerow.query.sql.question import (
+    NUMBERS,
     SLOT,
     Aggregate,
     And,

@@ -24,8 +24,7 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Answer, Learned
-from hedgerow.query.sql.kinds import NUMBERS
-from hedgerow.query.sql.question import Column, Truth, columns_of
+from hedgerow.query.sql.question import NUMBERS, Column, Truth, columns_of
 from hedgerow.randomness import seeded_keys
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
+from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.answer import Estimate, Rounding
 from hedgerow.query.evidence.groups import Hits, Values
 from hedgerow.query.evidence.known import known_estimate
@@ -97,13 +98,13 @@ class _Plan:
             selection = self._selection
             found = known_estimate(self._view, aggregate, selection.rows, selection.cell, selection.cells)
         else:
-            from hedgerow.query.engines.arrays import estimate
-
             numbers = self.numbers(aggregate)
             assert numbers is not None, "only COUNT has no column"
             rounding = numbers.rounding(aggregate.function)
             evidence = self.evidence(aggregate)
-            found = estimate(aggregate.function, *evidence, rounding, Fraction(0), aggregate.fraction, numbers.domain)
+            found = AGGREGATES[aggregate.function].estimate(
+                *evidence, rounding, Fraction(0), aggregate.fraction, numbers.domain
+            )
         return _estimated(found, self._inverted(aggregate, found))
 
     def _inverted(self, aggregate: Aggregate, found: Estimate) -> list[float] | None:

@@ -9,22 +9,30 @@ for mixed types cannot disagree.
 from __future__ import annotations
 
 import difflib
+import math
+import operator as operators
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date, datetime, time
+from decimal import Decimal
 from typing import Any
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES, Gives
-from hedgerow.query.sql.kinds import NUMBERS, alike, arithmetic, call, case, compare_constant, on_column
+from hedgerow.query.sql.kinds import alike, arithmetic, call, case
 from hedgerow.query.sql.printing import value_sql
 from hedgerow.query.sql.question import (
+    LARGEST,
+    NUMBERS,
     SLOT,
+    WIDE,
     Aggregate,
     And,
     Arithmetic,
     Bound,
     Call,
     Case,
+    Cast,
     Column,
     Compare,
     Computed,
@@ -44,12 +52,23 @@ from hedgerow.query.sql.question import (
     Predicate,
     Question,
     Truth,
+    Value,
     columns_of,
+    float_of,
     kind_of,
+    number_of,
 )
 
 __all__ = ["Binder", "bind", "bind_outcome"]
 
+_COMPARE: dict[str, Any] = {
+    "=": operators.eq,
+    "<>": operators.ne,
+    "<": operators.lt,
+    "<=": operators.le,
+    ">": operators.gt,
+    ">=": operators.ge,
+}
 _FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -94,16 +113,16 @@ class Binder:
     def _compare(self, node: Compare) -> Predicate:
         left, right = self.expression(node.left), self.expression(node.right)
         if isinstance(left, Constant):
-            return compare_constant(_FLIPPED[node.operator], right, left)
+            return _compare_constant(_FLIPPED[node.operator], right, left)
         if isinstance(right, Constant):
-            return compare_constant(node.operator, left, right)
+            return _compare_constant(node.operator, left, right)
         return Compare(node.operator, *alike(left, right))
 
     def _in(self, node: In) -> Predicate:
         operand = self.expression(node.operand)
         if isinstance(operand, Constant):
-            return Or((Truth(False), *(compare_constant("=", operand, value) for value in node.values)))
-        values = tuple(fitted for value in node.values if (fitted := on_column(operand, value)) is not None)
+            return Or((Truth(False), *(_compare_constant("=", operand, value) for value in node.values)))
+        values = tuple(fitted for value in node.values if (fitted := _on_column(operand, value)) is not None)
         # A list of which nothing fits the column is false where the column is known and unknown where it is missing.
         return In(operand, values) if values else Compare("<>", operand, operand)
 
@@ -358,3 +377,107 @@ def _check_arithmetic(node: Expression) -> None:
         isinstance(node, Constant) and not isinstance(node.value, bool | str | None)
     ):
         raise QueryError("between aggregates there may be + - * / and numbers: sum(x) / count(*) * 100")
+
+
+def _compare_constant(operator: str, side: Expression, constant: Constant) -> Predicate:
+    """Compare an expression with a constant in the expression's own kind."""
+    if constant.value is None or side == Constant(None):
+        return Truth(None)
+    if isinstance(side, Constant):
+        return _compare_two(operator, side, constant)
+    if kind_of(side) is Kind.DATE and isinstance(constant.value, datetime):
+        side = Cast(side, Kind.TIME)
+    if kind_of(side) in (Kind.INT, Kind.DECIMAL):
+        return _compare_on_grid(operator, side, constant)
+    if kind_of(side) is Kind.BOOL and operator not in ("=", "<>"):
+        raise QueryError("truth values compare with = and <> only")
+    fitted = _on_column(side, constant)
+    assert fitted is not None, "only grids have values that do not fit"
+    return Compare(operator, side, fitted)
+
+
+def _compare_two(operator: str, left: Constant, right: Constant) -> Truth:
+    kinds = [float if type(side.value) in (int, float, Decimal) else type(side.value) for side in (left, right)]
+    if kinds[0] is not kinds[1]:
+        raise QueryError("a comparison needs two sides of one kind")
+    return Truth(bool(_COMPARE[operator](left.value, right.value)))
+
+
+def _compare_on_grid(operator: str, side: Expression, constant: Constant) -> Predicate:
+    """Round the constant to the grid of the column so that the comparison stays the same."""
+    always, never = Compare("=", side, side), Compare("<>", side, side)
+    scale, largest = _grid(side)
+    steps = number_of(constant) * 10**scale
+    if abs(steps) > largest:
+        return always if _COMPARE[operator](0, steps) else never
+    below = math.floor(steps)
+    if steps == below:
+        return Compare(operator, side, _step(side, below))
+    if operator in ("=", "<>"):
+        return never if operator == "=" else always
+    is_less = operator.startswith("<")
+    return Compare("<=" if is_less else ">=", side, _step(side, below if is_less else below + 1))
+
+
+def _on_column(side: Expression, constant: Constant) -> Constant | None:
+    """Read the constant as a value of the expression's kind; None where no such value exists on the grid."""
+    kind = kind_of(side)
+    if kind in (Kind.INT, Kind.DECIMAL):
+        scale, largest = _grid(side)
+        steps = number_of(constant) * 10**scale
+        return _step(side, int(steps)) if steps.denominator == 1 and abs(steps) <= largest else None
+    readers: dict[Kind | None, Any] = {
+        Kind.FLOAT: lambda value: float_of(Constant(value)),
+        Kind.TEXT: _read_text,
+        Kind.BOOL: _read_bool,
+        Kind.DATE: _read_date,
+        Kind.TIME: _read_time,
+    }
+    return Constant(readers[kind](constant.value), kind)
+
+
+def _grid(side: Expression) -> tuple[int, int]:
+    """Return the digits after the point and the largest number of steps of a column's grid."""
+    if isinstance(side, Column) and side.kind is Kind.DECIMAL:
+        return side.scale, 10**side.digits - 1
+    return 0, LARGEST
+
+
+def _step(side: Expression, steps: int) -> Constant:
+    if isinstance(side, Column) and side.kind is Kind.DECIMAL:
+        return Constant(Decimal(steps).scaleb(-side.scale, WIDE), Kind.DECIMAL)
+    return Constant(steps, Kind.INT)
+
+
+def _read_text(value: Value) -> str:
+    if not isinstance(value, str):
+        raise QueryError("a column of text compares with text; put the constant in single quotes")
+    return value
+
+
+def _read_bool(value: Value) -> bool:
+    if not isinstance(value, bool):
+        raise QueryError("a column of truth values compares with TRUE and FALSE")
+    return value
+
+
+def _read_date(value: Value) -> date:
+    try:
+        moment = date.fromisoformat(value.strip()) if isinstance(value, str) else value
+    except ValueError:
+        moment = None
+    if not isinstance(moment, date) or isinstance(moment, datetime):
+        raise QueryError("a column of dates compares with dates; write DATE '2020-12-31'")
+    return moment
+
+
+def _read_time(value: Value) -> datetime:
+    try:
+        moment = datetime.fromisoformat(value.strip()) if isinstance(value, str) else value
+    except ValueError:
+        moment = None
+    if isinstance(moment, date) and not isinstance(moment, datetime):
+        moment = datetime.combine(moment, time())
+    if not isinstance(moment, datetime) or moment.tzinfo is not None:
+        raise QueryError("a column of timestamps compares with TIMESTAMP '2020-12-31 23:59:59', without a zone")
+    return moment

@@ -39,7 +39,17 @@ from hedgerow.query.sql.reader import DEEPEST, NODES, Reader, check_nodes, is_se
 from hedgerow.query.sql.shorthand import written_out
 from hedgerow.query.sql.wording import check_beginning
 
-__all__ = ["DEEPEST", "check_text", "is_composed", "parse", "question_of", "quiet", "read_rows", "statement_of"]
+__all__ = [
+    "DEEPEST",
+    "check_text",
+    "is_composed",
+    "parse",
+    "question_of",
+    "quiet",
+    "read_rows",
+    "statement_of",
+    "to_postgres",
+]
 
 _LONGEST = 200_000
 _MOST_PARTS = 5_000
@@ -308,3 +318,9 @@ def _whole(clause: Any, name: str) -> int | None:
     if not isinstance(inner, exp.Literal) or inner.is_string or not inner.this.isdecimal() or len(inner.this) > 15:
         raise refusal(inner, f"{name} takes a whole number")
     return int(inner.this)
+
+
+def to_postgres(sql: str, *, pretty: bool = False) -> str:
+    """Turn a printed statement into PostgreSQL's words."""
+    quiet = sqlglot.ErrorLevel.IGNORE
+    return sqlglot.transpile(sql, read="duckdb", write="postgres", unsupported_level=quiet, pretty=pretty)[0]

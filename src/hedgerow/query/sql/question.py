@@ -9,20 +9,26 @@ answer `keys` and `aggregates`; everything that is said about results (arithmeti
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from hedgerow.errors import QueryError
+
 if TYPE_CHECKING:
-    from hedgerow.query.sql.joined import Joined
+    from hedgerow.query.sql.joining import Joined
 
 __all__ = [
     "ALWAYS",
+    "LARGEST",
+    "NUMBERS",
     "SLOT",
+    "WIDE",
     "Aggregate",
     "And",
     "Arithmetic",
@@ -54,9 +60,11 @@ __all__ = [
     "children_of",
     "columns_of",
     "conjuncts",
+    "float_of",
     "kind_of",
     "leaves_of",
     "names_of",
+    "number_of",
 ]
 
 Value = bool | int | float | Decimal | str | date | datetime
@@ -72,6 +80,12 @@ class Kind(StrEnum):
     TEXT = "text"
     DATE = "date"
     TIME = "timestamp"
+
+
+NUMBERS = (Kind.INT, Kind.DECIMAL, Kind.FLOAT)
+LARGEST = 2**63 - 1
+WIDE = Context(prec=80)
+"""Decimals as wide as columns may be."""
 
 
 @dataclass(frozen=True)
@@ -229,6 +243,28 @@ def kind_of(expression: Expression) -> Kind | None:
     if isinstance(expression, Part):
         return Kind.INT
     return None if isinstance(expression, Name) else expression.kind
+
+
+def number_of(constant: Constant) -> Fraction:
+    """The number that a constant is; refuse what is none."""
+    value = constant.value
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise QueryError("a column of numbers compares with numbers; write them without quotes")
+    if isinstance(value, Decimal) and abs(value.adjusted()) > 400:
+        # Far outside every column and every float: the sign and "huge" or "tiny" is all that matters.
+        value = Decimal((value.is_signed(), (int(value != 0),), 400 if value.adjusted() > 0 else -400))
+    return Fraction(value)
+
+
+def float_of(constant: Constant) -> float:
+    """The nearest float to the number that a constant is; infinite where it is too large."""
+    if isinstance(constant.value, float):
+        return constant.value
+    number = number_of(constant)
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def columns_of(node: Predicate | Expression) -> frozenset[str]:
