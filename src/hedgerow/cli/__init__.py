@@ -22,7 +22,8 @@ __all__ = ["main"]
 VERBS = {
     "inspect": "Show a table's columns and suggest a role for each.",
     "hierarchy": "Build a hierarchy of a column, look at it, and save it in ARX's format.",
-    "advise": "Say which promises a column can keep, before publishing.",
+    "advise": "Say which promises a table can keep, what each method costs, and recommend one.",
+    "explore": "Show which levels of hierarchies keep a promise, as a table and a picture.",
     "publish": "Publish a table under a promise, from a recipe or from flags.",
     "query": "Ask a release an SQL question; every answer has guaranteed bounds.",
     "regress": "Fit a linear model on a release; every coefficient has guaranteed bounds.",

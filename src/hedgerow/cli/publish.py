@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import msgspec
 
-from hedgerow.cli.reading import pair, pop_reading, reading_flags, split
+from hedgerow.cli.reading import parameter_flags, reading_flags, recipe_of, role_flags
 from hedgerow.errors import InputError, ParameterError, QueryError, SchemaError
-from hedgerow.methods.registry import HELP, METHODS, help_text
-from hedgerow.recipe import Recipe, Roles, publish_recipe, read_recipe
-from hedgerow.schema.schema import Role
+from hedgerow.methods.registry import METHODS
+from hedgerow.recipe import Recipe, publish_recipe, read_recipe
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -21,34 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["publish", "run"]
 
 
-def _parameter_flags(command: Any) -> Any:
-    """Give the command a flag for every parameter that can be typed."""
-    for name in reversed(HELP):
-        if name != "knowledge":
-            flag = f"--{name.replace('_', '-')}"
-            command = click.option(flag, name, metavar="VALUE", help=help_text(name))(command)
-    return command
-
-
 @click.command()
 @click.argument("source", type=click.Path())
-@click.option("--quasi", metavar="A,B,...", default="", help="columns that identify a person when combined")
-@click.option("--sensitive", metavar="A,...", default="", help="columns that nobody may learn of a person")
-@click.option("--identifier", metavar="A,...", default="", help="columns to leave out")
-@click.option("--plain", metavar="A,...", default="", help="columns to publish as they are")
-@click.option("--weight", metavar="A", default="", help="column of survey weights: published as it is, used by risk")
-@click.option("--cluster", metavar="A", default="", help="column of households or persons with several rows: left out")
-@click.option("--others", type=click.Choice(["identifier", "quasi", "plain"]), help="role of all columns not named")
-@click.option("--missing", metavar="A=suppress,...", default="", help="policy for missing values of a column")
-@click.option(
-    "--hierarchy",
-    metavar="A=FILE",
-    multiple=True,
-    help="hierarchy of a column, in ARX's format; may be given for several columns",
-)
+@role_flags
 @reading_flags
 @click.option("--method", metavar="NAME", help=", ".join(METHODS))
-@_parameter_flags
+@parameter_flags
 @click.option("--out", type=click.Path(), help="folder for the release")
 @click.option("--ledger", type=click.Path(), help="your record of what was published; refuses rows that are in it")
 @click.option("--again", is_flag=True, help="publish although the ledger knows these rows")
@@ -318,17 +295,6 @@ def _read_alone(source: str, flags: dict[str, Any]) -> Recipe:
 
 def _recipe(source: str, flags: dict[str, Any], *, needs_out: bool) -> Recipe:
     """Write down flags as the recipe that they stand for."""
-    reading = pop_reading(flags)
     if not flags["method"] or (needs_out and not flags["out"]):
         raise ParameterError("A table needs at least --method and --out; or put everything into a recipe (.toml).")
-    parameters = {name: value for name in HELP if (value := flags.get(name)) is not None}
-    return Recipe(
-        table=source,
-        output=flags["out"] or "",
-        roles=Roles(**{str(role): split(flags[role]) for role in Role}),
-        method={"name": flags["method"], **parameters},
-        others=flags["others"],
-        missing=dict(pair(text, "--missing income=suppress") for text in split(flags["missing"])),
-        hierarchies=dict(pair(text, "--hierarchy age=age.csv") for text in flags["hierarchy"]),
-        reading=reading,
-    )
+    return recipe_of(source, flags, method=flags["method"], out=flags["out"] or "")

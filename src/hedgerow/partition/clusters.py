@@ -50,7 +50,7 @@ class _Search:
         self.labels, self.codes, self.clusters, self.keys = labels, codes, clusters, keys
         self.width = int(clusters.max(initial=0)) + 1
         pairs, counts = np.unique((labels * self.width + clusters)[labels >= 0], return_counts=True)
-        self.count = dict(zip(pairs.tolist(), counts.tolist(), strict=True))
+        self.count: dict[int, int] = dict(zip(pairs.tolist(), counts.tolist(), strict=True))
         order = np.argsort(codes, kind="stable")
         self.order = order[labels[order] >= 0]
         ends = np.cumsum(np.bincount(codes[self.order], minlength=int(codes.max(initial=0)) + 1))
