@@ -32,7 +32,7 @@ from hedgerow.methods.target_distribution import (
     one_column,
     parts_of,
 )
-from hedgerow.partition.personal.search import (
+from hedgerow.partition.personal import (
     Bundle,
     Wishes,
     merge_groups,

@@ -27,7 +27,7 @@ from hedgerow.release import Guarantee, Release, Rows
 from hedgerow.release.forms import form_of
 
 if TYPE_CHECKING:
-    from hedgerow.partition.robust.crowd import Crowd
+    from hedgerow.partition.robust.candidates import Crowd
     from hedgerow.partition.robust.limits import RobustLimits
 
 __all__ = ["FORMS", "Robust"]
@@ -73,7 +73,7 @@ class Robust(Method):
             object.__setattr__(self, "protect", [self.protect])
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
-        from hedgerow.partition.robust.crowd import Crowd
+        from hedgerow.partition.robust.candidates import Crowd
 
         column = _one_sensitive(prepared)
         criterion = Robustness(self.r, self.model)

@@ -18,7 +18,7 @@ from hedgerow.inference.bounds import pair_bound
 from hedgerow.inference.full import full_by_group
 from hedgerow.inference.robust import Model
 from hedgerow.kernel import SMALL, kernel
-from hedgerow.partition.robust.crowd import Crowd
+from hedgerow.partition.robust.candidates import Crowd
 
 __all__ = ["Check", "decide"]
 

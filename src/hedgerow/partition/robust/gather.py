@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from hedgerow.exact import float_above
 from hedgerow.kernel import SMALL
+from hedgerow.partition.robust.candidates import Crowd, new_group
 from hedgerow.partition.robust.check import Check
-from hedgerow.partition.robust.crowd import Crowd, new_group
 from hedgerow.partition.robust.grow import Group, GroupLimits, Pool, form, give_back, grow, needed
 from hedgerow.partition.robust.rescue import rescue
 from hedgerow.randomness import Keys, system_keys

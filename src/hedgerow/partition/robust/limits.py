@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.inference.bounds import least_held_back
-from hedgerow.partition.robust.crowd import Crowd
+from hedgerow.partition.robust.candidates import Crowd
 
 __all__ = ["RobustLimits"]
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.kernel import SMALL, kernel
+from hedgerow.partition.robust.candidates import Crowd
 from hedgerow.partition.robust.check import Check
-from hedgerow.partition.robust.crowd import Crowd
 from hedgerow.randomness import Keys
 
 __all__ = ["rescue", "widening"]
