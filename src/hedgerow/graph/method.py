@@ -30,7 +30,7 @@ from hedgerow.graph.bipartite import BipartiteGraph
 from hedgerow.graph.form import check_no_structure, grouped
 from hedgerow.graph.grouped import GroupedGraph
 from hedgerow.ledger import GraphEntry, Ledger
-from hedgerow.ledger.pending import now
+from hedgerow.ledger.ledger import now
 from hedgerow.ledger.store import locked
 from hedgerow.randomness import seeded_keys, system_keys, token
 from hedgerow.release.release import Made

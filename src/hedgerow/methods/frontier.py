@@ -25,7 +25,7 @@ from hedgerow.methods.registry import METHODS
 from hedgerow.methods.registry import method as build
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.utility.compare import outcomes_of, questions_for, score
-from hedgerow.utility.loss import generalization_loss
+from hedgerow.utility.measures import generalization_loss
 from hedgerow.utility.random_questions import RandomQuestion, Workload
 from hedgerow.utility.risk import attribute_risk
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.errors import Infeasible
-from hedgerow.utility.loss import Loss, generalization_loss
+from hedgerow.utility.measures import Loss, generalization_loss
 from hedgerow.utility.risk import (
     AttributeRisk,
     ClassRisk,

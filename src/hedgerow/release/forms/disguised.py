@@ -28,7 +28,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
-from hedgerow.partition.target.trees import node_extremes
+from hedgerow.partition.shuffles import permutation, shuffle_within
+from hedgerow.partition.target.least_range import node_extremes
 from hedgerow.randomness import Keys, order_keys, system_keys
 from hedgerow.release.forms.example import (
     Example,
@@ -41,7 +42,6 @@ from hedgerow.release.forms.example import (
 )
 from hedgerow.release.forms.form import SHUFFLED, Form
 from hedgerow.release.release import PublishedColumns
-from hedgerow.release.shuffle import permutation, shuffle_within
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.verify.names import subdomain_columns
 

@@ -22,13 +22,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.partition.shuffles import group_numbers, grouped_rows, taken
 from hedgerow.randomness import Keys
 from hedgerow.release.boxes import Box, interval_box, is_ordered, node_box, set_box
 from hedgerow.release.forms.example import Example, name_r, name_sql, value_sql
 from hedgerow.release.forms.form import SHUFFLED, Form, Labelled
 from hedgerow.release.forms.separated import sensitive_columns
 from hedgerow.release.release import PublishedColumns
-from hedgerow.release.shuffle import group_numbers, grouped_rows, taken
 from hedgerow.verify.names import SETS, BoxColumns, box_columns
 
 if TYPE_CHECKING:
