@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Recipe",
     "Roles",
+    "differences",
     "publish_recipe",
     "read_recipe",
     "recipe_command",
@@ -165,6 +166,27 @@ def read_recipe(path: str | os.PathLike[str]) -> Recipe:
         ledger=None if recipe.ledger is None else str(folder / recipe.ledger),
         hierarchies={column: str(folder / tree) for column, tree in recipe.hierarchies.items()},
     )
+
+
+def differences(before: Recipe, after: Recipe) -> list[tuple[str, Any, Any]]:
+    """Name each setting that two recipes give otherwise, with both values; None where one does not give it.
+
+    Roles are compared column by column; the order of columns says nothing.
+    """
+    old, new = _settings(before), _settings(after)
+    names = list(dict.fromkeys([*old, *new]))
+    return [(name, old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)]
+
+
+def _settings(recipe: Recipe) -> dict[str, Any]:
+    built = msgspec.to_builtins(recipe)
+    roles = built.pop("roles")
+    settings = {f"roles.{column}": role for role, columns in roles.items() for column in columns}
+    for name, value in built.items():
+        settings |= (
+            {f"{name}.{key}": inner for key, inner in value.items()} if isinstance(value, dict) else {name: value}
+        )
+    return settings
 
 
 def _located(table: str, folder: Path) -> str:

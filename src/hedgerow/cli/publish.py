@@ -10,7 +10,7 @@ import msgspec
 
 from hedgerow.cli.reading import parameter_flags, reading_flags, recipe_of, role_flags
 from hedgerow.errors import InputError, ParameterError, QueryError, SchemaError
-from hedgerow.methods.registry import METHODS
+from hedgerow.methods.registry import METHODS, Parameter, method_class, parameters_of
 from hedgerow.recipe import Recipe, publish_recipe, read_recipe
 
 if TYPE_CHECKING:
@@ -20,7 +20,46 @@ if TYPE_CHECKING:
 __all__ = ["publish", "run"]
 
 
-@click.command()
+class ByMethod(click.Command):
+    """A command whose help is about one method where the method's name stands before --help."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Print the help of one method: `hedgerow publish mondrian --help`."""
+        if "--help" in args and (asked := [word for word in args if word in METHODS]):
+            click.echo(_method_help(asked[-1]))
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Say how to see less."""
+        formatter.write_paragraph()
+        formatter.write_text("The parameters of one method: hedgerow publish mondrian --help")
+
+
+def _method_help(name: str) -> str:
+    formatter = click.HelpFormatter()
+    formatter.write_usage("hedgerow publish", f"TABLE --method {name} [PARAMETERS] [ROLES] --out FOLDER")
+    with formatter.section("What it does"):
+        formatter.write_text((method_class(name).__doc__ or "").split("\n\n")[0])
+    with formatter.section("Parameters"):
+        rows = [
+            (f"--{one.name.replace('_', '-')}", one.help + _default(one))
+            for one in parameters_of(name)
+            if one.name != "knowledge"
+        ]
+        formatter.write_dl(rows)
+    formatter.write_paragraph()
+    formatter.write_text("Roles, reading and all that methods share: hedgerow publish --help")
+    return formatter.getvalue().rstrip("\n")
+
+
+def _default(parameter: Parameter) -> str:
+    if parameter.required:
+        return "  [required]"
+    return "" if parameter.default in (None, "", ()) else f"  [default: {parameter.default}]"
+
+
+@click.command(cls=ByMethod)
 @click.argument("source", type=click.Path())
 @role_flags
 @reading_flags

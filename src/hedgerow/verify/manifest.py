@@ -87,6 +87,7 @@ class GraphManifest:
     keys: tuple[str, str]
     group_columns: tuple[str, str]
     columns: tuple[tuple[str, ...], tuple[str, ...]]
+    edge_columns: tuple[str, ...]
     counts: GraphCounts
     reproducible_insecure: bool
     files: Mapping[str, FileEntry]
@@ -169,6 +170,7 @@ def decode_graph(text: bytes) -> GraphManifest:
         keys=_pair(fields("keys")),
         group_columns=_pair(fields("group_columns")),
         columns=_two(fields("columns")),
+        edge_columns=_texts(fields("edge_columns")),
         counts=GraphCounts(**_exactly(fields("counts"), dict.fromkeys(names, _count))),
         **_common(fields),
     )
