@@ -1,6 +1,6 @@
 """Risk and loss of a release beside those of the table that it was made from: what `publish` prints.
 
-Source     own; the measures are those of `utility.risk`, `utility.loss` and `utility.widths`
+Source     own; the measures are those of `utility.risk`, `utility.measures` and `utility.widths`
 Cost       O(n log n)
 
 The figures before publishing are about the table itself, and stay with its owner.
