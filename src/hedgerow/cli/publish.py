@@ -259,6 +259,7 @@ def summary(release: Release, output: str, seconds: float) -> Any:
             ("suppressed", f"{release.rows.suppressed:,}"),
             *_group_facts(release),
             *_level_facts(release),
+            *_text_facts(release),
             ("as they were", _unchanged_fact(release)),
             ("promise", release.guarantee.promise),
             ("against", release.guarantee.adversary),
@@ -308,6 +309,13 @@ def _level_facts(release: Release) -> list[tuple[str, str]]:
     chosen = {name: level for name, level in release.made.parameters.items() if name.startswith(prefix)}
     levels = ", ".join(f"{name.removeprefix(prefix)} {level}" for name, level in chosen.items())
     return [("levels", f"{levels} (0 is the value itself)")] if levels else []
+
+
+def _text_facts(release: Release) -> list[tuple[str, str]]:
+    """How many texts became one with others."""
+    merged = {name: count for name, count in release.made.merged.items() if count}
+    told = ", ".join(f"{count:,} of {name}" for name, count in merged.items())
+    return [("texts merged", f"{told}: different in spaces, Unicode form or case alone")] if told else []
 
 
 def _width_facts(release: Release) -> list[tuple[str, str]]:

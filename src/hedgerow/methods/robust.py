@@ -76,6 +76,8 @@ class Robust(Method):
         from hedgerow.partition.robust.crowd import Crowd
 
         column = _one_sensitive(prepared)
+        if (protect := prepared.in_form(column, self.protect)) != self.protect:
+            return replace(self, protect=protect)._release(prepared, progress)
         criterion = Robustness(self.r, self.model)
         progress("estimating odds", 0.1)
         quasi = prepared.table.arrow.select(list(prepared.columns.quasi))
