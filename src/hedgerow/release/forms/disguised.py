@@ -191,7 +191,7 @@ WITH RECURSIVE
             UNION ALL SELECT leaf, value, parent FROM above JOIN 'target.parquet' AS target USING (node)
             WHERE parent IS NOT NULL),
   known AS (SELECT {name_sql(known)} AS known, {name_sql(group)} AS g, count(*) AS h
-            FROM '{people}.parquet' GROUP BY ALL),
+            FROM '{people}.parquet' GROUP BY 1, 2),
   hidden AS (SELECT {name_sql(node)} AS node, {name_sql(group)} AS g FROM '{hidden}.parquet'),
   counted AS (SELECT value, g, count(*) FILTER (WHERE leaf = node) AS n, count(*) AS m
               FROM hidden JOIN above USING (node) GROUP BY value, g),
