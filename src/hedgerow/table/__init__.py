@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from hedgerow.table.csv import read_csv
     from hedgerow.table.encode import Encoded
     from hedgerow.table.excel import read_excel
-    from hedgerow.table.frames import to_kind
-    from hedgerow.table.parquet import read_parquet
+    from hedgerow.table.frames import read_parquet, to_kind
     from hedgerow.table.statistics import read_statistics
     from hedgerow.table.write import write_csv
 
