@@ -26,8 +26,8 @@ first[i]..last[i].
 
 How often a value may be published as it is, the others being replaced by chance ([Li 2008], section 7; randomized
 response [Warner 1965]): the largest p for which P[true value near | published value near] <= 1/m around every value
-that occurs, in O(u) on u values of the domain. A value is kept with probability p and otherwise drawn uniformly from the
-domain of W values. Around a value lies a neighbourhood with c of n rows and w of W values, P = c/n and I = w/W, and the
+that occurs, in O(u) on u values of the domain. A value is kept with probability p and otherwise drawn uniformly from
+the domain of W values. Around a value lie c of n rows and w of W values, P = c/n and I = w/W, and the
 risk P (p + (1-p) I) / (P p + (1-p) I) grows with p from P at p = 0. So it is feasible exactly if m c <= n everywhere,
 and then p = w (n - m c) / (w (n - m c) + W c (m - 1)) is the largest around that value.
 """

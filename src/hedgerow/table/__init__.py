@@ -36,7 +36,7 @@ _HOMES = {
     "Encoded": "encode",
     "read_csv": "csv",
     "read_excel": "excel",
-    "read_parquet": "parquet",
+    "read_parquet": "frames",
     "read_statistics": "statistics",
     "to_kind": "frames",
     "write_csv": "write",

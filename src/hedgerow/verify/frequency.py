@@ -10,8 +10,8 @@ the releases whose every group publishes at least m values, all different, for a
 with as many counterfeits as declared. Who was published before, and under which signature, is known to the owner alone,
 and checked before a release leaves.
 
-What can be seen of a baseline's promise (docs/methods/baselines.md) is little, and the sentence says so. Retention: p is
-a probability and every value is in the published domain. Microaggregation: every combination of means is shared by k
+What can be seen of a baseline's promise (docs/methods/baselines.md) is little, and the sentence says so. Retention: p
+is a probability and every value is in the published domain. Microaggregation: every combination of means is shared by k
 rows. Noise and rank swapping: the columns are of the declared kind.
 """
 
