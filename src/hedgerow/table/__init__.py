@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from hedgerow.table.csv import read_csv
     from hedgerow.table.encode import Encoded
     from hedgerow.table.excel import read_excel
-    from hedgerow.table.frames import read_parquet, to_kind
+    from hedgerow.table.frames import to_kind
+    from hedgerow.table.parquet import read_parquet
     from hedgerow.table.statistics import read_statistics
     from hedgerow.table.write import write_csv
 
@@ -36,7 +37,7 @@ _HOMES = {
     "Encoded": "encode",
     "read_csv": "csv",
     "read_excel": "excel",
-    "read_parquet": "frames",
+    "read_parquet": "parquet",
     "read_statistics": "statistics",
     "to_kind": "frames",
     "write_csv": "write",

@@ -35,18 +35,9 @@ import pyarrow.csv as arrow_csv
 from hedgerow.errors import InputError, ParameterError
 from hedgerow.table.checks import BLANKS, attempt, check_names, read_bytes
 from hedgerow.table.flat import flatten
+from hedgerow.table.options import DELIMITERS, ReadOptions, read_options, require_columns
 from hedgerow.table.table import Table
-from hedgerow.table.typed import (
-    DELIMITERS,
-    MISSING,
-    ReadOptions,
-    declared,
-    has_decimals,
-    is_number_text,
-    read_options,
-    require_columns,
-    typed,
-)
+from hedgerow.table.typed import MISSING, declared, has_decimals, is_number_text, typed
 from hedgerow.table.write import unescape, unescape_name
 
 __all__ = ["DELIMITERS", "Dialect", "find_dialect", "read_csv", "record", "to_utf8"]

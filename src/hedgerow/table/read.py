@@ -1,30 +1,20 @@
-"""One door for every source of rows: frames by their kind, files by the ending of their name.
-
-A compressed file is unpacked into a folder of its own that is removed again, up to a limit. Databases (DuckDB,
-PostgreSQL) are opened for reading alone. Addresses hold passwords, so none is repeated in a message.
-"""
+"""One door for every source of rows: frames by their kind, files by the ending of their name."""
 
 from __future__ import annotations
 
-import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import IO, Any
-
-import pyarrow as pa
+from typing import Any
 
 from hedgerow.errors import InputError, ParameterError
-from hedgerow.table.checks import MAX_CELLS, attempt, check_size, existing_file
-from hedgerow.table.flat import flatten
+from hedgerow.table.checks import existing_file
+from hedgerow.table.options import ReadOptions, as_declared, read_options, without_codes
 from hedgerow.table.table import Table
-from hedgerow.table.typed import ReadOptions, as_declared, read_options, without_codes
 
-__all__ = ["PACKED", "READERS", "is_database", "read_database", "read_file", "read_folder", "read_table", "unpacked"]
+__all__ = ["READERS", "read_file", "read_table"]
 
 
 def read_table(source: object, **options: Any) -> Table:
@@ -82,7 +72,7 @@ _EVERYWHERE = {"missing_codes", "types"}
 
 def read_file(path: str | PathLike[str], **options: Any) -> Table:
     """Read a file by its ending, a folder of Parquet files or a table of a database."""
-    from hedgerow.table.read import PACKED, is_database, read_database, read_folder, unpacked
+    from hedgerow.table.sources import PACKED, is_database, read_database, read_folder, unpacked
 
     limit: dict[str, Any] = {name: options.pop(name) for name in ("max_cells", "header_row") if name in options}
     asked = read_options(options)
@@ -132,110 +122,3 @@ def _finished(table: Table, asked: ReadOptions) -> Table:
     from hedgerow.table.flat import flatten
 
     return replace(flatten(arrow, table.kind), reading=table.reading, untrimmed=table.untrimmed)
-
-
-PACKED = (".gz", ".zip", ".zst")
-_MOST_UNPACKED = 16 * 2**30
-_CHUNK = 1 << 22
-_DUCKDB = "duckdb:"
-_POSTGRES = ("postgresql://", "postgres://")
-
-
-@contextmanager
-def unpacked(path: Path) -> Iterator[Path]:
-    """The file inside a compressed one, for as long as the block lasts."""
-    file = existing_file(path)
-    damaged = f"'{file.name}' cannot be unpacked; it may be cut short, damaged or locked by a password."
-    with TemporaryDirectory(prefix="hedgerow-") as folder:
-        if file.suffix.lower() == ".zip":
-            inside = attempt(lambda: _from_zip(file, Path(folder)), damaged)
-        else:
-            inside = Path(folder) / (Path(file.stem).name or "table")
-            codec = "gzip" if file.suffix.lower() == ".gz" else "zstd"
-            attempt(lambda: _copy(pa.CompressedInputStream(pa.OSFile(str(file)), codec), inside), damaged)
-        yield inside
-
-
-def _from_zip(file: Path, folder: Path) -> Path:
-    with zipfile.ZipFile(file) as archive:
-        names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
-        if len(names) != 1:
-            raise InputError(
-                f"'{file.name}' holds {len(names)} files; a table is one file, so unpack it and name that."
-            )
-        inside = folder / Path(names[0]).name
-        with archive.open(names[0]) as stream:
-            _copy(stream, inside)
-    return inside
-
-
-def _copy(stream: Any | IO[bytes], target: Path) -> None:
-    size = 0
-    with stream, target.open("wb") as out:
-        while chunk := stream.read(_CHUNK):
-            size += len(chunk)
-            if size > _MOST_UNPACKED:
-                raise InputError(f"The file unpacks to more than {_MOST_UNPACKED:,} bytes; unpack it yourself.")
-            out.write(chunk)
-
-
-def read_folder(folder: Path, *, max_cells: int = MAX_CELLS) -> Table:
-    """Read all Parquet files of a folder, which have to have the same columns; `name=value` folders are columns."""
-    from pyarrow import dataset
-
-    files = sorted(str(file) for file in folder.rglob("*.parquet"))
-    if not files:
-        raise InputError(
-            f"'{folder.name or folder}' cannot be read: it is a folder without Parquet files; name a file."
-        )
-    damaged = f"A Parquet file in '{folder.name}' is cut short or damaged."
-    found = attempt(
-        lambda: dataset.dataset(files, format="parquet", partitioning="hive", partition_base_dir=str(folder)), damaged
-    )
-    schemas = [fragment.physical_schema.remove_metadata() for fragment in found.get_fragments()]
-    if any(schema != schemas[0] for schema in schemas):
-        raise InputError(f"The Parquet files in '{folder.name}' differ in columns or types; a table needs one kind.")
-    check_size(attempt(found.count_rows, damaged), len(found.schema), max_cells=max_cells)
-    return flatten(attempt(found.to_table, damaged), "file")
-
-
-def is_database(source: str) -> bool:
-    """Tell whether a source names a table of a database."""
-    return source.startswith((_DUCKDB, *_POSTGRES))
-
-
-def read_database(source: str) -> Table:
-    """Read `duckdb:file#table` or `postgresql://...#table`; a table may be `schema.table`."""
-    address, sign, name = source.rpartition("#")
-    if not sign or not name:
-        raise InputError("A database needs the name of a table behind '#': duckdb:file#table, postgresql://...#table.")
-    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
-    if address.startswith(_DUCKDB):
-        return _read_duckdb(existing_file(address.removeprefix(_DUCKDB)), quoted)
-    return _read_postgres(address, quoted)
-
-
-def _read_duckdb(file: Path, name: str) -> Table:
-    import duckdb
-
-    opened = f"'{file.name}' cannot be opened as a DuckDB database; it may be damaged, newer, or in use elsewhere."
-    missing = "The DuckDB database has no such table, or it cannot be read."
-    with attempt(lambda: duckdb.connect(str(file), read_only=True), opened) as connection:
-        return flatten(attempt(lambda: connection.sql(f"SELECT * FROM {name}").to_arrow_table(), missing), "file")
-
-
-def _read_postgres(address: str, name: str) -> Table:
-    try:
-        import psycopg
-    except ImportError:
-        raise InputError("PostgreSQL needs psycopg: pip install 'hedgerow[pg]'.") from None
-    from hedgerow.table.typed import column_of
-
-    refused = "The PostgreSQL server cannot be reached under that address, or refuses the log-in."
-    missing = "The PostgreSQL database has no such table, or the account may not read it."
-    with attempt(lambda: psycopg.connect(address), refused) as connection:
-        attempt(lambda: connection.execute("SET TRANSACTION READ ONLY"), missing)
-        cursor = attempt(lambda: connection.execute(f"SELECT * FROM {name}".encode()), missing)
-        rows, names = attempt(cursor.fetchall, missing), [column.name for column in cursor.description or ()]
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
-    return flatten(pa.table([column_of(c, n) for n, c in zip(names, columns, strict=True)], names=names), "file")
