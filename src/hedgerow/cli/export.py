@@ -22,7 +22,12 @@ __all__ = ["export"]
 @click.option("--schema", default="hedgerow", show_default=True, help="schema that will hold the tables")
 @click.option("--overwrite", is_flag=True, help="replace the schema if an export made it")
 @click.option("--csv", "folder", type=click.Path(path_type=Path), help="a new folder: one CSV file a published table")
-def export(bundle: str, url: str | None, schema: str, overwrite: bool, folder: Path | None) -> None:
+@click.option(
+    "--max-bytes", type=click.IntRange(1), help="Refuse files that take more once decoded; 16 times the file."
+)
+def export(
+    bundle: str, url: str | None, schema: str, overwrite: bool, folder: Path | None, max_bytes: int | None
+) -> None:
     """Load BUNDLE into a PostgreSQL database, which then answers with bounds, or write its tables as CSV files.
 
     \b
@@ -33,7 +38,7 @@ def export(bundle: str, url: str | None, schema: str, overwrite: bool, folder: P
 
     if (url is None) == (folder is None):
         raise ParameterError("A release goes to one place at a time: give either --to URL or --csv FOLDER.")
-    release = read(bundle)
+    release = read(bundle, max_bytes=max_bytes)
     if folder is not None:
         _write_files(release, folder)
     elif url is not None:
