@@ -94,6 +94,7 @@ group is which entity of that group is withheld.
 - `left_nodes.parquet`, `right_nodes.parquet`: node numbers, each with its group
 - `edges.parquet`: pairs of node numbers
 - `manifest.json`: method, parameters, guarantee, counts, checksums
+- `index.html`: this page for a browser
 
 ## How to ask
 With hedgerow (`pip install hedgerow`):
