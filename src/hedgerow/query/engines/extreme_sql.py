@@ -34,11 +34,14 @@ def extreme_sql(n: int, function: str, keys: list[str], min_upper: str, max_lowe
     yield f"steps_{n}", select_sql(steps, f"points_{n}", "SELECT DISTINCT")
     chances = [*keys, "bound", "gap", f"lag(survival, 1, 1.0) {over} - survival AS chance"]
     yield f"chances_{n}", select_sql(chances, f"steps_{n}")
+    # Squares of distances from the mean: those from the bound would lose the digits that differ.
+    centred = [*keys, "bound", "chance", f"sum(gap * chance) OVER ({partition}) AS shift", "gap"]
+    yield f"centred_{n}", select_sql(centred, f"chances_{n}")
     yield f"spread_{n}", _moments(n, keys)
 
 
 def _moments(n: int, keys: list[str]) -> str:
-    mean = f"CAST(any_value(bound) AS DOUBLE) + sum(gap * chance) AS mean_{n}"
-    variance = f"greatest(sum(gap * gap * chance) - sum(gap * chance) ** 2, 0) AS variance_{n}"
+    mean = f"CAST(any_value(bound) AS DOUBLE) + any_value(shift) AS mean_{n}"
+    variance = f"sum((gap - shift) * (gap - shift) * chance) AS variance_{n}"
     grouped = f"\nGROUP BY {', '.join(keys)}" if keys else ""
-    return select_sql([*keys, mean, variance], f"chances_{n}") + grouped
+    return select_sql([*keys, mean, variance], f"centred_{n}") + grouped

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from fractions import Fraction
 from typing import Any
 
@@ -18,10 +19,13 @@ __all__ = ["result_of"]
 _PARTS = 5
 
 
-def result_of(view: View, bound: Bound, rows: list[tuple[Any, ...]]) -> Result:
-    """Read the rows of `rewriter.parts_sql`: keys, then number, lower, upper, mean and variance of each aggregate."""
+def result_of(view: View, bound: Bound, rows: list[tuple[Any, ...]], codes: Container[str] = ()) -> Result:
+    """Read the rows of `rewriter.parts_sql`: keys, then number, lower, upper, mean and variance of each aggregate.
+
+    Columns in `codes` come as places among their sorted values.
+    """
     keys = {
-        key.alias: pa.array([row[i] for row in rows], view.array(key.column.name).type)
+        key.alias: _key(view, key.column.name, [row[i] for row in rows], coded=key.column.name in codes)
         for i, key in enumerate(bound.keys)
         if isinstance(key.column, Column)
     }
@@ -31,6 +35,13 @@ def result_of(view: View, bound: Bound, rows: list[tuple[Any, ...]]) -> Result:
         for n, item in enumerate(bound.aggregates)
     }
     return Result(keys, estimates, len(rows))
+
+
+def _key(view: View, name: str, found: list[Any], *, coded: bool) -> pa.Array:
+    if not coded:
+        return pa.array(found, view.array(name).type)
+    domain = view.codes(name).domain
+    return domain.take(pa.array([None if place == len(domain) else place for place in found], pa.int64()))
 
 
 def _estimate(view: View, bound: Bound, item: Aggregate, parts: list[tuple[Any, ...]]) -> Estimate:
