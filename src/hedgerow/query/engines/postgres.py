@@ -59,8 +59,8 @@ AS 'SELECT x + sign(toward) * (abs(x) * 2.3e-16 + 1e-300)'
 
 _PAGE = 7_000
 """Bytes of a row that surely fit into a page of the server."""
-_SETTINGS = ("work_mem = '64MB'", "parallel_setup_cost = 0", "parallel_tuple_cost = 0")
-"""Hits per group are many rows of a few bytes: hashed in memory, and counted by all of the server's workers."""
+_MEMORY = "64MB"
+"""Hits per group are many rows of a few bytes, which are hashed in memory."""
 
 
 class PostgresEngine:
@@ -75,8 +75,7 @@ class PostgresEngine:
         # Without transactions of its own the driver's read-only flag does nothing; the server's setting does.
         self.connection.execute("SET default_transaction_read_only = on")
         self.connection.execute(f"SET search_path TO {quoted(schema)}")
-        for setting in _SETTINGS:
-            self.connection.execute(f"SET {setting}")
+        self.connection.execute(f"SET work_mem = '{_MEMORY}'")
         names = [*published_tables(release), *(["help"] if release.form.is_permutation else [])]
         found = self.connection.execute(f"SELECT {', '.join(['to_regclass(%s)'] * len(names))}", names).fetchone()
         if found is None or None in found:
