@@ -1,7 +1,7 @@
 """Bounded questions on 1M rows in 100,000 groups, against the plain question to a database on the original table.
 
-The reference of arrays and DuckDB is DuckDB, that of PostgreSQL is PostgreSQL, where `pgserver` can start one. Times are
-medians on the clock; in brackets processor time of all cores, which a busy machine changes less.
+The reference of arrays and DuckDB is DuckDB, that of PostgreSQL is PostgreSQL, where `pgserver` can start one. Times
+are medians on the clock; in brackets processor time of all cores, which a busy machine changes less.
 Memory: 200 different questions to one session, `python -m benchmarks.query memory`.
 """
 
@@ -113,7 +113,7 @@ def psycopg_connection(url: str) -> Any:
 
 
 def server_times(connection: Any, work: Callable[[], object], runs: int = 9) -> tuple[float, float]:
-    """Median seconds on the clock, and processor time of the server: the session's, and that of its workers that ended."""
+    """Median seconds on the clock, and processor time of the session and of its workers that ended."""
     session = connection.info.backend_pid
     server = Path(f"/proc/{session}/stat").read_text().rsplit(")", 1)[1].split()[1]
 
@@ -133,7 +133,7 @@ def server_times(connection: Any, work: Callable[[], object], runs: int = 9) -> 
 
 
 def alternating(*works: Callable[[], object], runs: int = 31) -> list[tuple[float, float]]:
-    """Median seconds of each work on the clock and of processors, turn by turn, so that a slow moment hits all alike."""
+    """Median seconds on the clock and of processors, turn by turn, so that a slow moment hits all alike."""
     took: list[list[tuple[float, float]]] = [[] for _ in works]
     for run in range(runs + 2):
         for work, times in zip(works, took, strict=True):

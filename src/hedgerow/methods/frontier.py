@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FrontierPoint", "Recommendation", "Setting", "frontier", "recommend", "settings_for", "undominated"]
 
-_DIVERSITIES = (2, 3, 5, 10)
+_DIVERSITIES = (2, 3, 5)
 _SIZES = (5, 10, 25)
 _ROWS = 10_000
-_QUESTIONS = 30
+_QUESTIONS = 24
 _PAYS = 0.9
 """A refinement pays where it brings the width below this share of what it was."""
 
@@ -146,9 +146,10 @@ def settings_for(table: Table, schema: Schema) -> list[Setting]:
         found += [Setting("permutation", {"l": parts, "grouping": way}) for parts in possible]
     if schema.quasi:
         # Where one value fills half of the rows no frequency can be promised: closeness to the whole can.
-        promises: list[dict[str, Any]] = [{"l": parts} for parts in possible[:3]] or [{"beta": "1"}, {"t": "0.2"}]
+        promises: list[dict[str, Any]] = [{"l": parts} for parts in possible] or [{"beta": "1"}, {"t": "0.2"}]
         for extra in promises:
-            found += [Setting("mondrian", {"k": k} | extra) for k in _SIZES]
+            sizes = _SIZES if extra is promises[0] else _SIZES[1:2]
+            found += [Setting("mondrian", {"k": k} | extra) for k in sizes]
             found.append(Setting("mondrian", {"k": _SIZES[1]} | extra | {"form": "permuted"}))
             if "l" in extra:
                 found.append(Setting("mondrian", {"k": _SIZES[2]} | extra | {"blind": True}))
@@ -169,8 +170,8 @@ def _number_settings(table: Table, schema: Schema, possible: Sequence[int]) -> l
     for k in (k for k in _SIZES[1:] if k <= len(encoded.domain)):
         ranges: list[dict[str, Any]] = [{"k": k, "e": written(e)} for e in (Fraction(0), *wide)]
         found += [Setting("ke", promise) for promise in ranges]
-        found += [Setting("ke", ranges[0] | {"l": parts}) for parts in possible[:3]]
-        found += [Setting("ke", promise | {"refine": "quasi"}) for promise in ranges if schema.quasi]
+        found += [Setting("ke", ranges[0] | {"l": parts}) for parts in possible]
+        found += [Setting("ke", ranges[0] | {"refine": "quasi"})] * bool(schema.quasi)
     near = _rounded(spread / 10)
     if schema.quasi and near:
         found += [Setting("proximity", {"eps": written(near), "m": parts}) for parts in possible[:2]]

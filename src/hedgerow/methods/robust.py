@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,8 @@ class Robust(Method):
     `max_suppressed` of the rows is left out: one in a hundred is what people accept as missing at random.
     """
 
+    keeps_clusters: ClassVar[bool] = True
+
     r: Fraction | int | float | str
     knowledge: Knowledge | KnowledgeEstimate = field(default_factory=KnowledgeEstimate)
     model: Model = "binary"
@@ -74,6 +76,8 @@ class Robust(Method):
         from hedgerow.partition.robust.crowd import Crowd
 
         column = _one_sensitive(prepared)
+        if (protect := prepared.in_form(column, self.protect)) != self.protect:
+            return replace(self, protect=protect)._release(prepared, progress)
         criterion = Robustness(self.r, self.model)
         progress("estimating odds", 0.1)
         quasi = prepared.table.arrow.select(list(prepared.columns.quasi))

@@ -33,6 +33,7 @@ from hedgerow.schema.hierarchy_build import (
     nested_tree,
 )
 from hedgerow.schema.hierarchy_flatten import flatten
+from hedgerow.verify.texts import in_form, text_in_form
 
 __all__ = ["Hierarchy"]
 
@@ -166,6 +167,18 @@ class Hierarchy:
                 values=tuple(map(str, distinct.filter(found.is_null()).to_pylist())),
             )
         return np.asarray(found, dtype=np.int32)
+
+    def in_form(self, column: str, policy: str) -> Hierarchy:
+        """The same tree with its texts in the form that the policy of `column` asks for."""
+        labels = tuple(text_in_form(label, policy) for label in self.labels)
+        leaves = in_form(self.leaves, policy) if pa.types.is_string(self.leaves.type) else self.leaves
+        if len(leaves.unique()) < len(leaves):
+            raise SchemaError(f"values of the hierarchy of '{column}' coincide: its texts are '{policy}'.")
+        return (
+            self
+            if labels == self.labels and leaves.equals(self.leaves)
+            else replace(self, leaves=leaves, labels=labels)
+        )
 
     def with_weights(self, weights: Sequence[object]) -> Hierarchy:
         """The same tree with a weight on the edge above every node but the root, in node order."""

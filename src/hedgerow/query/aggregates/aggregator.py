@@ -17,6 +17,7 @@ enters sums and counts; MIN and MAX take its mean.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -24,7 +25,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from hedgerow.exact import float_above, float_below
+from hedgerow.query.answer import Estimate, Rounding
 from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, best, matches, means, rank, totals, unrolled
 from hedgerow.query.evidence.tally import MANY, both_totals, drawn_totals, moment_sums
 
@@ -240,3 +244,72 @@ class Aggregator:
     spelled: tuple[str, ...] = ()
     takes_any: bool = False
     helped: str = ""
+
+    def estimate(
+        self,
+        hits: Hits,
+        values: Values,
+        rounding: Rounding,
+        slack: Fraction,
+        fraction: Fraction | None = None,
+        domain: pa.Array | None = None,
+    ) -> Estimate:
+        """Bounds and expectation of one aggregate over hidden values."""
+        interval, spread = self.answer(hits, values, fraction)
+        if values.is_rounded and self.gives is Gives.VALUE:
+            return _published(self.answer(hits, values.points, fraction)[0], _scaled_spread(spread, values), domain)
+        unit = _unit(self.gives, values)
+        widths = None
+        if slack and self.gives in (Gives.TOTAL, Gives.MEAN):
+            numbers = totals(hits, hits.upper) if self.gives is Gives.TOTAL else [1] * hits.cells
+            widths = [slack * number for number in numbers]
+        found = Estimate(
+            [None if tick is None else tick * unit for tick in interval.lower],
+            [None if tick is None else tick * unit for tick in interval.upper],
+            _scaled(spread.mean, unit).tolist(),
+            _scaled(spread.std, unit).tolist(),
+            interval.exact,
+            rounding,
+            widths,
+            domain=domain,
+        )
+        return _rooted(found) if self.gives is Gives.ROOT else found
+
+
+def _published(interval: Interval, spread: Spread, domain: pa.Array | None) -> Estimate:
+    """Bounds that are published floats, found by their places among these: ticks do not tell all of them apart."""
+    assert domain is not None, "rounded values come with the list of them"
+    floats = [Fraction(value) for value in domain.to_pylist()]
+    lower, upper = (
+        [None if place is None else floats[place] for place in ends] for ends in (interval.lower, interval.upper)
+    )
+    return Estimate(lower, upper, spread.mean.tolist(), spread.std.tolist(), interval.exact, Rounding.NEAREST)
+
+
+def _scaled_spread(spread: Spread, values: Values) -> Spread:
+    return Spread(_scaled(spread.mean, values.unit), _scaled(spread.std, values.unit))
+
+
+def _unit(gives: Gives, values: Values) -> Fraction:
+    if gives is Gives.NUMBER:
+        return Fraction(1)
+    return values.unit**2 if gives in (Gives.SQUARE, Gives.ROOT) else values.unit
+
+
+def _scaled(numbers: Floats, unit: Fraction) -> Floats:
+    return numbers * float(unit) if unit >= 1 else numbers / float(1 / unit)
+
+
+def _rooted(found: Estimate) -> Estimate:
+    """Standard deviations from variances: roots of the bounds, rounded outwards."""
+    lower = [None if v is None else _root(float_below(v), -math.inf) for v in found.lower]
+    upper = [None if v is None else _root(float_above(v), math.inf) for v in found.upper]
+    mean = [math.sqrt(max(v, 0.0)) for v in found.expected]
+    std = [s / (2.0 * m) if m else 0.0 for s, m in zip(found.std, mean, strict=True)]
+    return Estimate(lower, upper, mean, std, found.exact, found.rounding)
+
+
+def _root(number: float, outward: float) -> Fraction:
+    """A square root that is not inside the true one; that of zero is zero."""
+    root = math.sqrt(max(number, 0.0))
+    return Fraction(max(math.nextafter(root, outward), 0.0) if root else 0.0)

@@ -14,12 +14,11 @@ import duckdb
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
+from hedgerow.query.answer import Result
 from hedgerow.query.engines.help import GROUPED, help_by_group, help_of
-from hedgerow.query.engines.parts import result_of
-from hedgerow.query.engines.rewriter import Layout, is_plain, parts_sql
+from hedgerow.query.engines.rewriter import Layout, is_plain, parts_sql, result_of
 from hedgerow.query.engines.summary import digested, published_tables
 from hedgerow.query.evidence.view import view_of
-from hedgerow.query.result import Result
 from hedgerow.query.sql.printing import quoted
 from hedgerow.query.sql.question import Bound, Kind
 from hedgerow.release.bundle import read_all

@@ -18,13 +18,12 @@ import pyarrow.compute as pc
 
 from hedgerow.errors import InputError, ParameterError, QueryError
 from hedgerow.parameters import came
+from hedgerow.query.answer import Result
 from hedgerow.query.engines.help import GROUPED, help_by_group, help_of
-from hedgerow.query.engines.parts import result_of
-from hedgerow.query.engines.rewriter import Layout, is_plain, parts_sql
+from hedgerow.query.engines.rewriter import Layout, is_plain, parts_sql, result_of
 from hedgerow.query.engines.summary import digested, published_tables
 from hedgerow.query.evidence.view import view_of
-from hedgerow.query.result import Result
-from hedgerow.query.sql.dialect import to_postgres
+from hedgerow.query.sql.parse import to_postgres
 from hedgerow.query.sql.printing import literal, quoted
 from hedgerow.query.sql.question import Bound
 

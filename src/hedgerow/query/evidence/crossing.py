@@ -33,14 +33,14 @@ from hedgerow.query.aggregates.mixed import (
     sum_of_pairs,
 )
 from hedgerow.query.aggregates.precise import Digits
+from hedgerow.query.answer import Estimate, Rounding
 from hedgerow.query.evidence.factors import Comparison, Product, comparison_of, product_of
 from hedgerow.query.evidence.groups import Floats, Ints, deviation, means, totals, unrolled
 from hedgerow.query.evidence.rows import Numbers, Selection, compact, numbers_of, sorted_codes, ticks_of
 from hedgerow.query.evidence.view import View, evaluate, missing_rows, values
-from hedgerow.query.result import Estimate, Rounding
-from hedgerow.query.sql.kinds import NUMBERS
 from hedgerow.query.sql.printing import value_sql
 from hedgerow.query.sql.question import (
+    NUMBERS,
     Aggregate,
     And,
     Bound,

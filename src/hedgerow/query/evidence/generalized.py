@@ -30,13 +30,11 @@ from hedgerow.query.evidence.crossing import Crossing
 from hedgerow.query.evidence.events import Events, Leaves, drawn
 from hedgerow.query.evidence.grid import Held, held_by_intervals, held_by_sets, property_of
 from hedgerow.query.evidence.groups import Moments, Values
-from hedgerow.query.evidence.loose import LooseCrossing
 from hedgerow.query.evidence.permuted import RowSource
-from hedgerow.query.evidence.ranges import Chance, Range
+from hedgerow.query.evidence.ranges import Chance, LooseCrossing, Range
 from hedgerow.query.evidence.rows import Chosen, Numbers, Selection, ticks_of
 from hedgerow.query.evidence.view import view_of
-from hedgerow.query.sql.kinds import NUMBERS
-from hedgerow.query.sql.question import And, Bound, Kind, Not, Or, Predicate, columns_of, conjuncts
+from hedgerow.query.sql.question import NUMBERS, And, Bound, Kind, Not, Or, Predicate, columns_of, conjuncts
 from hedgerow.release.forms.generalized import SETS, box_columns, has_least_boxes
 
 if TYPE_CHECKING:
@@ -414,3 +412,7 @@ def _either(left: Triple, right: Triple) -> Triple:
 def _neither(true: Triple, false: Triple) -> Triple:
     chance = np.clip(1.0 - true[2] - false[2], 0.0, 1.0)
     return ~true[1] & ~false[1], ~true[0] & ~false[0], chance
+
+
+source = BoxSource
+"""What the form tells about questions."""

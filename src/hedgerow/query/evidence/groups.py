@@ -27,6 +27,7 @@ __all__ = [
     "Values",
     "best",
     "deviation",
+    "in_parts",
     "joined",
     "matches",
     "means",
@@ -327,6 +328,25 @@ def matches(hits: Hits, values: Values) -> tuple[Ints, Ints]:
     sure = values.counts if values.sure is None else values.sure
     least = np.maximum(hits.lower + sure[hits.group] - values.sizes[hits.group], 0)
     return least, np.minimum(hits.upper, values.counts[hits.group])
+
+
+def in_parts(parts: list[tuple[Hits, Values]]) -> tuple[Hits, Values]:
+    """Several pieces of evidence about the same cells as one."""
+    if len(parts) == 1:
+        return parts[0]
+    first = np.cumsum([0, *(len(values.sizes) for _, values in parts)])
+    whole = [hits for hits, _ in parts]
+    cell = np.concatenate([hits.cell for hits in whole])
+    order = np.argsort(cell, kind="stable")
+    group = np.concatenate([hits.group + first[n] for n, hits in enumerate(whole)])[order]
+    lower, upper, expected = (
+        np.concatenate([getattr(hits, name) for hits in whole])[order] for name in ("lower", "upper", "expected")
+    )
+    is_exact = all(hits.variance is None for hits in whole)
+    spread = [np.zeros(len(hits.cell)) if hits.variance is None else hits.variance for hits in whole]
+    variance = None if is_exact else np.concatenate(spread)[order]
+    hits = Hits(whole[0].cells, cell[order], group, lower, upper, expected, variance)
+    return hits, joined([values for _, values in parts])
 
 
 def joined(parts: list[Values]) -> Values:

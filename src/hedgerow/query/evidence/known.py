@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.query.answer import Estimate, Rounding
 from hedgerow.query.evidence.groups import Ints, best, totals
 from hedgerow.query.evidence.rows import Numbers, numbers_of
 from hedgerow.query.evidence.view import View
-from hedgerow.query.result import Estimate, Rounding
 from hedgerow.query.sql.question import Aggregate, Column
 
 __all__ = ["known_estimate"]

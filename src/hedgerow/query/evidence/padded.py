@@ -83,3 +83,7 @@ def _values_view(release: Release) -> View:
         "values", lambda: View(release.tables["sensitive"], columns, release.group_column)
     )
     return made
+
+
+source = PaddedSource
+"""What the form tells about questions."""

@@ -1,27 +1,27 @@
-"""What published rows tell about a question: the source of the forms permuted and separated, and the plan of an answer.
+"""How arrays answer a question: the engine, the plan of an answer, and the source of the forms permuted and separated.
 
-Other forms differ in what their `Rows` tell: which rows a condition on open columns selects, and which values a group's
-rows draw. Their sources and plans are made from these.
+Other forms differ in what their source tells: which rows a condition on open columns selects, and which values a
+group's rows draw. Their sources and plans are made from these.
 """
 
 from __future__ import annotations
 
 import functools
 from fractions import Fraction
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
+from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.aggregates.covariance import Covariance
-from hedgerow.query.evidence.branches import branches
+from hedgerow.query.answer import Estimate, Result, Rounding
 from hedgerow.query.evidence.crossing import Crossing
-from hedgerow.query.evidence.groups import Hits, Ints, Values
-from hedgerow.query.evidence.hidden_key import HiddenKey
+from hedgerow.query.evidence.groups import Hits, Ints, Values, in_parts
 from hedgerow.query.evidence.known import known_estimate
-from hedgerow.query.evidence.regroup import in_parts, matched_rows, rows_by_cell
+from hedgerow.query.evidence.regroup import HiddenKey, branches, matched_rows, rows_by_cell
 from hedgerow.query.evidence.rows import (
     Chosen,
     Numbers,
@@ -33,11 +33,23 @@ from hedgerow.query.evidence.rows import (
     values_at,
     values_of,
 )
-from hedgerow.query.evidence.view import View, missing_rows
-from hedgerow.query.result import Estimate
-from hedgerow.query.sql.question import Aggregate, And, Bound, Column, Predicate, Truth, columns_of, conjuncts
+from hedgerow.query.evidence.view import View, missing_rows, view_of
+from hedgerow.query.sql.question import (
+    Aggregate,
+    And,
+    Arithmetic,
+    Bound,
+    Column,
+    Predicate,
+    Truth,
+    columns_of,
+    conjuncts,
+)
 
-__all__ = ["Plan", "RowPlan", "RowSource", "Rows"]
+if TYPE_CHECKING:
+    from hedgerow.release import Release
+
+__all__ = ["ArrayEngine", "Plan", "RowPlan", "RowSource", "Source"]
 
 _DIRECT = ("count", "sum", "avg", "min", "max")
 
@@ -64,42 +76,66 @@ class Plan(Protocol):
         """The quotient of two sums, where it has better bounds than the quotient of their bounds."""
 
 
-class Rows(Protocol):
-    """What published rows tell; see `row_source`."""
+class Source(Protocol):
+    """What a form tells about a question."""
 
-    @property
-    def view(self) -> View:
-        """The rows as arrays."""
+    def plan(self, bound: Bound) -> Plan:
+        """Prepare the answer."""
 
-    def choose(self, condition: Predicate, wanted: bool | None = True) -> Chosen:
-        """Rows for which a condition on open columns is true, or false, or unknown."""
 
-    def is_open(self, name: str) -> bool:
-        """Tell whether a column that is not hidden can be read row by row."""
+class ArrayEngine:
+    """Answers questions about one release."""
 
-    def may_miss(self, name: str) -> bool:
-        """Tell whether some value of a column may be missing."""
+    def __init__(self, source: Source) -> None:
+        self._source = source
 
-    def hidden_view(self, name: str) -> View:
-        """Where the values of a hidden column are."""
+    def run(self, bound: Bound) -> Result:
+        """Answer a bound question."""
+        plan = self._source.plan(bound)
+        estimates = {item.alias: _answered(plan, item) for item in bound.aggregates}
+        estimates |= _ratios(plan, bound, estimates)
+        result = Result(plan.keys, estimates, plan.cells)
+        if not bound.groups:
+            return result
+        # Cells that are empty under every assignment are not listed, as SQL would not list them.
+        count = Aggregate("count", None, "")
+        most = _answered(plan, count).upper
+        possible = np.array([number is None or number > 0 for number in most], dtype=np.bool_)
+        return result if possible.all() else result.take(np.flatnonzero(possible))
 
-    def numbers(self, name: str) -> Numbers:
-        """The ticks of a column."""
 
-    def values(self, name: str, base: str, condition: Predicate, *, aggregated: bool) -> Values:
-        """Each group's values of a hidden column that satisfy a condition; inside an aggregate only present ones."""
+def _ratios(plan: Plan, bound: Bound, estimates: dict[str, Estimate]) -> dict[str, Estimate]:
+    """Quotients of two sums that are both open: their best ratios, and not ratios of their bounds."""
+    items = {item.alias: item for item in bound.aggregates}
+    found: dict[str, Estimate] = {}
+    for computed in bound.outcome.computed:
+        node = computed.expression
+        if not isinstance(node, Arithmetic) or node.operator != "/":
+            continue
+        names = [getattr(side, "text", "") for side in (node.left, node.right)]
+        if all(name in items for name in names) and not any(all(estimates[name].exact) for name in names):
+            ratio = plan.ratio(items[names[0]], items[names[1]])
+            found |= {} if ratio is None else {computed.alias: ratio}
+    return found
 
-    def marked(self, base: str, condition: Predicate) -> NDArray[np.bool_]:
-        """Published values of a hidden column that satisfy a condition."""
 
-    def crossing(self, bound: Bound, selection: Selection, chosen: Chosen) -> Crossing:
-        """Rows and hidden values in pairs."""
+def _answered(plan: Plan, item: Aggregate) -> Estimate:
+    return plan.crossed(item) or plan.known(item) or _estimate(plan, item)
+
+
+def _estimate(plan: Plan, item: Aggregate) -> Estimate:
+    numbers = plan.numbers(item)
+    hits, values = plan.evidence(item if item.column is not None else None)
+    if numbers is None:
+        return AGGREGATES[item.function].estimate(hits, values, Rounding.WHOLE, Fraction(0))
+    rounding, slack = numbers.rounding(item.function), numbers.slack
+    return AGGREGATES[item.function].estimate(hits, values, rounding, slack, item.fraction, numbers.domain)
 
 
 class RowPlan:
     """The answer to one question over one source of rows."""
 
-    def __init__(self, source: Rows, bound: Bound) -> None:
+    def __init__(self, source: RowSource, bound: Bound) -> None:
         self._source, self._bound, self._view = source, bound, source.view
         self._view.derive(bound.derived)
         self._base = None if bound.is_crossed else _hidden_base(bound, self._view.paired)
@@ -121,6 +157,7 @@ class RowPlan:
     def _check_open(self, names: list[str]) -> None:
         closed = next((name for name in names if not self._source.is_open(name)), None)
         if closed is not None:
+            closed = min(columns_of(self._bound.derived[closed])) if closed in self._bound.derived else closed
             raise QueryError(
                 f"'{closed}' is published as ranges, so rows have no single value to group by; ask about ranges of it "
                 "with WHERE, or group by another column"
@@ -406,3 +443,8 @@ def _kept(view: View, base: str, condition: Predicate) -> NDArray[np.bool_]:
         return np.ones(len(view.codes(base).domain) + 1, dtype=np.bool_)
     kept: NDArray[np.bool_] = view.truth(base, condition)
     return kept
+
+
+def source(release: Release) -> RowSource:
+    """What the form tells about questions."""
+    return RowSource(view_of(release))

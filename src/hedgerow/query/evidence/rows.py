@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 from hedgerow.errors import QueryError, SchemaError
 from hedgerow.exact import ticks
 from hedgerow.query.aggregates import AGGREGATES, Gives
+from hedgerow.query.answer import Rounding
 from hedgerow.query.evidence.events import Events
 from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values
 from hedgerow.query.evidence.tally import MANY, count_entries
 from hedgerow.query.evidence.view import Codes, View
-from hedgerow.query.result import Rounding
-from hedgerow.query.sql.kinds import NUMBERS
-from hedgerow.query.sql.question import Kind
+from hedgerow.query.sql.question import NUMBERS, Kind
 
 __all__ = [
     "Chosen",

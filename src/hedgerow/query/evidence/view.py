@@ -9,6 +9,7 @@ bytes; what was forgotten is computed again.
 from __future__ import annotations
 
 import functools
+import importlib
 import re
 import weakref
 from collections import OrderedDict
@@ -21,7 +22,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
-from hedgerow.query.evidence.published import rows_of
+from hedgerow.query.sql.computing import compute
 from hedgerow.query.sql.question import (
     And,
     Arithmetic,
@@ -41,6 +42,7 @@ from hedgerow.query.sql.question import (
     Or,
     Part,
     Predicate,
+    Scalar,
     Truth,
     columns_of,
     kind_of,
@@ -61,6 +63,7 @@ __all__ = [
     "evaluate",
     "is_paired",
     "missing_rows",
+    "source_of",
     "values",
     "view_of",
 ]
@@ -208,10 +211,19 @@ def _value(node: Expression, columns: Mapping[str, pa.Array]) -> Any:
         return _case(node, columns)
     if isinstance(node, Lookup):
         return node.source.values(node.column, [_value(operand, columns) for operand in node.operands])
+    if isinstance(node, Scalar):
+        return _scalar(node, columns)
     if isinstance(node, Call):
         return _CALLS[node.function](*(_value(operand, columns) for operand in node.operands))
     assert isinstance(node, Arithmetic)
     return _compute(node, _value(node.left, columns), _value(node.right, columns))
+
+
+def _scalar(node: Scalar, columns: Mapping[str, pa.Array]) -> Any:
+    operands = [_value(operand, columns) for operand in node.operands]
+    length = next((len(operand) for operand in operands if isinstance(operand, pa.Array)), 1)
+    found = compute(node, [one if isinstance(one, pa.Array) else pa.repeat(one, length) for one in operands], length)
+    return found if any(isinstance(operand, pa.Array) for operand in operands) else found[0]
 
 
 def _compute(node: Arithmetic, left: Any, right: Any) -> Any:
@@ -269,8 +281,14 @@ _views: weakref.WeakKeyDictionary[Any, View] = weakref.WeakKeyDictionary()
 def view_of(release: Release) -> View:
     """Return the release's view, building it when first asked."""
     if release not in _views:
-        _views[release] = View(rows_of(release), release.columns, release.group_column, is_paired(release))
+        _views[release] = View(release.form.rows(release), release.columns, release.group_column, is_paired(release))
     return _views[release]
+
+
+def source_of(release: Release) -> Any:
+    """The evidence of a release, from the module that its form names; its arrays live as long as its view."""
+    module = importlib.import_module(f"hedgerow.query.evidence.{release.form.evidence}")
+    return view_of(release).remember("source", lambda: module.source(release))
 
 
 def is_paired(release: Release) -> bool:

@@ -9,20 +9,26 @@ answer `keys` and `aggregates`; everything that is said about results (arithmeti
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from hedgerow.errors import QueryError
+
 if TYPE_CHECKING:
-    from hedgerow.query.sql.joined import Joined
+    from hedgerow.query.sql.joining import Joined
 
 __all__ = [
     "ALWAYS",
+    "LARGEST",
+    "NUMBERS",
     "SLOT",
+    "WIDE",
     "Aggregate",
     "And",
     "Arithmetic",
@@ -49,14 +55,17 @@ __all__ = [
     "Part",
     "Predicate",
     "Question",
+    "Scalar",
     "Truth",
     "Value",
     "children_of",
     "columns_of",
     "conjuncts",
+    "float_of",
     "kind_of",
     "leaves_of",
     "names_of",
+    "number_of",
 ]
 
 Value = bool | int | float | Decimal | str | date | datetime
@@ -72,6 +81,12 @@ class Kind(StrEnum):
     TEXT = "text"
     DATE = "date"
     TIME = "timestamp"
+
+
+NUMBERS = (Kind.INT, Kind.DECIMAL, Kind.FLOAT)
+LARGEST = 2**63 - 1
+WIDE = Context(prec=80)
+"""Decimals as wide as columns may be."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +172,16 @@ class Lookup:
     kind: Kind
 
 
-Expression = Name | Column | Constant | Cast | Arithmetic | Part | Call | Case | Lookup
+@dataclass(frozen=True)
+class Scalar:
+    """An expression that DuckDB computes: SQL over places a0, a1, ... for its operands."""
+
+    sql: str
+    operands: tuple[Expression, ...]
+    kind: Kind | None = None
+
+
+Expression = Name | Column | Constant | Cast | Arithmetic | Part | Call | Case | Lookup | Scalar
 
 
 @dataclass(frozen=True)
@@ -231,6 +255,28 @@ def kind_of(expression: Expression) -> Kind | None:
     return None if isinstance(expression, Name) else expression.kind
 
 
+def number_of(constant: Constant) -> Fraction:
+    """The number that a constant is; refuse what is none."""
+    value = constant.value
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise QueryError("a column of numbers compares with numbers; write them without quotes")
+    if isinstance(value, Decimal) and abs(value.adjusted()) > 400:
+        # Far outside every column and every float: the sign and "huge" or "tiny" is all that matters.
+        value = Decimal((value.is_signed(), (int(value != 0),), 400 if value.adjusted() > 0 else -400))
+    return Fraction(value)
+
+
+def float_of(constant: Constant) -> float:
+    """The nearest float to the number that a constant is; infinite where it is too large."""
+    if isinstance(constant.value, float):
+        return constant.value
+    number = number_of(constant)
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
 def columns_of(node: Predicate | Expression) -> frozenset[str]:
     """Names of the columns that a bound predicate or expression reads."""
     if isinstance(node, Column):
@@ -273,7 +319,7 @@ def children_of(node: Predicate | Expression) -> Iterator[Predicate | Expression
         yield from (node.left, node.right)
     elif isinstance(node, Not | In | Like | IsNull | Cast | Part):
         yield node.operand
-    elif isinstance(node, Call | Lookup):
+    elif isinstance(node, Call | Lookup | Scalar):
         yield from node.operands
     elif isinstance(node, Case):
         yield from (part for branch in node.branches for part in branch)

@@ -244,6 +244,14 @@ hidden |> inner_join(above, by = "node", relationship = "many-to-many") |>
     )
 
 
+def _people(release: Release) -> pa.Table:
+    """The rows of people beside an empty column for their values, of which there may be more than rows."""
+    table = release.tables["release" if "release" in release.tables else "quasi"]
+    name, low = release.columns.sensitive[0], release.tables["target"].schema.field("low").type
+    opened = table.select([*release.columns.quasi, *release.columns.plain, release.group_column])
+    return opened.append_column(name, pa.nulls(table.num_rows, low))
+
+
 DISGUISED = Form(
     name="disguised",
     has_subdomains=True,
@@ -263,4 +271,6 @@ DISGUISED = Form(
     unverifiable=f"{SHUFFLED}, and that every true value lies in its subdomain",
     lower_ends=_lower_ends,
     example=_example,
+    rows=_people,
+    evidence="disguised",
 )

@@ -191,6 +191,17 @@ read_parquet("release.parquet") |>
     )
 
 
+def _boxed(release: Release) -> pa.Table:
+    """The rows with an empty column for each quasi-identifier, of the kind that its box is of."""
+    table, names = release.tables["release"], box_columns(release.columns, release.group_column)
+    opened = table.select([*release.columns.plain, *release.columns.sensitive, release.group_column])
+    for name in release.columns.quasi:
+        low = names[name].low
+        found = table.schema.field(low) if low in table.column_names else release.tables[SETS].schema.field("value")
+        opened = opened.append_column(name, pa.nulls(table.num_rows, found.type))
+    return opened
+
+
 GENERALIZED = Form(
     name="generalized",
     has_boxes=True,
@@ -206,4 +217,6 @@ GENERALIZED = Form(
     lower_ends=_lower_ends,
     publish=generalized,
     example=_example,
+    rows=_boxed,
+    evidence="generalized",
 )

@@ -90,4 +90,5 @@ PERTURBED = Form(
     files={"release": "the columns {columns}", "domain": "the values that were drawn from"},
     unverifiable=None,
     example=altered_example,
+    evidence="altered",
 )

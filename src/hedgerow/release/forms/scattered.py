@@ -73,4 +73,5 @@ SCATTERED = Form(
     known_columns="shuffled inside its group",
     presence=PRESENCE_APART,
     publish=_publish,
+    evidence="scattered",
 )

@@ -97,4 +97,5 @@ SUBSTITUTED = Form(
     },
     unverifiable=None,
     example=altered_example,
+    evidence="altered",
 )
