@@ -41,7 +41,7 @@ def hierarchy(table: str, column: str, out: Path | None, overwrite: bool, as_jso
     """
     from hedgerow.cli.show import console
     from hedgerow.cli.show import table as shown
-    from hedgerow.schema.hierarchy_lines import LINES
+    from hedgerow.schema.hierarchy import LINES
     from hedgerow.table import read_table
 
     encoded = read_table(table, **pop_reading(flags)).encode(column)
