@@ -55,9 +55,9 @@ class DuckDBEngine:
             self._load("help", help_table if help_table is not None else help_of(self._view), 'ORDER BY hits, "group"')
 
     @classmethod
-    def from_bundle(cls, path: str | os.PathLike[str]) -> DuckDBEngine:
+    def from_bundle(cls, path: str | os.PathLike[str], *, max_bytes: int | None = None) -> DuckDBEngine:
         """Load the files of a bundle, its help table among them."""
-        bundle = read_all(path)
+        bundle = read_all(path, max_bytes=max_bytes)
         return cls(bundle.release, bundle.helpers.get("help"))
 
     def _number_texts(self) -> None:
