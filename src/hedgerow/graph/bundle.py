@@ -39,15 +39,15 @@ def write(
     )
 
 
-def read(path: str | os.PathLike[str]) -> GroupedGraph:
+def read(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> GroupedGraph:
     """Open a bundle; raise BundleError unless it is a whole and unedited grouped graph."""
     with hold(path) as bundle:
-        return read_held(bundle)
+        return read_held(bundle, max_bytes=max_bytes)
 
 
-def read_held(bundle: Held) -> GroupedGraph:
+def read_held(bundle: Held, *, max_bytes: int | None = None) -> GroupedGraph:
     """Read the grouped graph of a bundle that is held open."""
-    found = open_held(bundle)
+    found = open_held(bundle, max_bytes=max_bytes)
     return GroupedGraph(**{field.name: getattr(found, field.name) for field in fields(PublishedGraph)})
 
 

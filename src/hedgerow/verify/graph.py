@@ -20,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
-from hedgerow.errors import BrokenPromise, BundleError
+from hedgerow.errors import BrokenPromise, BundleError, within_limits
 from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.manifest import GraphManifest, decode_graph
 from hedgerow.verify.structure import check_table
@@ -121,6 +121,7 @@ def _words(guarantee: Guarantee) -> tuple[str, str, tuple[str, ...]]:
     return guarantee.promise, guarantee.adversary, guarantee.not_promised
 
 
+@within_limits
 def verify_graph_bundle(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Verification:
     """Check a bundle on disk: checksums first, then the promise."""
     with hold(path) as bundle:
