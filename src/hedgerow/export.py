@@ -76,7 +76,7 @@ def _with_words(release: Release, tables: Mapping[str, pa.Table], folder: Path, 
         (folder / "question.sql").write_text("-- DuckDB\n" + sql.replace(".parquet'", ".csv'"))
         files.append(folder / "question.sql")
     page = readme(release, helpers).split("## How to ask")[0].replace(".parquet`", f".{ending}`")
-    page = "\n".join(line for line in page.splitlines() if not line.startswith("- `manifest.json`"))
+    page = "\n".join(line for line in page.splitlines() if not line.startswith(("- `manifest.json`", "- `index.html`")))
     (folder / "README.md").write_text(page.rstrip() + "\n")
     return [*files, folder / "README.md"]
 

@@ -26,7 +26,7 @@ from hedgerow.errors import BrokenPromise, BundleError
 from hedgerow.verify.manifest import Manifest, decode, published
 from hedgerow.verify.parquet import read_parquet
 from hedgerow.verify.structure import TABLES, check_structure
-from hedgerow.verify.values import MANIFEST, FileEntry, PublishedRelease
+from hedgerow.verify.values import MANIFEST, PAGES, FileEntry, PublishedRelease
 
 __all__ = [
     "HELPERS",
@@ -226,6 +226,6 @@ def open_held(bundle: Held, *, helpers: bool = True, max_bytes: int | None = Non
 
 def _stems(manifest: Manifest) -> list[str]:
     """The tables that the manifest lists; no other name of a file is ever looked at."""
-    if not set(manifest.files) <= {"README.md", *(f"{name}.parquet" for name in TABLES)}:
+    if not set(manifest.files) <= {*PAGES, *(f"{name}.parquet" for name in TABLES)}:
         raise BundleError("The manifest lists a file that no release has.")
     return [Path(name).stem for name in manifest.files if name.endswith(".parquet")]
