@@ -32,7 +32,7 @@ from hedgerow.methods.target_distribution import (
     one_column,
     parts_of,
 )
-from hedgerow.partition.personal.search import (
+from hedgerow.partition.personal import (
     Bundle,
     Wishes,
     merge_groups,
@@ -42,13 +42,12 @@ from hedgerow.partition.personal.search import (
     split_by_domain,
     total_cost,
 )
+from hedgerow.partition.shuffles import deal
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.disguised import DISGUISED, DisguisedGroups, disguised
 from hedgerow.release.release import free_name
-from hedgerow.release.shuffle import deal
 from hedgerow.schema.hierarchy import Hierarchy
-from hedgerow.verify.personal import covering_nodes, spans
-from hedgerow.verify.subdomains import Counts, trees_of
+from hedgerow.verify.target import Counts, covering_nodes, spans, trees_of
 
 __all__ = ["PARTITIONS", "Personal", "check_nodes", "named_nodes", "require_consent"]
 
