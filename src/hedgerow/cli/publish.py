@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from hedgerow.cli.reading import pair, pop_reading, reading_flags, split
-from hedgerow.errors import InputError, ParameterError, QueryError, SchemaError
+from hedgerow.errors import Infeasible, InputError, ParameterError, QueryError, SchemaError
 from hedgerow.methods.registry import HELP, METHODS, help_text
 from hedgerow.recipe import Recipe, Roles, publish_recipe, read_recipe
 
@@ -51,7 +51,7 @@ def _parameter_flags(command: Any) -> Any:
 @click.option("--again", is_flag=True, help="publish although the ledger knows these rows")
 @click.option("--overwrite", is_flag=True, help="replace a bundle that is there already")
 @click.option("--plan", is_flag=True, help="say what would be kept, and publish nothing (walk)")
-@click.option("--show-values", is_flag=True, help="name cells that are in no hierarchy; for your own screen alone")
+@click.option("--show-values", is_flag=True, help="name cells that stand in the way; for your own screen alone")
 @click.option(
     "--threshold", type=click.FloatRange(0, 1), default=0.2, show_default=True, help="risk to count rows above"
 )
@@ -95,10 +95,10 @@ def publish(
                 allow_insecure=allow_insecure,
                 measuring=Measuring(threshold, population, file),
             )
-    except SchemaError as error:
+    except (SchemaError, Infeasible) as error:
         if not show_values or not error.values:
             raise
-        raise SchemaError(f"{error} They are: {', '.join(map(repr, error.values))}.") from None
+        raise type(error)(f"{error} They are: {', '.join(map(repr, error.values))}.") from None
 
 
 def show_plan(recipe: Recipe) -> None:

@@ -77,12 +77,16 @@ def _check_binary(
     broken, calls = np.zeros(len(grouped.offsets) - 1, bool), len(knowledge.distributions) * len(member)
     for inside in member:
         held = groups_holding(grouped, inside)
-        doubt = _doubt(held.offsets)
+        doubt, starts = _doubt(held.offsets), held.offsets[:-1]
         for known, signatures in zip(knowledge.distributions, grouped.signatures, strict=True):
             if len(held.groups):
-                p = np.maximum.reduceat(binary(known, signatures, held, calls=calls), held.offsets[:-1])
-                broken[held.groups] |= p * float(r) > 1.0 + doubt
-                for g in np.flatnonzero(np.abs(p * float(r) - 1.0) <= doubt):
+                p = np.maximum.reduceat(binary(known, signatures, held, calls=calls), starts)
+                here = signatures[held.rows]
+                is_alike = np.minimum.reduceat(here, starts) == np.maximum.reduceat(here, starts)
+                # People with one signature have x with c / N, in whole numbers; others by floats, in doubt exactly.
+                too_often = held.counts * r.numerator > np.diff(held.offsets) * r.denominator
+                broken[held.groups] |= np.where(is_alike, too_often, p * float(r) > 1.0 + doubt)
+                for g in np.flatnonzero(~is_alike & (np.abs(p * float(r) - 1.0) <= doubt)):
                     broken[held.groups[g]] |= not _odds_hold(known, signatures, held, g, r)
     return broken
 
@@ -114,7 +118,7 @@ def _check_full(
 
 def _doubt(offsets: NDArray[np.int64]) -> NDArray[np.float64]:
     """How near to 1 the ratio of p to 1/r must be in each group for floats not to decide."""
-    return np.array([relative_error(4 * int(size)) + 1e-14 for size in np.diff(offsets)])
+    return np.asarray(relative_error(4 * np.diff(offsets)) + 1e-14)
 
 
 def _fractions_hold(

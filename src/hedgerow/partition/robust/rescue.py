@@ -39,13 +39,14 @@ _HOPELESS = 3
 
 _FEW = 500
 
-_MOST = 1500
-"""Places are looked for of at most so many rows, drawn by coins: the rest of a large table stays stuck."""
+_MOST = 400
+"""Places are looked for of at most so many rows, drawn by coins: where more must find one, none is looked for."""
 
 
 def rescue(check: Check, groups: list[Rows], stuck: Rows, keys: Keys, allowed: int = 0) -> tuple[list[Rows], Rows]:
     """Find places for as many stuck rows as possible; return the groups and the rows that are still stuck."""
-    if len(stuck) == 0 or not groups or len(stuck) > max(_FEW, _HOPELESS * allowed):
+    is_hopeless = len(stuck) > max(_FEW, min(_HOPELESS * allowed, allowed + _MOST))
+    if len(stuck) == 0 or not groups or is_hopeless:
         return groups, stuck
     hall = _Hall(check, list(groups))
     stuck, rest = np.split(stuck[np.argsort(keys(len(stuck)))], [_MOST])
