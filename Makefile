@@ -12,10 +12,15 @@ NAME   ?= ke
 N      ?= 10000
 SEED   ?= 1
 
-.PHONY: demo test flaky lint bench study judges fuzz forge tables versions mutants clean
+.PHONY: demo app test docs pages flaky lint bench study judges fuzz forge tables versions mutants clean
 
 demo: $(VENV)/.demo
 	$(BIN)/hedgerow demo $(OUT)
+
+# The local web application on the demo's table.
+app: $(VENV)/.dev
+	$(BIN)/hedgerow demo $(OUT)
+	$(BIN)/hedgerow app $(OUT)/recipe.toml
 
 test: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist worksteal
@@ -23,6 +28,15 @@ test: $(VENV)/.dev
 # Results are kept in .flaky, so that a run that was stopped goes on: make flaky RUNS=50
 flaky: $(VENV)/.dev
 	$(BIN)/python tools/flaky.py --runs $(RUNS)
+
+# The site in docs/_site, which works from the folder: open docs/_site/index.html
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_site
+	@echo "docs/_site/index.html"
+
+# What the examples of pages print, and their figures, made again on the whole tables: make pages
+pages: $(VENV)/.dev
+	$(BIN)/python -m tools.pages $(PAGE)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -73,6 +87,10 @@ forge: $(VENV)/.dev
 
 mutants: $(VENV)/.dev
 	$(BIN)/python tools/mutants.py --sample $(SAMPLE) --seed 1
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[plot]'

@@ -2,7 +2,7 @@
 
 The path of data is the tree. A module imports only from lines above it:
 
-    _version _lazy errors arrays randomness kernel cores exact parameters     what everything leans on
+    _version _lazy errors arrays randomness kernel cores exact parameters markup  what everything leans on
     verify/       strict decoder of bundles, and the promise re-derived from the published bytes
     table/        rows come in: files and frames, integer codes inside
     schema/       columns get meaning: roles, domains, hierarchies
@@ -21,7 +21,9 @@ The path of data is the tree. A module imports only from lines above it:
     certificate/  one page about one bundle
     recipe        one publication as a file, a script, a command
     testing/      for those who add methods: the contract, strategies, the posterior auditor
+    export        a release as files for other programs
     front         the functions of the front door: open, attack, certify, compare, regress
+    app/          a local web application: table, roles, promise, publish, ask, attacks, certificate
     cli/ __main__                                                             one verb a file
 
 `verify`, `query` and `attack` never import `table`: what the adversary may import is what the adversary may see.

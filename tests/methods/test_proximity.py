@@ -16,7 +16,7 @@ METHODS = [
     hr.Proximity(eps=1, m=2),
     hr.Proximity(eps="0.2", m=2, relative=True, form="separated"),
     hr.Proximity(eps=0, e2=3, m=3, form="permuted"),
-    hr.Proximity(eps=5, m=1, form="scattered"),
+    hr.Proximity(eps=5, m=2, form="scattered"),
     hr.Proximity(eps=2, m=2, grouping="blind", form="separated"),
 ]
 

@@ -11,7 +11,7 @@ from hedgerow.criteria.groupwise import All, KAnonymity, groups_of
 from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity
 from hedgerow.criteria.t_closeness import TCloseness
 from hedgerow.errors import Infeasible, ParameterError
-from hedgerow.partition.full_domain import full_domain, ladder_of, plain_ladder
+from hedgerow.partition.full_domain import Ladder, explore, full_domain, ladder_of, plain_ladder
 from hedgerow.schema import Hierarchy
 from hedgerow.table import read_table
 from studies.real import adult_arx, adult_hierarchies, data_folder
@@ -88,6 +88,45 @@ def _check(found, quasi, ladders, sensitive, criterion, allowed):
     if kept.any():
         groups = groups_of(found.labels[kept], sensitive[kept], np.bincount(sensitive))
         assert criterion.holds(groups).all()
+
+
+@pytest.mark.parametrize("criterion", CRITERIA, ids=repr)
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(drawn=generalizable(), suppression=st.sampled_from([0, "0.3"]))
+def test_every_node_is_known_as_it_is(criterion, drawn, suppression):
+    """Feasible are exactly those that a look at each finds; minimal ones have none below; the chosen loses least."""
+    quasi, ladders, sensitive = drawn
+    share = 0 if criterion.relative else suppression
+    allowed = int(float(share) * len(sensitive))
+    expected = {}
+    for node in product(*(range(ladder.height + 1) for ladder in ladders)):
+        alone = [_only(ladder, level) for ladder, level in zip(ladders, node, strict=True)]
+        expected[node] = _every_node(quasi, alone, sensitive, criterion, allowed)
+    feasible = {node for node, loss in expected.items() if loss < np.inf}
+    if not feasible:
+        with pytest.raises(Infeasible):
+            explore(quasi, ladders, sensitive, criterion, suppression=share)
+        return
+    found = explore(quasi, ladders, sensitive, criterion, suppression=share)
+    assert {tuple(node) for node in np.argwhere(found.feasible).tolist()} == feasible
+    assert all(found.loss[node] * quasi.size == pytest.approx(expected[node]) for node in feasible)
+    assert set(found.minimal) == {
+        node for node in feasible
+        if not any(other != node and all(a <= b for a, b in zip(other, node, strict=True)) for other in feasible)
+    }  # fmt: skip
+    assert expected[found.chosen] == pytest.approx(min(expected.values()))
+    assert all(found.suppressed[node] <= allowed for node in feasible)
+
+
+def _only(ladder, level):
+    """A ladder of one level."""
+    return Ladder((ladder.classes[level],), (ladder.losses[level],))
+
+
+def test_a_lattice_that_nobody_can_look_at_is_refused():
+    """Two to the fifteenth combinations are too many for a picture."""
+    with pytest.raises(ParameterError, match="32,768 combinations of levels, and up to 20,000"):
+        explore(np.zeros((15, 4), np.int32), [plain_ladder(2)] * 15, np.zeros(4, np.int32), KAnonymity(2))
 
 
 @pytest.mark.parametrize("share", [1, -1, "x", 2, None, True])

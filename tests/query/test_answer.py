@@ -1,9 +1,14 @@
 """An answer reads as a person would say it."""
 
 import dataclasses
+import sys
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+import hedgerow as hr
+import hedgerow.query
 from hedgerow.query import Answer
 
 
@@ -25,3 +30,27 @@ def test_an_answer_cannot_be_changed():
     """Whoever gets it can rely on it."""
     with pytest.raises(dataclasses.FrozenInstanceError):
         Answer(1, 2, 1.5, 0.5, False).lower = 0
+
+
+def test_one_average_visits_at_most_twelve_files():
+    """From the text to the answer: a reader who follows an AVG opens few files (docs/design.md)."""
+    ages = [20 + row % 50 for row in range(60)]
+    table = pa.table({"age": ages, "pay": [1_000 * (1 + row % 7) for row in range(60)]})
+    schema, sql = hr.Schema(quasi=["age"], sensitive="pay"), "SELECT avg(pay) FROM release WHERE age < 40"
+    first, release = (hr.KEAnonymity(k=3, e=2_000).publish(table, schema) for _ in range(2))
+    first.ask(sql)  # what is imported is not visited
+    folder, visited = Path(hedgerow.query.__file__).parent, set()
+
+    def note(frame, event, argument):
+        file = Path(frame.f_code.co_filename)
+        if file.is_relative_to(folder):
+            visited.add(str(file.relative_to(folder)))
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        answer = release.ask(sql)
+    finally:
+        sys.setprofile(before)
+    assert not answer.exact
+    assert 9 <= len(visited) <= 12, visited

@@ -104,7 +104,7 @@ def test_numbers_of_households_are_identifiers() -> None:
         "household_size": [n % 6 for n in ages],
     }
     roles = [told.role for told in suggest(Table(pa.table(columns)))]
-    assert roles == ["identifier", "identifier", "identifier", "quasi", "quasi"]
+    assert roles == ["identifier", "identifier", "weight", "quasi", "quasi"]
 
 
 def test_amounts_are_not_taken_for_running_numbers() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections import Counter, defaultdict
+from decimal import Decimal, localcontext
 from fractions import Fraction
+from itertools import groupby
 from typing import Any
 
 from tests.support.forger import Forgery
 
-__all__ = ["keeps_promise"]
+__all__ = ["keeps_promise", "says_what_is_there"]
 
 
 def keeps_promise(forgery: Forgery) -> bool:
@@ -29,14 +31,16 @@ def _groups(forgery: Forgery, column: str) -> list[list[Any]]:
     group = forgery.manifest["group_column"]
     table = next(t for t in forgery.tables.values() if {group, column} <= set(t.column_names))
     found = defaultdict(list)
+    policy = forgery.manifest["texts"].get(column, "trimmed")
     for number, value in zip(table.column(group).to_pylist(), table.column(column).to_pylist(), strict=True):
-        found[number].append(_read(value))
+        found[number].append(_read(value, policy))
     return list(found.values())
 
 
-def _read(value: Any) -> Any:
-    if isinstance(value, str):
-        return unicodedata.normalize("NFC", value).strip()
+def _read(value: Any, policy: str) -> Any:
+    if isinstance(value, str) and policy != "exact":
+        read = unicodedata.normalize("NFC", value).strip()
+        return read.casefold() if policy == "folded" else read
     if isinstance(value, float):
         return "no number" if value != value else Fraction(value)
     return value
@@ -56,8 +60,10 @@ def _frequency(forgery: Forgery, parameters: dict[str, Any]) -> bool:
 
 
 def _ke(forgery: Forgery, parameters: dict[str, Any]) -> bool:
-    k, e = parameters["k"], Fraction(parameters["e"])
+    k, e, most = parameters["k"], Fraction(parameters["e"]), parameters.get("l", 1)
     groups = [group for column in _columns(forgery) for group in _groups(forgery, column)]
+    if any(max(Counter(group).values()) * most > len(group) for group in groups):
+        return False
     return k >= 2 and all(len(set(group)) >= k and max(group) - min(group) >= e for group in groups)
 
 
@@ -65,17 +71,87 @@ def _groupwise(forgery: Forgery, parameters: dict[str, Any]) -> bool:
     if parameters["k"] < 2:
         return False
     for column in _columns(forgery):
-        for group in _groups(forgery, column):
-            counts = Counter(group)
-            if len(group) < parameters["k"]:
+        groups = _groups(forgery, column)
+        overall = Counter(value for group in groups for value in group)
+        for group in groups:
+            if len(group) < parameters["k"] or not _is_diverse(Counter(group), len(group), parameters):
                 return False
-            if parameters.get("diversity") == "frequency" and max(counts.values()) * parameters["l"] > len(group):
-                return False
-            if parameters.get("diversity") == "distinct" and len(counts) < parameters["l"]:
-                return False
-            if "alpha" in parameters and Fraction(max(counts.values()), len(group)) > Fraction(parameters["alpha"]):
+            if not _is_near(Counter(group), overall, parameters, column):
                 return False
     return _look_alike(forgery) if forgery.manifest["form"] == "generalized" else True
+
+
+def _is_diverse(counts: Counter[Any], size: int, parameters: dict[str, Any]) -> bool:
+    """l-diversity in its four senses."""
+    sense, highest = parameters.get("diversity"), max(counts.values())
+    if "l" not in parameters:
+        return True
+    if sense == "frequency":
+        return highest * Fraction(parameters["l"]) <= size
+    if sense == "distinct":
+        return len(counts) >= Fraction(parameters["l"])
+    if sense == "recursive":
+        tail = sorted(counts.values(), reverse=True)[int(parameters["l"]) - 1 :]
+        return highest < Fraction(parameters["c"]) * sum(tail)
+    wanted = Fraction(parameters["l"])
+    with localcontext() as context:
+        context.prec = 50
+        shares = [Decimal(count) / size for count in counts.values()]
+        entropy = -sum(share * share.ln() for share in shares)
+        return entropy >= (Decimal(wanted.numerator) / wanted.denominator).ln() - Decimal(10) ** -40
+
+
+def _is_near(counts: Counter[Any], overall: Counter[Any], parameters: dict[str, Any], column: str) -> bool:
+    """Shares in a group against those in the whole column: alpha, beta, delta, t and presence."""
+    size, rows = sum(counts.values()), sum(overall.values())
+    shares = {value: (Fraction(counts[value], size), Fraction(overall[value], rows)) for value in overall}
+    if "alpha" in parameters and max(share for share, _ in shares.values()) > Fraction(parameters["alpha"]):
+        return False
+    gains = [((share - base) / base, base) for share, base in shares.values()]
+    if "beta" in parameters and max(gain for gain, _ in gains) > Fraction(parameters["beta"]):
+        return False
+    with localcontext() as context:
+        context.prec = 50
+        logs = [-(Decimal(base.numerator) / base.denominator).ln() for _, base in gains]
+        if parameters.get("enhanced") and any(
+            Decimal(gain.numerator) / gain.denominator > log for (gain, _), log in zip(gains, logs, strict=True)
+        ):
+            return False
+        for share, base in shares.values() if "delta" in parameters else ():
+            ratio = share / base
+            if not ratio or abs((Decimal(ratio.numerator) / ratio.denominator).ln()) >= _decimal(parameters["delta"]):
+                return False
+    if "presence_low" in parameters:
+        inside = shares[max(overall)][0] if len(overall) == 2 or True in overall else Fraction(0)
+        if not Fraction(parameters["presence_low"]) <= inside <= Fraction(parameters["presence_high"]):
+            return False
+    return "t" not in parameters or _moved(shares, parameters, column) <= Fraction(parameters["t"])
+
+
+def _decimal(text: str) -> Decimal:
+    exact = Fraction(text)
+    return Decimal(exact.numerator) / exact.denominator
+
+
+def _moved(shares: dict[Any, tuple[Fraction, Fraction]], parameters: dict[str, Any], column: str) -> Fraction:
+    """The earth mover's distance of a group from the whole column."""
+    if parameters["distance"] == "equal":
+        return sum((abs(share - base) for share, base in shares.values()), Fraction(0)) / 2
+    if parameters["distance"] == "ordered":
+        total, over = Fraction(0), Fraction(0)
+        for value in sorted(shares):
+            over += shares[value][0] - shares[value][1]
+            total += abs(over)
+        return total / max(len(shares) - 1, 1)
+    lines = {line[0]: line for line in json.loads(parameters[f"hierarchy of {column}"])}
+    height = max(len(next(iter(lines.values()))) - 1, 1)
+    total = Fraction(0)
+    for level in range(height):
+        gaps: dict[tuple[str, ...], Fraction] = Counter()
+        for value, (share, base) in shares.items():
+            gaps[tuple(lines[str(_plain(value))][level:])] += share - base
+        total += sum((abs(gap) for gap in gaps.values()), Fraction(0)) / 2
+    return total / height
 
 
 def _look_alike(forgery: Forgery) -> bool:
@@ -101,7 +177,7 @@ def _proximity(forgery: Forgery, parameters: dict[str, Any]) -> bool:
             low, high = value - below - abs(value) * share, value + above + abs(value) * share
             if sum(low <= other <= high for other in group) * parameters["m"] > len(group):
                 return False
-    return bool(parameters["m"] >= 1)
+    return bool(parameters["m"] >= 2)
 
 
 def _robust(forgery: Forgery, parameters: dict[str, Any]) -> bool:
@@ -139,7 +215,12 @@ def _retention(forgery: Forgery, parameters: dict[str, Any]) -> bool:
 def _target(forgery: Forgery, parameters: dict[str, Any]) -> bool:
     """Mixing a group's subdomains, each spread over its values by the target, gives the target."""
     if Fraction(parameters["shift"]) != 0:
-        return True
+        return _within_shift(forgery, Fraction(parameters["shift"]))
+    return _mixes_to(forgery, whole=True)
+
+
+def _mixes_to(forgery: Forgery, *, whole: bool) -> bool:
+    """Below the root, or below the lowest node that covers a group, its subdomains mix to the target."""
     nodes = forgery.tables["target"].to_pylist()
     weights: dict[int, int] = Counter()
     for node in nodes:
@@ -166,10 +247,147 @@ def _target(forgery: Forgery, parameters: dict[str, Any]) -> bool:
         for node in group:
             for leaf, share in spreads[node].items():
                 mixed[leaf] += share / len(group)
-        wanted = spreads[root(group[0])]
+        wanted = spreads[root(group[0]) if whole else _covering(nodes, set(group))]
         if {leaf: share for leaf, share in mixed.items() if share} != {leaf: s for leaf, s in wanted.items() if s}:
             return False
     return True
+
+
+def _path(nodes: list[dict[str, Any]], number: int) -> list[int]:
+    """A node and all above it."""
+    found = [number]
+    while (parent := nodes[found[-1]]["parent"]) is not None:
+        found.append(parent)
+    return found
+
+
+def _covering(nodes: list[dict[str, Any]], group: set[int]) -> int:
+    paths = [_path(nodes, number) for number in group]
+    return next(node for node in paths[0] if all(node in path for path in paths))
+
+
+def _personal(forgery: Forgery, parameters: dict[str, Any]) -> bool:
+    return _mixes_to(forgery, whole=False)
+
+
+def _within_shift(forgery: Forgery, shift: Fraction) -> bool:
+    """Below each node that a group divides, the share of every child is within the shift of the target's."""
+    nodes = forgery.tables["target"].to_pylist()
+    for group in _groups(forgery, f"{_columns(forgery)[0]}_node"):
+        below = Counter(node for number in group for node in _path(nodes, number))
+        if len({_path(nodes, number)[-1] for number in group}) > 1:
+            return False
+        stops = Counter(group)
+        for parent in below:
+            children = [node for node in nodes if node["parent"] == parent]
+            inside, total = below[parent] - stops[parent], sum(child["weight"] for child in children)
+            for child in children if inside else ():
+                share, wanted = Fraction(below[child["node"]], inside), Fraction(child["weight"], total)
+                if abs(share - wanted) > shift or (below[child["node"]] and not child["weight"]):
+                    return False
+    return True
+
+
+def _properties(forgery: Forgery, parameters: dict[str, Any]) -> bool:
+    rows, terms = forgery.tables["release"], forgery.tables["properties"].to_pylist()
+    columns = {name: rows.column(name).to_pylist() for name in forgery.manifest["guarantee"]["columns"]}
+    for _, parts in groupby(terms, key=lambda term: term["property"]):
+        listed = list(parts)
+        total = sum(
+            (term["coefficient"] * Fraction(columns[term["column"]][term["row"]]) for term in listed), Fraction(0)
+        )
+        if total > Fraction(listed[0]["at_most"]):
+            return False
+    return True
+
+
+_TABLES = {"release", "quasi", "sensitive", "sets", "target", "implied", "properties", "domain", "help"}
+_TABLES |= {"left", "right", "left_nodes", "right_nodes", "edges"}
+
+
+def says_what_is_there(forgery: Forgery, honest: Forgery) -> str:
+    """What a bundle that was called good holds and does not declare, or declares and does not hold; empty if nothing.
+
+    `honest` is the bundle that it was made from.
+    """
+    manifest = forgery.manifest
+    for part in ("", "guarantee", "rows", "columns", "counts"):
+        if (inside := manifest.get(part) if part else manifest) and "degree" in inside and isinstance(inside, dict):
+            return f"a field more in {part or 'the manifest'}"
+    if strange := (set(forgery.tables) - _TABLES) | set(forgery.raw) - {f"{name}.parquet" for name in forgery.tables}:
+        return f"a file more: {sorted(strange)}" if set(honest.texts) == set(forgery.texts) else "texts"
+    if manifest["format"].startswith("hedgerow-graph"):
+        sides = [forgery.tables[side].column_names for side in ("left", "right")]
+        return "" if [list(names) for names in manifest["columns"]] == sides else "entities have other columns"
+    return _undeclared(forgery) or _other_words(forgery, honest) or _wrong_help(forgery)
+
+
+def _undeclared(forgery: Forgery) -> str:
+    """Columns that no role has, and roles that no column has."""
+    roles = forgery.manifest["columns"]
+    names = [*roles["quasi"], *roles["sensitive"], *roles["plain"]]
+    shown = [name for table in ("release", "quasi", "sensitive") if table in forgery.tables
+             for name in forgery.tables[table].column_names]  # fmt: skip
+    is_derived = forgery.manifest["form"] in ("generalized", "disguised")
+    known = {*names, forgery.manifest["group_column"]}
+    strange = [name for name in shown if name not in known]
+    if is_derived:
+        ends = ("_low", "_high", "_set", "_missing", "_node")
+        strange = [name for name in strange if not any(name in {f"{known}{end}" for end in ends} for known in names)]
+    absent = [name for name in names if not any(name == other or other.startswith(f"{name}_") for other in shown)]
+    return f"undeclared {strange}, absent {absent}" if strange or absent else ""
+
+
+def _other_words(forgery: Forgery, honest: Forgery) -> str:
+    """The same claims have the same words."""
+    mine, theirs = forgery.manifest, honest.manifest
+    parts = ("form", "method", "parameters", "columns", "rows", "group_column")
+    same = all(mine[part] == theirs[part] for part in parts)
+    claims = ("criterion", "parameters", "columns")
+    same = same and all(mine["guarantee"][part] == theirs["guarantee"][part] for part in claims)
+    is_counted = mine["guarantee"]["criterion"] == "retention"  # these words tell the number of values, too
+    return "other words" if same and not is_counted and mine["guarantee"] != theirs["guarantee"] else ""
+
+
+def _wrong_help(forgery: Forgery) -> str:
+    """Bounds of the help table that do not follow from the published rows: h hits take the least or greatest values."""
+    if not forgery.manifest["groups"]:
+        return ""
+    group, (name, *others) = forgery.manifest["group_column"], _columns(forgery)
+    helper = forgery.tables["help"].to_pydict()
+    if "sum_lower" not in helper or others:
+        return ""
+    people = forgery.tables["quasi" if "quasi" in forgery.tables else "release"].column(group).to_pylist()
+    table = forgery.tables["sensitive" if "sensitive" in forgery.tables else "release"]
+    has_nodes = name not in table.column_names
+    ends = [table.column(f"{name}_{end}" if has_nodes else name).to_pylist() for end in ("low", "high")]
+    lows, highs = defaultdict(list), defaultdict(list)
+    for number, low, high in zip(table.column(group).to_pylist(), *ends, strict=True):
+        lows[number].append(low if isinstance(low, int) else Fraction(low))
+        highs[number].append(high if isinstance(high, int) else Fraction(high))
+    if Counter(people) != Counter(helper["group"]):
+        return "help: rows"
+    is_exact = not any(isinstance(value, float) for value in (*ends[0], *ends[1]))
+    ordered = {number: (sorted(lows[number]), sorted(highs[number])) for number in lows}
+    for place, (number, hits, size) in enumerate(zip(helper["group"], helper["hits"], helper["size"], strict=True)):
+        low, high = ordered[number]
+        wanted = {
+            "sum_lower": sum(low[:hits]), "sum_upper": sum(high[-hits:]),
+            "min_lower": low[0], "min_upper": high[-hits], "max_lower": low[hits - 1], "max_upper": high[-1],
+        }  # fmt: skip
+        for column, truth in wanted.items():
+            found = helper[column][place]
+            found = found if isinstance(found, int) else Fraction(found)
+            inside = found <= truth if column.endswith("lower") else found >= truth
+            if not inside or (is_exact and found != truth):
+                return f"help: {column}"
+        mean = helper["sum_expected"][place]
+        near = 1e-6 * max(1.0, abs(float(low[0])), abs(float(high[-1]))) * hits
+        if size != len(low) or not float(wanted["sum_lower"]) - near <= mean <= float(wanted["sum_upper"]) + near:
+            return "help: size or expectation"
+        if not has_nodes and abs(mean - float(Fraction(sum(low) * hits) / len(low))) > near:
+            return "help: expectation"
+    return ""
 
 
 def _safe_grouping(forgery: Forgery, parameters: dict[str, Any]) -> bool:
@@ -197,6 +415,8 @@ _CRITERIA = {
     "ke": _ke,
     "m_invariance": _m_invariance,
     "microaggregation": _microaggregation,
+    "personal": _personal,
+    "properties": _properties,
     "proximity": _proximity,
     "retention": _retention,
     "robust": _robust,

@@ -13,11 +13,11 @@ from hedgerow.methods.registry import METHODS, method_class
 from hedgerow.schema import Hierarchy, Schema
 from hedgerow.schema.target import uniform
 
-__all__ = ["PEOPLE", "SCHEMA", "Case", "cases", "people"]
+__all__ = ["PEOPLE", "SCHEMA", "TREE", "Case", "cases", "people"]
 
 ROWS = 32
 _VALUES = (1, 2, 3, 4, 5, 6, 7, 8)
-_TREE = uniform(Hierarchy.binary(_VALUES))
+TREE = uniform(Hierarchy.binary(_VALUES))
 _PARAMETERS: dict[str, tuple[dict[str, Any], ...]] = {
     "anatomy": ({"l": 2}, {"l": 2, "form": "permuted"}, {"l": 2, "grouping": "near"}),
     "full-domain": ({"k": 4},),
@@ -27,12 +27,12 @@ _PARAMETERS: dict[str, tuple[dict[str, Any], ...]] = {
     "microaggregation": ({"k": 3},),
     "noise": ({"scale": "0.2"},),
     "permutation": ({"l": 2},),
-    "personal": ({"node_column": "node", "target": _TREE},),
+    "personal": ({"node_column": "node", "target": TREE},),
     "proximity": ({"eps": 0, "m": 2}, {"eps": 1, "m": 2, "form": "separated"}),
     "robust": ({"r": "1.2", "knowledge": KnowledgeEstimate(support=1), "max_suppressed": "0.5"},),
     "rank-swap": ({"share": "0.2"}, {"k": 2}),
     "retention": ({"p": "0.5"},),
-    "target": ({"target": _TREE}, {"target": _TREE, "fakes": "0.5"}),
+    "target": ({"target": TREE}, {"target": TREE, "fakes": "0.5"}),
     "walk": ({"share": "0.2", "whole": False, "columns": ["age", "salary"]},),
 }
 """Parameters of one or several examples of each method; a method that is not listed is tried without parameters."""

@@ -1,24 +1,36 @@
 """The forger: bundles of every method, mutated in every field, cell, type, count, role, parameter and file, resealed.
 
-python -m tests.support.forge 10000 --seed 1 --seconds 600
+python -m tests.support.forge 10000 --seed 1 --seconds 600 --log forged.jsonl
 
-A forgery that `verify` calls good must keep its promise by the plain definition (`tests.support.definitions`), and one
-whose only mutation nothing honest could have made must be refused. Counted are false "ok", exceptions without a type of
-ours, and whatever takes more than five seconds of processor time.
+A careful forger also writes the words and the help table that follow from the edited parts; every other forgery is of
+that kind. One that `verify` calls good must keep its promise by the plain definition and hold what it declares
+(`tests.support.definitions`), and one whose only mutation nothing honest could have made must be refused. Counted are
+false "ok", exceptions without a type of ours, and whatever takes more than five seconds of processor time.
+
+Files that were not edited are neither written nor decoded again: the same bytes give the same table. One forgery in
+fifty goes through a folder on disk, the others through the open files of one in memory.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
+import hashlib
+import io
+import json
+import pickle
 import random
+import resource
 import shutil
 import sys
 import tempfile
 import time
+import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +38,32 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hedgerow import graph
-from hedgerow.errors import BrokenPromise, BundleError
+from hedgerow.errors import BrokenPromise, BundleError, HedgerowError
+from hedgerow.methods import Mondrian, TargetDistribution
+from hedgerow.query import help_table
+from hedgerow.release.bundle import as_release
+from hedgerow.schema import Schema
 from hedgerow.verify import verify_bundle
-from hedgerow.verify.manifest import format_of
-from tests.support.definitions import keeps_promise
-from tests.support.every_method import SCHEMA, cases, people
-from tests.support.forger import Forgery
+from hedgerow.verify.bundle import open_held
+from hedgerow.verify.graph import open_held as open_held_graph
+from hedgerow.verify.graph import verify_opened_graph
+from hedgerow.verify.holding import Held
+from hedgerow.verify.manifest import decode, format_of, published
+from hedgerow.verify.parameters import CRITERIA
+from hedgerow.verify.parquet import read_parquet
+from hedgerow.verify.promise import verify_opened
+from hedgerow.verify.structure import FORMS
+from hedgerow.verify.values import FileEntry
+from hedgerow.verify.words import word
+from tests.support.definitions import keeps_promise, says_what_is_there
+from tests.support.every_method import SCHEMA, TREE, cases, people
+from tests.support.forger import Forgery, encoded, seal
 
 __all__ = ["Findings", "bundles", "forge", "mutate"]
 
 SLOW = 5.0
-_UNFIT = (pa.ArrowException, ValueError, TypeError, OSError, OverflowError, LookupError, AttributeError)
+MEMORY = 2 << 30
+_UNFIT = (pa.ArrowException, ValueError, TypeError, OSError, OverflowError, LookupError, AttributeError, MemoryError)
 """What a mutation may raise that fits no table, or that cannot be written."""
 
 HOSTILE: list[Any] = [
@@ -72,12 +99,20 @@ class Findings:
 
 
 def bundles(folder: Path) -> dict[str, Forgery]:
-    """One small honest bundle of every method and form."""
+    """One small honest bundle of every method and form, and of every criterion of groups."""
     made = {}
-    for number, case in enumerate(cases()):
-        release = case.method.publish(people(), SCHEMA)
+    table = people()
+    texts = table.set_column(5, "salary", pa.array([f"job {value}" for value in table.column("salary").to_pylist()]))
+    releases = [(str(case), case.method.publish(table, SCHEMA)) for case in cases()]
+    for letters in _LETTERS:
+        name = " ".join(f"{key}={value}" for key, value in letters.items())
+        releases.append((f"mondrian {name}", Mondrian(**letters).publish(table, SCHEMA)))
+    releases.append(("mondrian texts", Mondrian(k=4, l=2, form="permuted").publish(texts, SCHEMA)))
+    releases.append(("mondrian members", _presence()))
+    releases.append(("target shift", TargetDistribution(target=TREE, shift="0.25").publish(table, SCHEMA)))
+    for number, (name, release) in enumerate(releases):
         release.save(folder / str(number))
-        made[str(case)] = Forgery.of(folder / str(number))
+        made[name] = Forgery.of(folder / str(number))
     for k, l in ((2, 2), (3, 1)):  # noqa: E741
         sides = (pa.table({name: range(12), "town": list("abcd") * 3}) for name in ("author", "paper"))
         edges = pa.table({"author": [n % 12 for n in range(18)], "paper": [(5 * n + n // 12) % 12 for n in range(18)]})
@@ -86,54 +121,212 @@ def bundles(folder: Path) -> dict[str, Forgery]:
     return made
 
 
-def forge(count: int, *, seed: int, seconds: float = float("inf")) -> Findings:
-    """Make and verify up to `count` forgeries within a time."""
+_LETTERS: list[dict[str, Any]] = [
+    {"k": 8, "l": "5/2", "diversity": "entropy"}, {"k": 8, "l": 3, "diversity": "recursive", "c": "2"},
+    {"k": 4, "l": 3, "diversity": "distinct"}, {"k": 8, "t": "0.4", "distance": "equal"},
+    {"k": 8, "t": "0.3", "distance": "ordered", "form": "permuted"}, {"k": 4, "alpha": "0.4"},
+    {"k": 8, "beta": "2", "enhanced": True}, {"k": 8, "delta": "0.9"},
+]  # fmt: skip
+
+
+def _presence() -> Any:
+    """Members and others in shares that a release bounds."""
+    table = people()
+    members = pa.array([row % 2 == 0 for row in range(table.num_rows)])
+    schema = Schema(quasi=["age", "town"], sensitive="salary", identifier=["name", "node"], plain=["note"])
+    method = Mondrian(k=4, presence_low="0.2", presence_high="0.8")
+    return method.publish(table.set_column(5, "salary", members), schema)
+
+
+@dataclass(frozen=True)
+class Original:
+    """An honest bundle: its parts, its manifest to be copied, and its files encoded and decoded once."""
+
+    forgery: Forgery
+    pickled: bytes
+    files: Mapping[str, tuple[bytes, str]]
+    decoded: Mapping[str, pa.Table]
+
+    @staticmethod
+    def of(forgery: Forgery) -> Original:
+        """Encode and decode every file."""
+        files = {f"{name}.parquet": encoded(table) for name, table in forgery.tables.items()}
+        files |= {name: text.encode() for name, text in forgery.texts.items()}
+        decoded = {
+            name: read_parquet(name, content, rows=forgery.tables[name[:-8]].num_rows)
+            for name, content in files.items()
+            if name.endswith(".parquet")
+        }
+        sealed = {name: (content, hashlib.sha256(content).hexdigest()) for name, content in files.items()}
+        return Original(forgery, pickle.dumps(forgery.manifest), sealed, decoded)
+
+    def copy(self) -> Forgery:
+        """The parts, to be edited."""
+        return Forgery(pickle.loads(self.pickled), dict(self.forgery.tables), dict(self.forgery.texts))
+
+    def files_of(self, forged: Forgery) -> tuple[bytes, dict[str, bytes]]:
+        """The manifest and the files of a forgery; those that were not edited are the original's."""
+        contents, entries = {}, {}
+        for name, table in forged.tables.items():
+            known = table is self.forgery.tables.get(name)
+            file = f"{name}.parquet"
+            contents[file], digest = self.files[file] if known else _sealed(encoded(table))
+            entries[file] = {"sha256": digest, "bytes": len(contents[file]), "rows": table.num_rows}
+        others = {name: text.encode() for name, text in forged.texts.items()} | forged.raw
+        for name, content in others.items():
+            contents[name], digest = _sealed(content)
+            rows = entries.get(name, {"rows": None})["rows"]
+            entries[name] = {"sha256": digest, "bytes": len(content), "rows": rows}
+        return seal(forged.manifest | {"files": entries}), contents
+
+
+def _sealed(content: bytes) -> tuple[bytes, str]:
+    return content, hashlib.sha256(content).hexdigest()
+
+
+@dataclass(frozen=True)
+class InMemory(Held):
+    """The open files of a bundle that was never written; a file of the original is not decoded again."""
+
+    contents: Mapping[str, bytes] = field(default_factory=dict)
+    original: Original | None = None
+
+    def _table(self, name: str, entry: FileEntry, max_bytes: int | None) -> pa.Table:
+        assert self.original is not None
+        known, digest = self.original.files.get(name, (b"", ""))
+        same = self.contents.get(name) is known and entry.sha256 == digest and entry.bytes == len(known)
+        if same and name in self.original.decoded and entry.rows == self.original.decoded[name].num_rows:
+            return self.original.decoded[name]
+        return super()._table(name, entry, max_bytes)
+
+    def _sized(self, name: str, entry: FileEntry) -> Any:
+        if name not in self.contents:
+            raise BundleError("missing")
+        if len(self.contents[name]) != entry.bytes:
+            raise BundleError("edited")
+        return io.BytesIO(self.contents[name])
+
+
+def forge(count: int, *, seed: int, seconds: float = float("inf"), log: Path | None = None) -> Findings:
+    """Make and verify up to `count` forgeries within a time; the counts are appended to `log` every 20,000."""
     rng, findings = random.Random(seed), Findings()
     end = time.monotonic() + seconds
     room = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
-    with tempfile.TemporaryDirectory(dir=room) as folder:
-        honest = bundles(Path(folder))
+    with _limited_memory(), tempfile.TemporaryDirectory(dir=room) as folder:
+        honest = {name: Original.of(forgery) for name, forgery in bundles(Path(folder)).items()}
         names = sorted(honest)
         for number in range(count):
             if time.monotonic() > end:
                 break
-            name = names[number % len(names)]
-            forged = copy.deepcopy(honest[name].manifest), dict(honest[name].tables), dict(honest[name].texts)
-            forgery = Forgery(*forged)
-            try:
-                told = [mutate(forgery, rng) for _ in range(1 if rng.random() < 0.8 else 2)]
-            except _UNFIT:
-                findings.counts["not writable"] += 1
-                continue
-            _judge(forgery, f"{name}: {' and '.join(what for what, _ in told)}", len(told) == 1 and told[0][1],
-                   Path(folder) / "forged", findings)  # fmt: skip
+            _forge_one(names[number % len(names)], honest, rng, Path(folder) / "forged", findings)
+            if log is not None and (number + 1) % 20_000 == 0:
+                _note(log, seed, findings)
+    if log is not None:
+        _note(log, seed, findings)
     return findings
 
 
-def _judge(forgery: Forgery, what: str, must_refuse: bool, path: Path, findings: Findings) -> None:
-    shutil.rmtree(path, ignore_errors=True)
+@contextmanager
+def _limited_memory() -> Iterator[None]:
+    """Whatever allocates gigabytes for a bundle of kilobytes is found out, and ends no other process."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, before[1]))
     try:
-        forgery.write(path)
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def _note(log: Path, seed: int, findings: Findings) -> None:
+    entry = {"seed": seed, "forgeries": sum(findings.counts.values()), **findings.counts}
+    entry |= {"false ok": findings.false_ok, "no type": findings.untyped, "slow": findings.slow}
+    with log.open("a") as file:
+        file.write(json.dumps(entry) + "\n")
+
+
+def _forge_one(name: str, honest: Mapping[str, Original], rng: random.Random, path: Path, findings: Findings) -> None:
+    original = honest[name]
+    forgery = original.copy()
+    try:
+        told = [mutate(forgery, rng) for _ in range(1 if rng.random() < 0.7 else 2)]
+        is_careful = rng.random() < 0.5 and amend(forgery)
+        manifest, contents = original.files_of(forgery)
     except _UNFIT:
         findings.counts["not writable"] += 1
         return
-    start = time.process_time()  # a busy machine is not the verifier's fault
-    try:
-        is_graph = format_of((path / "manifest.json").read_bytes()).startswith("hedgerow-graph")
-        (graph.verify_bundle if is_graph else verify_bundle)(path)
-        verdict = "ok"
-    except BundleError:
-        verdict = "refused"
-    except BrokenPromise:
-        verdict = "broken"
-    except Exception as error:
-        verdict = "untyped"
-        findings.untyped.append(f"untyped {type(error).__name__}: {what}: {str(error)[:100]}")
-    if time.process_time() - start > SLOW:
-        findings.slow.append(f"slow: {what}")
+    what = f"{name}: {' and '.join(what for what, _ in told)}{', amended' * is_careful}"
+    must_refuse = len(told) == 1 and told[0][1] and not is_careful
+    if rng.random() < 0.02:
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir()
+        for file, content in (contents | {"manifest.json": manifest}).items():
+            (path / file).write_bytes(content)
+        is_graph = format_of(manifest).startswith("hedgerow-graph")
+        check: Callable[[], object] = partial(graph.verify_bundle if is_graph else verify_bundle, path)
+    else:
+        names = frozenset({"manifest.json", *contents})
+        held = InMemory("forged", names, {}, manifest, contents=contents, original=original)
+        check = partial(_verify_held, held)
+    _judge(forgery, original.forgery, what, must_refuse, check, findings)
+
+
+def _verify_held(held: InMemory) -> object:
+    if format_of(held.manifest).startswith("hedgerow-graph"):
+        return verify_opened_graph(open_held_graph(held))
+    return verify_opened(open_held(held))
+
+
+def amend(forgery: Forgery) -> bool:
+    """Write the words and the help table that follow from the rest, as a careful forger does; False where none do."""
+    tables = {name: table for name, table in forgery.tables.items() if name != "help"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            release = published(decode(seal(forgery.manifest | {"files": {}})), tables)
+            said = word(release)
+            if release.groups and "help" in forgery.tables:
+                forgery.tables["help"] = help_table(as_release(release))
+        except (*_UNFIT, HedgerowError, ArithmeticError, AssertionError, RecursionError):
+            return False
+    words = {"promise": said.promise, "adversary": said.adversary, "not_promised": list(said.not_promised)}
+    forgery.manifest["guarantee"] |= words
+    return True
+
+
+def _judge(
+    forgery: Forgery, honest: Forgery, what: str, must_refuse: bool, check: Callable[[], object], findings: Findings
+) -> None:
+    start = time.monotonic()
+    verdict = _verdict(check, what, findings)
+    if time.monotonic() - start > SLOW:  # a busy machine is not the verifier's fault
+        began = time.process_time()
+        _verdict(check, what, Findings())
+        if time.process_time() - began > SLOW:
+            findings.slow.append(f"slow: {what}")
     findings.counts[verdict] += 1
-    if verdict == "ok" and (must_refuse or not keeps_promise(forgery)):
-        findings.false_ok.append(f"false ok: {what}")
+    if verdict != "ok":
+        return
+    try:
+        wrong = "" if keeps_promise(forgery) else "the promise is not kept"
+        wrong = wrong or says_what_is_there(forgery, honest) or "must be refused" * must_refuse
+    except Exception as error:
+        wrong = f"no definition applies: {type(error).__name__} {error}"
+    if wrong:
+        findings.false_ok.append(f"false ok: {what}: {wrong}")
+
+
+def _verdict(check: Callable[[], object], what: str, findings: Findings) -> str:
+    try:
+        check()
+    except BundleError:
+        return "refused"
+    except BrokenPromise:
+        return "broken"
+    except Exception as error:
+        findings.untyped.append(f"untyped {type(error).__name__}: {what}: {str(error)[:100]}")
+        return "untyped"
+    return "ok"
 
 
 def mutate(forgery: Forgery, rng: random.Random) -> tuple[str, bool]:
@@ -314,10 +507,41 @@ def _swap_roles(forgery: Forgery, rng: random.Random) -> tuple[str, bool]:
     return f"{name} from {source} to {target}", False
 
 
-def _form(forgery: Forgery, rng: random.Random) -> tuple[str, bool]:
-    from hedgerow.verify.parameters import CRITERIA
-    from hedgerow.verify.structure import FORMS
+PLAUSIBLE: list[Any] = [
+    1, 2, 3, 4, 5, 8, 9, 16, 33, "1", "2", "3", "1/2", "0.3", "0.05", "0.9", "7/3", "1.01", "distinct", "frequency",
+    "entropy", "recursive", "equal", "ordered", "null", '[["3"]]', '[["1","2"],["3"]]', '["age"]', '["salary"]',
+]  # fmt: skip
+"""What a claim may well say."""
 
+
+def _claim(forgery: Forgery, rng: random.Random) -> tuple[str, bool]:
+    """A parameter of the promise says more or less than it did, or there is one more."""
+    guarantee = forgery.manifest["guarantee"]
+    needed, others = CRITERIA.get(guarantee["criterion"], ({}, {}))
+    name = rng.choice([*guarantee["parameters"], *needed, *others])
+    new = rng.choice(PLAUSIBLE)
+    guarantee["parameters"][name] = new
+    return f"{name} = {new!r}", False
+
+
+def _uniform(forgery: Forgery, rng: random.Random) -> tuple[str, bool]:
+    """One value, or one of two, in all rows of a group."""
+    group = forgery.manifest.get("group_column") or "group"
+    tables = [name for name in sorted(forgery.tables) if group in forgery.tables[name].column_names and name != "help"]
+    if not tables:
+        return "nothing", False
+    table = rng.choice(tables)
+    column = rng.choice(forgery.tables[table].column_names)
+    groups, values = (forgery.tables[table].column(name).to_pylist() for name in (group, column))
+    if not values:
+        return "nothing", False
+    chosen, few = rng.choice(groups), rng.choices(values, k=rng.choice([1, 1, 2, 3]))
+    new = [rng.choice(few) if number == chosen else value for number, value in zip(groups, values, strict=True)]
+    forgery.edit(table, column, new)
+    return f"group of {table}.{column} has {len(few)} values", False
+
+
+def _form(forgery: Forgery, rng: random.Random) -> tuple[str, bool]:
     if rng.random() < 0.5:
         forgery.manifest["form"] = rng.choice(sorted(FORMS))
         return f"form {forgery.manifest['form']}", False
@@ -327,7 +551,7 @@ def _form(forgery: Forgery, rng: random.Random) -> tuple[str, bool]:
 
 _MUTATIONS: dict[Callable[[Forgery, random.Random], tuple[str, bool]], int] = {
     _field: 8, _remove: 1, _add: 1, _cells: 10, _permute: 3, _rows: 2, _type: 2, _columns: 3, _files: 4, _swap_roles: 2,
-    _form: 1,
+    _form: 1, _claim: 5, _uniform: 5,
 }  # fmt: skip
 
 
@@ -337,9 +561,10 @@ def main() -> None:
     parser.add_argument("count", type=int)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--log", type=Path, help="counts so far are appended here, one line each")
     chosen = parser.parse_args()
     start = time.monotonic()
-    findings = forge(chosen.count, seed=chosen.seed, seconds=chosen.seconds)
+    findings = forge(chosen.count, seed=chosen.seed, seconds=chosen.seconds, log=chosen.log)
     print(f"{sum(findings.counts.values()):,} forgeries in {time.monotonic() - start:.0f} s: {findings}")
     sys.exit(not findings.is_good)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-__all__ = ["Forgery", "seal"]
+__all__ = ["Forgery", "encoded", "seal"]
 
 
 @dataclass
@@ -55,6 +56,13 @@ class Forgery:
             files[name] = {key: entry[key] for key in ("sha256", "bytes", "rows")}
         (path / "manifest.json").write_bytes(seal(self.manifest | {"files": files}))
         return path
+
+
+def encoded(table: pa.Table) -> bytes:
+    """A table as the Parquet file that a bundle holds."""
+    sink = io.BytesIO()
+    pq.write_table(table, sink, store_schema=False)
+    return sink.getvalue()
 
 
 def seal(manifest: dict[str, Any]) -> bytes:

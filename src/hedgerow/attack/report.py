@@ -10,18 +10,23 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
+from typing import Any
 
 import msgspec
 import pyarrow as pa
 
 from hedgerow.attack import adversaries as folder
 from hedgerow.attack.context import Context, check_tables
-from hedgerow.attack.finding import Adversary, Finding, Skipped
+from hedgerow.attack.finding import Adversary, Finding, Skipped, percent
+from hedgerow.markup import html_note, html_table
 from hedgerow.parameters import read_whole
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release import Release
 
-__all__ = ["AttackReport", "adversaries", "run"]
+__all__ = ["HEADER", "AttackReport", "adversaries", "run"]
+
+HEADER = ("adversary", "right", "95% interval", "guessing", "control", "worst off", "promised")
+"""What the lines of a report say."""
 
 
 class AttackReport(msgspec.Struct, frozen=True):
@@ -47,12 +52,55 @@ class AttackReport(msgspec.Struct, frozen=True):
         same = [other for other in self.findings if other.adversary == finding.adversary]
         return finding.adversary if len(same) == 1 else f"{finding.adversary}: {finding.column}"
 
+    def lines(self) -> list[tuple[str, ...]]:
+        """Return a line of text for each finding, under `HEADER`."""
+        return [
+            (
+                self.label(finding),
+                _percent(finding.rate),
+                "exact" if finding.exact else f"{_percent(finding.low)} to {_percent(finding.high)}",
+                _percent(finding.baseline),
+                _percent(finding.control),
+                _percent(finding.worst),
+                _promised(finding),
+            )
+            for finding in self.findings
+        ]
+
+    def to_arrow(self) -> pa.Table:
+        """Return the findings as an Arrow table, a row each."""
+        return pa.Table.from_pylist(msgspec.to_builtins(self.findings))
+
+    def to_pandas(self) -> Any:
+        """Return the findings as a data frame of pandas, a row each."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return the findings as a data frame of polars, a row each."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow())
+
+    def _repr_html_(self) -> str:
+        skipped = "".join(html_note(f"not tried: {one.adversary}, {one.reason}") for one in self.skipped)
+        return html_note(f"{self.method}, {self.form}: {self.rows:,} rows") + html_table(HEADER, self.lines()) + skipped
+
     def __getitem__(self, adversary: str) -> Finding:
         """Return the first finding of an adversary; KeyError if it did not apply."""
         found = next((finding for finding in self.findings if finding.adversary == adversary), None)
         if found is None:
             raise KeyError(adversary)
         return found
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else percent(share)
+
+
+def _promised(finding: Finding) -> str:
+    if finding.promised is None:
+        return "-"
+    return f"{_percent(finding.promised)} {'kept' if finding.holds else 'BROKEN'}"
 
 
 @cache

@@ -28,6 +28,7 @@ from hedgerow.arrays import Ints
 from hedgerow.release.folder import FileEntry
 from hedgerow.release.seal import seal, unseal
 from hedgerow.verify.values import Guarantee
+from hedgerow.verify.words import TOGETHER
 
 if TYPE_CHECKING:
     from hedgerow.verify.manifest import GraphManifest, Manifest
@@ -256,6 +257,7 @@ _CRITERIA = {
 }
 _NO_PRIVACY = frozenset({"noise", "rank-swap", "properties"})
 _COUNTS = "how many rows came in and were suppressed; the bytes show only that the sum is right"
+_CLUSTERS = "how many rows of one household or person share a group; their numbers are not published"
 _TEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -280,6 +282,10 @@ def unverifiable(what: str, of_form: str | None, criterion: str) -> tuple[str, .
     """Say what has to be believed, of the form `of_form`: no check of published bytes can show it."""
     found = (_CRITERIA.get(criterion), of_form, _COUNTS if what == "table" else None)
     return tuple(words for words in found if words is not None)
+
+
+def _unseen_clusters(manifest: Manifest | GraphManifest) -> tuple[str, ...]:
+    return (_CLUSTERS,) if TOGETHER in manifest.parameters else ()
 
 
 def list_parameters(parameters: Mapping[str, int | str]) -> str:
@@ -360,7 +366,7 @@ def fill(issuer: Issuer, text: bytes, manifest: Manifest | GraphManifest, derive
         promises_privacy=promises_privacy(promise.criterion),
         not_promised=never_promised(promise.not_promised, promise.parameters),
         checks=derived.checks,
-        unseen=unverifiable(derived.what, derived.unverifiable, promise.criterion),
+        unseen=unverifiable(derived.what, derived.unverifiable, promise.criterion) + _unseen_clusters(manifest),
         published=published,
         risks=derived.risks,
         answers=derived.answers,

@@ -22,7 +22,7 @@ from markupsafe import Markup, escape
 
 from hedgerow.certificate.model import Certificate, Risk, Width, list_parameters
 
-__all__ = ["LEAST", "page", "percent", "rate_bar", "scale_top", "width_bar"]
+__all__ = ["LEAST", "page", "percent", "rate_bar", "scale_top", "visible", "width_bar"]
 
 LEAST = 0.0001
 """Where the logarithmic scale of widths begins; everything below is drawn there."""
@@ -87,7 +87,7 @@ def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,
-        finalize=_shown,
+        finalize=visible,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -106,7 +106,7 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def _shown(value: Any) -> Any:
+def visible(value: Any) -> Any:
     """Replace what cannot be seen, or turns the text around; markup of our own stays."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
@@ -118,14 +118,14 @@ _UNSEEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 
 def _mark_names(text: str) -> Markup:
     """Set what stands between backticks as names; escaped first."""
-    return Markup(_MARKED.sub(r"<code>\1</code>", str(escape(_shown(text)))))
+    return Markup(_MARKED.sub(r"<code>\1</code>", str(escape(visible(text)))))
 
 
 def _embolden_head(sentence: str) -> Markup:
     """Set the word before the first colon in bold."""
     head, colon, rest = sentence.partition(": ")
     return (
-        Markup("<strong>{}.</strong> {}").format(_shown(head), _mark_names(_capitalize(rest)))
+        Markup("<strong>{}.</strong> {}").format(visible(head), _mark_names(_capitalize(rest)))
         if colon
         else _mark_names(sentence)
     )

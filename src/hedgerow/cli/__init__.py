@@ -8,7 +8,8 @@ import io
 import os
 import sys
 import traceback
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ __all__ = ["main"]
 VERBS = {
     "inspect": "Show a table's columns and suggest a role for each.",
     "hierarchy": "Build a hierarchy of a column, look at it, and save it in ARX's format.",
-    "advise": "Say which promises a column can keep, before publishing.",
+    "advise": "Say which promises a table can keep, what each method costs, and recommend one.",
+    "explore": "Show which levels of hierarchies keep a promise, as a table and a picture.",
     "publish": "Publish a table under a promise, from a recipe or from flags.",
     "query": "Ask a release an SQL question; every answer has guaranteed bounds.",
     "regress": "Fit a linear model on a release; every coefficient has guaranteed bounds.",
@@ -33,6 +35,10 @@ VERBS = {
     "ledger": "Show what was published before, and whether a table is among it.",
     "certify": "Write a certificate of a release, one page to hand on, or check one.",
     "graph": "Publish, query, verify and attack bipartite graphs.",
+    "diff": "Show what two recipes say differently.",
+    "completion": "Print the script that lets a shell complete verbs and options.",
+    "man": "Write manual pages.",
+    "app": "Open the local web application: all of this by clicks, on your own machine.",
     "demo": "Run the whole path once on generated data.",
 }
 """The verbs in the order of the path of data."""
@@ -47,6 +53,10 @@ CUT_OFF = 141
 """Exit code where the reader of the output has gone, as in `| head`."""
 
 
+QUIET = "hedgerow_quiet"
+"""Where a verb's context says that nothing but errors is to be printed."""
+
+
 class Verbs(click.Group):
     """A group whose commands are modules of this package."""
 
@@ -59,6 +69,7 @@ class Verbs(click.Group):
         if cmd_name not in VERBS:
             return None
         command: click.Command = getattr(importlib.import_module(f"hedgerow.cli.{cmd_name}"), cmd_name)
+        _let_be_quiet(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -101,6 +112,26 @@ class Verbs(click.Group):
                 raise
             click.secho(f"hedgerow: {_fault(error)}", err=True, fg="red")
             sys.exit(FAULT)
+
+
+def _let_be_quiet(command: click.Command) -> None:
+    """Give a verb, and each verb below it, the option --quiet."""
+    for inner in command.commands.values() if isinstance(command, click.Group) else [command]:
+        if not any(parameter.name == "quiet" for parameter in inner.params):
+            text = "Print nothing but errors, and what --json asks for; the exit code tells how it ended."
+            inner.params.append(click.Option(["--quiet", "-q"], is_flag=True, help=text))
+            inner.callback = _quietly(inner.callback)
+
+
+def _quietly(callback: Callable[..., Any] | None) -> Callable[..., Any]:
+    def run(*args: Any, quiet: bool = False, **options: Any) -> Any:
+        context = click.get_current_context()
+        context.meta[QUIET] = quiet
+        if quiet and not options.get("as_json"):
+            context.with_resource(redirect_stdout(io.StringIO()))
+        return callback(*args, **options) if callback is not None else None
+
+    return run
 
 
 def _system(error: OSError) -> str:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
-from hedgerow.cli.reading import pop_reading, reading_flags
-from hedgerow.errors import SchemaError
+from hedgerow.cli.reading import reading_flags, recipe_of, role_flags
+from hedgerow.errors import ParameterError, SchemaError
+from hedgerow.recipe import Recipe, recipe_command
 
 if TYPE_CHECKING:
     from hedgerow.exact import Line
-    from hedgerow.table import Encoded
+    from hedgerow.methods.frontier import FrontierPoint, Setting
+    from hedgerow.table import Encoded, Table
 
 __all__ = ["advise"]
 
@@ -26,24 +30,59 @@ _REMEDY = (
 
 @click.command()
 @click.argument("table", type=click.Path())
-@click.option("--sensitive", metavar="COLUMN", required=True, help="the column that nobody may learn of a person")
+@role_flags
+@reading_flags
 @click.option("--eps", metavar="VALUE", help="half width of the interval around a value; gives the largest m")
 @click.option("--m", type=int, help="at most 1/m of a group lies within eps of any value; gives the bound on eps")
 @click.option("--relative", is_flag=True, help="eps is a share of the value")
-@reading_flags
-def advise(table: str, sensitive: str, eps: str | None, m: int | None, relative: bool, **flags: Any) -> None:
-    """Say which promises the column of TABLE can keep: the largest l, k, e, and for proximity eps against m.
+@click.option(
+    "--chance",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.5,
+    show_default=True,
+    help="the most that any value may have of a group in what is recommended",
+)
+@click.option("--rows", type=click.IntRange(min=20), default=10_000, show_default=True, help="rows to try methods on")
+@click.option("--figure", type=click.Path(path_type=Path), help="draw promise against width and loss (.png and .svg)")
+@click.option("--json", "file", type=click.Path(path_type=Path), help="write every setting that was tried (.json)")
+@click.option("--recipe", "recipe_file", type=click.Path(), help="write what is recommended as a recipe (.toml)")
+def advise(table: str, eps: str | None, m: int | None, relative: bool, **flags: Any) -> None:
+    """Say which promises TABLE can keep, what each method costs there, and which one to begin with.
+
+    With --sensitive alone: the largest l, k, e of that column, and for proximity eps against m. With --quasi as well:
+    methods are tried on a sample of the rows, and the narrowest answers under --chance are recommended. All of it is
+    about your table: it is for your own screen, and nothing is published.
 
     \b
     hedgerow advise adult.csv --sensitive capital-loss
-    hedgerow advise adult.csv --sensitive capital-loss --eps 100          the largest m
-    hedgerow advise adult.csv --sensitive capital-loss --m 4              the bound on eps
     hedgerow advise adult.csv --sensitive capital-loss --eps 100 --m 4    whether both work
+    hedgerow advise adult.csv --quasi age,sex --sensitive occupation --others identifier \\
+        --figure frontier.png --recipe recipe.toml
     """
-    from hedgerow.cli.show import console, facts
-    from hedgerow.table import read_table
+    from hedgerow.cli.show import console
 
-    encoded = read_table(table, **pop_reading(flags)).encode(sensitive)
+    asked = {name: flags.pop(name) for name in ("chance", "rows", "figure", "file", "recipe_file")}
+    recipe = recipe_of(table, flags, method="", out=str(Path(asked["recipe_file"] or "").parent / "out"))
+    if not recipe.roles.sensitive:
+        raise ParameterError("Name the column that nobody may learn of a person: --sensitive COLUMN.")
+    source, screen = recipe.read(), console()
+    for sensitive in recipe.roles.sensitive:
+        screen.print(_column_facts(source, sensitive, eps, m, relative))
+    if recipe.roles.quasi or recipe.others == "quasi":
+        _compare(recipe, source, asked)
+    elif asked["figure"] or asked["file"] or asked["recipe_file"]:
+        raise ParameterError(
+            "Methods are compared by what they do to quasi-identifiers: name them with --quasi A,B,..."
+        )
+    else:
+        screen.print("Name quasi-identifiers (--quasi A,B,...) to see what each method costs on this table.")
+
+
+def _column_facts(source: Table, sensitive: str, eps: str | None, m: int | None, relative: bool) -> Any:
+    """What one sensitive column allows."""
+    from hedgerow.cli.show import facts
+
+    encoded = source.encode(sensitive)
     counts = encoded.counts()[: len(encoded.domain)]
     missing = len(encoded.codes) - int(counts.sum())
     lines = [("rows", f"{int(counts.sum()):,}" + (f", and {missing:,} with a missing value" if missing else ""))]
@@ -53,7 +92,83 @@ def advise(table: str, sensitive: str, eps: str | None, m: int | None, relative:
         lines += [*_ranges(where), *_proximity(where, counts, eps, m, relative)]
     elif eps is not None or m is not None:
         raise SchemaError(f"'{sensitive}' has no distances; proximity needs numbers or dates.")
-    console().print(facts(f"What '{sensitive}' allows", lines))
+    return facts(f"What '{sensitive}' allows", lines)
+
+
+def _compare(recipe: Recipe, source: Table, asked: dict[str, Any]) -> None:
+    """Try methods, print the frontier and the recommendation, and write what was asked for."""
+    import json
+
+    from hedgerow.cli.show import console, facts, progress_bar
+    from hedgerow.methods.frontier import frontier, recommend, settings_for
+    from hedgerow.recipe import write_recipe
+
+    schema = recipe.build_schema(source.names)
+    schema.check(source)
+    points: list[FrontierPoint] = []
+    settings = settings_for(source, schema)
+    with progress_bar() as progress:
+        for point in frontier(source, schema, settings=settings, rows=asked["rows"]):
+            progress(f"trying {point.setting.method}", len(points) / len(settings))
+            points.append(point)
+    found, screen = recommend(points, chance=asked["chance"]), console()
+    if asked["file"] is not None:
+        data: dict[str, Any] = {"points": [point.to_data() for point in points]}
+        data |= {} if found is None else {"recommended": str(found.point.setting), "reasons": list(found.reasons)}
+        asked["file"].write_text(json.dumps(data, indent=1), encoding="utf-8")
+    if asked["figure"] is not None:
+        from hedgerow.report.choosing_figures import frontier_figure
+
+        frontier_figure(points, asked["figure"], None if found is None else found.point)
+    screen.print(_points(points, min(source.num_rows, asked["rows"])))
+    if found is None:
+        screen.print("Every setting was refused; the remedies above name what can be promised.")
+        return
+    screen.print(facts(f"Recommended: {found.point.setting}", [("", f"- {reason}") for reason in found.reasons]))
+    setting = found.point.setting
+    chosen = msgspec.structs.replace(recipe, method={"name": setting.method, **setting.parameters})
+    if asked["recipe_file"] is not None:
+        write_recipe(chosen, asked["recipe_file"])
+        screen.print(f"hedgerow publish {asked['recipe_file']}", markup=False, soft_wrap=True)
+    else:
+        screen.print(recipe_command(chosen), markup=False, soft_wrap=True)
+
+
+def _points(points: list[FrontierPoint], rows: int) -> Any:
+    """The settings, the frontier marked, refusals counted."""
+    from hedgerow.cli.show import table
+    from hedgerow.methods.frontier import undominated
+
+    best = undominated(points)
+    tried = [point for point in points if not point.refusal]
+    refused = f"; {len(points) - len(tried)} settings were refused" if len(points) > len(tried) else ""
+    has_ranges = any(point.least_range is not None for point in tried)
+    columns = ["setting", "likeliest value", *["least range"] * has_ranges, "width", "loss", "knowing the algorithm"]
+    return table(
+        f"What methods cost on {rows:,} rows (* no other is better in both likeliest value and width){refused}",
+        columns,
+        [
+            (
+                f"{'*' if point in best else ' '} {_short(point.setting)}",
+                _percent(point.likeliest),
+                *["" if point.least_range is None else f"{point.least_range:,.6g}"] * has_ranges,
+                _percent(point.width),
+                _percent(point.loss),
+                "helps nobody" if point.resists else "can help",
+            )
+            for point in tried
+        ],
+        right=("likeliest value", "least range", "width", "loss"),
+    )
+
+
+def _short(setting: Setting) -> str:
+    """A setting as flags would say it."""
+    return " ".join([setting.method, *(f"{key}={value}" for key, value in setting.parameters.items())])
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.1%}"
 
 
 def _line(encoded: Encoded, name: str) -> Line | None:

@@ -13,7 +13,7 @@ import click
 from hedgerow.cli.reading import pop_reading, read_named, reading_flags
 
 if TYPE_CHECKING:
-    from hedgerow.attack import AttackReport, Finding
+    from hedgerow.attack import AttackReport
 
 __all__ = ["attack"]
 
@@ -70,23 +70,11 @@ def attack(
 
 
 def _rates(report: AttackReport) -> Any:
+    from hedgerow.attack.report import HEADER
     from hedgerow.cli.show import table
 
-    numbers = ("right", "95% interval", "guessing", "control", "worst off", "promised")
     title = f"{report.method}, {report.form}: {report.rows:,} rows against {len(report.findings)} adversaries"
-    rows = [
-        (
-            report.label(finding),
-            _percent(finding.rate),
-            "exact" if finding.exact else f"{_percent(finding.low)} to {_percent(finding.high)}",
-            _percent(finding.baseline),
-            _percent(finding.control),
-            _percent(finding.worst),
-            _promised(finding),
-        )
-        for finding in report.findings
-    ]
-    return table(title, ("adversary", *numbers), rows, right=numbers)
+    return table(title, HEADER, report.lines(), right=HEADER[1:])
 
 
 def _explanations(report: AttackReport) -> Any:
@@ -115,18 +103,6 @@ def _legend(report: AttackReport, targets: int) -> str:
         "people who were not published. worst off: the chance for the person whom the release protects least. "
         f"promised: what the guarantee says at most; nothing where it says nothing.{people}"
     )
-
-
-def _percent(share: float | None) -> str:
-    from hedgerow.attack.finding import percent
-
-    return "-" if share is None else percent(share)
-
-
-def _promised(finding: Finding) -> str:
-    if finding.promised is None:
-        return "-"
-    return f"{_percent(finding.promised)} {'kept' if finding.holds else 'BROKEN'}"
 
 
 def _write(report: AttackReport, figure: Path | None, file: Path | None) -> list[Path]:

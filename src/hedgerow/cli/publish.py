@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import msgspec
 
-from hedgerow.cli.reading import pair, pop_reading, reading_flags, split
+from hedgerow.cli.reading import parameter_flags, reading_flags, recipe_of, role_flags
 from hedgerow.errors import Infeasible, InputError, ParameterError, QueryError, SchemaError
-from hedgerow.methods.registry import HELP, METHODS, help_text
-from hedgerow.recipe import Recipe, Roles, publish_recipe, read_recipe
+from hedgerow.methods.registry import METHODS, Parameter, method_class, parameters_of
+from hedgerow.recipe import Recipe, publish_recipe, read_recipe
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -20,32 +20,51 @@ if TYPE_CHECKING:
 __all__ = ["publish", "run"]
 
 
-def _parameter_flags(command: Any) -> Any:
-    """Give the command a flag for every parameter that can be typed."""
-    for name in reversed(HELP):
-        if name != "knowledge":
-            flag = f"--{name.replace('_', '-')}"
-            command = click.option(flag, name, metavar="VALUE", help=help_text(name))(command)
-    return command
+class ByMethod(click.Command):
+    """A command whose help is about one method where the method's name stands before --help."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Print the help of one method: `hedgerow publish mondrian --help`."""
+        if "--help" in args and (asked := [word for word in args if word in METHODS]):
+            click.echo(_method_help(asked[-1]))
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Say how to see less."""
+        formatter.write_paragraph()
+        formatter.write_text("The parameters of one method: hedgerow publish mondrian --help")
 
 
-@click.command()
+def _method_help(name: str) -> str:
+    formatter = click.HelpFormatter()
+    formatter.write_usage("hedgerow publish", f"TABLE --method {name} [PARAMETERS] [ROLES] --out FOLDER")
+    with formatter.section("What it does"):
+        formatter.write_text((method_class(name).__doc__ or "").split("\n\n")[0])
+    with formatter.section("Parameters"):
+        rows = [
+            (f"--{one.name.replace('_', '-')}", one.help + _default(one))
+            for one in parameters_of(name)
+            if one.name != "knowledge"
+        ]
+        formatter.write_dl(rows)
+    formatter.write_paragraph()
+    formatter.write_text("Roles, reading and all that methods share: hedgerow publish --help")
+    return formatter.getvalue().rstrip("\n")
+
+
+def _default(parameter: Parameter) -> str:
+    if parameter.required:
+        return "  [required]"
+    return "" if parameter.default in (None, "", ()) else f"  [default: {parameter.default}]"
+
+
+@click.command(cls=ByMethod)
 @click.argument("source", type=click.Path())
-@click.option("--quasi", metavar="A,B,...", default="", help="columns that identify a person when combined")
-@click.option("--sensitive", metavar="A,...", default="", help="columns that nobody may learn of a person")
-@click.option("--identifier", metavar="A,...", default="", help="columns to leave out")
-@click.option("--plain", metavar="A,...", default="", help="columns to publish as they are")
-@click.option("--others", type=click.Choice(["identifier", "quasi", "plain"]), help="role of all columns not named")
-@click.option("--missing", metavar="A=suppress,...", default="", help="policy for missing values of a column")
-@click.option(
-    "--hierarchy",
-    metavar="A=FILE",
-    multiple=True,
-    help="hierarchy of a column, in ARX's format; may be given for several columns",
-)
+@role_flags
 @reading_flags
 @click.option("--method", metavar="NAME", help=", ".join(METHODS))
-@_parameter_flags
+@parameter_flags
 @click.option("--out", type=click.Path(), help="folder for the release")
 @click.option("--ledger", type=click.Path(), help="your record of what was published; refuses rows that are in it")
 @click.option("--again", is_flag=True, help="publish although the ledger knows these rows")
@@ -240,6 +259,7 @@ def summary(release: Release, output: str, seconds: float) -> Any:
             ("suppressed", f"{release.rows.suppressed:,}"),
             *_group_facts(release),
             *_level_facts(release),
+            *_text_facts(release),
             ("as they were", _unchanged_fact(release)),
             ("promise", release.guarantee.promise),
             ("against", release.guarantee.adversary),
@@ -291,6 +311,13 @@ def _level_facts(release: Release) -> list[tuple[str, str]]:
     return [("levels", f"{levels} (0 is the value itself)")] if levels else []
 
 
+def _text_facts(release: Release) -> list[tuple[str, str]]:
+    """How many texts became one with others."""
+    merged = {name: count for name, count in release.made.merged.items() if count}
+    told = ", ".join(f"{count:,} of {name}" for name, count in merged.items())
+    return [("texts merged", f"{told}: different in spaces, Unicode form or case alone")] if told else []
+
+
 def _width_facts(release: Release) -> list[tuple[str, str]]:
     """What an answer costs, where answers come with bounds."""
     from hedgerow.utility import typical_widths
@@ -315,17 +342,6 @@ def _read_alone(source: str, flags: dict[str, Any]) -> Recipe:
 
 def _recipe(source: str, flags: dict[str, Any], *, needs_out: bool) -> Recipe:
     """Write down flags as the recipe that they stand for."""
-    reading = pop_reading(flags)
     if not flags["method"] or (needs_out and not flags["out"]):
         raise ParameterError("A table needs at least --method and --out; or put everything into a recipe (.toml).")
-    parameters = {name: value for name in HELP if (value := flags.get(name)) is not None}
-    return Recipe(
-        table=source,
-        output=flags["out"] or "",
-        roles=Roles(*(split(flags[role]) for role in ("quasi", "sensitive", "identifier", "plain"))),
-        method={"name": flags["method"], **parameters},
-        others=flags["others"],
-        missing=dict(pair(text, "--missing income=suppress") for text in split(flags["missing"])),
-        hierarchies=dict(pair(text, "--hierarchy age=age.csv") for text in flags["hierarchy"]),
-        reading=reading,
-    )
+    return recipe_of(source, flags, method=flags["method"], out=flags["out"] or "")

@@ -1,4 +1,4 @@
-"""Flags that say how a table is written, shared by every command that reads one."""
+"""Flags that commands share: how a table is written, which role each column has, parameters of methods."""
 
 from __future__ import annotations
 
@@ -7,8 +7,20 @@ from typing import Any
 import click
 
 from hedgerow.errors import ParameterError
+from hedgerow.methods.registry import HELP, help_text
+from hedgerow.recipe import Recipe, Roles
+from hedgerow.schema.schema import Role
 
-__all__ = ["pair", "pop_reading", "read_named", "reading_flags", "split"]
+__all__ = [
+    "pair",
+    "parameter_flags",
+    "pop_reading",
+    "read_named",
+    "reading_flags",
+    "recipe_of",
+    "role_flags",
+    "split",
+]
 
 _FLAGS = (
     click.option("--header/--no-header", "header", default=None, help="whether the first line names the columns"),
@@ -26,6 +38,61 @@ _NAMES = (
     *("header", "delimiter", "decimal", "thousands", "encoding", "quote"),
     *("sheet", "missing_codes", "types", "labels"),
 )
+
+
+_ROLE_FLAGS = (
+    click.option("--quasi", metavar="A,B,...", default="", help="columns that identify a person when combined"),
+    click.option("--sensitive", metavar="A,...", default="", help="columns that nobody may learn of a person"),
+    click.option("--identifier", metavar="A,...", default="", help="columns to leave out"),
+    click.option("--plain", metavar="A,...", default="", help="columns to publish as they are"),
+    click.option(
+        "--weight", metavar="A", default="", help="column of survey weights: published as it is, used by risk"
+    ),
+    click.option("--cluster", metavar="A", default="", help="column of households, or of persons with several rows"),
+    click.option("--others", type=click.Choice(["identifier", "quasi", "plain"]), help="role of all columns not named"),
+    click.option("--missing", metavar="A=suppress,...", default="", help="policy for missing values of a column"),
+    click.option(
+        "--texts", metavar="A=folded,...", default="", help="form of a column's texts: trimmed, folded, exact"
+    ),
+    click.option(
+        "--hierarchy",
+        metavar="A=FILE",
+        multiple=True,
+        help="hierarchy of a column, in ARX's format; may be given for several columns",
+    ),
+)
+
+
+def role_flags(command: Any) -> Any:
+    """Give a command a flag for each role, for missing values and for hierarchies."""
+    for option in reversed(_ROLE_FLAGS):
+        command = option(command)
+    return command
+
+
+def parameter_flags(command: Any) -> Any:
+    """Give a command a flag for every parameter of a method that can be typed."""
+    for name in reversed(HELP):
+        if name != "knowledge":
+            flag = f"--{name.replace('_', '-')}"
+            command = click.option(flag, name, metavar="VALUE", help=help_text(name))(command)
+    return command
+
+
+def recipe_of(source: str, flags: dict[str, Any], *, method: str, out: str) -> Recipe:
+    """Write down flags of roles, reading and parameters as the recipe that they stand for."""
+    reading = pop_reading(flags)
+    return Recipe(
+        table=source,
+        output=out,
+        roles=Roles(**{str(role): split(flags[role]) for role in Role}),
+        method={"name": method} | {name: value for name in HELP if (value := flags.get(name)) is not None},
+        others=flags["others"],
+        missing=dict(pair(text, "--missing income=suppress") for text in split(flags["missing"])),
+        texts=dict(pair(text, "--texts diagnosis=folded") for text in split(flags["texts"])),
+        hierarchies=dict(pair(text, "--hierarchy age=age.csv") for text in flags["hierarchy"]),
+        reading=reading,
+    )
 
 
 def reading_flags(command: Any) -> Any:

@@ -6,7 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from hedgerow.cli import QUIET
 from hedgerow.kernel import on_compile
+from hedgerow.report.answer_text import number
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -102,15 +106,6 @@ def facts(title: str, pairs: Iterable[tuple[str, object]]) -> Any:
     return built
 
 
-def number(value: object) -> str:
-    """Write a number for a person: thousands apart, at most six significant digits behind the point."""
-    if value is None:
-        return "NULL"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1e6 or value == int(value) else f"{value:,.6g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
     """Show the steps of long work on the error stream, if it is a terminal, and leave nothing behind."""
@@ -118,7 +113,9 @@ def progress_bar() -> Iterator[Progress]:
 
     screen = console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    on_compile(lambda sentence: screen.print(f"[dim]{sentence}[/dim]"))
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
+    context = click.get_current_context(silent=True)
+    is_quiet = context is not None and context.meta.get(QUIET, False)
+    on_compile((lambda sentence: None) if is_quiet else (lambda sentence: screen.print(f"[dim]{sentence}[/dim]")))
+    with Progress(*columns, console=screen, transient=True, disable=is_quiet or not screen.is_terminal) as bar:
         task = bar.add_task("", total=1.0)
         yield lambda step, share: bar.update(task, description=step, completed=share)

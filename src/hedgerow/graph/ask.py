@@ -24,7 +24,7 @@ from hedgerow.graph.draws import Draws, Extent, average, largest, total
 from hedgerow.graph.grouped import GroupedGraph, Side
 from hedgerow.graph.links import count_ends, count_links, count_paths
 from hedgerow.graph.question import ENDS, GraphQuestion, Selected, columns_of_side, degree_name, read_question, select
-from hedgerow.query.evidence.numbers import ticks_of
+from hedgerow.query.evidence.rows import ticks_of
 from hedgerow.query.sql.question import Kind
 
 __all__ = ["GraphAnswer", "ask"]

@@ -61,6 +61,7 @@ def _describe(release: GroupedGraph, files: dict[str, FileEntry]) -> GraphManife
         keys=release.keys,
         group_columns=release.group_columns,
         columns=(tuple(release.tables["left"].column_names), tuple(release.tables["right"].column_names)),
+        edge_columns=release.edge_columns,
         counts=GraphCounts(
             left=release.tables["left"].num_rows,
             right=release.tables["right"].num_rows,

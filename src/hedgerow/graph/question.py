@@ -29,12 +29,10 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
 from hedgerow.graph.grouped import Side
-from hedgerow.query.evidence.predicate import evaluate
-from hedgerow.query.evidence.view import column_of
+from hedgerow.query.evidence.view import column_of, evaluate
 from hedgerow.query.sql.bind import bind
 from hedgerow.query.sql.graph_statement import GraphStatement, read_graph_statement
-from hedgerow.query.sql.question import And, Column, Kind, Predicate, Truth, columns_of
-from hedgerow.query.sql.statement import Question
+from hedgerow.query.sql.question import And, Column, Kind, Predicate, Question, Truth, columns_of
 
 __all__ = [
     "ENDS",

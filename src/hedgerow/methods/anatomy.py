@@ -14,7 +14,7 @@ Cost       O(n log n)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from hedgerow.criteria.l_diversity import FrequencyDiversity
 from hedgerow.methods.method import Method, Prepared, Progress
@@ -51,6 +51,8 @@ class Anatomy(Method):
     Several sensitive columns are each protected. `together` keeps a person's sensitive values in one row; without it
     each column is shuffled on its own. `form` may be "scattered" or "permuted" instead of "separated".
     """
+
+    keeps_clusters: ClassVar[bool] = True
 
     l: int  # noqa: E741
     grouping: str = "blind"
@@ -92,6 +94,8 @@ class PermutationAnonymization(Method):
 
     Several sensitive columns are each protected. `together` keeps a person's sensitive values in one row.
     """
+
+    keeps_clusters: ClassVar[bool] = True
 
     l: int  # noqa: E741
     grouping: str = "near"

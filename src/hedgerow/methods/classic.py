@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from hedgerow.criteria.groupwise import All, Criterion, KAnonymity
 from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
@@ -27,6 +27,8 @@ DIVERSITIES = ("frequency", "distinct", "entropy", "recursive")
 @dataclass(frozen=True)
 class Classic(Method):
     """Groups of at least `k` rows, and whatever else is asked of their sensitive values."""
+
+    keeps_clusters: ClassVar[bool] = True
 
     k: int
     l: Number | None = None  # noqa: E741

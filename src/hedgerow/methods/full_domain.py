@@ -19,10 +19,12 @@ from hedgerow.parameters import Number, read_number
 from hedgerow.release import Rows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hedgerow.methods.method import Prepared, Progress
-    from hedgerow.partition.full_domain import Generalization
+    from hedgerow.partition.full_domain import ExploredLattice, Generalization, Ladder
     from hedgerow.release import Release
-    from hedgerow.schema import Hierarchy
+    from hedgerow.schema import Hierarchy, Schema
 
 __all__ = ["FullDomain"]
 
@@ -64,26 +66,53 @@ class FullDomain(Classic):
             nodes={name: (tree, levels.get(name, 0)) for name, tree in trees.items()},
         )
 
-    def _search(self, prepared: Prepared, trees: dict[str, Hierarchy]) -> Generalization:
-        from hedgerow.partition.full_domain import full_domain, ladder_of, plain_ladder
+    def explore(
+        self, source: object, schema: Schema, *, progress: Callable[[float], None] = lambda share: None
+    ) -> ExploredLattice:
+        """Look at every combination of levels: which ones keep the promise, what each loses, which is chosen.
 
-        ladders = []
-        for name in prepared.columns.quasi:
-            encoded, tree = prepared.table.encode(name), trees.get(name)
-            ladders.append(
-                plain_ladder(encoded.size)
-                if tree is None
-                else ladder_of(tree, tree.leaf_codes(name, encoded.domain), missing=encoded.has_missing)
-            )
+        For the owner: what fails and what does not tells about the table.
+        """
+        from hedgerow.partition.full_domain import explore
+
+        prepared = self._prepare(source, schema, None)
+        quasi, _ = quasi_codes(prepared)
+        return explore(
+            quasi,
+            _ladders(prepared, _trees(prepared)),
+            sensitive_codes(prepared),
+            self._criteria(prepared),
+            suppression=self.suppression,
+            progress=progress,
+        )
+
+    def _search(self, prepared: Prepared, trees: dict[str, Hierarchy]) -> Generalization:
+        from hedgerow.partition.full_domain import full_domain
+
         quasi, _ = quasi_codes(prepared)
         return full_domain(
             quasi,
-            ladders,
+            _ladders(prepared, trees),
             sensitive_codes(prepared),
             self._criteria(prepared),
             suppression=self.suppression,
             names=prepared.columns.sensitive,
         )
+
+
+def _ladders(prepared: Prepared, trees: dict[str, Hierarchy]) -> list[Ladder]:
+    """The levels of each quasi-identifier."""
+    from hedgerow.partition.full_domain import ladder_of, plain_ladder
+
+    ladders = []
+    for name in prepared.columns.quasi:
+        encoded, tree = prepared.table.encode(name), trees.get(name)
+        ladders.append(
+            plain_ladder(encoded.size)
+            if tree is None
+            else ladder_of(tree, tree.leaf_codes(name, encoded.domain), missing=encoded.has_missing)
+        )
+    return ladders
 
 
 def _trees(prepared: Prepared) -> dict[str, Hierarchy]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from hedgerow.criteria.ke import KE, Number
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import quasi_codes, release_of
+from hedgerow.methods.row_groups import parted, quasi_codes, release_of
 from hedgerow.parameters import read_whole
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.permuted import PERMUTED, permuted
@@ -59,6 +59,8 @@ class KEAnonymity(Method):
     often each occurs, so a column that is mostly one value needs it. Groups of least total range, "sum", alone.
     """
 
+    keeps_clusters: ClassVar[bool] = True
+
     k: int
     e: Number = 0
     objective: str = "sum"
@@ -92,9 +94,9 @@ class KEAnonymity(Method):
         KE(self.k, where.distance(criterion.e)).require(where.positions, unit=where.unit, column=column)
         progress("partitioning", 0.3)
         pieces = self._partition(where, sensitive.counts(), prepared)
-        if self.refine == "quasi":
-            progress("refining", 0.4)
-            return self._refined(prepared, sensitive, where, pieces)
+        if self.refine == "quasi" or prepared.schema.cluster:
+            progress("dividing", 0.4)
+            return self._of_rows(prepared, sensitive, where, pieces)
         progress("permuting", 0.5)
         group_column = free_name("group", prepared.columns.all)
         table = permuted(
@@ -112,24 +114,25 @@ class KEAnonymity(Method):
             kind=prepared.table.kind,
         )
 
-    def _refined(self, prepared: Prepared, sensitive: Encoded, where: Line, pieces: Pieces) -> Release:
-        """Deal the rows to the groups, divide these by quasi-identifiers, and shuffle inside the parts."""
+    def _of_rows(self, prepared: Prepared, sensitive: Encoded, where: Line, pieces: Pieces) -> Release:
+        """Deal the rows to the groups, part clusters or divide the groups by quasi-identifiers, and shuffle inside."""
         from hedgerow.partition.ke.runs import ke_refine
-        from hedgerow.release.shuffle import deal
+        from hedgerow.partition.shuffles import deal
 
         rows, offsets = deal(sensitive.codes, pieces.values, pieces.groups, pieces.counts, keys=prepared.keys)
         labels = np.empty(len(rows), np.int32)
         labels[rows] = np.repeat(np.arange(pieces.num_groups), np.diff(offsets))
-        quasi, scales = quasi_codes(prepared)
-        criterion = KE(self.k, self.e)
-        least = where.distance(criterion.e)
-        finer = ke_refine(labels, quasi, scales, sensitive.codes, where.positions, k=self.k, e=least)
+        labels, criterion = parted(prepared, labels), KE(self.k, self.e)
+        if self.refine == "quasi":
+            quasi, scales = quasi_codes(prepared)
+            least = where.distance(criterion.e)
+            labels = ke_refine(labels, quasi, scales, sensitive.codes, where.positions, k=self.k, e=least)
         return release_of(
             prepared,
-            finer,
+            labels,
             form=PERMUTED.name,
             together=True,
-            guarantee=_guarantee(prepared.columns.sensitive[0], criterion, None),
+            guarantee=_guarantee(prepared.columns.sensitive[0], criterion, self.l),
             made=prepared.made("KEAnonymity", self._parameters()),
         )
 

@@ -6,19 +6,19 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
+from numpy.typing import NDArray
 
 from hedgerow.errors import Infeasible, SchemaError
 from hedgerow.randomness import Keys, seeded_keys, system_keys
 from hedgerow.release import Made, PublishedColumns, Release, Rows
-from hedgerow.verify.texts import is_plain, plain_texts
+from hedgerow.verify.texts import text_in_form
 
 if TYPE_CHECKING:
     from hedgerow.ledger import PendingEntry
-    from hedgerow.schema import Schema
+    from hedgerow.schema import Hierarchy, Schema
     from hedgerow.table import Table
 
 __all__ = ["Method", "Prepared", "Progress", "prepare"]
@@ -41,13 +41,44 @@ class Prepared:
     pending: PendingEntry | None = None
 
     @property
+    def clusters(self) -> NDArray[np.int64] | None:
+        """The number of each row's household or person; a row without one is alone. None where none was declared."""
+        for name in self.schema.cluster:
+            encoded = self.table.encode(name)
+            codes, alone = encoded.codes.astype(np.int64), encoded.codes == len(encoded.domain)
+            codes[alone] += np.arange(int(alone.sum()))
+            return codes
+        return None
+
+    @property
     def policies(self) -> dict[str, str]:
         """The declared policy for missing values of each published column."""
         return {name: str(self.schema.missing_policy(name)) for name in self.columns.all}
 
     def made(self, method: str, parameters: Mapping[str, int | str]) -> Made:
         """How a release of this table is made."""
-        return Made(method, parameters, self.policies, self.reproducible, self.merged)
+        weight = dict(zip(("weight",), self.schema.weight, strict=False))
+        published = set(self.columns.all)
+        return Made(
+            method=method,
+            parameters={**parameters, **weight},
+            missing=self.policies,
+            reproducible=self.reproducible,
+            merged={name: count for name, count in self.merged.items() if name in published},
+            texts={name: policy for name, policy in self.schema.texts.items() if name in published},
+        )
+
+    def tree_in_form(self, column: str, tree: Hierarchy) -> Hierarchy:
+        """A hierarchy that a parameter gives, with its texts in the form that the column's have."""
+        policy = self.schema.text_policy(column)
+        return tree.in_form(column, policy) if policy else tree
+
+    def in_form(self, column: str, value: Any) -> Any:
+        """A value of a column as a parameter names it, in the form that the column's texts have; lists item by item."""
+        if isinstance(value, list | tuple | set | frozenset):
+            return [self.in_form(column, item) for item in value]
+        policy = self.schema.text_policy(column)
+        return text_in_form(value, policy) if isinstance(value, str) and policy else value
 
 
 class Method(ABC):
@@ -61,6 +92,9 @@ class Method(ABC):
 
     hierarchy_roles: ClassVar[tuple[str, ...]] = ()
     """The roles whose columns are published by their hierarchies; one on another column is refused, not ignored."""
+
+    keeps_clusters: ClassVar[bool] = False
+    """Whether the rows of a cluster are counted in each group, so that the guarantee can speak of them."""
 
     def publish(
         self,
@@ -95,9 +129,10 @@ class Method(ABC):
             release = release.recorded(prepared.pending.receipt)
         report("auditing", 0.8)
         verified(release.published)
+        # Whoever stops the work by raising from here leaves no entry: after recording nothing is reported.
+        report("done", 1.0)
         if prepared.pending is not None:
             prepared.pending.record(release)
-        report("done", 1.0)
         return release
 
     def _prepare(self, source: object, schema: Schema, seed: int | None) -> Prepared:
@@ -109,6 +144,12 @@ class Method(ABC):
                     f"{type(self).__name__} does not use the hierarchy of '{column}', which is {role}; leave it out, "
                     f"or choose a method that does: {', '.join(_USERS.get(role, ())) or 'none uses it in this role'}."
                 )
+        if schema.cluster and not self.keeps_clusters:
+            raise SchemaError(
+                f"{type(self).__name__} does not look at clusters, so that '{schema.cluster[0]}' would be ignored; "
+                "make it identifier, or choose a method that does: Anatomy, PermutationAnonymization, KEAnonymity, "
+                "Proximity, Mondrian, FullDomain, Robust."
+            )
         return prepare(source, schema, seed, needs_sensitive=self.needs_sensitive)
 
     def _hierarchy_roles(self) -> tuple[str, ...]:
@@ -147,15 +188,15 @@ def prepare(source: object, schema: Schema, seed: int | None, *, needs_sensitive
     from hedgerow.table import read_table
 
     table = read_table(source)
+    table, schema, merged = schema.in_form(table)
     schema.check(table, needs_sensitive=needs_sensitive)
-    table, merged = _with_plain_texts(table, schema)
     kept = _without_suppressed(table, schema)
     if kept.num_rows == 0:
         raise Infeasible("No rows are left to publish: every row was suppressed for a missing value.")
     return Prepared(
         table=kept,
         schema=schema,
-        columns=PublishedColumns(tuple(schema.quasi), tuple(schema.sensitive), tuple(schema.plain)),
+        columns=PublishedColumns(tuple(schema.quasi), tuple(schema.sensitive), (*schema.plain, *schema.weight)),
         rows=Rows(table.num_rows, kept.num_rows, table.num_rows - kept.num_rows),
         keys=system_keys if seed is None else seeded_keys(seed),
         reproducible=seed is not None,
@@ -163,23 +204,10 @@ def prepare(source: object, schema: Schema, seed: int | None, *, needs_sensitive
     )
 
 
-def _with_plain_texts(table: Table, schema: Schema) -> tuple[Table, dict[str, int]]:
-    """Bring sensitive texts into one form; return the table and how many values became one with others."""
-    arrow, merged = table.arrow, {}
-    for name in schema.sensitive:
-        column = arrow.column(name)
-        if pa.types.is_string(column.type):
-            known = column.unique()
-            merged[name] = len(known) - len(plain_texts(known).unique())
-            if not is_plain(known):
-                arrow = arrow.set_column(arrow.column_names.index(name), name, plain_texts(column))
-    return (table if arrow is table.arrow else replace(table, arrow=arrow)), merged
-
-
 def _without_suppressed(table: Table, schema: Schema) -> Table:
     """Suppress rows with a missing value where the policy says so; refuse them where it says that."""
     keep = np.ones(table.num_rows, bool)
-    for name in (*schema.quasi, *schema.plain, *schema.sensitive):
+    for name in (*schema.quasi, *schema.plain, *schema.weight, *schema.sensitive):
         column, policy = table.arrow.column(name), schema.missing_policy(name)
         if column.null_count == 0 or policy == "value":
             continue

@@ -39,9 +39,9 @@ from typing import Any
 
 from hedgerow.attack.adversaries.aligned import identity, known_sample, rank
 from hedgerow.attack.finding import Rate
+from hedgerow.partition.walk.chain import sparse_rows
 from hedgerow.partition.walk.kept import Block, blocks
 from hedgerow.partition.walk.parallel import Trip, walk_blocks
-from hedgerow.partition.walk.polytope import sparse_rows
 from hedgerow.randomness import Keys
 from hedgerow.release.forms.substituted import PropertyTerms
 
@@ -57,14 +57,14 @@ _MOST_STEPS = 10**7  # the keys of all steps of a segment are drawn at once
 class PropertyWalk(Method):
     """Replace numeric columns by values drawn among all that keep sampled localities and given properties.
 
-    share     share of each segment's localities that is kept: more keep more of the shape and leave less room
-    segment   most values walked together; 20 mixes in some 10,000 steps, 100 would need a million
-    steps     steps per segment, or "auto": walk until mixed; a walk that has not mixed is refused either way
-    keep      further properties, as text ("age >= 18", "age[60] - age[30] >= 20", several parted by ';') or objects
-    columns   the columns to replace; numeric quasi-identifiers if not named
-    whole     whole numbers stay whole; if not, they are published with decimals, which leaves far more room
-    layout    "runs" of neighbouring values, which keeps the order of far-apart values, or rows "scattered" over
-              segments at random, which changes values more and keeps order inside a segment only
+    - `share`: share of each segment's localities that is kept: more keep more of the shape and leave less room
+    - `segment`: most values walked together; 20 mixes in some 10,000 steps, 100 would need a million
+    - `steps`: steps per segment, or "auto": walk until mixed; a walk that has not mixed is refused either way
+    - `keep`: further properties, as text ("age >= 18", "age[60] - age[30] >= 20", several parted by ';') or objects
+    - `columns`: the columns to replace; numeric quasi-identifiers if not named
+    - `whole`: whole numbers stay whole; if not, they are published with decimals, which leaves far more room
+    - `layout`: "runs" of neighbouring values, which keeps the order of far-apart values, or rows "scattered" over
+      segments at random, which changes values more and keeps order inside a segment only
     """
 
     needs_sensitive: ClassVar[bool] = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from hedgerow.criteria.neighbourhood import Neighbourhood, one_sided, relative
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import check_form, quasi_codes, release_of
+from hedgerow.methods.row_groups import check_form, parted, quasi_codes, release_of
 from hedgerow.parameters import Number, read_number, read_whole
 from hedgerow.release import Guarantee
 
@@ -47,6 +47,8 @@ class Proximity(Method):
     "scattered".
     """
 
+    keeps_clusters: ClassVar[bool] = True
+
     eps: Number
     m: int
     relative: bool = False
@@ -56,7 +58,7 @@ class Proximity(Method):
 
     def __post_init__(self) -> None:
         self._neighbourhood()
-        read_whole("m", self.m, least=1)
+        read_whole("m", self.m, least=2)
         check_form(self.form, FORMS)
         if self.grouping not in ("near", "blind"):
             raise ParameterError("'grouping' must be one of near, blind.")
@@ -88,7 +90,7 @@ class Proximity(Method):
 
     def _labels(self, prepared: Prepared, column: str, progress: Progress) -> NDArray[np.int32]:
         from hedgerow.criteria.proximity import require_proximity
-        from hedgerow.partition.proximity.split import proximity_split
+        from hedgerow.partition.proximity import proximity_split
 
         progress("counting", 0.1)
         encoded = prepared.table.encode(column)
@@ -101,7 +103,8 @@ class Proximity(Method):
             quasi, scales = quasi_codes(prepared)
         counts = np.bincount(encoded.codes, minlength=len(reach.first))
         require_proximity(reach, counts, m=int(self.m), column=column)
-        return proximity_split(quasi, scales, encoded.codes, reach, m=int(self.m), keys=prepared.keys)
+        labels = proximity_split(quasi, scales, encoded.codes, reach, m=int(self.m), keys=prepared.keys)
+        return parted(prepared, labels) if self.grouping == "blind" else labels
 
     def _guarantee(self, column: str) -> Guarantee:
         around = self._neighbourhood()

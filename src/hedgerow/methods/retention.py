@@ -49,7 +49,7 @@ class Retention(Method):
         if (self.m is None) == (self.p is None):
             raise ParameterError("Give 'm', for the largest p that keeps a risk of 1/m, or 'p' itself; one of the two.")
         if self.m is not None:
-            read_whole("m", self.m, least=1)
+            read_whole("m", self.m, least=2)
         if self.p is not None:
             read_number("p", self.p, least=0, most=1)
         (relative if self.relative else absolute)(self.eps)

@@ -5,35 +5,31 @@ What the baselines share: columns to replace, and releases of single rows withou
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.criteria.groupwise import require
 from hedgerow.criteria.l_diversity import FrequencyDiversity
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.methods.method import Prepared
+from hedgerow.parameters import read_names
+from hedgerow.partition.clusters import most_together, separate_clusters
 from hedgerow.release import Guarantee, Made, Release
 from hedgerow.release.forms import Labelled, form_of
 from hedgerow.release.release import free_name
+from hedgerow.verify.words import TOGETHER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hedgerow.methods.method import Progress
-    from hedgerow.schema import Hierarchy
-import json
-from collections.abc import Callable, Mapping, Sequence
-
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from hedgerow.parameters import read_names
-
-if TYPE_CHECKING:
-    from hedgerow.methods.method import Prepared
     from hedgerow.release.forms import Form
+    from hedgerow.schema import Hierarchy
 
 __all__ = [
     "GROUPINGS",
@@ -47,6 +43,7 @@ __all__ = [
     "frequency_guarantee",
     "is_number",
     "listed",
+    "parted",
     "quasi_codes",
     "release_of",
     "release_of_rows",
@@ -63,6 +60,17 @@ def check_form(form: object, forms: tuple[str, ...]) -> None:
     """Refuse a form that a method does not publish."""
     if form not in forms:
         raise ParameterError(f"'form' must be one of {', '.join(forms)}.")
+
+
+def parted(prepared: Prepared, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Labels that part the rows of each cluster, for groups that follow from sensitive values alone."""
+    clusters = prepared.clusters
+    if clusters is None:
+        return labels
+    codes = np.zeros(len(labels), np.int64)
+    for column in sensitive_codes(prepared):
+        _, codes = np.unique(codes * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
+    return separate_clusters(labels, codes.astype(np.int32), clusters, keys=prepared.keys)
 
 
 def quasi_codes(prepared: Prepared) -> tuple[NDArray[np.int32], list[NDArray[np.float64]]]:
@@ -128,6 +136,10 @@ def release_of(
 ) -> Release:
     """Publish labelled rows in a form; a generalized one uses nodes of a column's hierarchy, not below the level."""
     group_column, layout = free_name("group", prepared.columns.all), form_of(form)
+    clusters = prepared.clusters
+    if clusters is not None:
+        # The owner's check: nobody else has the numbers of households. The guarantee says what was found.
+        made = replace(made, parameters={**made.parameters, TOGETHER: most_together(labels, clusters)})
     assert layout.publish is not None
     rows = Labelled(
         prepared.table,
@@ -177,10 +189,12 @@ def diverse_labels(
     require([criterion] * len(columns), counts, prepared.columns.sensitive)
     progress("partitioning", 0.3)
     if len(columns) > 1:
-        return _several(prepared, columns, l, grouping)
-    if grouping == "blind":
-        return _blind(prepared, columns[0], l, deal=deal)
-    return _near(prepared, columns[0], l, grouping)
+        labels = _several(prepared, columns, l, grouping)
+    elif grouping == "blind":
+        labels = _blind(prepared, columns[0], l, deal=deal)
+    else:
+        labels = _near(prepared, columns[0], l, grouping)
+    return parted(prepared, labels) if grouping == "blind" else labels
 
 
 def _blind(prepared: Prepared, codes: NDArray[np.int32], l: int, *, deal: bool) -> NDArray[np.int32]:  # noqa: E741
@@ -193,7 +207,7 @@ def _blind(prepared: Prepared, codes: NDArray[np.int32], l: int, *, deal: bool) 
 def _near(prepared: Prepared, codes: NDArray[np.int32], l: int, grouping: str) -> NDArray[np.int32]:  # noqa: E741
     from hedgerow.criteria.neighbourhood import same_value
     from hedgerow.partition.permutation import ncp_split
-    from hedgerow.partition.proximity.split import proximity_split
+    from hedgerow.partition.proximity import proximity_split
 
     quasi, scales = quasi_codes(prepared)
     if grouping == "ncp":

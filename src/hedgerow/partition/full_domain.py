@@ -19,7 +19,7 @@ a node is one slice.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +31,19 @@ from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.parameters import Number, read_number
 from hedgerow.schema.hierarchy import Hierarchy
 
-__all__ = ["MOST_NODES", "Generalization", "Ladder", "Lattice", "Node", "full_domain", "ladder_of", "plain_ladder"]
+__all__ = [
+    "MOST_EXPLORED",
+    "MOST_NODES",
+    "ExploredLattice",
+    "Generalization",
+    "Ladder",
+    "Lattice",
+    "Node",
+    "explore",
+    "full_domain",
+    "ladder_of",
+    "plain_ladder",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +74,45 @@ def full_domain(
         require(asked, overall, names)
     search = _Search(quasi, ladders, columns, overall, asked, allowed)
     return search.run()
+
+
+@dataclass(frozen=True, eq=False)
+class ExploredLattice:
+    """What is known of every combination of levels: arrays with an axis per quasi-identifier.
+
+    `loss` is the mean loss of a cell, suppressed rows counted in full; of nodes that do not keep the promise, before
+    anything is suppressed. `suppressed` counts the rows that have to go for the promise, -1 where a node was ruled out
+    by another. `minimal` are the feasible nodes of which nothing finer is feasible, `chosen` is the one of least loss.
+    """
+
+    feasible: NDArray[np.bool_]
+    loss: NDArray[np.float64]
+    suppressed: NDArray[np.int64]
+    minimal: tuple[Node, ...]
+    chosen: Node
+
+
+def explore(
+    quasi: Codes,
+    ladders: Sequence[Ladder],
+    sensitive: Codes | Sequence[Codes],
+    criteria: Criterion | Sequence[Criterion],
+    *,
+    suppression: Number = 0,
+    progress: Callable[[float], None] = lambda share: None,
+) -> ExploredLattice:
+    """Check every node that no other rules out; for lattices that a person can look at."""
+    columns = [sensitive] if isinstance(sensitive, np.ndarray) else list(sensitive)
+    asked = list(criteria) if isinstance(criteria, Sequence) else [criteria] * len(columns)
+    overall = [np.bincount(codes) for codes in columns]
+    search = _Search(quasi, ladders, columns, overall, asked, _allowed(suppression, len(columns[0]), asked))
+    if search.lattice.loss.size > MOST_EXPLORED:
+        raise ParameterError(
+            f"There are {search.lattice.loss.size:,} combinations of levels, and up to {MOST_EXPLORED:,} can be looked "
+            "at; leave out quasi-identifiers, or give hierarchies with fewer levels."
+        )
+    chosen = full_domain(quasi, ladders, sensitive, criteria, suppression=suppression).levels
+    return search.explore(chosen, progress)
 
 
 def _allowed(suppression: Number, rows: int, criteria: Sequence[Criterion]) -> int:
@@ -117,6 +168,24 @@ class _Search:
         if self.best is None:
             raise Infeasible("No combination of levels satisfies the criteria within the rows that may be suppressed.")
         return Generalization(self.best, self._labels(self.best), self.known[self.best], len(self.known))
+
+    def explore(self, chosen: Node, progress: Callable[[float], None]) -> ExploredLattice:
+        """Visit every node, the coarse ones first: what fails there fails in everything finer."""
+        shape, loss = self.lattice.shape, self.lattice.loss.copy()
+        feasible, suppressed = np.zeros(shape, np.bool_), np.full(shape, -1, np.int64)
+        nodes = sorted(np.ndindex(*shape), key=sum, reverse=True)
+        for place, node in enumerate(nodes):
+            progress(place / len(nodes))
+            if self.lattice.hopeless[node]:
+                continue
+            suppressed[node] = int((self.rows * ~self._good(classes := self._classes(node))[classes]).sum())
+            feasible[node] = self._check(node)
+            if feasible[node]:
+                loss[node] = self.known[node]
+            elif self.tags:
+                self.lattice.give_up_below(node)
+        mean = loss / (int(self.rows.sum()) * len(shape))
+        return ExploredLattice(feasible, mean, suppressed, _minimal(feasible), chosen)
 
     def _search_path(self, path: list[Node]) -> None:
         """Halve a path between failure and success, so that one failure rules out much; settle its first node."""
@@ -187,6 +256,18 @@ class _Search:
         return numbers[classes][self.owner]
 
 
+def _minimal(feasible: NDArray[np.bool_]) -> tuple[Node, ...]:
+    """The feasible nodes of which nothing finer is feasible."""
+    below = feasible.copy()
+    for axis in range(feasible.ndim):
+        below = np.logical_or.accumulate(below, axis=axis)
+    finer = np.zeros_like(feasible)
+    for axis in range(feasible.ndim):
+        ahead = np.moveaxis(finer, axis, 0)
+        ahead[1:] |= np.moveaxis(below, axis, 0)[:-1]
+    return tuple(tuple(map(int, node)) for node in np.argwhere(feasible & ~finer))
+
+
 Pairs = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
 """Combination, sensitive code and rows of every pair of both that occurs."""
 
@@ -211,6 +292,9 @@ def _distinct(columns: list[Codes], rows: int) -> tuple[NDArray[np.int32], NDArr
     _, first, dense = np.unique(numbers, return_index=True, return_inverse=True)
     return dense.astype(np.int32), first
 
+
+MOST_EXPLORED = 20_000
+"""Beyond this many combinations of levels a picture shows nothing."""
 
 MOST_NODES = 1 << 22
 """Beyond this many combinations of levels an optimal search is refused."""

@@ -3,8 +3,8 @@
 sql          text to bound question: one strict reader, names to columns, the condition to known and hidden parts
 evidence     what a release tells about a question, one file per form: rows hit, and the values that they may have
 aggregates   least and greatest answers over all assignments, in exact integers; mean and deviation of fair ones
-engines      arrays; DuckDB and PostgreSQL, by one statement and the help table, or by counts that array code finishes
-outcome      arithmetic between results, HAVING, ORDER BY, LIMIT; `result` rounds, `answer` is what is handed over
+engines      DuckDB and PostgreSQL: one statement and the help table, or counts that array code finishes
+answer       arithmetic between results, HAVING, ORDER BY, LIMIT; rounding; what is handed over
 regress      linear models of a hidden outcome: every coefficient with bounds
 """
 
@@ -21,11 +21,10 @@ from hedgerow.errors import ParameterError, QueryError
 from hedgerow.query.answer import Answer
 
 if TYPE_CHECKING:
+    from hedgerow.query.answer import Estimate, Result
     from hedgerow.query.answer_table import AnswerTable
     from hedgerow.query.answered import Answered
-    from hedgerow.query.result import Estimate, Result
-    from hedgerow.query.sql.question import Lookup
-    from hedgerow.query.sql.statement import Bound, Question
+    from hedgerow.query.sql.question import Bound, Lookup, Question
     from hedgerow.release import Release
 
 __all__ = ["Answer", "Engine", "Session", "ask", "bound_to", "connect", "help_table", "rewrite", "select"]
@@ -50,13 +49,15 @@ class Session:
 
     def ask(self, sql: str, tables: Mapping[str, Any] | None = None) -> Any:
         """Answer one aggregate: an `Answer`; several of them, and GROUP BY, come as an `AnswerTable`."""
-        found = self.sql(sql, tables)
-        if found.keys or len(found.aggregates) != 1 or len(found) > 1:
-            return found
-        (answers,) = (found.answers(name) for name in found.aggregates)
-        if not answers:
+        from hedgerow.query.answer_table import AnswerTable
+
+        found = self.answers(sql, tables)
+        if found.keys or len(found.estimates) != 1 or found.cells > 1:
+            return AnswerTable(found)
+        (estimate,) = found.estimates.values()
+        if not found.cells:
             raise QueryError("HAVING or LIMIT leaves no answer; leave them out")
-        return answers[0]
+        return estimate.answers[0]
 
     def sql(self, sql: str, tables: Mapping[str, Any] | None = None) -> AnswerTable:
         """Answer every aggregate in every group: the keys, then x (expected), x_lower, x_upper and x_std.
@@ -70,10 +71,9 @@ class Session:
     def answers(self, sql: str, tables: Mapping[str, Any] | None = None) -> Result:
         """Answer every aggregate in every group: keys, and for each aggregate its answers, row by row."""
         from hedgerow.query.evidence.view import view_of
-        from hedgerow.query.sql.compose import Composer, is_composed
-        from hedgerow.query.sql.joined import own_tables
-        from hedgerow.query.sql.joining import Joins
-        from hedgerow.query.sql.parse import check_text
+        from hedgerow.query.sql.compose import Composer
+        from hedgerow.query.sql.joining import Joins, own_tables
+        from hedgerow.query.sql.parse import check_text, is_composed
 
         check_text(sql, self._release.columns.all)
         if not is_composed(sql):
@@ -96,7 +96,7 @@ class Session:
 
     def run(self, bound: Bound, scalars: Mapping[str, Estimate] | None = None) -> Result:
         """Answer a bound question: the engine's results, and what the question says about them."""
-        from hedgerow.query.outcome import finished
+        from hedgerow.query.answer import finished
 
         found = self.engine.run(bound)
         more = {name: estimate.take([0] * found.cells) for name, estimate in (scalars or {}).items()}
@@ -149,8 +149,8 @@ def connect(release: Release, engine: str = "arrays", *, schema: str | None = No
     if schema is not None:
         raise ParameterError("'schema' is where a PostgreSQL server holds a release; other engines have none.")
     if engine == "arrays":
-        from hedgerow.query.engines.arrays import ArrayEngine
-        from hedgerow.query.evidence.sources import source_of
+        from hedgerow.query.evidence.permuted import ArrayEngine
+        from hedgerow.query.evidence.view import source_of
 
         return Session(release, ArrayEngine(source_of(release)))
     if engine == "duckdb":
@@ -187,7 +187,7 @@ def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
     from hedgerow.query.engines.rewriter import is_plain, rewritten
     from hedgerow.query.engines.summary import statements
     from hedgerow.query.evidence.view import view_of
-    from hedgerow.query.sql.dialect import to_postgres
+    from hedgerow.query.sql.parse import to_postgres
 
     if dialect not in ("duckdb", "postgres"):
         raise ParameterError(f"'dialect' must be 'duckdb' or 'postgres'; got {dialect!r}")

@@ -1,12 +1,51 @@
-"""What a question gets back: an interval that holds, and the middle of it."""
+"""From exact bounds to answers: what an engine hands over, what a question says about it, and how it is rounded.
+
+Bounds of whole numbers stay whole. A bound that is a published value (MIN, MAX) is that value. Every other bound
+becomes the nearest float outside it. HAVING and ORDER BY look at expected values. Arithmetic between results is
+interval arithmetic in fractions: it takes its operands as independent, so bounds hold and are tight where no operand
+occurs twice. Its deviation is that of the linearized expression if all operands deviated together, an upper limit.
+"""
 
 from __future__ import annotations
 
+import functools
 import html
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
 from typing import Any
 
-__all__ = ["MEANING", "Answer", "Learned", "Number"]
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hedgerow.errors import QueryError
+from hedgerow.exact import float_above, float_below
+from hedgerow.query.evidence.view import evaluate, values
+from hedgerow.query.sql.question import (
+    Arithmetic,
+    Bound,
+    Constant,
+    Expression,
+    Outcome,
+    Truth,
+)
+
+__all__ = [
+    "MEANING",
+    "Answer",
+    "Estimate",
+    "Learned",
+    "Number",
+    "Result",
+    "Rounding",
+    "combined",
+    "constant",
+    "finished",
+]
 
 Number = int | float
 MEANING = "std is the deviation over fair assignments, not a standard error of the truth; the guarantee is the bounds"
@@ -82,3 +121,303 @@ class Answer:
 
 def _text(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+_ALIKE = Fraction(1, 10**9)
+"""Share of its size up to which a number that has only one value may be uncertain and is still called exact."""
+
+
+class Rounding(Enum):
+    """How an exact bound becomes a number."""
+
+    WHOLE = "it is whole"
+    NEAREST = "it is a published value"
+    OUTWARD = "away from the truth"
+    VALUE = "it is a text, a date or a truth value"
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """One aggregate in every cell. `slack` widens bounds by what floats differ from the decimals that they print.
+
+    Where `is_bounded` is false, bounds are None and `expected` is an estimate. `domain` lists values that are no
+    numbers. `reached` says of each cell whether some assignment reaches both bounds, where that is known.
+    """
+
+    lower: list[Fraction | None]
+    upper: list[Fraction | None]
+    expected: list[float]
+    std: list[float]
+    exact: list[bool]
+    rounding: Rounding
+    slack: list[Fraction] | None = None
+    is_known: bool = False
+    is_bounded: bool = True
+    domain: pa.Array | None = None
+    reached: list[bool] | None = None
+
+    @functools.cached_property
+    def answers(self) -> list[Answer]:
+        """Return the rounded answer of each cell."""
+        return [self._answer(cell) for cell in range(len(self.lower))]
+
+    def take(self, cells: list[int]) -> Estimate:
+        """Return only some cells."""
+        names = ["lower", "upper", "expected", "std", "exact"]
+        names += [name for name in ("slack", "reached") if getattr(self, name) is not None]
+        parts: dict[str, Any] = {name: [getattr(self, name)[cell] for cell in cells] for name in names}
+        return replace(self, **parts)
+
+    def _answer(self, cell: int) -> Answer:
+        lower, upper = self.lower[cell], self.upper[cell]
+        if not self.is_bounded:
+            return Answer(None, None, _number(self.expected[cell]), _number(self.std[cell]), False, bounded=False)
+        if lower is None or upper is None:
+            return Answer(None, None, None, None, True)
+        if self.rounding is Rounding.VALUE:
+            return self._valued(int(lower), int(upper), cell)
+        slack = self.slack[cell] if self.slack is not None else Fraction(0)
+        low, high = self._rounded(lower - slack, upper + slack)
+        if self.exact[cell]:
+            middle = (lower + upper) / 2
+            mean = int(middle) if self.rounding is Rounding.WHOLE else float(middle)
+            # Floats on no common decimal grid are known to 15 digits of the largest: of small ones that may be few.
+            is_exact = upper - lower <= abs(middle) * _ALIKE
+            return Answer(low, high, mean, 0.0, is_exact, reached=is_exact)
+        # Rounding of the mean must not carry it out of its own bounds.
+        expected = min(max(self.expected[cell], float(low)), float(high))
+        reached = self.reached is None or self.reached[cell]
+        return Answer(low, high, expected, self.std[cell], False, reached=reached)
+
+    def _rounded(self, lower: Fraction, upper: Fraction) -> tuple[Number, Number]:
+        if self.rounding is Rounding.WHOLE:
+            return int(lower), int(upper)
+        if self.rounding is Rounding.NEAREST:
+            return float(lower), float(upper)
+        return float_below(lower), float_above(upper) + 0.0  # no negative zero
+
+    def _valued(self, lower: int, upper: int, cell: int) -> Answer:
+        """Texts and truth values have no mean; that of dates is the nearest moment, its deviation days or seconds."""
+        assert self.domain is not None, "values come with the list of them"
+        kind = self.domain.type
+        if not pa.types.is_temporal(kind):
+            low, high = self.domain[lower].as_py(), self.domain[upper].as_py()
+            return Answer(
+                low, high, low if self.exact[cell] else None, 0.0 if self.exact[cell] else None, self.exact[cell]
+            )
+        middle = lower if self.exact[cell] else round(min(max(self.expected[cell], lower), upper))
+        low, high, mean = (_moment(tick, kind) for tick in (lower, upper, middle))
+        scale = 1.0 if pa.types.is_date(kind) else 1e6
+        return Answer(low, high, mean, 0.0 if self.exact[cell] else self.std[cell] / scale, self.exact[cell])
+
+    def means(self) -> list[float]:
+        """The expected value of each cell, nan for NULL."""
+        return [math.nan if not isinstance(a.expected, int | float) else float(a.expected) for a in self.answers]
+
+    def widened(self) -> list[tuple[Fraction, Fraction] | None]:
+        """The bounds of each cell with all that floats owe them, None for NULL."""
+        slack = self.slack if self.slack is not None else [Fraction(0)] * len(self.lower)
+        ends = zip(self.lower, self.upper, slack, strict=True)
+        return [None if low is None or high is None else (low - s, high + s) for low, high, s in ends]
+
+    def middle(self) -> pa.Array:
+        """The expected values as a column."""
+        answers = [answer.expected for answer in self.answers]
+        return (
+            pa.array(answers, self._kind)
+            if self._kind is not None
+            else _array(answers, self._is_whole and self.is_known)
+        )
+
+    @property
+    def _is_whole(self) -> bool:
+        return self.rounding is Rounding.WHOLE and self.is_bounded
+
+    @property
+    def _kind(self) -> pa.DataType | None:
+        return self.domain.type if self.domain is not None and self.rounding is Rounding.VALUE else None
+
+    def columns(self, alias: str) -> dict[str, pa.Array]:
+        """Return the aggregate as columns of a result table."""
+        lower, upper = [a.lower for a in self.answers], [a.upper for a in self.answers]
+        is_whole, kind = self._is_whole, self._kind
+        return {
+            alias: self.middle(),
+            f"{alias}_lower": pa.array(lower, kind) if kind is not None else _array(lower, is_whole),
+            f"{alias}_upper": pa.array(upper, kind) if kind is not None else _array(upper, is_whole, outward=1),
+            f"{alias}_std": _array([a.std for a in self.answers], False),
+        }
+
+
+def _number(number: Any) -> Any:
+    """What is not a number is NULL; estimates of texts and dates are such values."""
+    return None if isinstance(number, float) and math.isnan(number) else number
+
+
+def _moment(tick: int, kind: pa.DataType) -> Any:
+    width = pa.int32() if pa.types.is_date(kind) else pa.int64()
+    return pa.scalar(tick, width).cast(kind).as_py()
+
+
+def _array(numbers: list[Any], is_whole: bool, outward: int = -1) -> pa.Array:
+    """Whole numbers as BIGINT where they fit, otherwise floats rounded outwards."""
+    if is_whole and all(number is None or -(2**63) <= number < 2**63 for number in numbers):
+        return pa.array(numbers, pa.int64())
+    away = float_above if outward > 0 else float_below
+    floats = [away(Fraction(number)) if isinstance(number, int) else number for number in numbers]
+    return pa.array(floats, pa.float64())
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """An answered question: the values of its keys per cell, and one estimate per aggregate."""
+
+    keys: dict[str, pa.Array]
+    estimates: dict[str, Estimate]
+    cells: int
+
+    def take(self, cells: NDArray[np.int64]) -> Result:
+        """Return only some cells."""
+        keys = {alias: values.take(pa.array(cells)) for alias, values in self.keys.items()}
+        estimates = {alias: estimate.take(cells.tolist()) for alias, estimate in self.estimates.items()}
+        return Result(keys, estimates, len(cells))
+
+    def table(self) -> pa.Table:
+        """Return keys first, then x, x_lower, x_upper and x_std for each aggregate x."""
+        columns = dict(self.keys)
+        for alias, estimate in self.estimates.items():
+            columns |= estimate.columns(alias)
+        return pa.table(columns)
+
+
+def finished(bound: Bound, result: Result) -> Result:
+    """Compute, filter, sort and cut the results, and keep those that are shown."""
+    outcome = bound.outcome
+    estimates = dict(result.estimates)
+    for item in outcome.computed:
+        if item.alias not in estimates:  # an engine may know better
+            estimates[item.alias] = _computed(item.expression, estimates, result.cells)
+    whole = Result(result.keys, estimates, result.cells)
+    cells = _sorted(outcome, whole, _kept(outcome, whole))
+    cells = cells[outcome.offset :][: outcome.limit]
+    shown = [name for name in outcome.shown if name in estimates]
+    keys = {name: array for name, array in whole.keys.items() if name in outcome.shown}
+    final = Result(keys, {name: estimates[name] for name in shown}, result.cells)
+    return final if np.array_equal(cells, np.arange(result.cells)) else final.take(cells)
+
+
+def _computed(node: Expression, estimates: dict[str, Estimate], cells: int) -> Estimate:
+    if isinstance(node, Arithmetic):
+        left, right = (_computed(side, estimates, cells) for side in (node.left, node.right))
+        return combined(node.operator, left, right)
+    if isinstance(node, Constant):
+        assert not isinstance(node.value, bool | str | None), "checked when bound"
+        return constant(node.value, cells)
+    return estimates[getattr(node, "text", "")]
+
+
+def _expected(result: Result) -> dict[str, pa.Array]:
+    arrays = dict(result.keys)
+    for alias, estimate in result.estimates.items():
+        array = estimate.middle()
+        arrays[alias] = array.cast(pa.float64()) if pa.types.is_integer(array.type) else array
+    return arrays
+
+
+def _kept(outcome: Outcome, result: Result) -> np.ndarray:
+    if outcome.having == Truth(True):
+        return np.arange(result.cells)
+    truth = evaluate(outcome.having, _expected(result), result.cells)
+    return np.flatnonzero(truth.fill_null(False).to_numpy(zero_copy_only=False))
+
+
+def _sorted(outcome: Outcome, result: Result, cells: np.ndarray) -> np.ndarray:
+    """Sort by the last term first; each sort keeps the order of equals."""
+    arrays = _expected(result) if outcome.order else {}
+    for term in reversed(outcome.order):
+        column = values(term.expression, arrays, result.cells).take(pa.array(cells))
+        ranks = pc.rank(column, tiebreaker="dense").to_numpy().astype(np.int64)
+        ranks = -ranks if term.is_descending else ranks
+        missing = column.is_null().to_numpy(zero_copy_only=False)
+        ranks[missing] = np.iinfo(np.int64).min if term.nulls_first else np.iinfo(np.int64).max
+        cells = cells[np.argsort(ranks, kind="stable")]
+    return cells
+
+
+_SMALLEST = Fraction(1, 10**300)
+Ends = tuple[Fraction, Fraction]
+
+
+def constant(value: object, cells: int) -> Estimate:
+    """A number as an estimate without doubt."""
+    assert isinstance(value, int | float | Decimal), "only numbers are computed with"
+    exact = Fraction(value)
+    if exact and not _SMALLEST < abs(exact) < 1 / _SMALLEST:
+        raise QueryError("numbers between aggregates must lie between 1e-300 and 1e300 in size")
+    rounding = Rounding.WHOLE if exact.denominator == 1 else Rounding.OUTWARD
+    return Estimate([exact] * cells, [exact] * cells, [float(exact)] * cells, [0.0] * cells, [True] * cells, rounding)
+
+
+def combined(operator: str, left: Estimate, right: Estimate) -> Estimate:
+    """Combine two estimates cell by cell; dividing by what may be zero gives NULL."""
+    is_count = right.rounding is Rounding.WHOLE
+    pairs = [_ends(operator, a, b, is_count) for a, b in zip(left.widened(), right.widened(), strict=True)]
+    middles = [_middle(operator, *cell) for cell in zip(left.means(), right.means(), left.std, right.std, strict=True)]
+    is_whole = operator != "/" and left.rounding is Rounding.WHOLE and right.rounding is Rounding.WHOLE
+    is_bounded = left.is_bounded and right.is_bounded
+    return Estimate(
+        [None if pair is None else pair[0] for pair in pairs],
+        [None if pair is None else pair[1] for pair in pairs],
+        [mean for mean, _ in middles],
+        [std for _, std in middles],
+        [a and b and pair is not None for a, b, pair in zip(left.exact, right.exact, pairs, strict=True)],
+        Rounding.WHOLE if is_whole else Rounding.OUTWARD,
+        is_bounded=is_bounded,
+        reached=_reached(left, right, operator == "/"),
+    )
+
+
+def _reached(left: Estimate, right: Estimate, divides: bool) -> list[bool]:
+    """Two open numbers need not take their ends together; one alone can, unless it divides and may be zero."""
+    flags = []
+    for cell, ends in enumerate(right.widened()):
+        spans_zero = divides and not right.exact[cell] and (ends is None or ends[0] <= 0 <= ends[1])
+        own = [side.reached is None or side.reached[cell] for side in (left, right) if not side.exact[cell]]
+        flags.append(len(own) <= 1 and all(own) and not spans_zero)
+    return flags
+
+
+def _ends(operator: str, left: Ends | None, right: Ends | None, is_whole: bool) -> Ends | None:
+    if left is None or right is None:
+        return None
+    if operator == "/":
+        corners = [a / b for a in left for b in _divisors(right, is_whole)]
+        return (min(corners), max(corners)) if corners else None
+    if operator == "+":
+        return left[0] + right[0], left[1] + right[1]
+    if operator == "-":
+        return left[0] - right[1], left[1] - right[0]
+    corners = [a * b for a in left for b in right]
+    return min(corners), max(corners)
+
+
+def _divisors(ends: Ends, is_whole: bool) -> list[Fraction]:
+    """The divisors that matter: the ends, and around zero the nearest whole numbers; none where there is no nearest.
+
+    Zero itself gives NULL, of which bounds do not speak.
+    """
+    low, high = ends
+    if not low <= 0 <= high:
+        return [low, high]
+    whole = (low, Fraction(-1), Fraction(1), high)
+    return [number for number in whole if number and low <= number <= high] if is_whole else []
+
+
+def _middle(operator: str, left: float, right: float, left_std: float, right_std: float) -> tuple[float, float]:
+    if operator in "+-":
+        return (left + right if operator == "+" else left - right), left_std + right_std
+    if operator == "*":
+        return left * right, abs(right) * left_std + abs(left) * right_std
+    if right == 0 or math.isnan(right):
+        return math.nan, math.nan
+    return left / right, left_std / abs(right) + abs(left) * right_std / right**2

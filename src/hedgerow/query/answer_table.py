@@ -15,8 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hedgerow.query.answer import MEANING, Answer
-from hedgerow.query.result import Result
+from hedgerow.query.answer import MEANING, Answer, Result
 
 __all__ = ["AnswerTable"]
 

@@ -21,30 +21,33 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
-from hedgerow.query.evidence.predicate import evaluate, values
-from hedgerow.query.evidence.view import column_of
-from hedgerow.query.intervals import combined, constant
-from hedgerow.query.outcome import bind_outcome, finished
-from hedgerow.query.result import Estimate, Result, Rounding
-from hedgerow.query.sql.binder import Binder
-from hedgerow.query.sql.kinds import NUMBERS
+from hedgerow.query.answer import Estimate, Result, Rounding, combined, constant, finished
+from hedgerow.query.evidence.view import column_of, evaluate, values
+from hedgerow.query.sql.bind import Binder, bind_outcome
 from hedgerow.query.sql.question import (
+    NUMBERS,
+    SLOT,
+    Aggregate,
     And,
     Arithmetic,
+    Bound,
     Column,
     Compare,
+    Computed,
     Constant,
     Expression,
     In,
     IsNull,
+    Key,
     Name,
     Not,
     Or,
+    Outcome,
     Predicate,
+    Question,
     Truth,
     names_of,
 )
-from hedgerow.query.sql.statement import SLOT, Aggregate, Bound, Computed, Key, Outcome, Question
 
 __all__ = ["Answered", "Uncertain", "answered_by", "finish", "over", "stacked"]
 

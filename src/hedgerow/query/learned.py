@@ -24,13 +24,12 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Answer, Learned
-from hedgerow.query.sql.kinds import NUMBERS
-from hedgerow.query.sql.question import Column, Truth, columns_of
+from hedgerow.query.sql.question import NUMBERS, Column, Truth, columns_of
 from hedgerow.randomness import seeded_keys
 
 if TYPE_CHECKING:
     from hedgerow.query.evidence.permuted import RowSource
-    from hedgerow.query.sql.statement import Aggregate, Bound
+    from hedgerow.query.sql.question import Aggregate, Bound
     from hedgerow.release import Release
 
 __all__ = ["learn"]
@@ -59,7 +58,7 @@ def learn(release: Release, bound: Bound, answer: Answer) -> Answer:
 
 def _learned(release: Release, bound: Bound, answer: Answer) -> Learned:
     from hedgerow.query.evidence.permuted import RowSource
-    from hedgerow.query.evidence.sources import source_of
+    from hedgerow.query.evidence.view import source_of
 
     if answer.exact or answer.lower is None:
         return Learned(answer.expected, 0.0, "the answer is exact")

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
 from hedgerow.exact import float_above, float_below
-from hedgerow.query.aggregates.least_squares import DependentColumns, coefficients
-from hedgerow.query.aggregates.linear import Linear, LinearBounds
+from hedgerow.query.aggregates.linear import DependentColumns, Linear, LinearBounds, coefficients
 from hedgerow.query.aggregates.precise import Digits, side_by_side
 from hedgerow.query.evidence.crossing import digits_of, linear_over
 from hedgerow.query.evidence.groups import Ints
@@ -28,9 +27,7 @@ from hedgerow.query.evidence.permuted import RowSource
 from hedgerow.query.evidence.view import View, missing_rows
 from hedgerow.query.regression import Coefficient, Regression
 from hedgerow.query.sql.formula import Factor, Formula, read_formula
-from hedgerow.query.sql.kinds import NUMBERS
-from hedgerow.query.sql.question import Column, Kind
-from hedgerow.query.sql.statement import Bound
+from hedgerow.query.sql.question import NUMBERS, Bound, Column, Kind
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -51,7 +48,7 @@ def regress(release: Release, formula: str, *, where: str | None = None, weights
     C(column) become indicators of their levels, the first in order being the reference; `- 1` drops the intercept;
     I(expression) takes SQL. `where` selects rows by known columns, `weights` is a known column.
     """
-    from hedgerow.query.evidence.sources import source_of
+    from hedgerow.query.evidence.view import source_of
 
     model = read_formula(formula)
     source = source_of(release)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from hedgerow.markup import html_note, html_table
 from hedgerow.verify.names import free_name
 from hedgerow.verify.values import Guarantee, Made, PublishedColumns, PublishedRelease, Rows
 
@@ -115,12 +116,36 @@ class Release:
         counts = f"{self.rows.published:,} rows, {self.groups:,} groups"
         return f"Release({self.made.method}, {self.form}: {counts}; sensitive: {', '.join(self.columns.sensitive)})"
 
+    def _repr_html_(self) -> str:
+        roles = ("quasi", "sensitive", "plain")
+        columns = [(name, role) for role in roles for name in getattr(self.columns, role)]
+        return (
+            html_note(repr(self)) + html_note(self.guarantee.promise) + html_table(("column", "role"), columns, texts=2)
+        )
+
+    def __reduce__(self) -> str:
+        # A pickle would skip what makes a bundle trustworthy: its verification, its checksums and its strict decoder.
+        raise TypeError("A release is not pickled: save it with release.save(folder) and open it with hr.open(folder).")
+
+    def to_arrow(self, name: str | None = None) -> pa.Table:
+        """Return a published table (the only one, if not named) as an Arrow table."""
+        return self.tables[name] if name is not None else next(iter(self.tables.values()))
+
+    def to_pandas(self, name: str | None = None) -> Any:
+        """Return a published table (the only one, if not named) as a data frame of pandas."""
+        return self.to_arrow(name).to_pandas()
+
+    def to_polars(self, name: str | None = None) -> Any:
+        """Return a published table (the only one, if not named) as a data frame of polars."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow(name))
+
     def frame(self, name: str | None = None) -> Any:
         """Return a published table (the only one, if not named) as the kind of frame that came in."""
         from hedgerow.table import to_kind
 
-        table = self.tables[name] if name is not None else next(iter(self.tables.values()))
-        return to_kind(table, self.kind)
+        return to_kind(self.to_arrow(name), self.kind)
 
 
 def _own(tables: Mapping[str, Any] | None) -> dict[str, pa.Table]:

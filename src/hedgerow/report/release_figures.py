@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hedgerow.errors import InputError
+from hedgerow.query.answer_table import AnswerTable
 from hedgerow.utility.compare import QuestionOutcome, score
 
 if TYPE_CHECKING:
@@ -19,10 +21,10 @@ if TYPE_CHECKING:
     from hedgerow.query import Answer
     from hedgerow.query.regression import Regression
     from hedgerow.release import Release
-from hedgerow.errors import InputError
 
 __all__ = [
     "COLOURS",
+    "answers_figure",
     "attack_figure",
     "bounds_figure",
     "compare_figure",
@@ -48,6 +50,42 @@ def bounds_figure(answered: Sequence[tuple[str, Answer, float]], folder: Path) -
     axes.set_xlabel("distance from the true answer, %")
     figure.legend(loc="outside upper right", ncols=3, fontsize=8)
     return save_figure(figure, folder, "bounds")
+
+
+def answers_figure(
+    results: AnswerTable | Mapping[str, AnswerTable],
+    path: str | os.PathLike[str],
+    truth: Sequence[float] | None = None,
+) -> Path:
+    """Draw the first aggregate of a result with GROUP BY: bounds as bars, expected answers as dots, by the first key.
+
+    Several results by name are drawn side by side. `truth` are the answers of the original, where the owner draws.
+    """
+    named = {"": results} if isinstance(results, AnswerTable) else dict(results)
+    figure, axes = new_figure(width=6.4, height=3.2)
+    for place, (name, result) in enumerate(named.items()):
+        shift = 0.7 * ((place + 0.5) / len(named) - 0.5)
+        answers = result.answers(result.aggregates[0])
+        at = [row + shift for row in range(len(answers))]
+        thick = {"color": COLOURS[place], "linewidth": 14 / (1 + len(named)), "alpha": 0.35}
+        axes.vlines(
+            at,
+            [one.lower for one in answers],
+            [one.upper for one in answers],
+            **thick,
+            label=name or "guaranteed bounds",
+        )
+        label = "expected answer" if place == 0 else None
+        axes.plot(at, [one.expected for one in answers], "o", color=COLOURS[place], markersize=5, label=label)
+    if truth is not None:
+        axes.plot(range(len(truth)), truth, "x", color="black", markersize=7, label="true answer")
+    keys = result.column(result.keys[0]).to_pylist()
+    axes.set_xticks(range(len(keys)), [str(key) for key in keys])
+    axes.set_xlabel(result.keys[0])
+    axes.set_ylabel(result.aggregates[0])
+    figure.legend(loc="outside upper left", ncols=4, fontsize=8)
+    path = Path(path)
+    return save_figure(figure, path.parent, path.stem)
 
 
 def regression_figure(

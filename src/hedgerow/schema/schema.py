@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from hedgerow.errors import SchemaError
+from hedgerow.markup import html_table
 from hedgerow.schema.domain import Domain
 from hedgerow.schema.hierarchy import Hierarchy
+from hedgerow.verify.texts import POLICIES, in_form
 
 if TYPE_CHECKING:
     from hedgerow.table import Table
@@ -20,7 +26,7 @@ __all__ = ["MissingPolicy", "Role", "Schema"]
 
 
 class Role(StrEnum):
-    """The four things a column can be; every column of a table is exactly one of them."""
+    """What a column can be; every column of a table is exactly one of these."""
 
     IDENTIFIER = "identifier"
     """Points at one person by itself: dropped, never published."""
@@ -34,6 +40,12 @@ class Role(StrEnum):
     PLAIN = "plain"
     """Neither known to outsiders nor worth hiding: published as it is."""
 
+    WEIGHT = "weight"
+    """How many people of the population a row stands for: published as it is, used by risk and weighted questions."""
+
+    CLUSTER = "cluster"
+    """The household, or the person with several rows, that a row belongs to: not published, kept apart in groups."""
+
 
 MissingPolicy = Literal["value", "suppress", "refuse"]
 """What an empty cell does: it counts as one more value, or its row is left out, or the table is refused."""
@@ -44,25 +56,44 @@ _DEFAULT_POLICY: Mapping[Role, MissingPolicy] = {
     Role.IDENTIFIER: "value",
     Role.QUASI: "value",
     Role.PLAIN: "value",
+    # A row of no known cluster is a cluster of its own; a row without a weight stands for nobody knows how many.
+    Role.CLUSTER: "value",
+    Role.WEIGHT: "refuse",
     # A missing sensitive value that is published as a value tells that nothing is known about somebody.
     Role.SENSITIVE: "refuse",
 }
+
+
+class Declared(TypedDict, total=False):
+    """What a schema may say beside the four roles that every table has: by name alone."""
+
+    weight: str | Sequence[str]
+    cluster: str | Sequence[str]
+    domains: Mapping[str, Domain]
+    hierarchies: Mapping[str, Hierarchy]
+    missing: str | Mapping[str, str]
+    texts: Mapping[str, str]
 
 
 @dataclass(frozen=True, init=False)
 class Schema:
     """The role of every column, and for some columns a domain, a hierarchy or a policy for missing values.
 
-    A single name may stand for a list of one. `missing` is one policy for all columns or a policy per column.
+    A single name may stand for a list of one. By name alone: `weight` and `cluster`, one column each; `domains` and
+    `hierarchies` by column; `missing`, one policy for all columns or a policy per column; `texts` by column: "trimmed"
+    (Unicode's form NFC, no spaces around: the default of sensitive texts), "folded" (case ignored, too) or "exact".
     """
 
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...]
     identifier: tuple[str, ...]
     plain: tuple[str, ...]
+    weight: tuple[str, ...]
+    cluster: tuple[str, ...]
     domains: Mapping[str, Domain]
     hierarchies: Mapping[str, Hierarchy]
     missing: Mapping[str, str]
+    texts: Mapping[str, str]
 
     def __init__(
         self,
@@ -70,21 +101,29 @@ class Schema:
         sensitive: str | Sequence[str] = (),
         identifier: str | Sequence[str] = (),
         plain: str | Sequence[str] = (),
-        *,
-        domains: Mapping[str, Domain] = _NOTHING,
-        hierarchies: Mapping[str, Hierarchy] = _NOTHING,
-        missing: str | Mapping[str, str] = _NOTHING,
+        **declared: Unpack[Declared],
     ) -> None:
+        if unknown := declared.keys() - Declared.__annotations__.keys():
+            known = ", ".join(Declared.__annotations__)
+            raise SchemaError(f"a schema has no '{min(unknown)}'; beside the roles it takes {known}.")
+        weight, cluster = declared.get("weight", ()), declared.get("cluster", ())
+        domains, hierarchies = declared.get("domains", _NOTHING), declared.get("hierarchies", _NOTHING)
+        missing = declared.get("missing", _NOTHING)
         given = {"quasi": quasi, "sensitive": sensitive, "identifier": identifier, "plain": plain}
-        for role, names in given.items():
+        for role, names in (given | {"weight": weight, "cluster": cluster}).items():
             object.__setattr__(self, role, _names(role, names))
+        for role in (Role.WEIGHT, Role.CLUSTER):
+            if len(getattr(self, role)) > 1:
+                raise SchemaError(f"one column at most can be {role}; {_quoted(getattr(self, role))} are named.")
         _require_one_role(list(self._pairs()))
         columns = self.roles
         policies = dict.fromkeys(columns, missing) if isinstance(missing, str) else missing
         object.__setattr__(self, "domains", _mapping("domains", domains, columns, Domain))
         object.__setattr__(self, "hierarchies", _mapping("hierarchies", hierarchies, columns, Hierarchy))
         object.__setattr__(self, "missing", _mapping("missing", policies, columns, str))
-        _require_policies(self.missing)
+        object.__setattr__(self, "texts", _mapping("texts", declared.get("texts", _NOTHING), columns, str))
+        _require_policies("missing", self.missing, get_args(MissingPolicy))
+        _require_policies("texts", self.texts, POLICIES)
 
     @property
     def roles(self) -> dict[str, Role]:
@@ -100,6 +139,36 @@ class Schema:
         policy: MissingPolicy = declared
         return policy
 
+    def text_policy(self, column: str) -> str | None:
+        """The policy for a column's texts: the declared one, "trimmed" for sensitive ones; None: as they were read."""
+        return self.texts.get(column, "trimmed" if column in self.sensitive else None)
+
+    def in_form(self, table: Table) -> tuple[Table, Schema, dict[str, int]]:
+        """Bring texts into the form of their policies, in the table and in what names its values.
+
+        Returned with them is, for each column of text that has a policy, how many values became one with others.
+        """
+        self._check_names(table.names)
+        arrow, merged = table.arrow, {}
+        domains, hierarchies = dict(self.domains), dict(self.hierarchies)
+        for name, policy in ((name, self.text_policy(name)) for name in self.roles):
+            column = arrow.column(name)
+            if policy is None or not pa.types.is_string(column.type):
+                if name in self.texts:
+                    raise SchemaError(f"'texts' names '{name}', which is no column of text; leave it out.")
+                continue
+            came = _came(table, name)
+            new = in_form(came, policy)
+            merged[name] = len(came.unique()) - len(new.unique())
+            if not column.combine_chunks().equals(new):
+                arrow = arrow.set_column(arrow.column_names.index(name), name, new)
+            domains |= {name: domains[name].in_form(policy)} if name in domains else {}
+            hierarchies |= {name: hierarchies[name].in_form(name, policy)} if name in hierarchies else {}
+        schema = copy.copy(self)
+        object.__setattr__(schema, "domains", domains)
+        object.__setattr__(schema, "hierarchies", hierarchies)
+        return (table if arrow is table.arrow else replace(table, arrow=arrow, untrimmed={})), schema, merged
+
     def domain(self, column: str, table: Table) -> Domain:
         """The declared domain of a column, else the open one of its type."""
         return self.domains[column] if column in self.domains else Domain.of(table.arrow.schema.field(column).type)
@@ -111,10 +180,19 @@ class Schema:
             raise SchemaError("a schema must name at least one sensitive column: what the release is to protect.")
         for column in self.roles:
             self._check_missing(column, table)
+        for column in self.weight:
+            _check_weight(column, table)
         for column, domain in self.domains.items():
             domain.check(column, table.encode(column).domain)
         for column, hierarchy in self.hierarchies.items():
             hierarchy.leaf_codes(column, table.encode(column).domain)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, role.value, self.missing_policy(name), "yes" if name in self.hierarchies else "")
+            for name, role in self.roles.items()
+        ]
+        return html_table(("column", "role", "missing values", "hierarchy"), rows, texts=4)
 
     def _pairs(self) -> Iterator[tuple[str, Role]]:
         for role in Role:
@@ -130,7 +208,8 @@ class Schema:
         if without:
             raise SchemaError(
                 f"every column must have a role; {_quoted(without)} {'has' if len(without) == 1 else 'have'} none. "
-                "Make each one quasi, sensitive, identifier or plain; --others (in a recipe: others) covers the rest."
+                "Make each one quasi, sensitive, identifier, plain, weight or cluster; --others (in a recipe: others) "
+                "covers the rest."
             )
 
     def _check_missing(self, column: str, table: Table) -> None:
@@ -140,6 +219,18 @@ class Schema:
                 f"'{column}' has {empty:,} missing values and its policy is 'refuse'; fill them in, or declare "
                 f"'suppress' or 'value' instead: missing={{'{column}': 'suppress'}}, --missing {column}=suppress."
             )
+
+
+def _check_weight(column: str, table: Table) -> None:
+    """Refuse weights that are no positive numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values = table.arrow.column(column)
+    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_decimal(values.type)):
+        raise SchemaError(f"'{column}' is a weight and must hold numbers; it holds {values.type}.")
+    if low := pc.sum(pc.less_equal(values, pa.scalar(0, values.type))).as_py():
+        raise SchemaError(f"'{column}' is a weight, and {low:,} of its values are not above zero; correct them.")
 
 
 def _names(role: str, given: object) -> tuple[str, ...]:
@@ -171,10 +262,19 @@ def _mapping(argument: str, given: object, columns: Mapping[str, Role], kind: ty
     return dict(given)
 
 
-def _require_policies(policies: Mapping[str, str]) -> None:
+def _require_policies(argument: str, policies: Mapping[str, str], known: Sequence[str]) -> None:
+    *others, last = (f"'{policy}'" for policy in known)
     for name, policy in policies.items():
-        if policy not in get_args(MissingPolicy):
-            raise SchemaError(f"'missing' of '{name}' must be 'value', 'suppress' or 'refuse'; got '{policy}'.")
+        if policy not in known:
+            raise SchemaError(f"'{argument}' of '{name}' must be {', '.join(others)} or {last}; got '{policy}'.")
+
+
+def _came(table: Table, name: str) -> pa.Array:
+    """A column of text with the spaces that it came with; what is missing now is missing there."""
+    column = table.arrow.column(name).combine_chunks()
+    if name not in table.untrimmed:
+        return column
+    return pc.if_else(column.is_valid(), table.untrimmed[name], None)
 
 
 def _quoted(names: Sequence[str]) -> str:

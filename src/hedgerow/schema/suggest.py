@@ -129,11 +129,13 @@ def _judge(column: _Column) -> tuple[Role, str]:
 
 def _judge_by_name(column: _Column) -> tuple[Role, str] | None:
     if column.words & _UNIT_WORDS and column.words & _NUMBER_WORDS and column.distinct >= _MANY_VALUES:
-        return Role.IDENTIFIER, f"the name says a number that was given to somebody, and there are {column.distinct:,}"
-    if column.words & _SURVEY_WEIGHT_WORDS and column.is_number:
         return Role.IDENTIFIER, (
-            f"the name says '{min(column.words & _SURVEY_WEIGHT_WORDS)}', a survey weight: outsiders do not know it, "
-            f"but {column.distinct:,} different values would tell rows apart, so leave it out unless it is needed"
+            f"the name says a number that was given to somebody, and there are {column.distinct:,}{_several(column)}"
+        )
+    if column.words & _SURVEY_WEIGHT_WORDS and column.is_number:
+        return Role.WEIGHT, (
+            f"the name says '{min(column.words & _SURVEY_WEIGHT_WORDS)}', a survey weight: how many people a row "
+            "stands for; make it identifier to leave it out"
         )
     if column.words & _IDENTIFIER_WORDS and column.unique_share == 1:
         return Role.IDENTIFIER, f"the name says '{min(column.words & _IDENTIFIER_WORDS)}' and all values differ"
@@ -154,7 +156,7 @@ def _judge_by_shape(column: _Column) -> tuple[Role, str]:
     if _has_running_numbers(column):
         return Role.IDENTIFIER, (
             f"{column.distinct:,} numbers without large gaps, each with {int(column.counts.max()):,} rows at most: "
-            "looks like numbers of households or persons"
+            f"looks like numbers of households or persons{_several(column)}"
         )
     if column.is_text and column.unique_share > _FREE_TEXT_SHARE:
         return Role.IDENTIFIER, f"{column.unique_share:.0%} of the texts are unique: looks like names or free text"
@@ -167,6 +169,11 @@ def _judge_by_shape(column: _Column) -> tuple[Role, str]:
         Role.QUASI,
         f"{column.distinct:,} different values that an outsider may know: quasi-identifying unless you know better",
     )
+
+
+def _several(column: _Column) -> str:
+    """A hint where numbers come several times each."""
+    return "; make it cluster to keep their rows in different groups" if column.unique_share < 1 else ""
 
 
 def _has_running_numbers(column: _Column) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -120,4 +121,4 @@ def _finished(table: Table, asked: ReadOptions) -> Table:
         return table
     from hedgerow.table.flat import flatten
 
-    return flatten(arrow, table.kind)
+    return replace(flatten(arrow, table.kind), reading=table.reading, untrimmed=table.untrimmed)

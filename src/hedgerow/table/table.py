@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import SchemaError
+from hedgerow.markup import html_note, html_table
 
 if TYPE_CHECKING:
     from hedgerow.table.encode import Encoded
@@ -25,12 +26,14 @@ class Table:
 
     `arrow` has one chunk a column, no metadata and no hidden rows; its types are bool, int64, float64, decimal128,
     string, date32 and timestamp[us]. `kind` says what it was made from, so that results can go back as the same kind.
-    `reading` says in words how a file was read, where it did not say so itself.
+    `reading` says in words how a file was read, where it did not say so itself. `untrimmed` holds the columns of text
+    that had spaces or tabs around some texts, as they came in.
     """
 
     arrow: pa.Table
     kind: str = "arrow"
     reading: Mapping[str, str] = field(default_factory=dict)
+    untrimmed: Mapping[str, pa.Array] = field(default_factory=dict)
     _encoded: dict[str, Encoded] = field(default_factory=dict, init=False)
 
     @property
@@ -61,6 +64,20 @@ class Table:
         """The rows at these positions, in that order."""
         return Table(self.arrow.take(pa.array(rows, type=pa.int64())), self.kind)
 
+    def to_arrow(self) -> pa.Table:
+        """The table as an Arrow table."""
+        return self.arrow
+
+    def to_pandas(self) -> Any:
+        """The table as a data frame of pandas."""
+        return self.arrow.to_pandas()
+
+    def to_polars(self) -> Any:
+        """The table as a data frame of polars."""
+        import polars
+
+        return polars.from_arrow(self.arrow)
+
     def _check(self, names: Sequence[str]) -> None:
         known = set(self.names)
         unknown = [repr(name) for name in names if name not in known]
@@ -73,6 +90,12 @@ class Table:
         # Types and counts alone: Arrow's own text form shows cells, and this one ends up in logs.
         columns = [f"{field.name}: {field.type}" for field in self.arrow.schema]
         return f"Table({self.num_rows} rows; {_listed(columns, quote=False)})"
+
+    def _repr_html_(self) -> str:
+        # No cells here either: notebooks are passed on with what they show.
+        columns = zip(self.arrow.schema, self.arrow.columns, strict=True)
+        rows = [(field.name, field.type, f"{column.null_count:,}") for field, column in columns]
+        return html_note(f"{self.num_rows:,} rows") + html_table(("column", "type", "missing"), rows, texts=2)
 
 
 def _listed(names: Sequence[str], *, most: int = 20, quote: bool = True) -> str:

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
-from hedgerow.query.engines.arrays import Selection, estimate, hits_of
+from hedgerow.query.aggregates import AGGREGATES
+from hedgerow.query.answer import Estimate
 from hedgerow.query.evidence.disguised import subdomain_estimate
 from hedgerow.query.evidence.groups import Hits
-from hedgerow.query.evidence.numbers import numbers_of, values_of
+from hedgerow.query.evidence.rows import Selection, hits_of, numbers_of, values_of
 from hedgerow.query.evidence.view import View, view_of
-from hedgerow.query.result import Estimate
 from hedgerow.query.sql.printing import predicate_sql
 from hedgerow.query.sql.question import And, Compare, Constant, Kind, Predicate
 from hedgerow.randomness import Keys, system_keys
@@ -138,7 +138,7 @@ def _error(release: Release, name: str, query: RandomQuery, function: str, truth
 def _estimate(view: View, name: str, function: str, hits: Hits) -> Estimate:
     numbers, codes = numbers_of(view, name), view.codes(name)
     keep = np.append(np.ones(len(codes.domain), dtype=np.bool_), not view.has_missing(name))
-    return estimate(function, hits, values_of(view, name, keep), numbers.rounding(function), numbers.slack)
+    return AGGREGATES[function].estimate(hits, values_of(view, name, keep), numbers.rounding(function), numbers.slack)
 
 
 def typical_widths(release: Release, *, count: int = 25, keys: Keys = system_keys) -> list[tuple[str, float]]:

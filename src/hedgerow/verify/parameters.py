@@ -123,7 +123,7 @@ CRITERIA: dict[str, tuple[dict[str, Rule], dict[str, Rule]]] = {
     ),
     "proximity": (
         {
-            "m": _whole(1),
+            "m": _whole(2),
             "below": _number(least=0),
             "above": _number(least=0),
             "relative": _number(least=0, most=1),
@@ -133,7 +133,7 @@ CRITERIA: dict[str, tuple[dict[str, Rule], dict[str, Rule]]] = {
     "rank-swap": ({}, {"window of ": _whole(1), "unchanged": _is_columns}),
     "retention": (
         {"p": _number(least=0, most=1)},
-        {"m": _whole(1), "eps": _number(least=0), "relative": _whole(0, 1)},
+        {"m": _whole(2), "eps": _number(least=0), "relative": _whole(0, 1)},
     ),
     "robust": (
         {
@@ -165,8 +165,11 @@ def check_parameters(criterion: str, parameters: Mapping[str, object]) -> None:
             raise BrokenPromise("The guarantee has a parameter that its criterion does not know.")
         if not rule(value):
             raise BrokenPromise(f"The guarantee's '{_shown(name)}' is out of range, or not what it must be.")
+    for one, other in _TOGETHER.get(criterion, ()):
+        if (one in parameters) != (other in parameters):
+            raise BrokenPromise(f"The guarantee's '{one}' and '{other}' must come together.")
     if criterion == "groupwise":
-        _check_together(parameters)
+        _check_l(parameters)
 
 
 def _opened(possible: Mapping[str, Rule], name: str) -> Rule | None:
@@ -177,11 +180,14 @@ def _shown(name: str) -> str:
     return name if len(name) <= 40 else f"{name[:40]}..."
 
 
-def _check_together(parameters: Mapping[str, object]) -> None:
-    """Parameters that mean something only with others must come with them."""
-    for one, other in (("l", "diversity"), ("t", "distance"), ("beta", "enhanced"), ("presence_low", "presence_high")):
-        if (one in parameters) != (other in parameters):
-            raise BrokenPromise(f"The guarantee's '{one}' and '{other}' must come together.")
+_TOGETHER = {
+    "groupwise": (("l", "diversity"), ("t", "distance"), ("beta", "enhanced"), ("presence_low", "presence_high")),
+    "retention": (("m", "eps"), ("m", "relative")),
+}
+"""Parameters that mean something only with others."""
+
+
+def _check_l(parameters: Mapping[str, object]) -> None:
     if ("c" in parameters) != (parameters.get("diversity") == "recursive"):
         raise BrokenPromise("The guarantee's 'c' must come with recursive diversity, and only with it.")
     if "l" in parameters and isinstance(parameters["l"], str) != (parameters["diversity"] == "entropy"):

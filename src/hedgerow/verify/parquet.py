@@ -27,6 +27,7 @@ _TIMES, _FLOOR, _CEILING = 16, 256 << 20, 4 << 30
 """The default limit: so many times the file, but not below the floor, nor above the ceiling."""
 
 _MOST_COLUMNS = 20_000
+_SMALL = 1 << 20  # bytes that one thread decodes sooner than several
 _LARGEST_PAGE = 64 << 20
 _MARK = b"PAR1"
 _WRITER = re.compile(rb"parquet-cpp-arrow version [0-9.]{1,20}(-SNAPSHOT)?")
@@ -41,9 +42,10 @@ def read_parquet(name: str, content: bytes, *, rows: int | None, max_bytes: int 
     """Decode a file of a bundle that must have `rows` rows; raise BundleError for anything but one of ours."""
     limit = max_bytes if max_bytes is not None else min(max(_TIMES * len(content), _FLOOR), _CEILING)
     try:
-        if _checked_footer(content)[3] != rows:
+        footer = _checked_footer(content)
+        if footer[3] != rows:
             raise BundleError(f"{name} does not have the number of rows that its manifest says.")
-        if sum(_checked_pages(content)) > limit:
+        if sum(_checked_pages(content, footer)) > limit:
             raise _too_large(name, limit)
         with pq.ParquetFile(pa.BufferReader(content)) as file:
             schema = file.schema_arrow
@@ -115,9 +117,9 @@ def _first_page(about: Struct) -> int:
     return int(dictionary if about[5] == data == 0 else min(data, dictionary))
 
 
-def _checked_pages(content: bytes) -> Iterator[int]:
+def _checked_pages(content: bytes, footer: Struct) -> Iterator[int]:
     """The size of every page once it is unpacked; raise unless the pages fill their columns."""
-    for group in _checked_footer(content)[4]:
+    for group in footer[4]:
         for chunk in group[1]:
             about = chunk[3]
             place = _first_page(about)
@@ -141,7 +143,7 @@ def _decoded(name: str, content: bytes, schema: pa.Schema, limit: int) -> pa.Tab
     """Decode texts as dictionaries, add up how long they are, and only then write them out."""
     texts = [field.name for field in schema if field.type == pa.string()]
     with pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts) as file:
-        table = file.read().combine_chunks()
+        table = file.read(use_threads=len(content) > _SMALL).combine_chunks()
     lengths = [_text_bytes(table.column(text)) for text in texts]
     if sum(lengths) > limit or max(lengths, default=0) >= 2**31:  # one array cannot hold more
         raise _too_large(name, limit)

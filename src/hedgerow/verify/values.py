@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from hedgerow.markup import html_table
+
 __all__ = [
     "MANIFEST",
     "NOT_PROMISED",
@@ -85,8 +87,8 @@ class Rows:
 class Made:
     """How a release was made: the method's name, its parameters, and where its randomness came from.
 
-    `merged` counts, for each sensitive column of text, the values that differed from others by spaces around them or by
-    their form in Unicode alone.
+    `texts` names the policies for texts that were declared; `merged` counts, for each column of text that has one, the
+    values that differed from others in nothing that the policy keeps.
     """
 
     method: str
@@ -94,6 +96,7 @@ class Made:
     missing: Mapping[str, str] = field(default_factory=dict)
     reproducible: bool = False
     merged: Mapping[str, int] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,3 +121,6 @@ class Verification:
 
     def __str__(self) -> str:
         return "\n".join(f"ok  {check}" for check in self.checks)
+
+    def _repr_html_(self) -> str:
+        return html_table(("", "checked"), [("ok", check) for check in self.checks], texts=2)

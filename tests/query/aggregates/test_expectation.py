@@ -166,6 +166,6 @@ def test_rounding_below_zero_is_no_deviation():
     """A variance that rounding left slightly negative is a deviation of zero, not a warning."""
     import numpy as np
 
-    from hedgerow.query.evidence.cells import deviation
+    from hedgerow.query.evidence.groups import deviation
 
     assert deviation(np.array([-1e-18, 4.0])).tolist() == [0.0, 2.0]

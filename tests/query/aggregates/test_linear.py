@@ -11,8 +11,7 @@ import pytest
 
 from hedgerow.exact import line
 from hedgerow.query.aggregates import linear
-from hedgerow.query.aggregates.least_squares import DependentColumns, coefficients, inverse
-from hedgerow.query.aggregates.linear import Linear
+from hedgerow.query.aggregates.linear import DependentColumns, Linear, coefficients, inverse
 from hedgerow.query.aggregates.precise import Digits, gram, side_by_side
 
 SEEDS = range(int(os.environ.get("HEDGEROW_SEEDS", "50")))

@@ -6,7 +6,7 @@ import pytest
 
 from hedgerow.query import connect
 from hedgerow.query.evidence import view
-from hedgerow.query.evidence.memory import Recent, bytes_of
+from hedgerow.query.evidence.view import Recent, bytes_of
 from tests.support.assignments import release_of
 
 

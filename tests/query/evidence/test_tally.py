@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hedgerow.query import connect
-from hedgerow.query.aggregates import bounds, expectation
+from hedgerow.query.aggregates import aggregator
 from hedgerow.query.evidence import rows, tally
 from tests.support.assignments import release_of
 
@@ -33,7 +33,7 @@ def release():
 def test_answers_do_not_depend_on_the_way(release, text, monkeypatch):
     """The passes for very many entries give what NumPy gives for few, in bounds, mean and deviation."""
     wanted = connect(release).sql(text)
-    for module in (rows, bounds, expectation):
+    for module in (rows, aggregator):
         monkeypatch.setattr(module, "MANY", -1)
     assert connect(release).sql(text).equals(wanted)
 

@@ -8,8 +8,7 @@ import pytest
 from hedgerow.errors import QueryError
 from hedgerow.query import ask, connect, select
 from hedgerow.query.sql.parse import parse
-from hedgerow.query.sql.question import Name, Truth
-from hedgerow.query.sql.statement import Aggregate, Key
+from hedgerow.query.sql.question import Aggregate, Key, Name, Truth
 from tests.support.assignments import release_of
 
 
@@ -176,11 +175,8 @@ def test_conditions_select_the_rows_that_sql_selects(release, condition, rows):
         ("SELECT count(*) AS n FROM release ORDER BY m", "did you mean|there is no column"),
         ("SELECT count(*) AS n FROM release ORDER BY 2", "from 1 to 1"),
         ("SELECT count(*) AS n FROM release LIMIT 1 + 1", "whole number"),
-        ("SELECT count(*) FROM release WHERE round(age, 2) = 1", "fewer"),
-        ("SELECT count(*) FROM release WHERE sqrt(age) = 1", "ABS"),
         ("SELECT count(*) FROM release WHERE upper(age) = 'A'", "text"),
         ("SELECT count(*) FROM release WHERE abs(zip) = 1", "numbers"),
-        ("SELECT count(*) FROM release WHERE left(zip, age) = 'A'", "places"),
         ("SELECT count(*) FROM release WHERE coalesce(zip, 1) = 'A'", "one kind"),
         ("SELECT count(*) FROM release WHERE CASE WHEN age > 1 THEN zip ELSE 2 END = 'A'", "one kind"),
         ("SELECT variance(zip) FROM release", "numbers"),

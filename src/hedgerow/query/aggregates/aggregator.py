@@ -1,19 +1,218 @@
-"""What the rest of the house knows about an aggregate: its names, what it takes and gives, and how it is answered."""
+"""What an aggregate is: least and greatest answers over all assignments of values to rows; mean and deviation of them.
+
+Source     [Zhang 2008], section 2.5.1
+Guarantee  the true answer lies inside, and both ends are reached by some assignment
+Cost       O(entries of hits) after the prefix sums; AVG over an uncertain number of rows repeats that a few times
+Deviates   the paper knows the number of values in the answer; with missing sensitive values or a condition on them it
+           is only bounded, so SUM takes as many negatives as it may, and AVG is a fractional optimum (Dinkelbach)
+
+Only least answers are computed, in exact whole units; the greatest is the negated least over the mirrored values. For
+the expectation every assignment is equally likely: inside a group the matching rows draw their values without
+replacement, and groups are independent. A value that does not count (missing, or failing a condition) enters sums as
+zero. Where an answer may be NULL, mean and deviation are those of the assignments that give a number. The mean of AVG
+over an uncertain number of rows has no closed form: the ratio of means stands in for it, with the deviation of its
+linearization. Where the number of matching rows is random (the forms scattered and generalized) its variance
+enters sums and counts; MIN and MAX take its mean.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from typing import Any
 
-from hedgerow.query.aggregates.bounds import Interval
-from hedgerow.query.aggregates.expectation import Spread
-from hedgerow.query.evidence.groups import Hits, Values
+import numpy as np
+import pyarrow as pa
 
-__all__ = ["Aggregator", "Gives"]
+from hedgerow.exact import float_above, float_below
+from hedgerow.query.answer import Estimate, Rounding
+from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, best, matches, means, rank, totals, unrolled
+from hedgerow.query.evidence.tally import MANY, both_totals, drawn_totals, moment_sums
 
-Answering = Callable[[Hits, Values, Fraction | None], tuple[Interval, Spread]]
+__all__ = [
+    "RARELY",
+    "Aggregator",
+    "Exact",
+    "Gives",
+    "Interval",
+    "Spread",
+    "both_ends",
+    "chance_of_null",
+    "divide",
+    "drawn",
+    "draws_of",
+    "is_long",
+    "is_plain",
+    "least_value",
+    "long_ends",
+    "may_be_null",
+    "missed_chances",
+    "negated",
+    "same_values",
+    "sum_moments",
+    "take_below",
+]
+
+
+Exact = int | Fraction
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Bounds per cell in ticks; None where no assignment has a value to aggregate. `exact`: all assignments agree."""
+
+    lower: list[Any]
+    upper: list[Any]
+    exact: list[bool]
+
+
+def is_long(hits: Hits, values: Values) -> bool:
+    """Tell whether known numbers of rows draw from values that are points, in so many groups that one pass pays."""
+    is_known = hits.lower is hits.upper and values.is_complete and values.lows is values.highs
+    return len(hits.group) > MANY and is_known and not values.is_large
+
+
+def long_ends(hits: Hits, values: Values, finish: Callable[[int, int], Exact]) -> Interval:
+    """Both ends of SUM, or of AVG, which `finish` makes from a sum and its number of values."""
+    least, greatest, numbers = both_totals(hits, values)
+    lower, upper = (
+        [finish(end, n) if n else None for end, n in zip(ends, numbers, strict=True)] for ends in (least, greatest)
+    )
+    return Interval(lower, upper, [low == high for low, high in zip(lower, upper, strict=True)])
+
+
+def both_ends(least: Any, hits: Hits, values: Values) -> Interval:
+    """Both ends of an aggregate from its least one; `exact` where all assignments agree."""
+    mirrored = hits.mirrored(len(values.sizes))
+    lower, upper = least(hits, values), negated(least(mirrored, values.mirrored))
+    if values.is_rounded:
+        return Interval(lower, upper, same_values(hits, values))
+    ends = zip(lower, upper, may_be_null(hits, values), strict=True)
+    return Interval(lower, upper, [low == high and not null for low, high, null in ends])
+
+
+def same_values(hits: Hits, values: Values) -> list[bool]:
+    """Cells in which every assignment takes the same rounded values, by their labels: ticks do not tell them apart."""
+    least, most = matches(hits, values)
+    points, mirrored = values.points, hits.mirrored(len(values.sizes))
+    low, high = totals(hits, least), totals(hits, most)
+    first, last = drawn(hits, points, most)[0], negated(drawn(mirrored, points.mirrored, most)[0])
+    return [a == b and c == d for a, b, c, d in zip(low, high, first, last, strict=True)]
+
+
+def negated(bounds: list[Any]) -> list[Any]:
+    """The ends of the mirror image."""
+    return [None if bound is None else -bound for bound in bounds]
+
+
+def may_be_null(hits: Hits, values: Values) -> list[bool]:
+    """Cells of which some assignments have a value to aggregate and some have none."""
+    least, most = matches(hits, values)
+    if least is most:
+        return [False] * hits.cells
+    return [low == 0 < high for low, high in zip(totals(hits, least), totals(hits, most), strict=True)]
+
+
+def drawn(hits: Hits, values: Values, taken: Ints) -> tuple[list[int], list[int]]:
+    """Per cell the sum of the `taken` smallest lows of each group, and how many these are."""
+    if len(taken) > MANY and not values.is_large:
+        return drawn_totals(hits, values, taken)
+    low, high = values.drawn(hits.group, taken)
+    sums = totals(hits, low)
+    if high is not None:
+        sums = [(upper << 32) + lower for upper, lower in zip(totals(hits, high), sums, strict=True)]
+    return sums, totals(hits, taken)
+
+
+def take_below(hits: Hits, values: Values, threshold: int | Ints, least: Ints, most: Ints) -> Ints:
+    """As many of the smallest values as lie below the threshold, within what is possible."""
+    thresholds = np.broadcast_to(np.asarray(threshold, dtype=np.int64), hits.group.shape)
+    taken: Ints = np.clip(rank(values, values.lows, hits.group, thresholds), least, most)
+    return taken
+
+
+def least_value(hits: Hits, values: Values) -> list[int | None]:
+    """The smallest value in reach, per cell."""
+    _, most = matches(hits, values)
+    return best(np.minimum, hits, most >= 1, lambda group: values.lows[values.offsets[group]])
+
+
+RARELY = 1e-9  # rows that can be hit, but hardly are
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Mean and standard deviation per cell, in ticks; nan where no assignment has a value."""
+
+    mean: Floats
+    std: Floats
+
+
+def draws_of(hits: Hits, values: Values) -> Floats:
+    """h (N-h)/(N-1): what multiplies a population variance under drawing without replacement."""
+    size, h = values.sizes[hits.group], hits.expected
+    draws: Floats = h * ((size - h) / np.maximum(size - 1, 1))
+    return draws if hits.variance is None else draws - hits.variance / np.maximum(size - 1, 1)
+
+
+def is_plain(hits: Hits, values: Values) -> bool:
+    """Tell whether a known number of rows draws values that all count."""
+    return values.is_complete and hits.variance is None and values.moments.inner is None
+
+
+def sum_moments(hits: Hits, values: Values, shift: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance per cell of the sum of (value - shift of the cell)."""
+    if len(hits.group) > MANY and hits.cells > 1 and is_plain(hits, values):
+        return moment_sums(hits, values, shift)
+    moments, size = values.moments, values.sizes[hits.group]
+    centre = moments.mean[hits.group] - shift[hits.cell]
+    if is_plain(hits, values):
+        variance = hits.expected * (size - hits.expected) * values.scatter[hits.group]
+        return means(hits, hits.expected * centre), means(hits, variance)
+    share = moments.share[hits.group]
+    outer, inner = moments.spread(hits.group, centre)
+    variance = draws_of(hits, values) * outer
+    if inner is not None:
+        variance = variance + hits.expected * inner
+    if hits.variance is not None:
+        variance = variance + hits.variance * (share * centre) ** 2
+    return means(hits, hits.expected * share * centre), means(hits, variance)
+
+
+def chance_of_null(hits: Hits, values: Values) -> Floats:
+    """Chance per cell that no row hit has a value that counts."""
+    if values.is_complete or values.expectation is not None or hits.variance is not None:
+        # Over an uncertain number of rows, nothing adds up to zero.
+        reached = hits.only(hits.expected > 0).cell
+        return np.where(np.diff(np.searchsorted(reached, np.arange(hits.cells + 1))) > 0, 0.0, 1.0)
+    least, _ = matches(hits, values)
+    forced = means(hits, least.astype(np.float64)) > 0
+    chance = np.where(forced, 0.0, 1.0)
+    if forced.all():
+        return chance
+    owner, order = unrolled(np.where(forced[hits.cell], 0, values.counts[hits.group]))
+    logs = np.log(missed_chances(hits, values, owner, order))
+    return np.where(forced, 0.0, np.exp(np.bincount(hits.cell[owner], weights=logs, minlength=hits.cells)))
+
+
+def missed_chances(hits: Hits, values: Values, owner: Ints, order: Ints) -> Floats:
+    """Chance that the rows hit miss a group's value number `order`, given that they missed the smaller ones."""
+    size, h = values.sizes[hits.group[owner]], np.maximum(hits.expected, RARELY)[owner]
+    missed: Floats = np.maximum(size - h - order, 0) / (size - order)
+    if values.chances is not None:
+        # A value that is drawn, but does not count, is missed as well.
+        chances = values.chances[values.offsets[hits.group[owner]] + order]
+        missed = 1.0 - (1.0 - missed) * np.maximum(chances, RARELY)
+    return missed
+
+
+def divide(number: Floats, by: Floats) -> Floats:
+    """Divide where the divisor is positive; nan elsewhere."""
+    quotient: Floats = np.divide(number, by, out=np.full(len(number), np.nan), where=by > 0)
+    return quotient
 
 
 class Gives(Enum):
@@ -25,6 +224,9 @@ class Gives(Enum):
     MEAN = "between the values"
     SQUARE = "in squares of the values' unit"
     ROOT = "the root of such a square"
+
+
+Answering = Callable[[Hits, Values, Fraction | None], tuple[Interval, Spread]]
 
 
 @dataclass(frozen=True)
@@ -42,3 +244,72 @@ class Aggregator:
     spelled: tuple[str, ...] = ()
     takes_any: bool = False
     helped: str = ""
+
+    def estimate(
+        self,
+        hits: Hits,
+        values: Values,
+        rounding: Rounding,
+        slack: Fraction,
+        fraction: Fraction | None = None,
+        domain: pa.Array | None = None,
+    ) -> Estimate:
+        """Bounds and expectation of one aggregate over hidden values."""
+        interval, spread = self.answer(hits, values, fraction)
+        if values.is_rounded and self.gives is Gives.VALUE:
+            return _published(self.answer(hits, values.points, fraction)[0], _scaled_spread(spread, values), domain)
+        unit = _unit(self.gives, values)
+        widths = None
+        if slack and self.gives in (Gives.TOTAL, Gives.MEAN):
+            numbers = totals(hits, hits.upper) if self.gives is Gives.TOTAL else [1] * hits.cells
+            widths = [slack * number for number in numbers]
+        found = Estimate(
+            [None if tick is None else tick * unit for tick in interval.lower],
+            [None if tick is None else tick * unit for tick in interval.upper],
+            _scaled(spread.mean, unit).tolist(),
+            _scaled(spread.std, unit).tolist(),
+            interval.exact,
+            rounding,
+            widths,
+            domain=domain,
+        )
+        return _rooted(found) if self.gives is Gives.ROOT else found
+
+
+def _published(interval: Interval, spread: Spread, domain: pa.Array | None) -> Estimate:
+    """Bounds that are published floats, found by their places among these: ticks do not tell all of them apart."""
+    assert domain is not None, "rounded values come with the list of them"
+    floats = [Fraction(value) for value in domain.to_pylist()]
+    lower, upper = (
+        [None if place is None else floats[place] for place in ends] for ends in (interval.lower, interval.upper)
+    )
+    return Estimate(lower, upper, spread.mean.tolist(), spread.std.tolist(), interval.exact, Rounding.NEAREST)
+
+
+def _scaled_spread(spread: Spread, values: Values) -> Spread:
+    return Spread(_scaled(spread.mean, values.unit), _scaled(spread.std, values.unit))
+
+
+def _unit(gives: Gives, values: Values) -> Fraction:
+    if gives is Gives.NUMBER:
+        return Fraction(1)
+    return values.unit**2 if gives in (Gives.SQUARE, Gives.ROOT) else values.unit
+
+
+def _scaled(numbers: Floats, unit: Fraction) -> Floats:
+    return numbers * float(unit) if unit >= 1 else numbers / float(1 / unit)
+
+
+def _rooted(found: Estimate) -> Estimate:
+    """Standard deviations from variances: roots of the bounds, rounded outwards."""
+    lower = [None if v is None else _root(float_below(v), -math.inf) for v in found.lower]
+    upper = [None if v is None else _root(float_above(v), math.inf) for v in found.upper]
+    mean = [math.sqrt(max(v, 0.0)) for v in found.expected]
+    std = [s / (2.0 * m) if m else 0.0 for s, m in zip(found.std, mean, strict=True)]
+    return Estimate(lower, upper, mean, std, found.exact, found.rounding)
+
+
+def _root(number: float, outward: float) -> Fraction:
+    """A square root that is not inside the true one; that of zero is zero."""
+    root = math.sqrt(max(number, 0.0))
+    return Fraction(max(math.nextafter(root, outward), 0.0) if root else 0.0)

@@ -7,12 +7,23 @@ from fractions import Fraction
 
 import numpy as np
 
-from hedgerow.query.aggregates.aggregator import Aggregator, Gives
-from hedgerow.query.aggregates.bounds import Exact, Interval, both_ends, drawn, is_long, long_ends, take_below
+from hedgerow.query.aggregates.aggregator import (
+    Aggregator,
+    Exact,
+    Gives,
+    Interval,
+    Spread,
+    both_ends,
+    divide,
+    drawn,
+    is_long,
+    is_plain,
+    long_ends,
+    sum_moments,
+    take_below,
+)
 from hedgerow.query.aggregates.count import expected_count
-from hedgerow.query.aggregates.expectation import Spread, divide, is_plain, sum_moments
-from hedgerow.query.evidence.cells import deviation, means
-from hedgerow.query.evidence.groups import Hits, Ints, Values, matches
+from hedgerow.query.evidence.groups import Hits, Ints, Values, deviation, matches, means
 
 __all__ = ["AVG", "average", "expected_average"]
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from hedgerow.query.aggregates.aggregator import Aggregator, Gives
-from hedgerow.query.aggregates.bounds import Interval
-from hedgerow.query.aggregates.expectation import Spread, draws_of
-from hedgerow.query.evidence.cells import deviation, means, totals
-from hedgerow.query.evidence.groups import Hits, Values, matches
+from hedgerow.query.aggregates.aggregator import Aggregator, Gives, Interval, Spread, draws_of
+from hedgerow.query.evidence.groups import Hits, Values, deviation, matches, means, totals
 
 __all__ = ["COUNT", "count", "expected_count"]
 

@@ -26,12 +26,11 @@ from hedgerow.exact import float_above, float_below
 from hedgerow.query.aggregates.linear import Linear, LinearBounds
 from hedgerow.query.aggregates.precise import Digits, gram, side_by_side
 from hedgerow.query.aggregates.variance import variance
+from hedgerow.query.answer import Estimate, Rounding
 from hedgerow.query.evidence.crossing import digits_of, linear_over
 from hedgerow.query.evidence.groups import Ints
-from hedgerow.query.evidence.numbers import values_of
-from hedgerow.query.evidence.rows import Selection, hits_of
+from hedgerow.query.evidence.rows import Selection, hits_of, values_of
 from hedgerow.query.evidence.view import View, missing_rows
-from hedgerow.query.result import Estimate, Rounding
 
 __all__ = ["FUNCTIONS", "Covariance"]
 

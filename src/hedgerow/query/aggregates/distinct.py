@@ -14,11 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.query.aggregates.aggregator import Aggregator, Gives
-from hedgerow.query.aggregates.bounds import Interval
-from hedgerow.query.aggregates.expectation import Spread
-from hedgerow.query.evidence.cells import deviation, runs_of, totals, unrolled
-from hedgerow.query.evidence.groups import Hits, Ints, Values, matches
+from hedgerow.query.aggregates.aggregator import Aggregator, Gives, Interval, Spread
+from hedgerow.query.evidence.groups import Hits, Ints, Values, deviation, matches, runs_of, totals, unrolled
 
 __all__ = ["DISTINCT", "distinct"]
 

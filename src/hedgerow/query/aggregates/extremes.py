@@ -7,11 +7,17 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.query.aggregates.aggregator import Aggregator, Gives
-from hedgerow.query.aggregates.bounds import Interval, least_value, may_be_null, negated
-from hedgerow.query.aggregates.expectation import Spread, missed_chances
-from hedgerow.query.evidence.cells import best, unrolled
-from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, matches, rank
+from hedgerow.query.aggregates.aggregator import (
+    Aggregator,
+    Gives,
+    Interval,
+    Spread,
+    least_value,
+    may_be_null,
+    missed_chances,
+    negated,
+)
+from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, best, matches, rank, unrolled
 
 __all__ = ["MAX", "MIN", "maximum", "minimum"]
 

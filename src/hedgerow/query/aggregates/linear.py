@@ -10,6 +10,10 @@ opposite orders the least; rows of the group that are not touched have weight ze
 where columns x(a) are known exactly and the factors s(a) are fractions: floats decide the order, exact sums give the
 bound. If e(i) bounds the error of a float weight, another order gains at most e(i) times the range of the group's
 values.
+
+Ordinary least squares with a hidden outcome: every coefficient of b = (X' W X)^-1 X' W y is linear in it, so it has
+bounds. The matrix is inverted in fractions, so nothing is lost where regressors nearly depend on each other, and those
+that do depend are found and named.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -25,10 +29,18 @@ from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
 from hedgerow.query.aggregates.precise import Digits, gram
-from hedgerow.query.evidence.cells import means, totals
-from hedgerow.query.evidence.groups import Floats, Ints
+from hedgerow.query.evidence.groups import Floats, Ints, means, totals
 
-__all__ = ["Linear", "LinearBounds", "Products", "arranged", "value_moments"]
+__all__ = [
+    "DependentColumns",
+    "Linear",
+    "LinearBounds",
+    "Products",
+    "arranged",
+    "coefficients",
+    "inverse",
+    "value_moments",
+]
 
 _ROUNDING = Fraction(1, 2**52)
 
@@ -260,3 +272,54 @@ def _products(
             around += (weights[t] - centre) ** 2
         variance[e] = around * spread[group[e]]
     return least, greatest, mean, variance
+
+
+@dataclass
+class DependentColumns(Exception):
+    """Regressors of which one is a sum of multiples of the others: their places."""
+
+    places: list[int]
+
+
+def coefficients(linear: Linear, weights: Digits | None) -> list[LinearBounds]:
+    """Bound every coefficient; `linear.columns` are the regressors, `weights` one column for the same rows."""
+    regressors = linear.columns
+    weighted = regressors if weights is None else regressors.times(weights)
+    factors = inverse(gram(weighted, regressors))
+    sums = replace(linear, columns=weighted)
+    # Whole numbers of units cancel except for those of the coefficient's own column.
+    return [_in_units(sums.bounds(row), unit) for row, unit in zip(factors, regressors.units, strict=True)]
+
+
+def _in_units(found: LinearBounds, unit: Fraction) -> LinearBounds:
+    scale = float(unit)
+    return LinearBounds(found.lower / unit, found.upper / unit, found.expected / scale, found.std / scale, found.exact)
+
+
+def inverse(matrix: Sequence[Sequence[int]]) -> list[list[Fraction]]:
+    """Invert a symmetric matrix of whole numbers exactly. Raises DependentColumns where it cannot be."""
+    size = len(matrix)
+    rows = [[*line, *(int(place == other) for other in range(size))] for place, line in enumerate(matrix)]
+    before = 1
+    for step in range(size):
+        # A Gram matrix has a zero on its eliminated diagonal exactly where a column depends on those before it.
+        if rows[step][step] == 0:
+            raise DependentColumns(_dependent(matrix, step))
+        pivot = rows[step][step]
+        for place in range(size):
+            if place != step:
+                lead = rows[place][step]
+                rows[place] = [
+                    (pivot * mine - lead * other) // before for mine, other in zip(rows[place], rows[step], strict=True)
+                ]
+        before = pivot
+    return [[Fraction(number, before) for number in line[size:]] for line in rows]
+
+
+def _dependent(matrix: Sequence[Sequence[int]], step: int) -> list[int]:
+    """The column that depends on those before it, and those that it depends on."""
+    if step == 0:
+        return [0]
+    before = inverse([line[:step] for line in matrix[:step]])
+    mix = [sum(factor * matrix[k][step] for k, factor in enumerate(line)) for line in before]
+    return [*(place for place, share in enumerate(mix) if share), step]

@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
-from hedgerow.query.evidence.cells import means, totals
-from hedgerow.query.evidence.groups import Floats, Ints
+from hedgerow.query.evidence.groups import Floats, Ints, means, totals
 
 __all__ = [
     "LARGEST_WORK",

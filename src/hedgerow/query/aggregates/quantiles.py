@@ -20,11 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.query.aggregates.aggregator import Aggregator, Gives
-from hedgerow.query.aggregates.bounds import Interval, same_values
-from hedgerow.query.aggregates.expectation import Spread
-from hedgerow.query.evidence.cells import means, totals
-from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, matches, rank
+from hedgerow.query.aggregates.aggregator import Aggregator, Gives, Interval, Spread, same_values
+from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, matches, means, rank, totals
 
 __all__ = ["QUANTILE_CONT", "QUANTILE_DISC", "quantile"]
 

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedgerow.query.aggregates.aggregator import Aggregator, Gives
-from hedgerow.query.aggregates.bounds import (
+from hedgerow.query.aggregates.aggregator import (
+    Aggregator,
     Exact,
+    Gives,
     Interval,
+    Spread,
     both_ends,
+    chance_of_null,
+    divide,
     drawn,
+    draws_of,
     is_long,
     least_value,
     long_ends,
+    sum_moments,
     take_below,
 )
 from hedgerow.query.aggregates.count import expected_count
-from hedgerow.query.aggregates.expectation import Spread, chance_of_null, divide, draws_of, sum_moments
-from hedgerow.query.evidence.cells import deviation, means, totals
-from hedgerow.query.evidence.groups import Floats, Hits, Values, matches
+from hedgerow.query.evidence.groups import Floats, Hits, Values, deviation, matches, means, totals
 
 __all__ = ["SUM", "expected_total", "total"]
 

@@ -16,11 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.query.aggregates.aggregator import Aggregator, Gives
-from hedgerow.query.aggregates.bounds import Interval
-from hedgerow.query.aggregates.expectation import Spread
-from hedgerow.query.evidence.cells import best, deviation, means, totals, unrolled
-from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, matches
+from hedgerow.query.aggregates.aggregator import Aggregator, Gives, Interval, Spread
+from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, best, deviation, matches, means, totals, unrolled
 
 __all__ = ["STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP", "variance"]
 

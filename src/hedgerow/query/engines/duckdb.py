@@ -14,14 +14,13 @@ import duckdb
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
+from hedgerow.query.answer import Result
 from hedgerow.query.engines.help import help_of
-from hedgerow.query.engines.parts import result_of
-from hedgerow.query.engines.rewriter import is_plain, parts_sql
+from hedgerow.query.engines.rewriter import is_plain, parts_sql, result_of
 from hedgerow.query.engines.summary import digested, published_tables
 from hedgerow.query.evidence.view import view_of
-from hedgerow.query.result import Result
 from hedgerow.query.sql.printing import quoted
-from hedgerow.query.sql.statement import Bound
+from hedgerow.query.sql.question import Bound
 from hedgerow.release.bundle import read_all
 
 if TYPE_CHECKING:

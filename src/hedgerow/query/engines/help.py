@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
 from hedgerow.query.evidence.groups import Ints, Values
-from hedgerow.query.evidence.numbers import numbers_of, values_of
+from hedgerow.query.evidence.rows import numbers_of, values_of
 from hedgerow.query.evidence.view import View
 from hedgerow.query.sql.question import Kind
 

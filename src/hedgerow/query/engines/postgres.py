@@ -17,15 +17,14 @@ import pyarrow as pa
 
 from hedgerow.errors import InputError, ParameterError, QueryError
 from hedgerow.parameters import came
+from hedgerow.query.answer import Result
 from hedgerow.query.engines.help import help_of
-from hedgerow.query.engines.parts import result_of
-from hedgerow.query.engines.rewriter import is_plain, parts_sql
+from hedgerow.query.engines.rewriter import is_plain, parts_sql, result_of
 from hedgerow.query.engines.summary import digested, published_tables
 from hedgerow.query.evidence.view import view_of
-from hedgerow.query.result import Result
-from hedgerow.query.sql.dialect import to_postgres
+from hedgerow.query.sql.parse import to_postgres
 from hedgerow.query.sql.printing import literal, quoted
-from hedgerow.query.sql.statement import Bound
+from hedgerow.query.sql.question import Bound
 
 if TYPE_CHECKING:
     from psycopg import Connection

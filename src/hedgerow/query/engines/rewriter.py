@@ -7,31 +7,43 @@ Deviates   the map from rows to groups is a column of the release, so no third t
 
 `hits` counts the rows that satisfy the condition per group, `parts` joins it with `help` and adds up. The final SELECT
 reads as a person expects it; the DuckDB engine runs the same statement with the parts themselves, and rounds them.
+
+Mean and variance of MIN and MAX are a walk along the help table's sorted values. The chance that a minimum lies above a
+value is the product, over all values up to it, of the chance that the matching rows miss it: (N - h - t) / (N - t) for
+the t-th smallest value (from 0) of a group of N rows of which h match. Only values up to the upper bound matter. A
+maximum is the same downwards. Row h of a group in `help` holds the h-th smallest and largest value.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES
-from hedgerow.query.engines.extreme_sql import extreme_sql
+from hedgerow.query.answer import Estimate, Result, Rounding
 from hedgerow.query.engines.help import help_name, is_helped
 from hedgerow.query.engines.placeholders import is_portable
-from hedgerow.query.evidence.numbers import numbers_of
+from hedgerow.query.evidence.rows import numbers_of
 from hedgerow.query.evidence.view import View
-from hedgerow.query.sql.kinds import NUMBERS
 from hedgerow.query.sql.printing import predicate_sql, quoted, select_sql, value_sql
-from hedgerow.query.sql.question import Column, Kind, Truth, columns_of
-from hedgerow.query.sql.statement import Aggregate, Bound
+from hedgerow.query.sql.question import NUMBERS, Aggregate, Bound, Column, Kind, Truth, columns_of
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-
-__all__ = ["is_plain", "parts_sql", "rewritten"]
+__all__ = [
+    "extreme_sql",
+    "is_plain",
+    "parts_sql",
+    "result_of",
+    "rewritten",
+]
 
 
 def is_plain(release: Release, view: View, bound: Bound) -> bool:
@@ -239,3 +251,75 @@ def _check_twins(view: View, bound: Bound) -> None:
             raise QueryError(
                 f"a database cannot tell '{name}' from a column that differs in case; ask the array engine"
             )
+
+
+_HIT = 'hits JOIN help USING ("group", hits)'
+_MISSED = "greatest(size - reach.hits - help.hits + 1, 0) / CAST(size - help.hits + 1 AS DOUBLE) AS missed"
+
+
+def extreme_sql(n: int, function: str, keys: list[str], min_upper: str, max_lower: str) -> Iterator[tuple[str, str]]:
+    """Name and text of the tables that end in spread_n, with mean_n and variance_n per combination of keys."""
+    is_min = function == "min"
+    bound, value = (min_upper, max_lower) if is_min else (max_lower, min_upper)
+    partition = f"PARTITION BY {', '.join(keys)}" if keys else ""
+    over = f"OVER ({partition} ORDER BY gap{'' if is_min else ' DESC'})".replace("( ", "(")
+    reach = [*keys, '"group"', "hits", f"{function}({bound}) OVER ({partition}) AS bound"]
+    yield f"reach_{n}", select_sql(reach, _HIT)
+    points = [*keys, "bound", f"CAST({value} - bound AS DOUBLE) AS gap", _MISSED]
+    in_reach = f"\nWHERE {value} {'<=' if is_min else '>='} bound"
+    yield f"points_{n}", select_sql(points, f'reach_{n} AS reach JOIN help USING ("group")') + in_reach
+    # DISTINCT leaves one row per value, with the chance to miss all its copies.
+    steps = [*keys, "bound", "gap", f"product(missed) {over} AS survival"]
+    yield f"steps_{n}", select_sql(steps, f"points_{n}", "SELECT DISTINCT")
+    chances = [*keys, "bound", "gap", f"lag(survival, 1, 1.0) {over} - survival AS chance"]
+    yield f"chances_{n}", select_sql(chances, f"steps_{n}")
+    yield f"spread_{n}", _moments(n, keys)
+
+
+def _moments(n: int, keys: list[str]) -> str:
+    mean = f"CAST(any_value(bound) AS DOUBLE) + sum(gap * chance) AS mean_{n}"
+    variance = f"greatest(sum(gap * gap * chance) - sum(gap * chance) ** 2, 0) AS variance_{n}"
+    grouped = f"\nGROUP BY {', '.join(keys)}" if keys else ""
+    return select_sql([*keys, mean, variance], f"chances_{n}") + grouped
+
+
+_PARTS = 5
+
+
+def result_of(view: View, bound: Bound, rows: list[tuple[Any, ...]]) -> Result:
+    """Read the rows of `rewriter.parts_sql`: keys, then number, lower, upper, mean and variance of each aggregate."""
+    keys = {
+        key.alias: pa.array([row[i] for row in rows], view.array(key.column.name).type)
+        for i, key in enumerate(bound.keys)
+        if isinstance(key.column, Column)
+    }
+    first = len(bound.keys)
+    estimates = {
+        item.alias: _estimate(view, bound, item, [row[first + _PARTS * n : first + _PARTS * (n + 1)] for row in rows])
+        for n, item in enumerate(bound.aggregates)
+    }
+    return Result(keys, estimates, len(rows))
+
+
+def _estimate(view: View, bound: Bound, item: Aggregate, parts: list[tuple[Any, ...]]) -> Estimate:
+    """Turn (number, lower, upper, mean, variance) per cell into an estimate; AVG divides by the number."""
+    is_counted = item.function == "count" or not isinstance(item.column, Column)
+    numbers = None if is_counted else numbers_of(view, item.column.name)  # type: ignore[union-attr]
+    # Databases count and average in types of their own: whole numbers come as decimals from some.
+    by = [int(part[0] or 1) if item.function == "avg" else 1 for part in parts]
+    lower = [None if p[1] is None else Fraction(p[1]) / n for p, n in zip(parts, by, strict=True)]
+    upper = [None if p[2] is None else Fraction(p[2]) / n for p, n in zip(parts, by, strict=True)]
+    is_known = is_counted or not bound.hides(item)
+    slack = None
+    if numbers is not None and numbers.slack and item.function in ("sum", "avg"):
+        slack = [numbers.slack * (int(p[0] or 0) if item.function == "sum" else 1) for p in parts]
+    return Estimate(
+        lower,
+        upper,
+        [math.nan if p[3] is None else float(p[3]) / n for p, n in zip(parts, by, strict=True)],
+        [math.nan if p[4] is None else math.sqrt(max(p[4], 0)) / n for p, n in zip(parts, by, strict=True)],
+        [low == high for low, high in zip(lower, upper, strict=True)],
+        Rounding.WHOLE if numbers is None else numbers.rounding(item.function),
+        slack,
+        is_known,
+    )

@@ -11,24 +11,20 @@ optimization (AVG over an uncertain number of rows, medians, variances) is writt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
-from hedgerow.query.engines.arrays import ArrayEngine
-from hedgerow.query.engines.counted import Counted, Fetch, Typed
+from hedgerow.query.answer import Result
 from hedgerow.query.engines.placeholders import StandIns, stand_ins
-from hedgerow.query.evidence.predicate import TYPES
-from hedgerow.query.evidence.published import rows_of
-from hedgerow.query.evidence.sources import source_of
-from hedgerow.query.evidence.view import is_paired
-from hedgerow.query.result import Result
-from hedgerow.query.sql.printing import literal, predicate_sql, quoted, value_sql
-from hedgerow.query.sql.question import Expression, Predicate, kind_of
-from hedgerow.query.sql.statement import Bound
+from hedgerow.query.evidence.permuted import ArrayEngine
+from hedgerow.query.evidence.view import TYPES, is_paired, source_of
+from hedgerow.query.sql.printing import literal, predicate_sql, quoted, select_sql, value_sql
+from hedgerow.query.sql.question import Bound, Expression, Predicate, kind_of
 from hedgerow.release.forms import PERMUTED
 from hedgerow.release.forms.disguised import subdomain_columns
 from hedgerow.release.forms.generalized import SETS, box_columns
@@ -37,23 +33,59 @@ from hedgerow.release.release import PublishedColumns
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-__all__ = ["digested", "published_tables", "statements"]
+__all__ = ["CountSelect", "Fetch", "Typed", "digested", "published_tables", "statements"]
+
+Fetch = Callable[[str, pa.Schema], pa.Table]
+"""Runs a statement and returns its columns, by place, under the names and types of a schema."""
+Typed = tuple[str, pa.DataType]
+"""An expression in SQL, and the type as which its values come back."""
+
+
+@dataclass(frozen=True)
+class CountSelect:
+    """A select that counts equal rows of a table, per group where the table has groups."""
+
+    table: str
+    columns: Mapping[str, Typed]
+    group: str
+
+    @property
+    def sql(self) -> str:
+        """Print it: the columns, the group, the number of rows."""
+        named = [sql for sql, _ in self.columns.values()] + ([quoted(self.group)] if self.group else [])
+        select = [*(f"{sql} AS c{place}" for place, sql in enumerate(named, 1)), "count(*) AS n"]
+        places = ", ".join(str(place) for place in range(1, len(named) + 1))
+        grouped = f"\nGROUP BY {places}\nORDER BY {len(named)}" if named else ""
+        return select_sql(select, quoted(self.table)) + grouped
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Say what comes back."""
+        fields = [(name, kind) for name, (_, kind) in self.columns.items()]
+        return pa.schema([*fields, *([(self.group, pa.int32())] if self.group else []), ("", pa.int64())])
+
+    def rows(self, fetch: Fetch) -> dict[str, pa.ChunkedArray]:
+        """Ask, and unroll the counts."""
+        counted = fetch(self.sql, self.schema)
+        number = counted.column(counted.num_columns - 1).to_numpy()
+        every = counted.take(pa.array(np.repeat(np.arange(len(number)), number)))
+        return dict(zip(counted.column_names[:-1], every.columns[:-1], strict=True))
 
 
 def published_tables(release: Release) -> dict[str, pa.Table]:
     """Name the tables that a database holds: as published, but two halves of whole rows lie side by side."""
-    return {"release": rows_of(release)} if release.form.is_permutation else dict(release.tables)
+    return {"release": release.form.rows(release)} if release.form.is_permutation else dict(release.tables)
 
 
 def digested(release: Release, bound: Bound, fetch: Fetch) -> Result:
     """Answer a question from what a database counts."""
-    digest = _DIGESTS[release.form.name](release, bound)
+    digest = _digest(release, bound)
     return ArrayEngine(source_of(digest.release(fetch))).run(digest.asked.bound)
 
 
 def statements(release: Release, bound: Bound) -> list[str]:
     """Print what the database is asked."""
-    return [part.sql for part in _DIGESTS[release.form.name](release, bound).parts()]
+    return [part.sql for part in _digest(release, bound).parts()]
 
 
 class _Digest:
@@ -82,11 +114,11 @@ class _Digest:
         """Columns of which the truth of a condition may take the place."""
         return frozenset(self._release.columns.sensitive)
 
-    def parts(self) -> list[Counted]:
+    def parts(self) -> list[CountSelect]:
         """List the selects: the open columns together, each hidden one alone."""
         return [self._together(self._columns.plain), *self._hidden()]
 
-    def _hidden(self) -> list[Counted]:
+    def _hidden(self) -> list[CountSelect]:
         """Select each sensitive column alone, or all of them where they are published in pairs."""
         names = self._columns.sensitive
         return [self._apart(*part) for part in ([names] if names and self._is_paired else [(name,) for name in names])]
@@ -104,14 +136,14 @@ class _Digest:
         """Further tables that the form needs."""
         return {}
 
-    def _together(self, names: tuple[str, ...]) -> Counted:
+    def _together(self, names: tuple[str, ...]) -> CountSelect:
         table = next(name for name in ("release", "quasi") if name in self._tables)
-        return Counted(table, {name: self._typed(table, name) for name in names}, self._group)
+        return CountSelect(table, {name: self._typed(table, name) for name in names}, self._group)
 
-    def _apart(self, *names: str) -> Counted:
+    def _apart(self, *names: str) -> CountSelect:
         tables = (table for table in ("release", "quasi", "sensitive") if table in self._tables)
         table = next(table for table in tables if names[0] in self._tables[table].column_names)
-        return Counted(table, {name: self._typed(table, name) for name in names}, self._group)
+        return CountSelect(table, {name: self._typed(table, name) for name in names}, self._group)
 
     def _typed(self, table: str, name: str) -> Typed:
         """A column as published, or what stands in for it."""
@@ -131,7 +163,7 @@ class _Scattered(_Digest):
     def _single(self) -> frozenset[str]:
         return frozenset(self._release.columns.all)
 
-    def parts(self) -> list[Counted]:
+    def parts(self) -> list[CountSelect]:
         """List the selects: the sizes of the groups, and each column."""
         opened = (*self._columns.quasi, *self._columns.plain)
         return [self._together(()), *(self._apart(name) for name in opened), *self._hidden()]
@@ -148,7 +180,7 @@ class _Generalized(_Digest):
     def _boxes(self) -> frozenset[str]:
         return frozenset(self._release.columns.quasi)
 
-    def _together(self, names: tuple[str, ...]) -> Counted:
+    def _together(self, names: tuple[str, ...]) -> CountSelect:
         plain = super()._together(names)
         return replace(plain, columns={**plain.columns, **dict(self._ends())})
 
@@ -175,14 +207,14 @@ class _Disguised(_Digest):
     def _single(self) -> frozenset[str]:
         return frozenset()
 
-    def parts(self) -> list[Counted]:
+    def parts(self) -> list[CountSelect]:
         """List the selects: the open columns, and the subdomains."""
         return [self._together(self._columns.plain), self._nodes()]
 
-    def _nodes(self) -> Counted:
+    def _nodes(self) -> CountSelect:
         table = "release" if "release" in self._tables else "sensitive"
         old, new = (subdomain_columns(columns, self._group)[2] for columns in (self._release.columns, self._whole))
-        return Counted(table, {new: (quoted(old), pa.int32())}, self._group)
+        return CountSelect(table, {new: (quoted(old), pa.int32())}, self._group)
 
     @property
     def _whole(self) -> PublishedColumns:
@@ -217,7 +249,7 @@ class _Altered(_Digest):
     def _single(self) -> frozenset[str]:
         return frozenset()
 
-    def parts(self) -> list[Counted]:
+    def parts(self) -> list[CountSelect]:
         """List the only select."""
         return [self._together(self._columns.all or self._release.columns.all[:1])]
 
@@ -228,17 +260,17 @@ class _Altered(_Digest):
         return {"domain": fetch(f"SELECT {', '.join(quoted(name) for name in schema.names)} FROM domain", schema)}
 
 
-_DIGESTS: dict[str, Callable[[Release, Bound], _Digest]] = {
-    "permuted": _Digest,
-    "separated": _Digest,
-    "scattered": _Scattered,
-    "generalized": _Generalized,
-    "disguised": _Disguised,
-    "padded": _Padded,
-    "perturbed": _Altered,
-    "swapped": _Altered,
-    "substituted": _Altered,
-}
+def _digest(release: Release, bound: Bound) -> _Digest:
+    form = release.form
+    kinds = (
+        (form.has_boxes, _Generalized),
+        (form.has_subdomains, _Disguised),
+        (form.columns_apart, _Scattered),
+        (form.may_have_fakes, _Padded),
+        (form.is_altered, _Altered),
+        (True, _Digest),
+    )
+    return next(kind for has, kind in kinds if has)(release, bound)
 
 
 def _computed(node: Predicate | Expression) -> Typed:

@@ -18,17 +18,15 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
+from hedgerow.query.aggregates import AGGREGATES
+from hedgerow.query.answer import Estimate, Rounding
 from hedgerow.query.evidence.groups import Hits, Values
 from hedgerow.query.evidence.known import known_estimate
-from hedgerow.query.evidence.numbers import Numbers, numbers_of
-from hedgerow.query.evidence.plan import Plan
-from hedgerow.query.evidence.predicate import evaluate
+from hedgerow.query.evidence.permuted import Plan
 from hedgerow.query.evidence.regroup import rows_by_cell
-from hedgerow.query.evidence.rows import hits_of, select
-from hedgerow.query.evidence.view import View, view_of
-from hedgerow.query.result import Estimate, Rounding
-from hedgerow.query.sql.question import And, Column, Predicate, Truth, columns_of
-from hedgerow.query.sql.statement import Aggregate, Bound
+from hedgerow.query.evidence.rows import Numbers, hits_of, numbers_of, select
+from hedgerow.query.evidence.view import View, evaluate, view_of
+from hedgerow.query.sql.question import Aggregate, And, Bound, Column, Predicate, Truth, columns_of
 from hedgerow.release.forms.perturbed import inverted_count
 
 if TYPE_CHECKING:
@@ -100,13 +98,13 @@ class _Plan:
             selection = self._selection
             found = known_estimate(self._view, aggregate, selection.rows, selection.cell, selection.cells)
         else:
-            from hedgerow.query.engines.arrays import estimate
-
             numbers = self.numbers(aggregate)
             assert numbers is not None, "only COUNT has no column"
             rounding = numbers.rounding(aggregate.function)
             evidence = self.evidence(aggregate)
-            found = estimate(aggregate.function, *evidence, rounding, Fraction(0), aggregate.fraction, numbers.domain)
+            found = AGGREGATES[aggregate.function].estimate(
+                *evidence, rounding, Fraction(0), aggregate.fraction, numbers.domain
+            )
         return _estimated(found, self._inverted(aggregate, found))
 
     def _inverted(self, aggregate: Aggregate, found: Estimate) -> list[float] | None:
@@ -139,3 +137,7 @@ def _estimated(found: Estimate, better: list[float] | None) -> Estimate:
         middles = [float(middle) for middle in middles]
     nothing = [float("nan")] * len(middles)
     return replace(found, expected=better or middles, std=nothing, is_bounded=False, exact=[False] * len(middles))
+
+
+source = AlteredSource
+"""What the form tells about questions."""

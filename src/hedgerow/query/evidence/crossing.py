@@ -33,18 +33,25 @@ from hedgerow.query.aggregates.mixed import (
     sum_of_pairs,
 )
 from hedgerow.query.aggregates.precise import Digits
-from hedgerow.query.evidence.cells import deviation, means, totals, unrolled
+from hedgerow.query.answer import Estimate, Rounding
 from hedgerow.query.evidence.factors import Comparison, Product, comparison_of, product_of
-from hedgerow.query.evidence.groups import Floats, Ints
-from hedgerow.query.evidence.numbers import Numbers, numbers_of, sorted_codes, ticks_of
-from hedgerow.query.evidence.predicate import evaluate, values
-from hedgerow.query.evidence.rows import Selection, compact
-from hedgerow.query.evidence.view import View, missing_rows
-from hedgerow.query.result import Estimate, Rounding
-from hedgerow.query.sql.kinds import NUMBERS
+from hedgerow.query.evidence.groups import Floats, Ints, deviation, means, totals, unrolled
+from hedgerow.query.evidence.rows import Numbers, Selection, compact, numbers_of, sorted_codes, ticks_of
+from hedgerow.query.evidence.view import View, evaluate, missing_rows, values
 from hedgerow.query.sql.printing import value_sql
-from hedgerow.query.sql.question import And, Column, Expression, Kind, Predicate, Truth, columns_of, kind_of
-from hedgerow.query.sql.statement import Aggregate, Bound
+from hedgerow.query.sql.question import (
+    NUMBERS,
+    Aggregate,
+    And,
+    Bound,
+    Column,
+    Expression,
+    Kind,
+    Predicate,
+    Truth,
+    columns_of,
+    kind_of,
+)
 
 __all__ = ["Crossing", "Terms", "classes_of", "digits_of", "linear_over"]
 

@@ -8,38 +8,175 @@ Cost       one sort of the subdomains when first asked, then that of the permute
 Deviates   fake values: h rows draw h of a group's subdomains, so bounds are over all of them
 
 The means of MIN, MAX and quantiles take every subdomain at what the target expects of it.
+
+Values are the leaves of the published trees. A condition on the sensitive column is decided on the leaves: a subdomain
+satisfies it surely if all values below its node do, possibly if one does. Expectations draw a subdomain without
+replacement and then a value from it by the target.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
+from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.aggregates.total import expected_total
-from hedgerow.query.engines.arrays import estimate
+from hedgerow.query.answer import Estimate
 from hedgerow.query.engines.help import exact_column, sum_columns
 from hedgerow.query.evidence.crossing import Crossing
-from hedgerow.query.evidence.groups import Hits, Ints, Values
-from hedgerow.query.evidence.loose import LooseCrossing, float_ends
-from hedgerow.query.evidence.numbers import Numbers
+from hedgerow.query.evidence.groups import Floats, Hits, Ints, Moments, Values
 from hedgerow.query.evidence.permuted import RowSource
-from hedgerow.query.evidence.ranges import Range
-from hedgerow.query.evidence.rows import Chosen, Selection
-from hedgerow.query.evidence.subdomains import Subdomains
-from hedgerow.query.evidence.view import View, view_of
-from hedgerow.query.result import Estimate
-from hedgerow.query.sql.kinds import NUMBERS
-from hedgerow.query.sql.question import Predicate, Truth
-from hedgerow.query.sql.statement import Bound
+from hedgerow.query.evidence.ranges import LooseCrossing, Range, float_ends
+from hedgerow.query.evidence.rows import Chosen, Numbers, Selection, ticks_of
+from hedgerow.query.evidence.view import Codes, View, evaluate, view_of
+from hedgerow.query.sql.question import NUMBERS, Bound, Column, Kind, Predicate, Truth
+from hedgerow.release import Release
+from hedgerow.release.forms.disguised import subdomain_columns
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-__all__ = ["DisguisedSource", "bounds_by_hits", "help_of_subdomains", "subdomain_estimate", "subdomains_of"]
+__all__ = [
+    "DisguisedSource",
+    "Subdomains",
+    "bounds_by_hits",
+    "help_of_subdomains",
+    "subdomain_estimate",
+    "subdomains_of",
+]
+
+_FAR = 2**62
+_ENDS = ((np.minimum, np.inf), (np.maximum, -np.inf))
+
+
+class Subdomains:
+    """The trees and the subdomains of one release."""
+
+    def __init__(self, release: Release, column: Column) -> None:
+        self.column = column
+        target = release.tables["target"].combine_chunks()
+        self._parents: Ints = target.column("parent").fill_null(-1).to_numpy().astype(np.int64)
+        self._weights: Floats = target.column("weight").to_numpy().astype(np.float64)
+        below = self._parents >= 0
+        self._totals = np.bincount(self._parents[below], self._weights[below], minlength=len(self._parents))
+        is_leaf = np.ones(len(self._parents), dtype=np.bool_)
+        is_leaf[self._parents[below]] = False
+        self.leaves: Ints = np.flatnonzero(is_leaf)
+        self._leaf_values = pa.concat_arrays(target.column("low").chunks).take(pa.array(self.leaves))
+        values = release.tables["release" if "release" in release.tables else "sensitive"]
+        self.groups: Ints = values.column(release.group_column).to_numpy().astype(np.int64)
+        self.nodes: Ints = values.column(subdomain_columns(release.columns, release.group_column)[2]).to_numpy()
+        self.offsets: Ints = np.concatenate(([0], np.cumsum(np.bincount(self.groups, minlength=release.groups))))
+
+    @property
+    def sizes(self) -> Ints:
+        """The number of subdomains of each group."""
+        return np.diff(self.offsets)
+
+    @functools.cached_property
+    def numbers(self) -> Numbers:
+        """The leaves as ticks; texts are ordered as SQL orders them, whatever their order in the trees."""
+        if self.column.kind is not Kind.TEXT:
+            return ticks_of(self._leaf_values, self.column.kind)
+        codes = Codes(self._leaf_values)
+        places = codes.codes.astype(np.int64)
+        return Numbers(places, places, Fraction(1), Kind.TEXT, codes.domain)
+
+    def values(self, condition: Predicate) -> Values:
+        """The subdomains of each group as intervals of the values below them that satisfy a condition."""
+        truth = evaluate(condition, {self.column.name: self._leaf_values}, len(self.leaves))
+        met: NDArray[np.bool_] = truth.fill_null(False).to_numpy(zero_copy_only=False)
+        sure, possible = (self._spread(met, choose)[self.nodes] for choose in (np.logical_and, np.logical_or))
+        numbers = self.numbers
+        lows = self._spread(np.where(met, numbers.lows, _FAR), np.minimum)[self.nodes]
+        highs = self._spread(np.where(met, numbers.highs, -_FAR), np.maximum)[self.nodes]
+        counts = self._per_group(possible)
+        middles, chances = self._typical(met, possible)
+        return Values(
+            np.concatenate(([0], np.cumsum(counts))),
+            self.sizes,
+            self._ascending(lows, possible),
+            self._ascending(highs, possible),
+            numbers.unit,
+            ranged=True,
+            sure=None if met.all() else self._per_group(sure),
+            expectation=self._moments(met),
+            middles=middles,
+            chances=chances,
+        )
+
+    def _typical(self, met: NDArray[np.bool_], possible: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """The means of the subdomains that may count, ascending, and the chance of each to count."""
+        middles, chances = self._middles(met)[possible], self._expected(met.astype(np.float64))[self.nodes][possible]
+        order = np.lexsort((chances, middles, self.groups[possible]))
+        return middles[order], chances[order]
+
+    def _middles(self, met: NDArray[np.bool_]) -> Floats:
+        """The mean value of each subdomain, if it counts; between its ends where the target gives it no weight."""
+        points: Floats = self.numbers.lows / 2.0 + self.numbers.highs / 2.0
+        share, total = self._expected(np.where(met, 1.0, 0.0)), self._expected(np.where(met, points - points[0], 0.0))
+        low, high = (self._spread(np.where(met, points, limit), choose) for choose, limit in _ENDS)
+        mean = np.divide(total, share, out=np.zeros(len(share)), where=share > 0) + points[0]
+        result: Floats = np.clip(np.where(share > 0, mean, low), low, high)[self.nodes]
+        return result
+
+    def _moments(self, met: NDArray[np.bool_]) -> Moments:
+        """What to expect of a subdomain: does it count, and how far from the mean of those that count is it."""
+        middles = (self.numbers.lows / 2 + self.numbers.highs / 2) * 1.0
+        counts = self._expected(met.astype(np.float64))[self.nodes]
+        share = self.mean(counts)
+        origin = float(middles.mean())  # squares of small numbers keep their digits
+        sums = self._expected(met * (middles - origin))[self.nodes]
+        mean = np.divide(self.mean(sums), share, out=np.zeros(len(share)), where=share > 0)
+        far = sums - counts * mean[self.groups]
+        squares = self._expected(met * (middles - origin) ** 2)[self.nodes]
+        squares = squares - 2.0 * mean[self.groups] * sums + mean[self.groups] ** 2 * counts
+        inner = (squares - far**2, far - far * counts, counts - counts**2)
+        return Moments(
+            share,
+            mean + origin,
+            self.mean(far**2),
+            self.mean(far * counts),
+            self.mean(counts**2) - share**2,
+            tuple(self.mean(part) for part in inner),  # type: ignore[arg-type]
+        )
+
+    def mean(self, numbers: Floats) -> Floats:
+        """The mean of a number per subdomain over each group."""
+        return np.bincount(self.groups, numbers, minlength=len(self.sizes)) / self.sizes
+
+    def _per_group(self, marked: NDArray[np.bool_]) -> Ints:
+        return np.bincount(self.groups, marked, minlength=len(self.sizes)).astype(np.int64)
+
+    def _ascending(self, ticks: NDArray[Any], chosen: NDArray[np.bool_]) -> NDArray[Any]:
+        return ticks[chosen][np.lexsort((ticks[chosen], self.groups[chosen]))]
+
+    def _spread(self, leaves: NDArray[Any], choose: np.ufunc) -> NDArray[Any]:
+        """Reduce the leaves below every node: all of them, whatever their weights, for any may be the truth."""
+        result: NDArray[Any] = np.zeros(len(self._parents), leaves.dtype)
+        result[self.leaves] = leaves
+        started = np.zeros(len(self._parents), dtype=np.bool_)
+        for node, parent in enumerate(self._parents.tolist()):  # children come before parents
+            if parent >= 0:
+                result[parent] = choose(result[parent], result[node]) if started[parent] else result[node]
+                started[parent] = True
+        return result
+
+    def _expected(self, leaves: Floats) -> Floats:
+        """The mean over the leaves below every node by the target."""
+        result = np.zeros(len(self._parents))
+        result[self.leaves] = leaves
+        share = np.where(self._parents >= 0, self._weights / np.maximum(self._totals[self._parents], 1.0), 0.0)
+        for node, parent in enumerate(self._parents.tolist()):
+            if parent >= 0:
+                result[parent] += share[node] * result[node]
+        return result
 
 
 def subdomains_of(release: Release) -> Subdomains:
@@ -98,7 +235,7 @@ def subdomain_estimate(release: Release, function: str, hits: Hits) -> Estimate:
     """Bounds and expectation of sum, avg, min or max of the sensitive column over the rows hit."""
     numbers = subdomains_of(release).numbers
     values = DisguisedSource(release).values("", "", Truth(True), aggregated=True)
-    return estimate(function, hits, values, numbers.rounding(function), numbers.slack)
+    return AGGREGATES[function].estimate(hits, values, numbers.rounding(function), numbers.slack)
 
 
 def help_of_subdomains(release: Release) -> pa.Table:
@@ -130,3 +267,7 @@ def bounds_by_hits(values: Values, offsets: Ints, group: Ints, hits: Ints) -> di
         "sum_expected": pa.array(spread.mean * scale),
         "sum_variance": pa.array((spread.std * scale) ** 2),
     }
+
+
+source = DisguisedSource
+"""What the form tells about questions."""

@@ -1,24 +1,113 @@
-"""What a release tells about a question, per group: how many rows are hit, and which values they may have.
+"""What a release tells about a question, per group: how many rows match, and which values they may have.
 
 Numbers are whole multiples of a unit (`exact.ticks`), so that bounds are sums of integers. A value is an interval
-`low <= value <= high`; the two differ only where a float lies on no decimal grid of 15 digits.
+`low <= value <= high`; the two differ only where a float lies on no decimal grid of 15 digits. Entries of (result row,
+group) are reduced to one number per result row, exactly.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
 
-__all__ = ["Floats", "Hits", "Ints", "Moments", "Values", "joined", "matches", "rank"]
+__all__ = [
+    "Celled",
+    "Floats",
+    "Hits",
+    "Ints",
+    "Moments",
+    "Values",
+    "best",
+    "deviation",
+    "in_parts",
+    "joined",
+    "matches",
+    "means",
+    "rank",
+    "runs_of",
+    "totals",
+    "unrolled",
+]
 
 _HALF = np.int64(2**32 - 1)
+
+
+class Celled(Protocol):
+    """Entries sorted by their cell, each with a group (or whatever a reduction looks up)."""
+
+    @property
+    def cells(self) -> int:
+        """The number of cells."""
+
+    @property
+    def cell(self) -> Ints:
+        """The cell of each entry, ascending."""
+
+    @property
+    def group(self) -> Ints:
+        """The group of each entry."""
+
+
+def totals(where: Celled, entries: Ints) -> list[int]:
+    """Sum 64-bit integers per cell without overflow: high and low halves apart, joined as Python integers."""
+    if len(entries) == 0:
+        return [0] * where.cells
+    high, low = _sums(where, entries >> 32), _sums(where, entries & _HALF)
+    return [(int(upper) << 32) + int(lower) for upper, lower in zip(high, low, strict=True)]
+
+
+def _sums(where: Celled, entries: Ints) -> Ints:
+    if where.cells == 1:
+        return np.array([entries.sum()])
+    running = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(entries)))
+    edges = np.searchsorted(where.cell, np.arange(where.cells + 1))
+    return np.diff(running[edges])
+
+
+def means(where: Celled, entries: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum floats per cell; for expectations, where the last digit does not matter."""
+    if where.cells == 1:
+        return np.array([entries.sum()])
+    return np.bincount(where.cell, weights=entries, minlength=where.cells).astype(np.float64)
+
+
+def best(choose: Any, where: Celled, among: NDArray[np.bool_], value: Callable[[Ints], Ints]) -> list[int | None]:
+    """Minimum or maximum per cell of the entries marked by `among`; None where there is none."""
+    cell, group = where.cell[among], where.group[among]
+    result: list[int | None] = [None] * where.cells
+    if len(cell) == 0:
+        return result
+    starts = np.flatnonzero(np.concatenate(([True], cell[1:] != cell[:-1])))
+    for index, bound in zip(cell[starts], choose.reduceat(value(group), starts), strict=True):
+        result[index] = int(bound)
+    return result
+
+
+def unrolled(numbers: Ints) -> tuple[Ints, Ints]:
+    """List each entry `numbers` times: its index, and 0, 1, 2, ... inside it."""
+    owner = np.repeat(np.arange(len(numbers)), numbers)
+    starts = np.cumsum(numbers) - numbers
+    return owner, np.arange(len(owner)) - starts[owner]
+
+
+def runs_of(group: Ints, first: Ints) -> tuple[Ints, Ints]:
+    """For every entry all runs of its group, which are `first[g]:first[g+1]`: the entries repeated, and the runs."""
+    owner, order = unrolled(first[group + 1] - first[group])
+    return owner, first[group][owner] + order
+
+
+def deviation(variance: Floats) -> Floats:
+    """Square root of variances; rounding may have left one slightly below zero."""
+    result: Floats = np.sqrt(np.maximum(variance, 0.0))
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,6 +328,25 @@ def matches(hits: Hits, values: Values) -> tuple[Ints, Ints]:
     sure = values.counts if values.sure is None else values.sure
     least = np.maximum(hits.lower + sure[hits.group] - values.sizes[hits.group], 0)
     return least, np.minimum(hits.upper, values.counts[hits.group])
+
+
+def in_parts(parts: list[tuple[Hits, Values]]) -> tuple[Hits, Values]:
+    """Several pieces of evidence about the same cells as one."""
+    if len(parts) == 1:
+        return parts[0]
+    first = np.cumsum([0, *(len(values.sizes) for _, values in parts)])
+    whole = [hits for hits, _ in parts]
+    cell = np.concatenate([hits.cell for hits in whole])
+    order = np.argsort(cell, kind="stable")
+    group = np.concatenate([hits.group + first[n] for n, hits in enumerate(whole)])[order]
+    lower, upper, expected = (
+        np.concatenate([getattr(hits, name) for hits in whole])[order] for name in ("lower", "upper", "expected")
+    )
+    is_exact = all(hits.variance is None for hits in whole)
+    spread = [np.zeros(len(hits.cell)) if hits.variance is None else hits.variance for hits in whole]
+    variance = None if is_exact else np.concatenate(spread)[order]
+    hits = Hits(whole[0].cells, cell[order], group, lower, upper, expected, variance)
+    return hits, joined([values for _, values in parts])
 
 
 def joined(parts: list[Values]) -> Values:

@@ -8,13 +8,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.query.evidence.cells import best, totals
-from hedgerow.query.evidence.groups import Ints
-from hedgerow.query.evidence.numbers import Numbers, numbers_of
+from hedgerow.query.answer import Estimate, Rounding
+from hedgerow.query.evidence.groups import Ints, best, totals
+from hedgerow.query.evidence.rows import Numbers, numbers_of
 from hedgerow.query.evidence.view import View
-from hedgerow.query.result import Estimate, Rounding
-from hedgerow.query.sql.question import Column
-from hedgerow.query.sql.statement import Aggregate
+from hedgerow.query.sql.question import Aggregate, Column
 
 __all__ = ["known_estimate"]
 

@@ -18,12 +18,10 @@ from hedgerow.errors import QueryError
 from hedgerow.query.engines.help import is_helped
 from hedgerow.query.evidence.disguised import bounds_by_hits
 from hedgerow.query.evidence.groups import Values
-from hedgerow.query.evidence.numbers import Numbers, values_of
-from hedgerow.query.evidence.permuted import RowSource
-from hedgerow.query.evidence.plan import Plan
+from hedgerow.query.evidence.permuted import Plan, RowSource
+from hedgerow.query.evidence.rows import Numbers, values_of
 from hedgerow.query.evidence.view import View, view_of
-from hedgerow.query.sql.question import Predicate
-from hedgerow.query.sql.statement import Bound
+from hedgerow.query.sql.question import Bound, Predicate
 from hedgerow.release.release import PublishedColumns
 
 if TYPE_CHECKING:
@@ -85,3 +83,7 @@ def _values_view(release: Release) -> View:
         "values", lambda: View(release.tables["sensitive"], columns, release.group_column)
     )
     return made
+
+
+source = PaddedSource
+"""What the form tells about questions."""

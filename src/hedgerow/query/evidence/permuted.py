@@ -1,25 +1,377 @@
-"""What published rows tell about conditions and hidden values: the source of the forms permuted and separated.
+"""How arrays answer a question: the engine, the plan of an answer, and the source of the forms permuted and separated.
 
-Other forms differ in two things only: which rows a condition on open columns selects, and which values a group's rows
-draw. Their sources are made from this one.
+Other forms differ in what their source tells: which rows a condition on open columns selects, and which values a
+group's rows draw. Their sources and plans are made from these.
 """
 
 from __future__ import annotations
 
+import functools
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
+
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
+from hedgerow.query.aggregates import AGGREGATES
+from hedgerow.query.aggregates.covariance import Covariance
+from hedgerow.query.answer import Estimate, Result, Rounding
 from hedgerow.query.evidence.crossing import Crossing
-from hedgerow.query.evidence.groups import Values
-from hedgerow.query.evidence.numbers import Numbers, numbers_of, values_at, values_of
-from hedgerow.query.evidence.plan import Plan, RowPlan
-from hedgerow.query.evidence.rows import Chosen, Selection
-from hedgerow.query.evidence.view import View, missing_rows
-from hedgerow.query.sql.question import Predicate, Truth, columns_of
-from hedgerow.query.sql.statement import Bound
+from hedgerow.query.evidence.groups import Hits, Ints, Values, in_parts
+from hedgerow.query.evidence.known import known_estimate
+from hedgerow.query.evidence.regroup import HiddenKey, branches, matched_rows, rows_by_cell
+from hedgerow.query.evidence.rows import (
+    Chosen,
+    Numbers,
+    Selection,
+    hits_of,
+    hits_within,
+    numbers_of,
+    select,
+    values_at,
+    values_of,
+)
+from hedgerow.query.evidence.view import View, missing_rows, view_of
+from hedgerow.query.sql.question import (
+    Aggregate,
+    And,
+    Arithmetic,
+    Bound,
+    Column,
+    Predicate,
+    Truth,
+    columns_of,
+    conjuncts,
+)
 
-__all__ = ["RowSource"]
+if TYPE_CHECKING:
+    from hedgerow.release import Release
+
+__all__ = ["ArrayEngine", "Plan", "RowPlan", "RowSource", "Source"]
+
+_DIRECT = ("count", "sum", "avg", "min", "max")
+
+
+class Plan(Protocol):
+    """What an engine needs to know to answer one question."""
+
+    keys: dict[str, pa.Array]
+    cells: int
+
+    def known(self, aggregate: Aggregate) -> Estimate | None:
+        """The answer, where it is the same under every assignment."""
+
+    def evidence(self, aggregate: Aggregate | None) -> tuple[Hits, Values]:
+        """Rows hit and values drawn; None asks for the rows themselves."""
+
+    def numbers(self, aggregate: Aggregate) -> Numbers | None:
+        """The ticks of the aggregate's column; None where it only counts."""
+
+    def crossed(self, aggregate: Aggregate) -> Estimate | None:
+        """The answer, where rows and hidden values have to be looked at in pairs."""
+
+    def ratio(self, upper: Aggregate, lower: Aggregate) -> Estimate | None:
+        """The quotient of two sums, where it has better bounds than the quotient of their bounds."""
+
+
+class Source(Protocol):
+    """What a form tells about a question."""
+
+    def plan(self, bound: Bound) -> Plan:
+        """Prepare the answer."""
+
+
+class ArrayEngine:
+    """Answers questions about one release."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def run(self, bound: Bound) -> Result:
+        """Answer a bound question."""
+        plan = self._source.plan(bound)
+        estimates = {item.alias: _answered(plan, item) for item in bound.aggregates}
+        estimates |= _ratios(plan, bound, estimates)
+        result = Result(plan.keys, estimates, plan.cells)
+        if not bound.groups:
+            return result
+        # Cells that are empty under every assignment are not listed, as SQL would not list them.
+        count = Aggregate("count", None, "")
+        most = _answered(plan, count).upper
+        possible = np.array([number is None or number > 0 for number in most], dtype=np.bool_)
+        return result if possible.all() else result.take(np.flatnonzero(possible))
+
+
+def _ratios(plan: Plan, bound: Bound, estimates: dict[str, Estimate]) -> dict[str, Estimate]:
+    """Quotients of two sums that are both open: their best ratios, and not ratios of their bounds."""
+    items = {item.alias: item for item in bound.aggregates}
+    found: dict[str, Estimate] = {}
+    for computed in bound.outcome.computed:
+        node = computed.expression
+        if not isinstance(node, Arithmetic) or node.operator != "/":
+            continue
+        names = [getattr(side, "text", "") for side in (node.left, node.right)]
+        if all(name in items for name in names) and not any(all(estimates[name].exact) for name in names):
+            ratio = plan.ratio(items[names[0]], items[names[1]])
+            found |= {} if ratio is None else {computed.alias: ratio}
+    return found
+
+
+def _answered(plan: Plan, item: Aggregate) -> Estimate:
+    return plan.crossed(item) or plan.known(item) or _estimate(plan, item)
+
+
+def _estimate(plan: Plan, item: Aggregate) -> Estimate:
+    numbers = plan.numbers(item)
+    hits, values = plan.evidence(item if item.column is not None else None)
+    if numbers is None:
+        return AGGREGATES[item.function].estimate(hits, values, Rounding.WHOLE, Fraction(0))
+    rounding, slack = numbers.rounding(item.function), numbers.slack
+    return AGGREGATES[item.function].estimate(hits, values, rounding, slack, item.fraction, numbers.domain)
+
+
+class RowPlan:
+    """The answer to one question over one source of rows."""
+
+    def __init__(self, source: RowSource, bound: Bound) -> None:
+        self._source, self._bound, self._view = source, bound, source.view
+        self._view.derive(bound.derived)
+        self._base = None if bound.is_crossed else _hidden_base(bound, self._view.paired)
+        self._chosen = source.choose(bound.known)
+        self._hidden_key = next((column.name for column in bound.groups if column.name in bound.bases), None)
+        open_groups = [column.name for column in bound.groups if column.name not in bound.bases]
+        self._check_open(open_groups)
+        if self._hidden_key is not None and (bound.is_crossed or any(map(bound.crosses, bound.aggregates))):
+            raise QueryError(
+                f"GROUP BY of the sensitive column '{self._hidden_key}' does not go with expressions that mix "
+                "sensitive and other columns; ask about each of its values with WHERE"
+            )
+        shown = {key.alias: key.column.name for key in bound.keys if isinstance(key.column, Column)}
+        open_keys = {alias: name for alias, name in shown.items() if name in open_groups}
+        self._selection = select(self._view, self._chosen.possible, open_groups, open_keys)
+        self.keys, self.cells = self._selection.keys, self._selection.cells
+        self._split = self._by_hidden_key([alias for alias, name in shown.items() if name not in open_groups])
+
+    def _check_open(self, names: list[str]) -> None:
+        closed = next((name for name in names if not self._source.is_open(name)), None)
+        if closed is not None:
+            closed = min(columns_of(self._bound.derived[closed])) if closed in self._bound.derived else closed
+            raise QueryError(
+                f"'{closed}' is published as ranges, so rows have no single value to group by; ask about ranges of it "
+                "with WHERE, or group by another column"
+            )
+
+    def _by_hidden_key(self, aliases: list[str]) -> HiddenKey | None:
+        """Split the cells by the values of a hidden GROUP BY column, and add these to the keys."""
+        name = next((column.name for column in self._bound.groups if column.name in self._bound.bases), None)
+        if name is None or self._base is None:
+            return None
+        marked = [(hits, self._source.marked(self._base, condition)) for hits, condition in self._branches]
+        split = HiddenKey(self._view, name, marked)
+        keys = {alias: column.take(pa.array(split.old)) for alias, column in self.keys.items()}
+        keys |= dict.fromkeys(aliases, split.values)
+        self.keys = {key.alias: keys[key.alias] for key in self._bound.keys}
+        self.cells = len(split.old)
+        return split
+
+    @functools.cached_property
+    def _hits(self) -> Hits:
+        return hits_within(self._view, self._selection, self._chosen)
+
+    @functools.cached_property
+    def _branches(self) -> list[tuple[Hits, Predicate]]:
+        """Rows hit and what their hidden values must satisfy: once, or for each way to decide the known parts."""
+        if isinstance(self._bound.mixed, Truth):
+            return [(self._hits, self._bound.hidden)]
+        assert self._base is not None, "a condition that mixes has a hidden side"
+        found: list[tuple[Hits, Predicate]] = []
+        hidden = frozenset(self._view.sensitive) if self._view.paired else frozenset([self._base])
+        for branch, left in branches(self._source, self._bound.mixed, hidden):
+            chosen = self._chosen.both(branch)
+            hits = hits_within(self._view, self._selection.among(chosen.possible), chosen)
+            found.append((hits, And((self._bound.hidden, left))))
+        nobody = self._selection.among(np.zeros(self._view.num_rows, dtype=np.bool_))
+        return found or [(hits_of(self._view, nobody), Truth(True))]
+
+    def numbers(self, aggregate: Aggregate) -> Numbers | None:
+        """The ticks of the aggregate's column."""
+        if not isinstance(aggregate.column, Column) or aggregate.function == "count":
+            return None
+        return self._source.numbers(aggregate.column.name)
+
+    def known(self, aggregate: Aggregate) -> Estimate | None:
+        """Aggregates of open columns, and counts of rows, where no condition is hidden."""
+        name = aggregate.column.name if isinstance(aggregate.column, Column) else None
+        if not self._bound.is_free or self._split is not None or self._chosen.sure is not None:
+            return None
+        is_open = name is None or (name not in self._bound.bases and self._source.is_open(name))
+        is_counted = aggregate.function == "count" and name is not None and not self._source.may_miss(name)
+        if aggregate.function not in _DIRECT or not (is_open or is_counted):
+            return None
+        selection = self._selection
+        chosen = Aggregate("count", None, "") if is_counted else aggregate
+        return known_estimate(self._view, chosen, selection.rows, selection.cell, selection.cells)
+
+    def crossed(self, aggregate: Aggregate) -> Estimate | None:
+        """Aggregates of expressions that mix hidden and open columns, or under conditions that compare them."""
+        if aggregate.other is not None:
+            return self._paired(aggregate)
+        if not self._bound.is_crossed and not self._bound.crosses(aggregate):
+            return self._joined_by_or(aggregate)
+        return self._source.crossing(self._bound, self._selection, self._chosen).estimate(aggregate)
+
+    def _joined_by_or(self, aggregate: Aggregate) -> Estimate | None:
+        """Conditions that join known and hidden parts: pairs have the best bounds, where there are not too many."""
+        is_plain = self._split is None and self._chosen.sure is None and aggregate.function in ("count", "sum", "avg")
+        if isinstance(self._bound.mixed, Truth) or not is_plain or not self._are_open(columns_of(self._bound.mixed)):
+            return None
+        name = aggregate.column.name if isinstance(aggregate.column, Column) else None
+        if name is not None and name not in self._bound.bases and not self._source.is_open(name):
+            return None
+        try:
+            return self._source.crossing(self._bound, self._selection, self._chosen).estimate(aggregate)
+        except QueryError:
+            return None
+
+    def _are_open(self, names: frozenset[str]) -> bool:
+        return all(name in self._bound.bases or self._source.is_open(name) for name in names)
+
+    def ratio(self, upper: Aggregate, lower: Aggregate) -> Estimate | None:
+        """The quotient of two sums that share rows, where pairs of rows and hidden values tell; None elsewhere."""
+        sides = [side.column for side in (upper, lower) if side.function == "sum" and isinstance(side.column, Column)]
+        if len(sides) < 2 or self._split is not None or self._chosen.sure is not None:
+            return None
+        nodes = [self._bound.derived.get(side.name, side) for side in sides]
+        names = frozenset().union(*map(columns_of, (*nodes, self._bound.hidden, self._bound.mixed)))
+        hidden = names & frozenset(self._view.sensitive)
+        if not hidden or not self._are_open(names) or (len(hidden) > 1 and not self._view.paired):
+            return None
+        try:
+            return self._source.crossing(self._bound, self._selection, self._chosen).ratio(nodes[0], nodes[1])
+        except QueryError:
+            # Too many pairs, or no values one by one: the quotient of bounds holds as well.
+            return None
+
+    def _paired(self, aggregate: Aggregate) -> Estimate:
+        """Aggregates of two columns, of which one may be hidden."""
+        names = [side.name for side in (aggregate.column, aggregate.other) if isinstance(side, Column)]
+        hidden = [name for name in names if name in self._bound.bases]
+        what = aggregate.function.upper()
+        if len(hidden) > 1:
+            raise QueryError(f"{what} of two sensitive columns has no bound; one of the two must be a known column")
+        if not self._bound.is_free or self._split is not None:
+            raise QueryError(
+                f"under a condition on, or GROUP BY of, a sensitive column {what} has no bound; leave it out"
+            )
+        closed = [name for name in names if name not in hidden and not self._source.is_open(name)]
+        if closed or self._chosen.sure is not None:
+            raise QueryError(f"{what} needs columns and conditions that are published as values, not as ranges")
+        view = self._source.hidden_view(hidden[0]) if hidden else self._view
+        concealed = hidden[0] if hidden else None
+        return Covariance(self._view, view, self._selection, names[0], names[1], concealed).estimate(aggregate.function)
+
+    def evidence(self, aggregate: Aggregate | None) -> tuple[Hits, Values]:
+        """Rows hit and values drawn."""
+        column = aggregate.column if aggregate is not None else None
+        name = column.name if isinstance(column, Column) else None
+        if self._split is not None:
+            return self._in_split_cells(self._split, name)
+        if name is None or name in self._bound.bases:
+            return self._drawn(name)
+        return self._open_values(name)
+
+    def _in_split_cells(self, split: HiddenKey, name: str | None) -> tuple[Hits, Values]:
+        if name is None:
+            return split.evidence()
+        if name not in self._bound.bases:
+            raise QueryError(f"under GROUP BY of a sensitive column '{name}' has no bound; COUNT has")
+        return split.evidence(name, self._source.numbers(name))
+
+    def _drawn(self, name: str | None) -> tuple[Hits, Values]:
+        """Hidden values, or the rows themselves."""
+        base = self._base or (self._bound.bases[name] if name is not None else None)
+        if base is None:
+            sizes = np.diff(self._view.offsets)
+            return self._hits, _blank(self._view.offsets, sizes)
+        target, is_aggregated = (base, False) if name is None else (name, True)
+        return in_parts(
+            [
+                (hits, self._source.values(target, base, condition, aggregated=is_aggregated))
+                for hits, condition in self._branches
+            ]
+        )
+
+    def _open_values(self, name: str) -> tuple[Hits, Values]:
+        """Values of an open column at rows that are hit for sure, or perhaps."""
+        if not self._source.is_open(name):
+            self._require_free(name)
+            return self._closed_values(name)
+        ticks = self._source.numbers(name)
+        if not self._bound.is_free:
+            return self._matched(name, ticks)
+        chosen = self._chosen
+        if chosen.sure is None or chosen.chance is None:
+            hits = hits_of(self._view, self._selection)
+            values = rows_by_cell(self._view, self._selection, hits, name, ticks)
+            return Hits.exactly(hits.cells, hits.cell, np.arange(len(hits.cell)), hits.lower), values
+        return in_parts([self._at(name, ticks, chosen.sure, None), self._at(name, ticks, ~chosen.sure, chosen)])
+
+    def _closed_values(self, name: str) -> tuple[Hits, Values]:
+        """Values of a column that is published as ranges: conditions on it alone decide which values count."""
+        parts = conjuncts(self._bound.known)
+        own = tuple(part for part in parts if columns_of(part) == {name})
+        others = tuple(part for part in parts if columns_of(part) != {name})
+        rest = self._source.choose(And(others) if others else Truth(True))
+        hits = hits_within(self._view, self._selection, rest) if own else self._hits
+        return hits, self._source.values(name, name, And(own) if own else Truth(True), aggregated=True)
+
+    def _at(self, name: str, ticks: Numbers, rows: NDArray[np.bool_], chosen: Chosen | None) -> tuple[Hits, Values]:
+        """Evidence of some of the rows, each entry a group of its own; there are as many entries for all."""
+        every = hits_of(self._view, self._selection)
+        part = self._selection.among(rows)
+        values = rows_by_cell(self._view, part, every, name, ticks)
+        hits = hits_of(self._view, part) if chosen is None else hits_within(self._view, part, chosen)
+        width = max(len(self._view.offsets) - 1, 1)
+        entry = np.searchsorted(every.cell * width + every.group, hits.cell * width + hits.group)
+        return Hits(hits.cells, hits.cell, entry, hits.lower, hits.upper, hits.expected, hits.variance), values
+
+    def _matched(self, name: str, ticks: Numbers) -> tuple[Hits, Values]:
+        self._require_free(name, also=isinstance(self._bound.mixed, Truth) and self._chosen.sure is None)
+        assert self._base is not None, "a hidden condition has a base"
+        counted = self._source.values(self._base, self._base, self._bound.hidden, aggregated=False)
+        return matched_rows(self._view, self._selection, self._hits, counted, name, ticks)
+
+    def _require_free(self, name: str, *, also: bool = False) -> None:
+        if not self._bound.is_free and not also:
+            raise QueryError(
+                f"under this condition on a sensitive column '{name}' has no bound; ask for COUNT(*), or for "
+                "aggregates of the sensitive column, or leave the condition out"
+            )
+
+
+def _hidden_base(bound: Bound, paired: bool) -> str | None:
+    """The sensitive column on which conditions and GROUP BY depend: one alone, unless they are published in pairs."""
+    hidden = frozenset(bound.bases.values())
+    names = (columns_of(bound.hidden) | columns_of(bound.mixed)) & hidden
+    names |= {bound.bases[column.name] for column in bound.groups if column.name in bound.bases}
+    if (len(names) > 1 and not paired) or sum(column.name in bound.bases for column in bound.groups) > 1:
+        raise QueryError("conditions and GROUP BY may name one sensitive column; ask about each alone")
+    for aggregate in bound.aggregates if names and not paired else ():
+        name = aggregate.column.name if isinstance(aggregate.column, Column) else ""
+        if bound.bases.get(name, min(names)) not in names:
+            raise QueryError(
+                f"under a condition on the sensitive column '{min(names)}' other sensitive columns have no bound; "
+                "ask COUNT(*), or leave the condition out"
+            )
+    return min(names, default=None)
+
+
+def _blank(offsets: Ints, sizes: Ints) -> Values:
+    """Values that only count."""
+    nothing = np.zeros(int(sizes.sum()), dtype=np.int64)
+    return Values(offsets, sizes, nothing, nothing, Fraction(1))
 
 
 class RowSource:
@@ -91,3 +443,8 @@ def _kept(view: View, base: str, condition: Predicate) -> NDArray[np.bool_]:
         return np.ones(len(view.codes(base).domain) + 1, dtype=np.bool_)
     kept: NDArray[np.bool_] = view.truth(base, condition)
     return kept
+
+
+def source(release: Release) -> RowSource:
+    """What the form tells about questions."""
+    return RowSource(view_of(release))

@@ -1,47 +1,38 @@
 """Groups made for one question, so that everything is answered by the same few functions.
 
-The bounds of `bounds` hold for any groups that draw independently. So a question whose rows do not draw alike is put as
-if each kind of row had a group of its own: rows under different conditions, rows that end in different cells, values
-that are known to be in a cell. Where two such groups share the values of one published group, treating them as
-independent only adds assignments: the bounds stay true, and may be wider than the best.
+The bounds of `aggregates` hold for any groups that draw independently. So a question whose rows do not draw alike is
+put as if each kind of row had a group of its own: rows under different conditions, rows that end in different result
+rows, values that are known to be in one. Where two such groups share the values of one published group, treating them
+as independent only adds assignments: the bounds stay true, and may be wider than the best.
+
+GROUP BY of a hidden column splits every result row by the values that its rows may have. A condition such as
+`age < 30 OR salary > 100` needs both what is known of a row and its hidden value: once the known parts are decided for
+a row, what is left speaks of the hidden value alone. Rows for which the same is left form a branch. Where it is open
+how a part is decided for a row, the row is possible in several.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
+from collections.abc import Iterator
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.query.evidence.cells import runs_of
-from hedgerow.query.evidence.groups import Hits, Ints, Values, joined, matches
-from hedgerow.query.evidence.numbers import Numbers
-from hedgerow.query.evidence.rows import Selection, compact
-from hedgerow.query.evidence.view import View
+from hedgerow.errors import QueryError
+from hedgerow.query.evidence.groups import Hits, Ints, Values, in_parts, matches, runs_of
+from hedgerow.query.evidence.rows import Chosen, Numbers, Selection, compact
+from hedgerow.query.evidence.view import View, missing_rows
+from hedgerow.query.sql.question import And, Not, Or, Predicate, Truth, columns_of
 
-__all__ = ["by_value", "in_parts", "matched_rows", "rows_by_cell"]
+__all__ = ["Chooser", "HiddenKey", "branches", "by_value", "matched_rows", "rows_by_cell"]
 
 Mask = NDArray[np.bool_]
 _ONE = Fraction(1)
-
-
-def in_parts(parts: list[tuple[Hits, Values]]) -> tuple[Hits, Values]:
-    """Several pieces of evidence about the same cells as one."""
-    if len(parts) == 1:
-        return parts[0]
-    first = np.cumsum([0, *(len(values.sizes) for _, values in parts)])
-    whole = [hits for hits, _ in parts]
-    cell = np.concatenate([hits.cell for hits in whole])
-    order = np.argsort(cell, kind="stable")
-    group = np.concatenate([hits.group + first[n] for n, hits in enumerate(whole)])[order]
-    lower, upper, expected = (
-        np.concatenate([getattr(hits, name) for hits in whole])[order] for name in ("lower", "upper", "expected")
-    )
-    is_exact = all(hits.variance is None for hits in whole)
-    spread = [np.zeros(len(hits.cell)) if hits.variance is None else hits.variance for hits in whole]
-    variance = None if is_exact else np.concatenate(spread)[order]
-    hits = Hits(whole[0].cells, cell[order], group, lower, upper, expected, variance)
-    return hits, joined([values for _, values in parts])
 
 
 def by_value(
@@ -107,3 +98,97 @@ def rows_by_cell(view: View, selection: Selection, hits: Hits, name: str, ticks:
     sizes = np.bincount(entry, minlength=len(hits.group))
     lows, highs, labels = ticks.at(code[present][order])
     return Values(offsets, sizes, lows, highs, ticks.unit, labels=labels)
+
+
+class HiddenKey:
+    """The cells of a hidden column `key`: of each the cell that it is part of (`old`) and the key's value."""
+
+    def __init__(self, view: View, key: str, pieces: list[tuple[Hits, NDArray[np.bool_]]]) -> None:
+        """Take pieces of rows hit, each with the published values that its rows may take."""
+        self._view, self._key, self._pieces = view, key, pieces
+        self._width = len(view.codes(key).domain) + 1
+        split = [by_value(view, hits, key, marked)[2:] for hits, marked in pieces]
+        self._cells: Ints = np.unique(np.concatenate([old * self._width + code for old, code in split]))
+
+    @property
+    def old(self) -> Ints:
+        """The cell of which each is a part."""
+        return self._cells // self._width
+
+    @property
+    def values(self) -> pa.Array:
+        """The value of the key in each cell."""
+        domain = self._view.codes(self._key).domain
+        return pa.concat_arrays([domain, pa.nulls(1, domain.type)]).take(pa.array(self._cells % self._width))
+
+    def evidence(self, name: str = "", ticks: Numbers | None = None) -> tuple[Hits, Values]:
+        """Rows hit and values drawn: those of a column `name`, where present, or the rows themselves."""
+        parts = []
+        for hits, marked in self._pieces:
+            counted = marked & ~missing_rows(self._view, name) if name else marked
+            found, values, old, code = by_value(self._view, hits, self._key, counted, ticks, name)
+            parts.append((self._placed(found, old, code), values))
+        return in_parts(parts)
+
+    def _placed(self, hits: Hits, old: Ints, code: Ints) -> Hits:
+        """Number cells over all pieces; some have no value that is present."""
+        place = np.searchsorted(self._cells, old * self._width + code)
+        return Hits(
+            len(self._cells), place[hits.cell], hits.group, hits.lower, hits.upper, hits.expected, hits.variance
+        )
+
+
+_MOST = 5
+
+
+class Chooser(Protocol):
+    """What tells which rows satisfy a condition on open columns."""
+
+    def choose(self, condition: Predicate, wanted: bool | None = True) -> Chosen:
+        """Rows for which the condition is true, or false, or unknown."""
+
+
+def branches(source: Chooser, condition: Predicate, hidden: frozenset[str]) -> Iterator[tuple[Chosen, Predicate]]:
+    """Rows, and what is left of the condition for them; rows for which nothing is left to be true are left out."""
+    parts = list(dict.fromkeys(_known(condition, hidden)))
+    if len(parts) > _MOST:
+        raise QueryError(
+            f"a condition that mixes '{min(hidden)}' with other columns by OR may have {_MOST} parts on the others; "
+            "ask about each alternative and add the answers"
+        )
+    found = [{value: source.choose(part, value) for value in (True, False, None)} for part in parts]
+    for values in itertools.product((True, False, None), repeat=len(parts)):
+        chosen = functools.reduce(Chosen.both, (each[value] for each, value in zip(found, values, strict=True)))
+        left = _decided(condition, dict(zip(parts, values, strict=True)))
+        if chosen.possible.any() and left not in (Truth(False), Truth(None)):
+            yield chosen, left
+
+
+def _known(node: Predicate, hidden: frozenset[str]) -> Iterator[Predicate]:
+    """The largest parts that say nothing of a hidden column."""
+    if not hidden & columns_of(node):
+        yield node
+    elif isinstance(node, And | Or):
+        for operand in node.operands:
+            yield from _known(operand, hidden)
+    elif isinstance(node, Not):
+        yield from _known(node.operand, hidden)
+
+
+def _decided(node: Predicate, values: dict[Predicate, bool | None]) -> Predicate:
+    """Put the values of the known parts in their places, and cut what no longer matters."""
+    if node in values:
+        return Truth(values[node])
+    if isinstance(node, Not):
+        inner = _decided(node.operand, values)
+        return Truth(None if inner.value is None else not inner.value) if isinstance(inner, Truth) else Not(inner)
+    if not isinstance(node, And | Or):
+        return node
+    operands = tuple(_decided(operand, values) for operand in node.operands)
+    settles = isinstance(node, Or)
+    if Truth(settles) in operands:
+        return Truth(settles)
+    rest = tuple(operand for operand in operands if operand != Truth(not settles))
+    if all(operand == Truth(None) for operand in rest):
+        return Truth(None) if rest else Truth(not settles)
+    return rest[0] if len(rest) == 1 else type(node)(rest)

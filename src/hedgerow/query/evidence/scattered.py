@@ -13,22 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
-from hedgerow.query.evidence.cells import runs_of
+from hedgerow.query.answer import Estimate
 from hedgerow.query.evidence.events import Events, Leaves, counted
-from hedgerow.query.evidence.groups import Hits, Ints, Values
-from hedgerow.query.evidence.numbers import Numbers, numbers_of, values_at, values_of
-from hedgerow.query.evidence.plan import Plan
-from hedgerow.query.evidence.predicate import evaluate
-from hedgerow.query.evidence.rows import compact
-from hedgerow.query.evidence.view import View
-from hedgerow.query.result import Estimate
-from hedgerow.query.sql.question import And, Column, Expression, Predicate, columns_of, conjuncts
-from hedgerow.query.sql.statement import Aggregate, Bound
+from hedgerow.query.evidence.groups import Hits, Ints, Values, runs_of
+from hedgerow.query.evidence.permuted import Plan
+from hedgerow.query.evidence.rows import Numbers, compact, numbers_of, values_at, values_of
+from hedgerow.query.evidence.view import View, evaluate, view_of
+from hedgerow.query.sql.question import Aggregate, And, Bound, Column, Expression, Predicate, columns_of, conjuncts
+
+if TYPE_CHECKING:
+    from hedgerow.release import Release
 
 __all__ = ["ScatteredSource"]
 
@@ -188,3 +188,8 @@ class _Plan:
     def _blank(self) -> Values:
         nothing = np.zeros(self._view.num_rows, dtype=np.int64)
         return Values(self._view.offsets, self._sizes, nothing, nothing, Fraction(1))
+
+
+def source(release: Release) -> ScatteredSource:
+    """What the form tells about questions."""
+    return ScatteredSource(view_of(release))

@@ -1,13 +1,18 @@
 """The rows of a release as arrays: each published column encoded once, groups as ranges of rows.
 
 A condition on one column is decided on its distinct values and gathered by codes; conditions that compare columns
-with each other are decided row by row. A view is built once per release object and forgotten with it.
+with each other are decided row by row, in SQL's three-valued logic: true, false, and null for unknown. A view is built
+once per release object and forgotten with it. Between questions it remembers the arrays used last, within a number of
+bytes; what was forgotten is computed again.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib
+import re
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +22,256 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
-from hedgerow.query.evidence.memory import LEAST, PER_ROW, Recent
-from hedgerow.query.evidence.predicate import evaluate, values
-from hedgerow.query.evidence.published import rows_of
-from hedgerow.query.sql.question import And, Column, Expression, Kind, Not, Or, Predicate, Truth, columns_of, kind_of
+from hedgerow.query.sql.computing import compute
+from hedgerow.query.sql.question import (
+    And,
+    Arithmetic,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Compare,
+    Constant,
+    Expression,
+    In,
+    IsNull,
+    Kind,
+    Like,
+    Lookup,
+    Not,
+    Or,
+    Part,
+    Predicate,
+    Scalar,
+    Truth,
+    columns_of,
+    kind_of,
+)
 
 if TYPE_CHECKING:
     from hedgerow.release import PublishedColumns, Release
 
-__all__ = ["Codes", "View", "column_of", "is_paired", "missing_rows", "view_of"]
+__all__ = [
+    "LEAST",
+    "PER_ROW",
+    "TYPES",
+    "Codes",
+    "Recent",
+    "View",
+    "bytes_of",
+    "column_of",
+    "evaluate",
+    "is_paired",
+    "missing_rows",
+    "source_of",
+    "values",
+    "view_of",
+]
+
+LEAST = 64 * 2**20
+"""Bytes that may be remembered of a table of any size."""
+PER_ROW = 160
+"""Bytes that may be remembered per row of a large table: some ten columns as codes, two of them sorted with sums."""
+
+
+class Recent:
+    """Results by key; those that were asked for longest ago are forgotten first."""
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._kept: OrderedDict[str, Any] = OrderedDict()
+
+    def remember(self, key: str, make: Callable[[], Any]) -> Any:
+        """Return what `make` gave when last asked, if it is still there."""
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        made = make()
+        self._kept[key] = made
+        self._forget()
+        return made
+
+    @property
+    def size(self) -> int:
+        """The bytes of all that is remembered."""
+        seen: set[int] = set()
+        return sum(bytes_of(made, seen) for made in self._kept.values())
+
+    def _forget(self) -> None:
+        """Results grow after they were made (sums, mirror images), so all are measured again."""
+        seen: set[int] = set()
+        total = 0
+        for key in reversed(list(self._kept)):
+            total += bytes_of(self._kept[key], seen)
+            if total > self._budget and key != next(reversed(self._kept)):
+                del self._kept[key]
+
+
+def bytes_of(item: Any, seen: set[int]) -> int:
+    """The bytes of the arrays that an object holds, each once; other views and releases are not its own."""
+    if id(item) in seen or item is None or isinstance(item, str | int | float | bool | type):
+        return 0
+    seen.add(id(item))
+    if isinstance(item, np.ndarray):
+        return bytes_of(item.base, seen) if item.base is not None else item.nbytes
+    if isinstance(item, pa.Array | pa.ChunkedArray):
+        return int(item.nbytes)
+    if isinstance(item, tuple | list):
+        return sum(bytes_of(part, seen) for part in item)
+    if isinstance(item, dict):
+        return sum(bytes_of(part, seen) for part in item.values())
+    is_own = type(item).__module__.startswith("hedgerow.query") and not hasattr(item, "remember")
+    return bytes_of(vars(item), seen) if is_own and hasattr(item, "__dict__") else 0
+
+
+_COMPARE = {
+    "=": pc.equal,
+    "<>": pc.not_equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
+_ARITHMETIC = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
+TYPES = {
+    Kind.BOOL: pa.bool_(),
+    Kind.INT: pa.int64(),
+    Kind.FLOAT: pa.float64(),
+    Kind.TEXT: pa.string(),
+    Kind.DATE: pa.date32(),
+    Kind.TIME: pa.timestamp("us"),
+}
+
+
+def evaluate(predicate: Predicate, columns: Mapping[str, pa.Array], length: int) -> pa.Array:
+    """Return true, false or null for each of `length` rows."""
+    return _computed(lambda: _truth(predicate, columns), length)
+
+
+def values(expression: Expression, columns: Mapping[str, pa.Array], length: int) -> pa.Array:
+    """Return the value of an expression in each of `length` rows."""
+    return _computed(lambda: _value(expression, columns), length)
+
+
+def _computed(compute: Callable[[], Any], length: int) -> pa.Array:
+    try:
+        result = compute()
+    except pa.ArrowInvalid:
+        raise QueryError("arithmetic in the question leaves 64-bit whole numbers; write decimals (1.0 * x)") from None
+    return result if isinstance(result, pa.Array) else pa.repeat(result, length)
+
+
+def _truth(node: Predicate, columns: Mapping[str, pa.Array]) -> Any:
+    if isinstance(node, Truth):
+        return pa.scalar(node.value, pa.bool_())
+    if isinstance(node, Not):
+        return pc.invert(_truth(node.operand, columns))
+    if isinstance(node, And | Or):
+        join = pc.and_kleene if isinstance(node, And) else pc.or_kleene
+        result = _truth(node.operands[0], columns)
+        for operand in node.operands[1:]:
+            result = join(result, _truth(operand, columns))
+        return result
+    if isinstance(node, Compare):
+        return _COMPARE[node.operator](_value(node.left, columns), _value(node.right, columns))
+    return _test(node, _value(node.operand, columns))
+
+
+def _test(node: In | Like | IsNull, operand: Any) -> Any:
+    if isinstance(node, IsNull):
+        return pc.is_null(operand)
+    if isinstance(node, Like):
+        return pc.match_substring_regex(operand, _pattern(node))
+    members = pa.array([constant.value for constant in node.values], operand.type)
+    # is_in calls a missing value "not a member"; SQL does not know.
+    return pc.if_else(pc.is_valid(operand), pc.is_in(operand, members), pa.scalar(None, pa.bool_()))
+
+
+def _pattern(node: Like) -> str:
+    pieces, characters = [], iter(node.pattern)
+    for character in characters:
+        if character == node.escape:
+            pieces.append(re.escape(next(characters, "")))
+        else:
+            pieces.append({"%": ".*", "_": "."}.get(character) or re.escape(character))
+    return f"(?s)^{''.join(pieces)}$"
+
+
+def _value(node: Expression, columns: Mapping[str, pa.Array]) -> Any:
+    if isinstance(node, Column):
+        return columns[node.name]
+    if isinstance(node, Constant):
+        return pa.scalar(node.value, None if node.kind is Kind.DECIMAL or node.kind is None else TYPES[node.kind])
+    if isinstance(node, Cast):
+        # Whole numbers beyond 2^53 become the nearest float, as every database has it.
+        return pc.cast(_value(node.operand, columns), TYPES[node.kind], safe=False)
+    if isinstance(node, Part):
+        return {"year": pc.year, "month": pc.month, "day": pc.day}[node.unit](_value(node.operand, columns))
+    if isinstance(node, Case):
+        return _case(node, columns)
+    if isinstance(node, Lookup):
+        return node.source.values(node.column, [_value(operand, columns) for operand in node.operands])
+    if isinstance(node, Scalar):
+        return _scalar(node, columns)
+    if isinstance(node, Call):
+        return _CALLS[node.function](*(_value(operand, columns) for operand in node.operands))
+    assert isinstance(node, Arithmetic)
+    return _compute(node, _value(node.left, columns), _value(node.right, columns))
+
+
+def _scalar(node: Scalar, columns: Mapping[str, pa.Array]) -> Any:
+    operands = [_value(operand, columns) for operand in node.operands]
+    length = next((len(operand) for operand in operands if isinstance(operand, pa.Array)), 1)
+    found = compute(node, [one if isinstance(one, pa.Array) else pa.repeat(one, length) for one in operands], length)
+    return found if any(isinstance(operand, pa.Array) for operand in operands) else found[0]
+
+
+def _compute(node: Arithmetic, left: Any, right: Any) -> Any:
+    if node.operator == "/":
+        return pc.divide(left, pc.if_else(pc.equal(right, 0.0), pa.scalar(None, pa.float64()), right))
+    if Kind.DATE in (kind_of(node.left), kind_of(node.right)):
+        result = _ARITHMETIC[node.operator](_as_days(left), _as_days(right))
+        return pc.cast(pc.cast(result, pa.int32()), pa.date32()) if node.kind is Kind.DATE else result
+    return _ARITHMETIC[node.operator](left, right)
+
+
+def _case(node: Case, columns: Mapping[str, pa.Array]) -> Any:
+    result = _value(node.otherwise, columns)
+    for when, then in reversed(node.branches):
+        met = pc.fill_null(_truth(when, columns), False)
+        result = pc.if_else(met, _value(then, columns), result)
+    return result
+
+
+def _mod(left: Any, right: Any) -> Any:
+    divisor = pc.if_else(pc.equal(right, 0), pa.scalar(None, pa.int64()), right)
+    return pc.subtract_checked(left, pc.multiply_checked(pc.divide_checked(left, divisor), divisor))
+
+
+def _substring(text: Any, start: Any, length: Any) -> Any:
+    first = start.as_py() - 1
+    return pc.utf8_slice_codeunits(text, first, first + length.as_py())
+
+
+_CALLS: dict[str, Callable[..., Any]] = {
+    "abs": pc.abs_checked,
+    "floor": pc.floor,
+    "ceil": pc.ceil,
+    "round": lambda number: pc.round(number, round_mode="half_towards_infinity"),
+    "lower": pc.utf8_lower,
+    "upper": pc.utf8_upper,
+    "length": lambda text: pc.cast(pc.utf8_length(text), pa.int64()),
+    "left": lambda text, length: pc.utf8_slice_codeunits(text, 0, length.as_py()),
+    "substring": _substring,
+    "mod": _mod,
+    "coalesce": pc.coalesce,
+}
+
+
+def _as_days(operand: Any) -> Any:
+    is_date = pa.types.is_date32(operand.type)
+    return pc.cast(pc.cast(operand, pa.int32()), pa.int64()) if is_date else operand
+
 
 _MOST_DERIVED = 1_000
 
@@ -35,8 +281,14 @@ _views: weakref.WeakKeyDictionary[Any, View] = weakref.WeakKeyDictionary()
 def view_of(release: Release) -> View:
     """Return the release's view, building it when first asked."""
     if release not in _views:
-        _views[release] = View(rows_of(release), release.columns, release.group_column, is_paired(release))
+        _views[release] = View(release.form.rows(release), release.columns, release.group_column, is_paired(release))
     return _views[release]
+
+
+def source_of(release: Release) -> Any:
+    """The evidence of a release, from the module that its form names; its arrays live as long as its view."""
+    module = importlib.import_module(f"hedgerow.query.evidence.{release.form.evidence}")
+    return view_of(release).remember("source", lambda: module.source(release))
 
 
 def is_paired(release: Release) -> bool:

@@ -1,37 +1,167 @@
 """Fit a question to a release: names to columns, the condition to what is known and what is hidden, results to names.
 
 An expression in GROUP BY or inside an aggregate becomes a derived column: the engines compute it once and treat it like
-a published one. It is hidden if it reads a sensitive column.
+a published one. It is hidden if it reads a sensitive column. After binding both sides of a comparison are of one kind,
+and constants are of the column's own grid (`x < 2.5` on whole numbers is `x <= 2`), so that engines with other rules
+for mixed types cannot disagree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import difflib
+import math
+import operator as operators
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date, datetime, time
+from decimal import Decimal
 from typing import Any
 
 from hedgerow.errors import QueryError
-from hedgerow.query.aggregates import AGGREGATES
-from hedgerow.query.outcome import bind_outcome
-from hedgerow.query.sql.binder import Binder
-from hedgerow.query.sql.kinds import NUMBERS
+from hedgerow.query.aggregates import AGGREGATES, Gives
+from hedgerow.query.sql.computing import typed
+from hedgerow.query.sql.kinds import alike, arithmetic, call, case
 from hedgerow.query.sql.printing import value_sql
 from hedgerow.query.sql.question import (
+    LARGEST,
+    NUMBERS,
+    SLOT,
+    WIDE,
+    Aggregate,
     And,
     Arithmetic,
+    Bound,
+    Call,
+    Case,
+    Cast,
     Column,
+    Compare,
+    Computed,
+    Constant,
     Expression,
+    In,
+    IsNull,
+    Key,
+    Kind,
+    Like,
     Name,
     Not,
     Or,
+    Order,
+    Outcome,
+    Part,
     Predicate,
+    Question,
+    Scalar,
     Truth,
+    Value,
     columns_of,
+    float_of,
     kind_of,
+    number_of,
 )
-from hedgerow.query.sql.statement import Aggregate, Bound, Computed, Key, Question
 
-__all__ = ["bind"]
+__all__ = ["Binder", "bind", "bind_outcome"]
+
+_COMPARE: dict[str, Any] = {
+    "=": operators.eq,
+    "<>": operators.ne,
+    "<": operators.lt,
+    "<=": operators.le,
+    ">": operators.gt,
+    ">=": operators.ge,
+}
+_FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+@dataclass(frozen=True)
+class Binder:
+    """Binds to the columns that it knows."""
+
+    columns: Mapping[str, Column]
+
+    def column(self, name: Name) -> Column:
+        """Find a column: exactly as written, or in any case where that is unambiguous and the name is not quoted."""
+        if name.text in self.columns:
+            return self.columns[name.text]
+        loose = [column for text, column in self.columns.items() if text.lower() == name.text.lower()]
+        if len(loose) == 1 and not name.quoted:
+            return loose[0]
+        raise QueryError(f"there is no column '{name.text}'; {self._suggestion(name.text)}")
+
+    def _suggestion(self, text: str) -> str:
+        lowered = {name.lower(): name for name in self.columns if name.isprintable()}
+        close = [lowered[match] for match in difflib.get_close_matches(text.lower(), lowered, n=3)]
+        close += [
+            name for name in lowered.values() if len(text) > 1 and text.lower() in name.lower() and name not in close
+        ]
+        names = ", ".join('"' + name.replace('"', '""') + '"' for name in close[:3] or list(lowered.values())[:20])
+        return f"did you mean {names}?" if close else f"the columns are {names}"
+
+    def predicate(self, node: Predicate) -> Predicate:
+        """Bind a predicate and all below it."""
+        if isinstance(node, And | Or):
+            return type(node)(tuple(self.predicate(operand) for operand in node.operands))
+        if isinstance(node, Not):
+            return Not(self.predicate(node.operand))
+        binders: dict[type, Callable[..., Predicate]] = {
+            Compare: self._compare,
+            In: self._in,
+            Like: self._like,
+            IsNull: self._is_null,
+        }
+        return binders[type(node)](node) if type(node) in binders else node
+
+    def _compare(self, node: Compare) -> Predicate:
+        left, right = self.expression(node.left), self.expression(node.right)
+        if isinstance(left, Constant):
+            return _compare_constant(_FLIPPED[node.operator], right, left)
+        if isinstance(right, Constant):
+            return _compare_constant(node.operator, left, right)
+        return Compare(node.operator, *alike(left, right))
+
+    def _in(self, node: In) -> Predicate:
+        operand = self.expression(node.operand)
+        if isinstance(operand, Constant):
+            return Or((Truth(False), *(_compare_constant("=", operand, value) for value in node.values)))
+        values = tuple(fitted for value in node.values if (fitted := _on_column(operand, value)) is not None)
+        # A list of which nothing fits the column is false where the column is known and unknown where it is missing.
+        return In(operand, values) if values else Compare("<>", operand, operand)
+
+    def _like(self, node: Like) -> Predicate:
+        operand = self.expression(node.operand)
+        if kind_of(operand) is not Kind.TEXT:
+            raise QueryError("LIKE needs a column of text; compare numbers and dates with <, = and BETWEEN")
+        if len(node.escape) > 1:
+            raise QueryError("ESCAPE takes a single character")
+        if node.escape and node.pattern.replace(2 * node.escape, "").endswith(node.escape):
+            raise QueryError("a LIKE pattern cannot end in its escape character")
+        return replace(node, operand=operand)
+
+    def _is_null(self, node: IsNull) -> Predicate:
+        operand = self.expression(node.operand)
+        return Truth(operand.value is None) if isinstance(operand, Constant) else IsNull(operand)
+
+    def expression(self, node: Expression) -> Expression:
+        """Bind an expression; constants keep no kind until they meet a column."""
+        if isinstance(node, Name):
+            return self.column(node)
+        if isinstance(node, Arithmetic):
+            return arithmetic(node.operator, self.expression(node.left), self.expression(node.right))
+        if isinstance(node, Part):
+            operand = self.expression(node.operand)
+            if kind_of(operand) not in (Kind.DATE, Kind.TIME):
+                raise QueryError(f"{node.unit.upper()} needs a column of dates or timestamps")
+            return Part(node.unit, operand)
+        if isinstance(node, Call):
+            return call(node.function, [self.expression(operand) for operand in node.operands])
+        if isinstance(node, Scalar):
+            return typed(replace(node, operands=tuple(self.expression(operand) for operand in node.operands)))
+        if isinstance(node, Case):
+            branches = [(self.predicate(when), self.expression(then)) for when, then in node.branches]
+            return case(branches, self.expression(node.otherwise))
+        return node
+
 
 _MIXING = ("count", "sum", "avg")
 _MIXED = "{} an expression that mixes a sensitive column with another one has no bound; COUNT, SUM and AVG of it have"
@@ -104,6 +234,10 @@ class _Fitter:
                 replace(item, function="count", column=both, other=None, alias=item.alias or "regr_count")
             )
         column = self.column(item.column, function=item.function)
+        if column.kind is Kind.BOOL and item.function == "sum":
+            # The number of rows for which it is true.
+            ones = [(Compare("=", item.column, Constant(truth)), Constant(int(truth))) for truth in (True, False)]
+            column = self.column(Case(tuple(ones), Constant(None)), function=item.function)
         takes_any = item.function in AGGREGATES and AGGREGATES[item.function].takes_any
         if not takes_any and column.kind not in NUMBERS:
             raise QueryError(
@@ -194,3 +328,164 @@ def _check_names(bound: Bound) -> None:
         if name.lower() in taken:
             raise QueryError(f"two results would be called '{name}'; name them with AS")
         taken.add(name.lower())
+
+
+def bind_outcome(bound: Bound, outcome: Outcome, computed: Sequence[Computed]) -> Bound:
+    """Resolve the names of results."""
+    results = {item.alias: _result_column(item) for item in bound.aggregates}
+    named = tuple(
+        replace(item, alias=item.alias or _free(f"result_{n}", results)) for n, item in enumerate(computed, 1)
+    )
+    for item in named:
+        _check_arithmetic(item.expression)
+    results |= {item.alias: Column(item.alias, Kind.FLOAT) for item in named}
+    keys = {key.alias: Column(key.alias, _kind(key)) for key in bound.keys}
+    others = {c.name: Column(f"{SLOT}{c.name}", c.kind) for c in bound.groups if c.name not in results | keys}
+    binder = Binder({**others, **results, **keys})
+    order = tuple(_order(term, binder, [*keys, *results]) for term in outcome.order)
+    having = binder.predicate(outcome.having)
+    used = columns_of(having).union(*(columns_of(term.expression) for term in order))
+    extra = tuple(Key(c, f"{SLOT}{c.name}") for c in bound.groups if f"{SLOT}{c.name}" in used)
+    shown = tuple(name for name in [*keys, *results] if not name.startswith(SLOT))
+    final = Outcome(named, having, order, outcome.limit, outcome.offset, shown)
+    return replace(bound, keys=(*bound.keys, *extra), outcome=final)
+
+
+def _result_column(item: Aggregate) -> Column:
+    is_value = item.function in AGGREGATES and AGGREGATES[item.function].gives is Gives.VALUE
+    is_valued = is_value and isinstance(item.column, Column) and item.column.kind not in NUMBERS
+    return Column(item.alias, item.column.kind if is_valued and isinstance(item.column, Column) else Kind.FLOAT)
+
+
+def _kind(key: Key) -> Kind:
+    kind = kind_of(key.column)
+    assert kind is not None, "a key is a column"
+    return kind
+
+
+def _free(wanted: str, taken: dict[str, Column]) -> str:
+    return wanted if wanted not in taken else _free(f"{wanted}_", taken)
+
+
+def _order(term: Order, binder: Binder, names: list[str]) -> Order:
+    place = term.expression
+    if isinstance(place, Constant):
+        shown = [name for name in names if not name.startswith(SLOT)]
+        if type(place.value) is not int or not 1 <= place.value <= len(shown):
+            raise QueryError(f"ORDER BY takes results by name, or by place from 1 to {len(shown)}")
+        return replace(term, expression=binder.columns[shown[place.value - 1]])
+    return replace(term, expression=binder.expression(place))
+
+
+def _check_arithmetic(node: Expression) -> None:
+    if isinstance(node, Arithmetic):
+        _check_arithmetic(node.left)
+        _check_arithmetic(node.right)
+    elif not getattr(node, "text", "").startswith(SLOT) and not (
+        isinstance(node, Constant) and not isinstance(node.value, bool | str | None)
+    ):
+        raise QueryError("between aggregates there may be + - * / and numbers: sum(x) / count(*) * 100")
+
+
+def _compare_constant(operator: str, side: Expression, constant: Constant) -> Predicate:
+    """Compare an expression with a constant in the expression's own kind."""
+    if constant.value is None or side == Constant(None):
+        return Truth(None)
+    if isinstance(side, Constant):
+        return _compare_two(operator, side, constant)
+    if kind_of(side) is Kind.DATE and isinstance(constant.value, datetime):
+        side = Cast(side, Kind.TIME)
+    if kind_of(side) in (Kind.INT, Kind.DECIMAL):
+        return _compare_on_grid(operator, side, constant)
+    if kind_of(side) is Kind.BOOL and operator not in ("=", "<>"):
+        raise QueryError("truth values compare with = and <> only")
+    fitted = _on_column(side, constant)
+    assert fitted is not None, "only grids have values that do not fit"
+    return Compare(operator, side, fitted)
+
+
+def _compare_two(operator: str, left: Constant, right: Constant) -> Truth:
+    kinds = [float if type(side.value) in (int, float, Decimal) else type(side.value) for side in (left, right)]
+    if kinds[0] is not kinds[1]:
+        raise QueryError("a comparison needs two sides of one kind")
+    return Truth(bool(_COMPARE[operator](left.value, right.value)))
+
+
+def _compare_on_grid(operator: str, side: Expression, constant: Constant) -> Predicate:
+    """Round the constant to the grid of the column so that the comparison stays the same."""
+    always, never = Compare("=", side, side), Compare("<>", side, side)
+    scale, largest = _grid(side)
+    steps = number_of(constant) * 10**scale
+    if abs(steps) > largest:
+        return always if _COMPARE[operator](0, steps) else never
+    below = math.floor(steps)
+    if steps == below:
+        return Compare(operator, side, _step(side, below))
+    if operator in ("=", "<>"):
+        return never if operator == "=" else always
+    is_less = operator.startswith("<")
+    return Compare("<=" if is_less else ">=", side, _step(side, below if is_less else below + 1))
+
+
+def _on_column(side: Expression, constant: Constant) -> Constant | None:
+    """Read the constant as a value of the expression's kind; None where no such value exists on the grid."""
+    kind = kind_of(side)
+    if kind in (Kind.INT, Kind.DECIMAL):
+        scale, largest = _grid(side)
+        steps = number_of(constant) * 10**scale
+        return _step(side, int(steps)) if steps.denominator == 1 and abs(steps) <= largest else None
+    readers: dict[Kind | None, Any] = {
+        Kind.FLOAT: lambda value: float_of(Constant(value)),
+        Kind.TEXT: _read_text,
+        Kind.BOOL: _read_bool,
+        Kind.DATE: _read_date,
+        Kind.TIME: _read_time,
+    }
+    return Constant(readers[kind](constant.value), kind)
+
+
+def _grid(side: Expression) -> tuple[int, int]:
+    """Return the digits after the point and the largest number of steps of a column's grid."""
+    if isinstance(side, Column) and side.kind is Kind.DECIMAL:
+        return side.scale, 10**side.digits - 1
+    return 0, LARGEST
+
+
+def _step(side: Expression, steps: int) -> Constant:
+    if isinstance(side, Column) and side.kind is Kind.DECIMAL:
+        return Constant(Decimal(steps).scaleb(-side.scale, WIDE), Kind.DECIMAL)
+    return Constant(steps, Kind.INT)
+
+
+def _read_text(value: Value) -> str:
+    if not isinstance(value, str):
+        raise QueryError("a column of text compares with text; put the constant in single quotes")
+    return value
+
+
+def _read_bool(value: Value) -> bool:
+    if not isinstance(value, bool):
+        raise QueryError("a column of truth values compares with TRUE and FALSE")
+    return value
+
+
+def _read_date(value: Value) -> date:
+    try:
+        moment = date.fromisoformat(value.strip()) if isinstance(value, str) else value
+    except ValueError:
+        moment = None
+    if not isinstance(moment, date) or isinstance(moment, datetime):
+        raise QueryError("a column of dates compares with dates; write DATE '2020-12-31'")
+    return moment
+
+
+def _read_time(value: Value) -> datetime:
+    try:
+        moment = datetime.fromisoformat(value.strip()) if isinstance(value, str) else value
+    except ValueError:
+        moment = None
+    if isinstance(moment, date) and not isinstance(moment, datetime):
+        moment = datetime.combine(moment, time())
+    if not isinstance(moment, datetime) or moment.tzinfo is not None:
+        raise QueryError("a column of timestamps compares with TIMESTAMP '2020-12-31 23:59:59', without a zone")
+    return moment

@@ -8,7 +8,6 @@ question when all sub-queries are gone is read by `parse`, as any other.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -20,15 +19,15 @@ import pyarrow as pa
 from sqlglot import exp
 
 from hedgerow.errors import QueryError
+from hedgerow.query.answer import Estimate, Result
 from hedgerow.query.answered import Answered, finish, over, stacked
-from hedgerow.query.result import Estimate, Result
 from hedgerow.query.sql.joining import Joins
 from hedgerow.query.sql.joining import own_nodes as _own
 from hedgerow.query.sql.parse import DEEPEST, question_of, read_rows, statement_of
-from hedgerow.query.sql.statement import SLOT, Question
+from hedgerow.query.sql.question import SLOT, Question
 from hedgerow.query.sql.strict import check_nodes, is_set, refusal
 
-__all__ = ["Composer", "is_composed"]
+__all__ = ["Composer"]
 
 _ARGUMENTS: dict[type[exp.Expression], tuple[str, ...]] = {
     exp.With: ("expressions",),
@@ -43,11 +42,6 @@ _ROWS = ("expressions", "from_", "where", "with_")
 _MOST = 100
 """Questions that one may be composed of."""
 _PLAIN = "a sub-query that selects rows has SELECT, FROM and WHERE; {} does not go with it"
-
-
-def is_composed(sql: str) -> bool:
-    """Tell whether a text may be composed of several questions."""
-    return len(re.findall(r"\bselect\b", sql, re.IGNORECASE)) > 1 or bool(re.search(r"\bjoin\b", sql, re.IGNORECASE))
 
 
 @dataclass

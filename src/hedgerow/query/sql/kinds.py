@@ -1,13 +1,16 @@
-"""The kind of what an operation gives, and its operands brought to the kinds that it takes."""
+"""Kinds: constants read as the kind of the column they meet, operands brought to the kinds an operation takes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from hedgerow.errors import QueryError
-from hedgerow.query.sql.constants import fold, natural
+from hedgerow.query.sql.computing import typed
 from hedgerow.query.sql.question import (
+    LARGEST,
+    NUMBERS,
+    WIDE,
     Arithmetic,
     Call,
     Case,
@@ -17,12 +20,51 @@ from hedgerow.query.sql.question import (
     Expression,
     Kind,
     Predicate,
+    Scalar,
+    Value,
+    float_of,
     kind_of,
+    number_of,
 )
 
-__all__ = ["NUMBERS", "alike", "arithmetic", "call", "case"]
+__all__ = ["alike", "arithmetic", "call", "case", "fold", "natural"]
 
-NUMBERS = (Kind.INT, Kind.DECIMAL, Kind.FLOAT)
+
+def natural(node: Expression) -> Expression:
+    """Give a constant the kind that it has on its own; leave everything else as it is."""
+    if not isinstance(node, Constant):
+        return node
+    if isinstance(node.value, int) and not isinstance(node.value, bool) and abs(node.value) <= LARGEST:
+        return Constant(node.value, Kind.INT)
+    if isinstance(node.value, date) and not isinstance(node.value, datetime):
+        return Constant(node.value, Kind.DATE)
+    return Constant(float_of(node), Kind.FLOAT)
+
+
+def fold(operator: str, left: Constant, right: Constant) -> Constant:
+    """Compute on two constants: exactly with + - *, in floating point with /."""
+    if left.value is None or right.value is None or (operator == "/" and right.value == 0):
+        return Constant(None)
+    try:
+        return Constant(_fold_dates(operator, left.value, right.value) or _fold_numbers(operator, left, right))
+    except OverflowError:
+        raise QueryError("this computation with constants leaves the range of numbers and dates") from None
+
+
+def _fold_dates(operator: str, left: Value, right: Value) -> Value | None:
+    if not isinstance(left, date) or isinstance(right, bool) or operator not in "+-" or not isinstance(right, int):
+        return None
+    return left + timedelta(days=right if operator == "+" else -right)
+
+
+def _fold_numbers(operator: str, left: Constant, right: Constant) -> Value:
+    a, b = number_of(left), number_of(right)
+    if operator == "/":
+        return float(a) / float(b)
+    result = {"+": a + b, "-": a - b, "*": a * b}[operator]
+    return int(result) if result.denominator == 1 else WIDE.divide(result.numerator, result.denominator)
+
+
 _MOST_DIGITS = 15
 _ROUNDING = ("abs", "floor", "ceil", "round")
 
@@ -89,7 +131,7 @@ def call(function: str, operands: Sequence[Expression]) -> Expression:
 def _mod(left: Expression, right: Expression) -> Expression:
     left, right = natural(left), natural(right)
     if (kind_of(left), kind_of(right)) != (Kind.INT, Kind.INT):
-        raise QueryError("% needs whole numbers")
+        return typed(Scalar("a0 % nullif(a1, 0)", (left, right)))
     return Call("mod", (left, right), Kind.INT)
 
 

@@ -7,6 +7,7 @@ of the text ever reaches a database, because engines print their own SQL from th
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,14 +21,37 @@ from sqlglot.errors import SqlglotError
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES
-from hedgerow.query.sql.question import Constant, Expression, Name, Truth, names_of
+from hedgerow.query.sql.dialect import QuestionSQL
+from hedgerow.query.sql.question import (
+    SLOT,
+    Aggregate,
+    Computed,
+    Constant,
+    Expression,
+    Key,
+    Name,
+    Order,
+    Outcome,
+    Question,
+    Truth,
+    names_of,
+)
 from hedgerow.query.sql.reader import DEEPEST, Reader, number
 from hedgerow.query.sql.shorthand import written_out
-from hedgerow.query.sql.statement import SLOT, Aggregate, Computed, Key, Order, Outcome, Question
 from hedgerow.query.sql.strict import NODES, check_nodes, is_set, refusal
 from hedgerow.query.sql.wording import check_beginning
 
-__all__ = ["DEEPEST", "check_text", "parse", "question_of", "quiet", "read_rows", "statement_of"]
+__all__ = [
+    "DEEPEST",
+    "check_text",
+    "is_composed",
+    "parse",
+    "question_of",
+    "quiet",
+    "read_rows",
+    "statement_of",
+    "to_postgres",
+]
 
 _LONGEST = 200_000
 _MOST_PARTS = 5_000
@@ -53,6 +77,7 @@ _PAIRED: dict[type[exp.Expression], str] = {
     exp.RegrR2: "regr_r2",
     exp.RegrSlope: "regr_slope",
 }
+_BEGINNING = re.compile(r"[\s(]*(select|with|from)\b", re.IGNORECASE)
 _LIST = "COUNT, SUM, AVG, MIN, MAX, VARIANCE, STDDEV, MEDIAN, QUANTILE_CONT, QUANTILE_DISC, CORR, COVAR, REGR"
 _ADVICE = {
     "distinct": "leave out DISTINCT; GROUP BY already gives one row per combination",
@@ -80,14 +105,20 @@ def check_text(sql: str, columns: Sequence[str] = ()) -> None:
     if len(sql) > _LONGEST or SLOT in sql:
         raise QueryError(f"a question may have {_LONGEST:,} characters and no NUL; got {len(sql):,}")
     _check_size(sql)
-    check_beginning(sql, columns)
+    if _BEGINNING.match(sql) is None:
+        check_beginning(sql, columns)
+
+
+def is_composed(sql: str) -> bool:
+    """Tell whether a text may be composed of several questions."""
+    return len(re.findall(r"\bselect\b", sql, re.IGNORECASE)) > 1 or bool(re.search(r"\bjoin\b", sql, re.IGNORECASE))
 
 
 def statement_of(sql: str, kinds: tuple[type[exp.Expression], ...] = (exp.Select,)) -> Any:
     """Read a text as the one statement that it must be."""
     try:
         with quiet():
-            statements = [tree for tree in sqlglot.parse(sql, read="duckdb") if tree is not None]
+            statements = [tree for tree in sqlglot.parse(sql, read=QuestionSQL) if tree is not None]
     except SqlglotError as error:
         where = next((f" near line {e['line']}, column {e['col']}" for e in getattr(error, "errors", []) or []), "")
         raise QueryError(f"this is not SQL that can be read{where}; a question looks like: {_EXAMPLE}") from None
@@ -128,7 +159,8 @@ def question_of(tree: exp.Select, *, has_rows: bool = False) -> Question:
     """
     if len(tree.expressions) > _MOST_RESULTS:
         raise QueryError(f"a question may have {_MOST_RESULTS} results; ask several questions")
-    tree = written_out(tree)
+    if tree.find(exp.Filter, exp.CountIf, exp.Any) is not None or is_set(tree.args.get("group")):
+        tree = written_out(tree)
     question = _question(tree)
     check_nodes(tree)
     if not has_rows and not any(isinstance(item, Aggregate) for item in (*question.select, *question.slots)):
@@ -205,7 +237,7 @@ class _Results:
         aggregate = self._aggregate(inner, alias)
         if aggregate is not None:
             return aggregate
-        if isinstance(inner, exp.Star | exp.Window | exp.Filter | exp.Anonymous):
+        if isinstance(inner, exp.Star | exp.Window | exp.Filter):
             raise refusal(inner, f"select GROUP BY columns and {_LIST} of one column")
         expression = self.reader.expression(inner)
         is_computed = any(name.startswith(SLOT) for name in names_of(expression))
@@ -288,3 +320,9 @@ def _whole(clause: Any, name: str) -> int | None:
     if not isinstance(inner, exp.Literal) or inner.is_string or not inner.this.isdecimal() or len(inner.this) > 15:
         raise refusal(inner, f"{name} takes a whole number")
     return int(inner.this)
+
+
+def to_postgres(sql: str, *, pretty: bool = False) -> str:
+    """Turn a printed statement into PostgreSQL's words."""
+    quiet = sqlglot.ErrorLevel.IGNORE
+    return sqlglot.transpile(sql, read="duckdb", write="postgres", unsupported_level=quiet, pretty=pretty)[0]

@@ -1,49 +1,71 @@
-"""Expressions and conditions as small trees of frozen values: what the parser makes and every engine reads.
+"""A question as frozen values: expressions, conditions, and the statement as it was written and as it fits a release.
 
 The parser leaves column names as `Name`; `bind` replaces them by `Column` and gives constants the kind of what they are
-compared with.
+compared with. It makes a `Bound` of a `Question`, and splits the condition by what is known of each row (`known`:
+published as it is), what is hidden (`hidden`: about the sensitive column alone) and what needs both (`mixed`). Engines
+answer `keys` and `aggregates`; everything that is said about results (arithmetic, HAVING, ORDER BY, LIMIT) is an
+`Outcome` and the same for all engines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import date, datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from enum import StrEnum
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from hedgerow.errors import QueryError
+
 if TYPE_CHECKING:
-    from hedgerow.query.sql.joined import Joined
+    from hedgerow.query.sql.joining import Joined
 
 __all__ = [
+    "ALWAYS",
+    "LARGEST",
+    "NUMBERS",
+    "SLOT",
+    "WIDE",
+    "Aggregate",
     "And",
     "Arithmetic",
+    "Bound",
     "Call",
     "Case",
     "Cast",
     "Column",
     "Compare",
+    "Computed",
     "Constant",
     "Expression",
     "In",
     "IsNull",
+    "Key",
     "Kind",
     "Like",
     "Lookup",
     "Name",
     "Not",
     "Or",
+    "Order",
+    "Outcome",
     "Part",
     "Predicate",
+    "Question",
+    "Scalar",
     "Truth",
     "Value",
     "children_of",
     "columns_of",
     "conjuncts",
+    "float_of",
     "kind_of",
     "leaves_of",
     "names_of",
+    "number_of",
 ]
 
 Value = bool | int | float | Decimal | str | date | datetime
@@ -59,6 +81,12 @@ class Kind(StrEnum):
     TEXT = "text"
     DATE = "date"
     TIME = "timestamp"
+
+
+NUMBERS = (Kind.INT, Kind.DECIMAL, Kind.FLOAT)
+LARGEST = 2**63 - 1
+WIDE = Context(prec=80)
+"""Decimals as wide as columns may be."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +172,16 @@ class Lookup:
     kind: Kind
 
 
-Expression = Name | Column | Constant | Cast | Arithmetic | Part | Call | Case | Lookup
+@dataclass(frozen=True)
+class Scalar:
+    """An expression that DuckDB computes: SQL over places a0, a1, ... for its operands."""
+
+    sql: str
+    operands: tuple[Expression, ...]
+    kind: Kind | None = None
+
+
+Expression = Name | Column | Constant | Cast | Arithmetic | Part | Call | Case | Lookup | Scalar
 
 
 @dataclass(frozen=True)
@@ -218,6 +255,28 @@ def kind_of(expression: Expression) -> Kind | None:
     return None if isinstance(expression, Name) else expression.kind
 
 
+def number_of(constant: Constant) -> Fraction:
+    """The number that a constant is; refuse what is none."""
+    value = constant.value
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise QueryError("a column of numbers compares with numbers; write them without quotes")
+    if isinstance(value, Decimal) and abs(value.adjusted()) > 400:
+        # Far outside every column and every float: the sign and "huge" or "tiny" is all that matters.
+        value = Decimal((value.is_signed(), (int(value != 0),), 400 if value.adjusted() > 0 else -400))
+    return Fraction(value)
+
+
+def float_of(constant: Constant) -> float:
+    """The nearest float to the number that a constant is; infinite where it is too large."""
+    if isinstance(constant.value, float):
+        return constant.value
+    number = number_of(constant)
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
 def columns_of(node: Predicate | Expression) -> frozenset[str]:
     """Names of the columns that a bound predicate or expression reads."""
     if isinstance(node, Column):
@@ -260,8 +319,114 @@ def children_of(node: Predicate | Expression) -> Iterator[Predicate | Expression
         yield from (node.left, node.right)
     elif isinstance(node, Not | In | Like | IsNull | Cast | Part):
         yield node.operand
-    elif isinstance(node, Call | Lookup):
+    elif isinstance(node, Call | Lookup | Scalar):
         yield from node.operands
     elif isinstance(node, Case):
         yield from (part for branch in node.branches for part in branch)
         yield node.otherwise
+
+
+ALWAYS = Truth(True)
+SLOT = "\0"
+"""How the name of a result starts that only other results use; no text of a question contains it."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """A GROUP BY expression in the select list; once bound, a column."""
+
+    column: Expression
+    alias: str
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """A function of an expression; COUNT of all rows has none. Quantiles have the `fraction` of values below them.
+
+    Covariances and lines of regression take a second expression, `other`.
+    """
+
+    function: str
+    column: Expression | None
+    alias: str
+    fraction: Fraction | None = None
+    other: Expression | None = None
+
+
+@dataclass(frozen=True)
+class Computed:
+    """Arithmetic on aggregates, which it names by their slots."""
+
+    expression: Expression
+    alias: str
+
+
+@dataclass(frozen=True)
+class Order:
+    """One term of ORDER BY."""
+
+    expression: Expression
+    is_descending: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What happens to the results: computed columns, which rows stay, their order, and the names that are shown."""
+
+    computed: tuple[Computed, ...] = ()
+    having: Predicate = ALWAYS
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+    shown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Question:
+    """A select statement as written; `slots` are the aggregates that only other results use."""
+
+    select: tuple[Key | Aggregate | Computed, ...]
+    where: Predicate
+    groups: tuple[Expression, ...]
+    slots: tuple[Aggregate, ...] = ()
+    outcome: Outcome = Outcome()
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A question that fits the release.
+
+    `derived` are columns that the question computes, by name; `bases` tells of every hidden column, published or
+    derived, from which sensitive column it comes.
+    """
+
+    keys: tuple[Key, ...]
+    aggregates: tuple[Aggregate, ...]
+    groups: tuple[Column, ...]
+    known: Predicate
+    hidden: Predicate
+    bases: Mapping[str, str]
+    mixed: Predicate = ALWAYS
+    derived: Mapping[str, Expression] = field(default_factory=dict)
+    outcome: Outcome = Outcome()
+
+    def hides(self, aggregate: Aggregate) -> bool:
+        """Tell whether the aggregate is over a sensitive column."""
+        return isinstance(aggregate.column, Column) and aggregate.column.name in self.bases
+
+    def crosses(self, aggregate: Aggregate) -> bool:
+        """Tell whether the aggregate is over an expression that reads a sensitive column and another one."""
+        name = aggregate.column.name if isinstance(aggregate.column, Column) else ""
+        return name in self.bases and name in self.derived and len(columns_of(self.derived[name])) > 1
+
+    @property
+    def is_crossed(self) -> bool:
+        """Tell whether a condition compares a sensitive column with another one."""
+        leaves = (columns_of(leaf) for leaf in leaves_of(self.mixed))
+        return any(len(names) > 1 and names & frozenset(self.bases) for names in leaves)
+
+    @property
+    def is_free(self) -> bool:
+        """Tell whether no condition is on a sensitive column."""
+        return isinstance(self.hidden, Truth) and isinstance(self.mixed, Truth)

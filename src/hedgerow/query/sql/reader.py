@@ -1,4 +1,4 @@
-"""Conditions and expressions of SQL to trees of our own: an allow-list over sqlglot's nodes."""
+"""Conditions and expressions of SQL to trees of our own: what `strict` lets through."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hedgerow.query.sql.question import (
     Predicate,
     Truth,
 )
-from hedgerow.query.sql.strict import NODES, is_set, refusal
+from hedgerow.query.sql.strict import AGGREGATE_NODES, NODES, PREDICATES, is_foreign, is_set, refusal, scalar_of
 
 __all__ = ["DEEPEST", "Reader", "number"]
 
@@ -86,6 +86,8 @@ class Reader:
             return Truth(bool(node.this))
         if isinstance(node, exp.Null):
             return Truth(None)
+        if is_foreign(node) and not _has_aggregates(node):
+            return Compare("=", scalar_of(node, self._named), Constant(True))
         return _comparison(node, lambda side: self.expression(side, depth + 1))
 
     def expression(self, node: Any, depth: int = 0) -> Expression:
@@ -93,8 +95,13 @@ class Reader:
         _check_depth(depth)
         if isinstance(node, exp.Expression) and (slot := self.aggregate(node)) is not None:
             return slot
+        if depth == 0 and isinstance(node, exp.Expression) and is_foreign(node) and not _has_aggregates(node):
+            return scalar_of(node, self._named)
         if isinstance(node, exp.Column):
-            return self.name(node, "write column names alone")
+            return self._named(node)
+        if isinstance(node, PREDICATES) and not isinstance(node, exp.Boolean):
+            truth = self.predicate(node, depth + 1)
+            return Case(((truth, Constant(True)), (Not(truth), Constant(False))), Constant(None))
         if isinstance(node, exp.Paren):
             return self.expression(node.this, depth + 1)
         if isinstance(node, exp.Neg):
@@ -137,6 +144,9 @@ class Reader:
         default = node.args.get("default")
         return Case(tuple(branches), Constant(None) if default is None else self.expression(default, depth + 1))
 
+    def _named(self, node: Any) -> Name:
+        return self.name(node, "write column names alone")
+
     def name(self, node: Any, advice: str) -> Name:
         """Read the name of a column."""
         if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
@@ -146,6 +156,10 @@ class Reader:
         if node.table and node.table.lower() not in self.tables:
             raise QueryError("columns belong to the table 'release'; write a name with a dot in double quotes")
         return Name(node.this.this, bool(node.this.quoted))
+
+
+def _has_aggregates(node: exp.Expression) -> bool:
+    return node.find(*AGGREGATE_NODES) is not None
 
 
 def _check_depth(depth: int) -> None:
@@ -168,7 +182,10 @@ def _comparison(node: exp.Expression, value: Callable[[Any], Expression]) -> Pre
     if isinstance(node, exp.Between):
         operand = value(node.this)
         low, high = value(node.args["low"]), value(node.args["high"])
-        return And((Compare(">=", operand, low), Compare("<=", operand, high)))
+        inside = And((Compare(">=", operand, low), Compare("<=", operand, high)))
+        if not node.args.get("symmetric"):
+            return inside
+        return Or((inside, And((Compare(">=", operand, high), Compare("<=", operand, low)))))
     if isinstance(node, exp.In) and node.expressions:
         return _membership(node, value)
     if isinstance(node, exp.Is):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hedgerow.schema import Hierarchy
     from hedgerow.table import Table
 
-__all__ = ["SHUFFLED", "Form", "Labelled"]
+__all__ = ["SHUFFLED", "Form", "Labelled", "joined"]
 
 SHUFFLED = "that values were shuffled fairly, group numbers and the order of rows included"
 
@@ -49,6 +49,20 @@ class Labelled:
 
 def _no_ends(columns: PublishedColumns, group_column: str) -> Mapping[str, str]:
     return {}
+
+
+def whole_rows(release: Release) -> pa.Table:
+    """The published rows; two tables lie side by side."""
+    whole = release.tables.get("release")
+    return joined(release.tables, release.columns, release.group_column) if whole is None else whole
+
+
+def joined(tables: Mapping[str, pa.Table], columns: PublishedColumns, group_column: str) -> pa.Table:
+    """Lay the two tables side by side, which is the form permuted: their rows are in random order inside each group."""
+    quasi, sensitive = tables["quasi"], tables["sensitive"]
+    sides = {name: quasi.column(name) for name in (*columns.quasi, *columns.plain)}
+    sides |= {name: sensitive.column(name) for name in columns.sensitive}
+    return pa.table(sides | {group_column: quasi.column(group_column)})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,6 +95,11 @@ class Form:
     presence: str = NOT_PROMISED[0]
     lower_ends: Callable[[PublishedColumns, str], Mapping[str, str]] = _no_ends
     """For each column that is not published as values, the published column that holds its lower ends."""
+    rows: Callable[[Release], pa.Table] = whole_rows
+    """The published rows as questions see them. A column that is published as something else than values is empty in
+    them: it carries the kind of the column and is never read as data."""
+    evidence: str = "permuted"
+    """The module of `query/evidence` whose `source` answers questions about the form."""
     publish: Callable[[Labelled], dict[str, pa.Table]] | None = None
     """Publish rows that a method labelled with groups; None where more than labels is needed."""
 

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.partition.shuffles import group_numbers, grouped_rows, shuffle_within, taken
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.form import SHUFFLED, Form
-from hedgerow.release.release import PublishedColumns
-from hedgerow.release.shuffle import group_numbers, grouped_rows, shuffle_within, taken
+from hedgerow.release.release import PublishedColumns, Release
 
 __all__ = ["PADDED", "padded"]
 
@@ -52,6 +52,13 @@ def padded(
     }
 
 
+def _without_values(release: Release) -> pa.Table:
+    """The rows beside an empty column for the values, of which there are more."""
+    (name,) = release.columns.sensitive
+    people, kind = release.tables["quasi"], release.tables["sensitive"].schema.field(name).type
+    return people.append_column(name, pa.nulls(people.num_rows, kind))
+
+
 PADDED = Form(
     name="padded",
     may_have_fakes=True,
@@ -63,4 +70,6 @@ PADDED = Form(
         "and nobody can tell which",
     },
     unverifiable=f"{SHUFFLED}, and how many of the values are counterfeit",
+    rows=_without_values,
+    evidence="padded",
 )

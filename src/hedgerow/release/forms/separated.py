@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.partition.shuffles import group_numbers, grouped_rows, reshuffled, taken
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.form import Form, Labelled
 from hedgerow.release.release import PublishedColumns
-from hedgerow.release.shuffle import group_numbers, grouped_rows, reshuffled, taken
 
-__all__ = ["SEPARATED", "joined", "publish_separated", "sensitive_columns", "separated"]
+__all__ = ["SEPARATED", "publish_separated", "sensitive_columns", "separated"]
 
 
 def separated(
@@ -59,14 +59,6 @@ def sensitive_columns(
     for name in columns.sensitive:
         apart |= taken(kept, (name,), reshuffled(rows, offsets, keys=keys))
     return apart
-
-
-def joined(tables: dict[str, pa.Table], columns: PublishedColumns, group_column: str) -> pa.Table:
-    """Lay the two tables side by side, which is the form permuted: their rows are in random order inside each group."""
-    quasi, sensitive = tables["quasi"], tables["sensitive"]
-    sides = {name: quasi.column(name) for name in (*columns.quasi, *columns.plain)}
-    sides |= {name: sensitive.column(name) for name in columns.sensitive}
-    return pa.table(sides | {group_column: quasi.column(group_column)})
 
 
 def publish_separated(rows: Labelled) -> dict[str, pa.Table]:

@@ -103,4 +103,5 @@ SWAPPED = Form(
     files={"release": "the columns {columns}"},
     unverifiable=None,
     example=altered_example,
+    evidence="altered",
 )

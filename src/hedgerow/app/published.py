@@ -1,0 +1,538 @@
+"""Pages about releases: what is claimed and verified, questions, attacks, the certificate, several side by side.
+
+They need the bundle alone. The original, where it is still there, serves the owner: guesses are checked against it, and
+the truth is drawn beside answers if that is turned on.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+import numpy as np
+import pyarrow as pa
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from hedgerow.app import charts
+from hedgerow.app.jobs import Job
+from hedgerow.app.site import Form, Site, go
+from hedgerow.errors import HedgerowError, ParameterError
+from hedgerow.release import Release
+from hedgerow.report.answer_text import answer_lines, explanation, number
+
+if TYPE_CHECKING:
+    from hedgerow.attack import AttackReport, Finding
+    from hedgerow.graph import GroupedGraph
+    from hedgerow.query.answer_table import AnswerTable
+
+__all__ = ["ReleasePages"]
+
+_MOST_LINES = 200
+_LEAST_TO_COMPARE = 2
+_BASE = "/releases/{name}"
+
+
+class ReleasePages:
+    """Everything below /releases, and /compare."""
+
+    def __init__(self, site: Site) -> None:
+        self.site, self.workspace = site, site.workspace
+
+    def routes(self) -> list[Route]:
+        """The addresses of these pages."""
+        site = self.site
+        return [
+            site.get("/releases", self.releases),
+            site.get(_BASE, self.release),
+            site.get(f"{_BASE}/ask", self.ask),
+            site.get(f"{_BASE}/attacks", self.attacks),
+            site.post(f"{_BASE}/attacks", self.start_attacks),
+            site.get(f"{_BASE}/certificate", self.certificate),
+            site.get(f"{_BASE}/certificate.html", self.certificate_page),
+            site.get(f"{_BASE}/certificate.json", self.certificate_data),
+            site.get("/compare", self.compare),
+            site.post("/compare", self.start_comparing),
+        ]
+
+    def _open(self, request: Request) -> tuple[str, Release | GroupedGraph]:
+        name = request.path_params["name"]
+        if name not in self.workspace.releases():
+            raise HTTPException(404)
+        return name, self.workspace.opened(name)
+
+    def _page(self, template: str, request: Request, name: str, **more: Any) -> Response:
+        tabs = [(tab, f"/releases/{quote(name)}{address}") for tab, address in _TABS]
+        return self.site.page(template, request, name=name, base=f"/releases/{quote(name)}", tabs=tabs, **more)
+
+    def releases(self, request: Request) -> Response:
+        """All bundles of the folder."""
+        found = []
+        for name in self.workspace.releases():
+            try:
+                release, problem = self.workspace.opened(name), ""
+            except HedgerowError as error:
+                release, problem = None, str(error)
+            promise = "" if release is None else release.guarantee.promise
+            found.append({"name": name, "base": f"/releases/{quote(name)}", "promise": promise, "problem": problem})
+        return self.site.page("releases", request, releases=found)
+
+    def release(self, request: Request) -> Response:
+        """What is claimed, beside what was re-derived from the bytes."""
+        name, release = self._open(request)
+        sizes = _group_sizes(release)
+        return self._page(
+            "release",
+            request,
+            name,
+            guarantee=release.guarantee,
+            checks=release.verify().checks,
+            facts=_facts(release, self.site.texts["release"]["facts"]),
+            sizes=[(name, count, charts.share_bar(count / max(c for _, c in sizes))) for name, count in sizes],
+            folder=str(self.workspace.releases()[name]),
+        )
+
+    # Questions
+
+    def ask(self, request: Request) -> Response:
+        """A question or a regression, its answers as digits and as error bars."""
+        name, release = self._open(request)
+        asked = request.query_params
+        question, formula = asked.get("q", "").strip(), asked.get("formula", "").strip()
+        shown: dict[str, Any] = {"answers": None, "explained": None, "regression": None, "problem": "", "truth": ""}
+        try:
+            if question and isinstance(release, Release):
+                shown |= self._answer(release, question, asked.get("truth") == "1", asked.get("why") == "1")
+            elif question and not isinstance(release, Release):
+                shown["answers"] = _graph_answers(release, question)
+            elif formula and isinstance(release, Release):
+                shown["regression"] = _regression(release, formula, asked.get("where", "").strip())
+        except HedgerowError as error:
+            shown["problem"] = str(error)
+        return self._page(
+            "ask",
+            request,
+            name,
+            status=422 if shown["problem"] else 200,
+            question=question,
+            formula=formula,
+            where=asked.get("where", ""),
+            with_truth=asked.get("truth") == "1",
+            may_show_truth=isinstance(release, Release) and self._original_of(release) is not None,
+            examples=_questions(release),
+            formulas=_formulas(release),
+            why=f"?{urlencode({'q': question, 'why': '1', 'truth': '1' if asked.get('truth') == '1' else ''})}",
+            **shown,
+        )
+
+    def _answer(self, release: Release, question: str, with_truth: bool, why: bool) -> dict[str, Any]:
+        from hedgerow.query import connect
+
+        session = connect(release)
+        result = session.sql(question)
+        truths, said = None, ""
+        original = self._original_of(release) if with_truth else None
+        if original is not None:
+            truths, said = _truths(original, question, result), self.site.texts["ask"]["truth_shown"]
+        return {
+            "answers": _error_bars(result, truths),
+            "explained": explanation(release, session, question) if why else None,
+            "truth": said,
+        }
+
+    def _original_of(self, release: Release) -> pa.Table | None:
+        """The rows behind a release, if the present recipe's table has just these; None otherwise."""
+        from hedgerow.methods.method import prepare
+
+        try:
+            table, recipe = self.workspace.table(), self.workspace.recipe()
+            if table is None or recipe is None or not set(release.columns.all) <= set(table.names):
+                return None
+            if table.num_rows != release.rows.input:
+                return None
+            if not release.rows.suppressed:
+                return table.arrow
+            kept = prepare(table, recipe.build_schema(table.names), None, needs_sensitive=False).table
+            return kept.arrow if kept.num_rows == release.rows.published else None
+        except HedgerowError:
+            return None
+
+    # Attacks
+
+    def attacks(self, request: Request) -> Response:
+        """What each adversary reaches, beside guessing and the promise."""
+        from hedgerow.attack.finding import NOTHING_TO_DO
+
+        name, release = self._open(request)
+        job = self.site.jobs.last(f"attack {name}")
+        report = job.result if job is not None and job.state == "done" else None
+        return self._page(
+            "attacks",
+            request,
+            name,
+            job=job,
+            words="" if job is None else self.site.words(job),
+            report=report if isinstance(release, Release) else None,
+            graph=report if not isinstance(release, Release) else None,
+            lines=[] if report is None or not isinstance(release, Release) else _attack_lines(report),
+            may_check=isinstance(release, Release) and self._original_of(release) is not None,
+            nothing_to_do=NOTHING_TO_DO,
+        )
+
+    def start_attacks(self, request: Request, form: Form) -> Response:
+        """Let the adversaries try, in the background."""
+        from hedgerow import front
+
+        name, release = self._open(request)
+        checked = bool(form.get("original"))
+
+        def work(job: Job) -> Any:
+            if not isinstance(release, Release):
+                return _graph_attacks(release)
+            return front.attack(release, self._original_of(release) if checked else None, progress=job.report)
+
+        self.site.stop_previews()
+        self.site.jobs.start(Job(f"attack {name}", work, f"/releases/{quote(name)}/attacks"))
+        return go(f"/releases/{quote(name)}/attacks")
+
+    # The certificate
+
+    def certificate(self, request: Request) -> Response:
+        """Title and publisher, and the way to the certificate itself."""
+        name, _ = self._open(request)
+        given = {key: request.query_params.get(key, "") for key in ("title", "publisher")}
+        issued = self._issue(request)
+        return self._page(
+            "certificate_frame",
+            request,
+            name,
+            given=given,
+            issued=issued,
+            query=urlencode({k: v for k, v in given.items() if v}),
+        )
+
+    def certificate_page(self, request: Request) -> Response:
+        """The certificate as it can be handed on; its own policy allows its own style and nothing else."""
+        from hedgerow.certificate.page import page
+
+        text = page(self._issue(request))
+        styles = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+        hashes = " ".join(
+            f"'sha256-{base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()}'" for style in styles
+        )
+        policy = f"default-src 'none'; style-src {hashes}; base-uri 'none'; frame-ancestors 'none'"
+        return Response(text, headers={"content-type": "text/html; charset=utf-8", "content-security-policy": policy})
+
+    def certificate_data(self, request: Request) -> Response:
+        """The certificate as data."""
+        from hedgerow.certificate.model import encode
+
+        return Response(encode(self._issue(request)), headers={"content-type": "application/json"})
+
+    def _issue(self, request: Request) -> Any:
+        from hedgerow.front import certify
+
+        name, _ = self._open(request)
+        title, publisher = (request.query_params.get(key, "") for key in ("title", "publisher"))
+        return self.workspace.remember(
+            name, ("certificate", title, publisher), lambda place: certify(place, title=title, publisher=publisher)
+        )
+
+    # Several
+
+    def compare(self, request: Request, problem: str = "") -> Response:
+        """The same random questions to several releases."""
+        job = self.site.jobs.last("compare")
+        scores = job.result if job is not None and job.state == "done" else None
+        return self.site.page(
+            "compare",
+            request,
+            status=422 if problem else 200,
+            problem=problem or (job.problem if job is not None else ""),
+            names=list(self.workspace.releases()),
+            job=job,
+            words="" if job is None else self.site.words(job),
+            lines=[] if scores is None else _score_lines(scores),
+        )
+
+    def start_comparing(self, request: Request, form: Form) -> Response:
+        """Ask the chosen releases, in the background."""
+        from hedgerow.front import compare
+
+        known = self.workspace.releases()
+        chosen = {name: known[name] for place, name in enumerate(known) if form.get(f"release-{place}")}
+        if len(chosen) < _LEAST_TO_COMPARE:
+            return self.compare(request, self.site.texts["compare"]["few"])
+
+        def work(job: Job) -> Any:
+            job.report("asking", 0.1)
+            return compare(chosen)
+
+        self.site.stop_previews()
+        self.site.jobs.start(Job("compare", work, "/compare"))
+        return go("/compare")
+
+
+_TABS = (("overview", ""), ("ask", "/ask"), ("attacks", "/attacks"), ("certificate", "/certificate"))
+
+
+def _group_sizes(release: Release | GroupedGraph) -> list[tuple[str, int]]:
+    """How many groups have how many rows, in at most twelve classes."""
+    if isinstance(release, Release):
+        if not release.groups:
+            return []
+        people = next((t for n, t in release.tables.items() if n in ("release", "quasi")), None)
+        if people is None or release.group_column not in people.column_names:
+            return []
+        sizes = np.bincount(people.column(release.group_column).to_numpy())
+    else:
+        sizes = np.concatenate([release.left.sizes, release.right.sizes])
+    sizes = sizes[sizes > 0]
+    least, most = int(sizes.min()), int(sizes.max())
+    step = -(-(most - least + 1) // 12)
+    places = (sizes - least) // step
+    counts = np.bincount(places)
+    return [(_class_name(least + place * step, step), int(count)) for place, count in enumerate(counts)]
+
+
+def _class_name(start: int, step: int) -> str:
+    return f"{start:,}" if step == 1 else f"{start:,}–{start + step - 1:,}"
+
+
+def _facts(release: Release | GroupedGraph, said: dict[str, str]) -> list[tuple[str, str]]:
+    if not isinstance(release, Release):
+        return [
+            (said["left"], f"{len(release.left.node_groups):,}"),
+            (said["right"], f"{len(release.right.node_groups):,}"),
+            (said["edges"], f"{release.edges:,}"),
+        ]
+    rows = release.rows
+    return [
+        (said["rows"], f"{rows.published:,} / {rows.input:,}"),
+        (said["suppressed"], f"{rows.suppressed:,}"),
+        (said["groups"], f"{release.groups:,}"),
+        (said["method"], release.made.method),
+        (said["form"], release.form.name),
+        (said["randomness"], said["seeded"] if release.made.reproducible else said["system"]),
+    ]
+
+
+def _place(value: Any) -> float | None:
+    """Where a value lies on a line; texts and truth values lie nowhere."""
+    if isinstance(value, datetime):
+        return value.timestamp() / 86400
+    if isinstance(value, date):
+        return float(value.toordinal())
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _error_bars(result: AnswerTable, truths: dict[tuple[Any, ...], dict[str, Any]] | None) -> dict[str, Any]:
+    """Lines of an answer with a picture each; bars of one aggregate share a scale."""
+    said = answer_lines(result)
+    ends: dict[str, list[float]] = {name: [] for name in said.aggregates}
+    spans, true_values = [], []
+    for row in said.rows[:_MOST_LINES]:
+        truth = None if truths is None else truths.get(tuple(row[key] for key in result.keys))
+        for name in said.aggregates:
+            places = _place(row[f"{name}_lower"]), _place(row[name]), _place(row[f"{name}_upper"])
+            true_value = None if truth is None else truth.get(name)
+            spans.append((name, places))
+            true_values.append(true_value)
+            ends[name] += [place for place in (*places, _place(true_value)) if place is not None]
+    parts: dict[str, dict[str, Any]] = {
+        name: {"name": name, "lines": [], "scale": (min(places, default=0.0), max(places, default=0.0))}
+        for name, places in ends.items()
+    }
+    for cells, (name, places), true_value in zip(said.lines[: len(spans)], spans, true_values, strict=True):
+        numbers, part = cells[-4:], parts[name]
+        label = f"{numbers[0]} – {numbers[2]}, {numbers[1]}"
+        part["lines"].append({
+            "keys": cells[:-5], "numbers": numbers, "truth": None if truths is None else number(true_value),
+            "bar": charts.span_bar(label, places, part["scale"], _place(true_value)),
+        })  # fmt: skip
+    return {
+        "keys": said.columns[:-5],
+        "parts": [part | {"ends": [number(end) for end in part["scale"]]} for part in parts.values()],
+        "more": len(said.lines) - len(spans),
+        "notes": result.notes,
+        "has_truth": truths is not None,
+    }
+
+
+def _truths(original: pa.Table, question: str, result: AnswerTable) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """What the original says to a question that the release has answered, by the values of the keys."""
+    import duckdb
+
+    names = [*result.keys, *result.aggregates]
+    with duckdb.connect(config={"enable_external_access": "false"}) as connection:
+        connection.register("release", original)
+        try:
+            found = connection.execute(question)
+            columns = [column[0] for column in found.description]
+            rows = found.fetchall()
+        except duckdb.Error:
+            raise ParameterError("The original cannot be asked this question; turn the truth off.") from None
+    if len(columns) != len(names):
+        raise ParameterError("The original answers this question in other columns; turn the truth off.")
+    keys = len(result.keys)
+    return {tuple(row[:keys]): dict(zip(result.aggregates, map(_plain, row[keys:]), strict=True)) for row in rows}
+
+
+def _plain(value: Any) -> Any:
+    """A number of the database as one that can be drawn."""
+    return value if value is None or isinstance(value, int | float | str | date) else float(value)
+
+
+def _graph_answers(release: GroupedGraph, question: str) -> dict[str, Any]:
+    answer = release.ask(question)
+    numbers = [number(answer.lower), number(answer.expected), number(answer.upper)]
+    numbers.append("exact" if answer.exact and answer.lower is not None else number(answer.std))
+    places = (_place(answer.lower), _place(answer.expected), _place(answer.upper))
+    ends = [place for place in places if place is not None]
+    scale = (min(ends, default=0.0), max(ends, default=0.0))
+    bar = charts.span_bar(f"{numbers[0]} – {numbers[2]}", places, scale, None)
+    line = {"keys": [], "numbers": numbers, "truth": None, "bar": bar}
+    part = {"name": "answer", "lines": [line], "ends": [number(end) for end in scale]}
+    return {"keys": [], "parts": [part], "more": 0, "notes": [], "has_truth": False}
+
+
+def _regression(release: Release, formula: str, where: str) -> dict[str, Any]:
+    """Coefficients with bounds, each on a scale of its own that has zero in it."""
+    found = release.regress(formula, where=where or None)
+    lines = []
+    for one in found:
+        scale = (min(one.lower, 0.0), max(one.upper, 0.0))
+        zero = charts.share_place(0.0, *scale)
+        first, last = (charts.share_place(end, *scale) for end in (one.lower, one.upper))
+        middle = charts.share_place(one.expected, *scale)
+        marks = [
+            charts.Stretch("guess", zero, zero),
+            charts.Stretch("span", first, max(last, first + 0.004)),
+            charts.Stretch("expected", middle, middle),
+        ]
+        numbers = [
+            number(one.lower),
+            number(one.expected),
+            number(one.upper),
+            "exact" if one.exact else f"{one.std:.3g}",
+        ]
+        label = f"{numbers[0]} – {numbers[2]}, {numbers[1]}"
+        is_sure = one.lower > 0 or one.upper < 0
+        lines.append({"term": one.term, "numbers": numbers, "bar": charts.bar(label, marks), "is_sure": is_sure})
+    return {"formula": found.formula, "rows": found.rows, "lines": lines}
+
+
+def _questions(release: Release | GroupedGraph) -> list[str]:
+    """Questions of this very release to begin with."""
+    from hedgerow.query.evidence.view import view_of
+    from hedgerow.query.sql.printing import quoted
+
+    if not isinstance(release, Release):
+        return ["SELECT count(*) FROM edges", "SELECT avg(degree) FROM left", "SELECT max(degree) FROM right"]
+    columns = view_of(release).columns
+    names = release.columns
+    numbers = [name for name in names.sensitive if columns[name].kind.name in ("INT", "DECIMAL", "FLOAT")]
+    what = f"avg({quoted(numbers[0])})" if numbers else "count(*)"
+    found = [f"SELECT {what} FROM release"]
+    known = [name for name in (*names.quasi, *names.plain) if columns[name].kind.name in ("TEXT", "BOOL")]
+    if known:
+        found.append(f"SELECT {quoted(known[0])}, {what}, count(*) FROM release GROUP BY {quoted(known[0])}")
+    ordered = [name for name in (*names.quasi, *names.plain) if columns[name].kind.name in ("INT", "DECIMAL", "FLOAT")]
+    if ordered:
+        found.append(f"SELECT {what} FROM release WHERE {quoted(ordered[0])} BETWEEN 30 AND 50")
+    return found
+
+
+def _formulas(release: Release | GroupedGraph) -> list[str]:
+    """A regression to begin with, where there is a number to explain."""
+    from hedgerow.query.evidence.view import view_of
+
+    if not isinstance(release, Release) or not release.form.is_permutation:
+        return []
+    columns = view_of(release).columns
+    numeric = ("INT", "DECIMAL", "FLOAT")
+    outcome = next((name for name in release.columns.sensitive if columns[name].kind.name in numeric), None)
+    terms = [name for name in release.columns.quasi if columns[name].kind.name in numeric][:2]
+    plain = all(re.fullmatch(r"[A-Za-z_]\w*", name) for name in (outcome or "", *terms))
+    return [f"{outcome} ~ {' + '.join(terms)}"] if outcome and terms and plain else []
+
+
+def _attack_lines(report: AttackReport) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": report.label(finding),
+            "finding": finding,
+            "interval": "exact" if finding.exact else f"{_percent(finding.low)} – {_percent(finding.high)}",
+            "numbers": {
+                key: _percent(getattr(finding, key)) for key in ("rate", "baseline", "worst", "promised", "control")
+            },
+            "bar": _attack_bar(finding),
+        }
+        for finding in report.findings
+    ]
+
+
+def _percent(share: float | None) -> str:
+    from hedgerow.attack.finding import percent
+
+    return "–" if share is None else percent(share)
+
+
+def _attack_bar(finding: Finding) -> Any:
+    """The rate as a bar, its interval and the worst off as lines, guessing and the promise as ticks; red if broken."""
+    marks = [charts.Stretch("broken" if finding.holds is False else "bar", 0.0, max(finding.rate, 0.002))]
+    if not finding.exact:
+        marks.append(charts.Stretch("whisker", finding.low, max(finding.high, finding.low + 0.002)))
+    if finding.worst is not None and finding.worst > finding.rate:
+        marks.append(charts.Stretch("reach", finding.rate, finding.worst))
+    for kind, share in (("guess", finding.baseline), ("promise", finding.promised)):
+        if share is not None:
+            marks.append(charts.Stretch(kind, share, share))
+    return charts.bar(f"{_percent(finding.rate)} / {_percent(finding.baseline)} / {_percent(finding.promised)}", marks)
+
+
+def _graph_attacks(release: GroupedGraph) -> list[dict[str, Any]]:
+    """The surest guess of a link beside guessing and the promise."""
+    from hedgerow.graph.attack import static_attack
+
+    found = static_attack(release)
+    surest, promised = float(found.surest), float(found.promised)
+    marks = [charts.Stretch("broken" if surest > promised else "bar", 0, surest)]
+    marks += [charts.Stretch("guess", found.baseline, found.baseline), charts.Stretch("promise", promised, promised)]
+    line = {
+        "label": "static",
+        "rate": _percent(surest),
+        "baseline": _percent(found.baseline),
+        "promised": _percent(promised),
+        "bar": charts.bar(f"{_percent(surest)} / {_percent(promised)}", marks),
+    }
+    return [line]
+
+
+def _score_lines(scores: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    widths = [one.width for by_aggregate in scores.values() for one in by_aggregate.values() if one.width is not None]
+    top = max(widths, default=1.0) or 1.0
+    return [
+        {
+            "name": name,
+            "aggregate": aggregate,
+            "answered": f"{one.answered:.0%}",
+            "width": "–" if one.width is None else f"±{50 * one.width:.3g}%",
+            "bar": charts.bar("" if one.width is None else f"±{50 * one.width:.3g}%",
+                              [] if one.width is None else [charts.Stretch("bar", 0, one.width / top)]),
+        }
+        for aggregate in _in_order([list(by) for by in scores.values()])
+        for name, by_aggregate in scores.items()
+        if (one := by_aggregate.get(aggregate)) is not None
+    ]  # fmt: skip
+
+
+def _in_order(lists: Sequence[Sequence[str]]) -> list[str]:
+    return list(dict.fromkeys(name for names in lists for name in names))

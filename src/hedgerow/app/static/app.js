@@ -1,0 +1,27 @@
+// Progress without reloading: everything else works without this file.
+"use strict";
+for (const watched of document.querySelectorAll("[data-job]")) {
+  const bar = watched.querySelector("progress");
+  const status = watched.querySelector("[role=status]");
+  const picture = watched.querySelector("[data-picture]");
+  const source = new EventSource("/jobs/" + watched.dataset.job + "/events");
+  let parts = -1;
+  let asked = 0;
+  source.onmessage = (event) => {
+    const job = JSON.parse(event.data);
+    if (bar) bar.value = job.share;
+    if (status) status.textContent = job.words;
+    if (picture && job.parts !== parts) {
+      parts = job.parts;
+      const number = ++asked;
+      fetch(picture.dataset.picture).then((answer) => answer.text()).then((text) => {
+        if (number === asked) picture.innerHTML = text;
+      });
+    }
+    if (job.over) {
+      source.close();
+      if (watched.dataset.then) location.replace(watched.dataset.then);
+      else for (const gone of watched.querySelectorAll("[data-while]")) gone.hidden = true;
+    }
+  };
+}

@@ -1,0 +1,135 @@
+"""Answers as words, alike on every surface: the cells of an answer, and why its bounds are as wide as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hedgerow.errors import HedgerowError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from hedgerow.query import Session
+    from hedgerow.query.answer_table import AnswerTable
+    from hedgerow.release import Release
+    from hedgerow.utility.uncertainty import Move
+
+__all__ = ["COLUMNS", "AnswerLines", "Explanation", "answer_lines", "explanation", "has_width", "number"]
+
+COLUMNS = ("lower", "expected", "upper", "std")
+_NOTHING = 1e-12
+"""Relative width of an exact answer: bounds that are no whole numbers are rounded outwards."""
+
+
+def number(value: object) -> str:
+    """Write a number for a person: thousands apart, at most six significant digits behind the point."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1e6 or value == int(value) else f"{value:,.6g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+@dataclass(frozen=True)
+class AnswerLines:
+    """What a question got back: a line per group and aggregate, as `columns` name its cells, and the rows behind it."""
+
+    columns: list[str]
+    lines: list[list[str]]
+    aggregates: list[str]
+    rows: list[dict[str, Any]]
+
+
+def answer_lines(result: pa.Table | AnswerTable) -> AnswerLines:
+    """Write what `query.sql` returned: keys, the aggregate's name, lower, expected, upper, std."""
+    names = set(result.column_names)
+    aggregates = [name for name in result.column_names if f"{name}_lower" in names]
+    belonging = {f"{name}_{part}" for name in aggregates for part in ("lower", "upper", "std")}
+    keys = [name for name in result.column_names if name not in belonging and name not in aggregates]
+    rows = result.to_pylist()
+    # Bounds that are no whole numbers are rounded outwards: an answer itself knows whether it is exact.
+    sure = {name: [answer.exact for answer in result.answers(name)] for name in getattr(result, "aggregates", ())}
+    lines = [
+        [*(number(row[key]) for key in keys), name, *_cells(row, name, name in sure and sure[name][place])]
+        for place, row in enumerate(rows)
+        for name in aggregates
+    ]
+    return AnswerLines([*keys, "answer", *COLUMNS], lines, aggregates, rows)
+
+
+def _cells(row: dict[str, Any], name: str, is_sure: bool) -> list[str]:
+    is_exact = (is_sure or row[f"{name}_lower"] == row[f"{name}_upper"]) and row[f"{name}_lower"] is not None
+    spread = "exact" if is_exact else number(row[f"{name}_std"])
+    return [number(row[f"{name}_lower"]), number(row[name]), number(row[f"{name}_upper"]), spread]
+
+
+def has_width(row: dict[str, Any], name: str) -> bool:
+    """Tell whether the digits differ; that bounds were rounded outwards is nothing to draw."""
+    return number(row[f"{name}_lower"]) != number(row[f"{name}_upper"])
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A question as plain SQL, how far its bounds reach, the groups that widen them, and what to ask instead."""
+
+    sql: str
+    sentences: list[str]
+    groups: list[tuple[int, str, str]]
+    advice: list[str]
+
+
+def explanation(release: Release, session: Session, question: str) -> Explanation:
+    """Explain bounds; what one part cannot say does not keep the others back."""
+    from hedgerow.utility.uncertainty import best_moves, causes, relative_width
+
+    width, sql = relative_width(session.sql(question)), _plain_sql(release, question)
+    if width is None:
+        none = "There are no bounds to explain: the answer is NULL or zero, or the release gives estimates only."
+        return Explanation(sql, [none], [], [])
+    if width == 0:
+        return Explanation(sql, ["The answer is exact: every assignment of values to rows gives the same."], [], [])
+    found = causes(release, question)
+    reach = f"The bounds reach ±{width / 2:.2g} times the answer." if width > 2 else _reach(width)
+    groups = (
+        f"Of {release.groups:,} groups {found.hit:,} have matching rows; "
+        f"{found.open:,} of them leave the answer uncertain."
+    )
+    worst = [
+        (cause.group, f"{number(round(cause.hits, 1))} of {cause.rows:,}", f"{100 * cause.share:.1f}%")
+        for cause in found.worst
+    ]
+    return Explanation(sql, [reach, groups], worst, _advice(*best_moves(release, session, question)))
+
+
+def _plain_sql(release: Release, question: str) -> str:
+    from hedgerow.query import rewrite
+
+    try:
+        return rewrite(release, question)
+    except HedgerowError as error:
+        return f"-- no plain SQL: {error}"
+
+
+def _reach(width: float) -> str:
+    return f"The bounds reach {_around(width)} of the answer."
+
+
+def _around(width: float) -> str:
+    return f"±{50 * width:.2g}%"
+
+
+def _advice(narrower: Move | None, wider: Move | None) -> list[str]:
+    """Say what to ask instead; the best part of a range first."""
+    if narrower is None and wider is None:
+        return ["No other range that was tried has narrower bounds."]
+    moves = [("Narrow", narrower), ("Widen", wider)]
+    return [_sentence(verb, move) for verb, move in moves if move is not None]
+
+
+def _sentence(verb: str, move: Move) -> str:
+    asked = f"{verb} your range of {move.column} to {move.low}..{move.high} and"
+    if move.after < _NOTHING:
+        return f"{asked} the answer is exact."
+    saved = "by half" if 0.45 <= move.saved <= 0.55 else f"by {100 * move.saved:.0f}%"
+    return f"{asked} the bounds shrink {saved}: {_around(move.after)} of the answer instead of {_around(move.before)}."
