@@ -91,14 +91,15 @@ def _check_binary(
     for inside in member:
         held = groups_holding(grouped, inside)
         doubt, starts = _doubt(held.offsets), held.offsets[:-1]
+        sizes, size = np.unique(np.diff(held.offsets), return_inverse=True)
+        most = np.array([int(rows // r) for rows in sizes.tolist()])
         for known, signatures in zip(knowledge.distributions, grouped.signatures, strict=True):
             if len(held.groups):
                 p = np.maximum.reduceat(binary(known, signatures, held, calls=calls), starts)
                 here = signatures[held.rows]
                 is_alike = np.minimum.reduceat(here, starts) == np.maximum.reduceat(here, starts)
                 # People with one signature have x with c / N, in whole numbers; others by floats, in doubt exactly.
-                too_often = held.counts * r.numerator > np.diff(held.offsets) * r.denominator
-                broken[held.groups] |= np.where(is_alike, too_often, p * float(r) > 1.0 + doubt)
+                broken[held.groups] |= np.where(is_alike, held.counts > most[size], p * float(r) > 1.0 + doubt)
                 for g in np.flatnonzero(~is_alike & (np.abs(p * float(r) - 1.0) <= doubt)):
                     broken[held.groups[g]] |= not _odds_hold(known, signatures, held, g, r)
     return broken
