@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hedgerow.errors import BundleError, HedgerowError, InputError, ParameterError
+from hedgerow.errors import BundleError, HedgerowError, InputError, ParameterError, limit_reached
 from hedgerow.methods.registry import METHODS, method_class, read_parameters
 from hedgerow.methods.registry import method as build_method
 
@@ -284,7 +284,7 @@ def _replace(file: Path, content: bytes) -> None:
             os.fsync(handle.fileno())
         beside.replace(file)
     except OSError as error:
-        raise InputError(f"'{file.name}' cannot be written: {error.strerror}.") from None
+        raise limit_reached(error) or InputError(f"'{file.name}' cannot be written: {error.strerror}.") from None
     finally:
         beside.unlink(missing_ok=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,8 +29,13 @@ __all__ = ["export"]
 @click.option("--excel", type=click.Path(path_type=Path), help="a new workbook (.xlsx), a sheet a table")
 @click.option("--stata", type=click.Path(path_type=Path), help="a new folder of Stata files (.dta)")
 @click.option("--spss", type=click.Path(path_type=Path), help="a new folder of SPSS files (.sav)")
+@click.option(
+    "--max-bytes", type=click.IntRange(1), help="Refuse files that take more once decoded; 16 times the file."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the files as JSON.")
-def export(bundle: str, url: str | None, schema: str, overwrite: bool, as_json: bool, **targets: Path | None) -> None:
+def export(
+    bundle: str, url: str | None, schema: str, overwrite: bool, max_bytes: int | None, as_json: bool, **targets: Any
+) -> None:
     """Load BUNDLE into a PostgreSQL database, which then answers with bounds, or write its tables as files.
 
     \b
@@ -45,7 +50,7 @@ def export(bundle: str, url: str | None, schema: str, overwrite: bool, as_json: 
     if len(named) + (url is not None) != 1:
         ways = ", ".join(f"--{kind}" for kind in targets)
         raise ParameterError(f"A release goes to one place at a time: give --to URL or one of {ways}.")
-    release = read(bundle)
+    release = read(bundle, max_bytes=max_bytes)
     if url is not None:
         _load(release, bundle, url, schema, overwrite)
         return

@@ -104,12 +104,12 @@ def query(bundle: str, questions: tuple[str, ...]) -> None:
     show_answers(bundle, questions)
 
 
-def show_answers(bundle: str, questions: tuple[str, ...]) -> None:
+def show_answers(bundle: str, questions: tuple[str, ...], max_bytes: int | None = None) -> None:
     """Print a table of answers."""
     from hedgerow.cli.show import console, number, table
     from hedgerow.graph import open as open_graph
 
-    release = open_graph(bundle)
+    release = open_graph(bundle, max_bytes=max_bytes)
     rows = []
     for question in questions:
         answer = release.ask(question)

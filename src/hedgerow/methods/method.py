@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import Infeasible, SchemaError
+from hedgerow.errors import Infeasible, SchemaError, within_limits
 from hedgerow.randomness import Keys, seeded_keys, system_keys
 from hedgerow.release import Made, PublishedColumns, Release, Rows
-from hedgerow.verify.texts import text_in_form
+from hedgerow.verify.names import text_in_form
 
 if TYPE_CHECKING:
     from hedgerow.ledger import PendingEntry
@@ -96,6 +96,7 @@ class Method(ABC):
     keeps_clusters: ClassVar[bool] = False
     """Whether the rows of a cluster are counted in each group, so that the guarantee can speak of them."""
 
+    @within_limits
     def publish(
         self,
         source: object,
