@@ -112,14 +112,16 @@ def query(bundle: str, questions: tuple[str, ...], estimate: str) -> None:
     show_answers(bundle, questions, estimate=estimate)
 
 
-def show_answers(bundle: str, questions: tuple[str, ...], *, estimate: str = "fair") -> None:
+def show_answers(
+    bundle: str, questions: tuple[str, ...], max_bytes: int | None = None, *, estimate: str = "fair"
+) -> None:
     """Print a table of answers; questions with groups and several results have a table each."""
     from hedgerow.cli.answers import answers
     from hedgerow.cli.show import console, number, table
     from hedgerow.graph import GraphAnswer
     from hedgerow.graph import open as open_graph
 
-    release = open_graph(bundle)
+    release = open_graph(bundle, max_bytes=max_bytes)
     rows = []
     for question in questions:
         answer = release.ask(question, estimate=estimate)

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from hedgerow.cli.reading import parameter_flags, reading_flags, recipe_of, role_flags
-from hedgerow.errors import InputError, ParameterError, QueryError, SchemaError
+from hedgerow.errors import Infeasible, InputError, ParameterError, QueryError, SchemaError
 from hedgerow.methods.registry import METHODS, Parameter, method_class, parameters_of
 from hedgerow.recipe import Recipe, publish_recipe, read_recipe
 
@@ -70,7 +70,7 @@ def _default(parameter: Parameter) -> str:
 @click.option("--again", is_flag=True, help="publish although the ledger knows these rows")
 @click.option("--overwrite", is_flag=True, help="replace a bundle that is there already")
 @click.option("--plan", is_flag=True, help="say what would be kept, and publish nothing (walk)")
-@click.option("--show-values", is_flag=True, help="name cells that are in no hierarchy; for your own screen alone")
+@click.option("--show-values", is_flag=True, help="name cells that stand in the way; for your own screen alone")
 @click.option(
     "--threshold", type=click.FloatRange(0, 1), default=0.2, show_default=True, help="risk to count rows above"
 )
@@ -114,10 +114,10 @@ def publish(
                 allow_insecure=allow_insecure,
                 measuring=Measuring(threshold, population, file),
             )
-    except SchemaError as error:
+    except (SchemaError, Infeasible) as error:
         if not show_values or not error.values:
             raise
-        raise SchemaError(f"{error} They are: {', '.join(map(repr, error.values))}.") from None
+        raise type(error)(f"{error} They are: {', '.join(map(repr, error.values))}.") from None
 
 
 def show_plan(recipe: Recipe) -> None:
@@ -259,6 +259,7 @@ def summary(release: Release, output: str, seconds: float) -> Any:
             ("suppressed", f"{release.rows.suppressed:,}"),
             *_group_facts(release),
             *_level_facts(release),
+            *_text_facts(release),
             ("as they were", _unchanged_fact(release)),
             ("promise", release.guarantee.promise),
             ("against", release.guarantee.adversary),
@@ -308,6 +309,13 @@ def _level_facts(release: Release) -> list[tuple[str, str]]:
     chosen = {name: level for name, level in release.made.parameters.items() if name.startswith(prefix)}
     levels = ", ".join(f"{name.removeprefix(prefix)} {level}" for name, level in chosen.items())
     return [("levels", f"{levels} (0 is the value itself)")] if levels else []
+
+
+def _text_facts(release: Release) -> list[tuple[str, str]]:
+    """How many texts became one with others."""
+    merged = {name: count for name, count in release.made.merged.items() if count}
+    told = ", ".join(f"{count:,} of {name}" for name, count in merged.items())
+    return [("texts merged", f"{told}: different in spaces, Unicode form or case alone")] if told else []
 
 
 def _width_facts(release: Release) -> list[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """Risk and loss of a release beside those of the table that it was made from: what `publish` prints.
 
-Source     own; the measures are those of `utility.risk`, `utility.loss` and `utility.widths`
+Source     own; the measures are those of `utility.risk`, `utility.measures` and `utility.widths`
 Cost       O(n log n)
 
 The figures before publishing are about the table itself, and stay with its owner.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.errors import Infeasible
-from hedgerow.utility.loss import Loss, generalization_loss
+from hedgerow.utility.measures import Loss, generalization_loss
 from hedgerow.utility.risk import (
     AttributeRisk,
     ClassRisk,
