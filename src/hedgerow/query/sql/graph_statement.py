@@ -38,9 +38,7 @@ class GraphStatement:
     links: Mapping[str, Question]
 
 
-def read_graph_statement(
-    text: str, sources: Mapping[str, Collection[str]], keys: tuple[str, str]
-) -> GraphStatement:
+def read_graph_statement(text: str, sources: Mapping[str, Collection[str]], keys: tuple[str, str]) -> GraphStatement:
     """Parse a question over one of the `sources`, which have these ends; raises QueryError for everything else."""
     if not isinstance(text, str) or len(text) > _LONGEST or SLOT in text:
         raise QueryError(f"a question is SQL text of at most {_LONGEST:,} characters, like: {_EXAMPLE}")
@@ -153,9 +151,7 @@ def _joined(first: str, alias: str, joins: list[exp.Join], keys: tuple[str, str]
 
 def _check_join(join: exp.Join, names: Mapping[str, str], keys: tuple[str, str], advice: str) -> None:
     """The condition of a join must be that an end of the edge is the entity, and nothing else."""
-    allowed = {
-        end: {keys[number].lower(), end, f"{end}_node"} for number, end in enumerate(("left", "right"))
-    }
+    allowed = {end: {keys[number].lower(), end, f"{end}_node"} for number, end in enumerate(("left", "right"))}
     using = [str(item.name).lower() for item in join.args.get("using") or []]
     if using:
         known = any(len(using) == 1 and using[0] == keys[number].lower() for number in (0, 1))
