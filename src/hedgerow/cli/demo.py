@@ -61,7 +61,7 @@ def demo(folder: Path) -> None:
         for figure in _figures(release, answered, folder / "figures"):
             screen.print(f"  {figure}")
     except InputError as error:
-        screen.print(f"  left out. {error}")  # an install without matplotlib shows everything else
+        screen.print(f"  left out. {error}", markup=False)  # an install without matplotlib shows everything else
     screen.print(f"\nAsk more: hedgerow query {folder / 'release'} 'SELECT max(income) FROM release WHERE age < 25'")
 
 
