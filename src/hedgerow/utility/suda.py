@@ -90,7 +90,7 @@ def _weight(many: int, size: int, variant: str) -> float:
     if variant == "original":
         return float(math.factorial(many - size))
     share = math.factorial(size) * math.factorial(many - size) / math.factorial(many)
-    return (2 ** (many - size) - 1) * share
+    return float((2 ** (many - size) - 1) * share)
 
 
 def _chances(columns: Mapping[str, pa.Array | pa.ChunkedArray], scores: Floats, fraction: float) -> Floats:
