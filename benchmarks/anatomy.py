@@ -15,7 +15,7 @@ from hedgerow.criteria.neighbourhood import same_value
 from hedgerow.datasets import census
 from hedgerow.partition.anatomy import anatomize
 from hedgerow.partition.permutation import ncp_split, round_robin
-from hedgerow.partition.proximity.split import proximity_split
+from hedgerow.partition.proximity import proximity_split
 from hedgerow.table import read_table
 
 QUASI = ("age", "gender", "education", "marital", "race", "workclass", "country")

@@ -16,11 +16,11 @@ _SETUP = """
 from hedgerow.graph import author_paper_graph
 from hedgerow.graph.safe_grouping import group_both_sides
 small = author_paper_graph(5000, 6000, 15000)
-group_both_sides(small.by_left, small.by_right, k=20, l=20)
+group_both_sides(small.by_left, small.by_right, sizes=(20, 20))
 graph = author_paper_graph()
 """
 _WORK = """
-group_both_sides(graph.by_left, graph.by_right, k=20, l=20, strict=True)
+group_both_sides(graph.by_left, graph.by_right, sizes=(20, 20), strict=True)
 """
 _CONDITION = "location = 'US' AND venue = 'venue 1'"
 _QUESTIONS = {
@@ -37,7 +37,7 @@ _QUESTIONS = {
 
 
 def both_sides(graph: BipartiteGraph, order: str) -> None:
-    group_both_sides(graph.by_left, graph.by_right, k=20, l=20, order=order, strict=True)
+    group_both_sides(graph.by_left, graph.by_right, sizes=(20, 20), order=order, strict=True)
 
 
 def groupings(graph: BipartiteGraph) -> list[tuple[str, float, str]]:

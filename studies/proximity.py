@@ -21,7 +21,7 @@ from hedgerow.criteria.neighbourhood import Neighbourhood, absolute, largest_ret
 from hedgerow.criteria.proximity import eps_below
 from hedgerow.datasets import census
 from hedgerow.errors import Infeasible
-from hedgerow.partition.proximity.split import proximity_split
+from hedgerow.partition.proximity import proximity_split
 from hedgerow.randomness import seeded_keys
 from hedgerow.release.forms.perturbed import retained
 from studies.counting import (

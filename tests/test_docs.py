@@ -32,7 +32,7 @@ def test_every_command_of_a_page_has_its_options(page):
             continue
         command = _command(words)
         assert command is not None, line
-        known = {option for parameter in command.params for option in parameter.opts}
+        known = {"--help", *(option for parameter in command.params for option in parameter.opts)}
         assert {word.rstrip("`,.)").split("=")[0] for word in words if word.startswith("--")} <= known, line
 
 

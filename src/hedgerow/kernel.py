@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import os
 import pickle
+import sys
 import tempfile
 import types
 from collections.abc import Callable, Sized
@@ -49,9 +50,13 @@ class Kernel(Generic[P, R]):
         functools.update_wrapper(self, plain)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run compiled where the longest argument has more than `SMALL` elements, plain otherwise."""
+        """Run compiled where the longest argument has more than `SMALL` elements, plain otherwise.
+
+        Once Numba is there for something larger, importing it costs nothing, and shorter loops are worth it too.
+        """
         longest = max(map(_length, args), default=0)
-        return (self.plain if longest <= SMALL else self.compiled)(*args, **kwargs)
+        small = SMALL if "numba" not in sys.modules else SMALL // 8
+        return (self.plain if longest <= small else self.compiled)(*args, **kwargs)
 
     @functools.cached_property
     def compiled(self) -> Callable[P, R]:

@@ -14,12 +14,12 @@ from hedgerow.errors import Infeasible, InputError, ParameterError
 from hedgerow.graph.attack import (
     class_sizes,
     join_releases,
-    learned_links,
     processing_order,
     score_pairs,
     signatures,
     static_attack,
 )
+from hedgerow.graph.learned_links import learned_links
 from tests.support.graph_worlds import World, worlds
 
 GRAPH = hg.BipartiteGraph.read(*authors_and_papers())

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from hedgerow.errors import Infeasible
-from hedgerow.graph.adjacency import ORDERS, Adjacency, adjacency, count_unsafe
-from hedgerow.graph.bipartite import author_paper_graph
-from hedgerow.graph.safe_grouping import greedy, largest_found, safe_grouping
+from hedgerow.graph.adjacency import ORDERS, Adjacency, adjacency, count_unsafe, largest_possible
+from hedgerow.graph.generate import author_paper_graph
+from hedgerow.graph.safe_grouping import Patience, greedy, largest_found, safe_grouping
 from hedgerow.randomness import seeded_keys
 from tests.support.graph_worlds import is_safe, safe_grouping_exists
 
@@ -29,7 +31,7 @@ def test_what_is_found_is_safe_and_what_is_impossible_is_refused() -> None:
         side, opposite, edges = random_graph(seed)
         k = 2 + seed % 2
         try:
-            grouping = safe_grouping(side, opposite, k=k, order=ORDERS[seed % 3], keys=seeded_keys(seed))
+            grouping = safe_grouping(side, opposite, k=k, order=ORDERS[seed % 4], keys=seeded_keys(seed))
         except Infeasible:
             refused += 1
             missed += safe_grouping_exists(side.nodes, edges, k)
@@ -157,10 +159,67 @@ def test_a_dense_graph_is_refused_with_a_size_that_works() -> None:
     side, opposite = adjacency(ends, others, 60, 40), adjacency(others, ends, 40, 60)
     with pytest.raises(Infeasible, match=r"was found|exists") as refusal:
         safe_grouping(side, opposite, k=9)
-    works = int(str(refusal.value).split("that works is ")[1].rstrip("."))
-    assert 2 <= works < 9
-    assert largest_found(side, opposite) >= 2
-    assert safe_grouping(side, opposite, k=works).sizes.min() >= works
+    size, order = re.search(r'found is (\d+), with order="(\w+)"', str(refusal.value)).groups()
+    works = int(size)
+    assert 2 <= works <= 9
+    assert largest_found(side, opposite).size >= 2
+    assert reached(side, opposite, works, order)
+
+
+def reached(side: Adjacency, opposite: Adjacency, k: int, order: str) -> bool:
+    """Whether one of a hundred secret orders reaches a size."""
+    tries = (greedy(side, opposite, k=k, order=order, strict=False, keys=seeded_keys(seed))[0] for seed in range(100))
+    return any(found is not None and found.sizes.min() >= k for found in tries)
+
+
+def skewed_graph(seed: int, *, left: int = 600, right: int = 800, edges: int = 5_000):
+    """Purchases: a few busy people, a few products that many buy."""
+    random = np.random.default_rng(seed)
+    people, products = random.lognormal(0, 1, left), 1 / np.arange(20, right + 20) ** 0.8
+    ends, others = (random.choice(len(p), edges, p=p / p.sum()) for p in (people, products))
+    pairs = np.unique(ends * right + others)
+    v, w = (pairs // right).astype(np.int32), (pairs % right).astype(np.int32)
+    return adjacency(v, w, left, right), adjacency(w, v, right, left)
+
+
+def test_a_refusal_looks_in_every_order_for_a_size_that_works() -> None:
+    """By degree, groups are reached that a random order misses: the largest size found is not that of one order."""
+    side, opposite = skewed_graph(1)
+    by_chance = max(
+        k for k in range(1, 12) if greedy(side, opposite, k=k, order="random", strict=False, keys=seeded_keys(k))[0]
+    )
+    found = largest_found(side, opposite, keys=seeded_keys(3))
+    assert found.size > by_chance
+    assert found.is_finished
+    assert reached(side, opposite, found.size, found.order)
+
+
+def test_a_refusal_ends_after_a_few_attempts_and_says_what_it_does() -> None:
+    """Where one attempt takes long, the search for a size that works is cut short, and the message says so."""
+    side, opposite = skewed_graph(2)
+    steps: list[str] = []
+    hasty = Patience("k", lambda step, share: steps.append(step), least=0.0, times=0.0)
+    with pytest.raises(Infeasible, match="cut short"):
+        safe_grouping(side, opposite, k=60, patience=hasty)
+    assert len(steps) <= 2
+    with pytest.raises(Infeasible, match="largest k found is"):
+        safe_grouping(side, opposite, k=60, patience=Patience("k", lambda step, share: steps.append(step)))
+    assert any("size that works" in step for step in steps)
+
+
+def test_a_blurred_order_reaches_what_degrees_reach_and_hides_them() -> None:
+    """Nearly the same sizes, and hardly a group whose nodes all have one degree."""
+    side, opposite = skewed_graph(3, left=3_000, right=4_000, edges=30_000)
+    largest = largest_possible(opposite)
+    shares = {}
+    for order in ("degree", "blurred"):
+        grouping = safe_grouping(side, opposite, k=min(8, largest), order=order, keys=seeded_keys(0))
+        low, high = np.full(grouping.count, side.edges), np.zeros(grouping.count, np.int64)
+        np.minimum.at(low, grouping.groups, side.degrees)
+        np.maximum.at(high, grouping.groups, side.degrees)
+        shares[order] = float((low == high)[grouping.groups].mean())
+    assert shares["degree"] > 0.3
+    assert shares["blurred"] < 0.03
 
 
 def test_a_node_that_clashes_with_everybody_is_refused_with_the_reason() -> None:

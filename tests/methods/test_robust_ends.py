@@ -13,10 +13,9 @@ import hedgerow as hr
 from hedgerow.inference.knowledge import KnowledgeEstimate
 from hedgerow.inference.robust import members
 from hedgerow.methods.robust import Robust
-from hedgerow.partition.robust.check import Check
-from hedgerow.partition.robust.crowd import Crowd
+from hedgerow.partition.robust.candidates import Crowd
+from hedgerow.partition.robust.check import Check, RobustLimits
 from hedgerow.partition.robust.gather import art
-from hedgerow.partition.robust.limits import RobustLimits
 from hedgerow.randomness import seeded_keys
 
 

@@ -21,7 +21,7 @@ from hedgerow.partition.full_domain import full_domain, plain_ladder
 from hedgerow.partition.microaggregate import microaggregate
 from hedgerow.partition.mondrian.split import mondrian
 from hedgerow.partition.permutation import ncp_split, round_robin
-from hedgerow.partition.proximity.split import proximity_split
+from hedgerow.partition.proximity import proximity_split
 from hedgerow.randomness import seeded_keys
 
 TABLES = 2500

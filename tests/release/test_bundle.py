@@ -35,7 +35,13 @@ def test_a_round_trip_keeps_everything(salaries_release, bundle):
 
 def test_the_files_are_those_of_the_format(bundle):
     """The folder holds exactly what docs/bundle.md says, and no input metadata."""
-    assert sorted(f.name for f in bundle.iterdir()) == ["README.md", "help.parquet", "manifest.json", "release.parquet"]
+    assert sorted(f.name for f in bundle.iterdir()) == [
+        "README.md",
+        "help.parquet",
+        "index.html",
+        "manifest.json",
+        "release.parquet",
+    ]
     assert pq.read_schema(bundle / "release.parquet").metadata is None
     assert "salary" in (bundle / "README.md").read_text()
 
@@ -59,7 +65,7 @@ def test_nothing_is_overwritten_by_accident(salaries_release, bundle, tmp_path):
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
 
 
-@pytest.mark.parametrize("name", ["README.md", "help.parquet", "manifest.json", "release.parquet"])
+@pytest.mark.parametrize("name", ["README.md", "help.parquet", "index.html", "manifest.json", "release.parquet"])
 @pytest.mark.parametrize("damage", ["truncated", "edited", "removed"])
 def test_damaged_files_are_refused(bundle, name, damage):
     """Each file, cut, changed in one byte or missing, is noticed on reading."""

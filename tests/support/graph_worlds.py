@@ -8,9 +8,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+import pyarrow as pa
+
+from hedgerow.graph.bipartite import BipartiteGraph
 from hedgerow.graph.grouped import GroupedGraph
 
-__all__ = ["World", "is_safe", "safe_grouping_exists", "worlds"]
+__all__ = ["World", "is_safe", "safe_grouping_exists", "tiny_graph", "worlds"]
 
 World = list[tuple[dict[str, object], dict[str, object]]]
 """A graph that fits a release: its edges, each as the left and the right entity that it joins."""
@@ -38,6 +42,41 @@ def _assignments(release: GroupedGraph, number: int) -> Iterator[dict[int, dict[
             for group, order in zip(places, choice, strict=True)
             for node, entity in zip(group, order, strict=True)
         }
+
+
+def tiny_graph(seed: int, *, density: float = 0.2, values: bool = False) -> BipartiteGraph:
+    """A random graph of three to six nodes a side with columns that questions can ask about.
+
+    With `values` edges have a price, a day and a sort, and some are repeated.
+    """
+    random = np.random.default_rng(seed)
+    sizes = random.integers(3, 7, size=2)
+    joined = random.random(sizes) < density
+    joined[0, 0] = True
+    v, w = np.nonzero(joined)
+    tables = [
+        pa.table(
+            {
+                name: [f"{name}{n}" for n in range(size)],
+                "town": random.choice(["x", "y", "z"], size),
+                "size": random.integers(-3, 6, size),
+            }
+        )
+        for name, size in zip("vw", sizes.tolist(), strict=True)
+    ]
+    rows = np.arange(len(v))
+    if values:
+        rows = np.sort(np.append(rows, random.choice(rows, len(rows) // 2)))
+    edges = {"v": [f"v{n}" for n in v[rows]], "w": [f"w{n}" for n in w[rows]]}
+    if not values:
+        return BipartiteGraph.read(*tables, pa.table(edges, pa.schema([("v", pa.string()), ("w", pa.string())])))
+    kinds = [("v", pa.string()), ("w", pa.string()), ("price", pa.int64()), ("day", pa.int64()), ("sort", pa.string())]
+    edges |= {
+        "price": random.integers(-4, 10, len(rows)).tolist(),
+        "day": random.integers(1, 4, len(rows)).tolist(),
+        "sort": random.choice(["m", "n"], len(rows)).tolist(),
+    }
+    return BipartiteGraph.read(*tables, pa.table(edges, pa.schema(kinds)), values=["price", "day", "sort"])
 
 
 def is_safe(groups: Sequence[int], edges: Sequence[tuple[int, int]]) -> bool:

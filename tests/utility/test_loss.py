@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
-from hedgerow.utility.loss import generalization_loss
+from hedgerow.utility.measures import generalization_loss
 from hedgerow.utility.risk import class_codes, class_risk, zayatz_uniques
 from hedgerow.utility.summary import summarize
 from tests.support.boxes import generalized_release

@@ -9,6 +9,7 @@ import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 
 from starlette.applications import Starlette
 
@@ -88,13 +89,21 @@ def serve(workspace: Workspace, *, port: int = 0, browse: bool = True, say: Call
         timeout_graceful_shutdown=1,
         ws="none",
     )
+    server = uvicorn.Server(settings)
+    leave = server.handle_exit
+
+    def end_streams(number: int, frame: FrameType | None) -> None:
+        jobs.is_closing.set()
+        leave(number, frame)
+
+    server.handle_exit = end_streams  # type: ignore[method-assign]
     address = f"http://127.0.0.1:{listening.getsockname()[1]}{guard.entry}"
     say(address)
     if browse:
         threading.Thread(target=lambda: webbrowser.open(address), daemon=True).start()
     try:
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(settings).run([listening])
+            server.run([listening])
     finally:
         listening.close()
         jobs.close()

@@ -27,7 +27,7 @@ from hedgerow.certificate.model import (
 from hedgerow.certificate.risks import exact_risk, summarize_widths
 from hedgerow.errors import ParameterError, QueryError
 from hedgerow.graph.ask import GraphAnswer
-from hedgerow.graph.attack import class_sizes, signatures, static_attack
+from hedgerow.graph.attack import DegreeAttack, class_sizes, degree_attack, edge_attack, signatures, static_attack
 from hedgerow.graph.bundle import read_held
 from hedgerow.graph.grouped import GroupedGraph, Side
 from hedgerow.utility.random_questions import Workload, draw_questions
@@ -41,8 +41,8 @@ _ROUNDS = 4
 _COUNT = 15
 _SHARES = (0.01, 0.1, 0.3)
 _DONE = (
-    "All {edges:,} links are published exactly, but between numbered nodes; which node of a group is which entity of "
-    "that group is withheld."
+    "All {edges:,} links {kept}are published exactly, but between numbered nodes; which node of a group is which "
+    "entity of that group is withheld."
 )
 _UNVERIFIABLE = "that entities were assigned to nodes at random, and that the links are the true ones"
 _NO_COLUMNS = "The entities have no columns beside their keys, so that every question about the graph is exact."
@@ -72,18 +72,22 @@ def certify_graph(
     sides, counts = (release.left, release.right), manifest.counts
     derived = Derived(
         what="graph",
-        done=_DONE.format(edges=counts.edges),
+        done=_DONE.format(edges=counts.edges, kept=_kept(release)),
         counts=asdict(counts),
         sizes=tuple(group_sizes(f"{side.name} nodes", side.sizes) for side in sides),
         columns={side.name: _columns(side) for side in sides},
         checks=checks,
         risks=risks,
         answers=_answers(release),
-        internal=Internal(suppressed={}, note="A graph is published whole.") if internal else None,
+        internal=Internal(suppressed={}, note="What was set aside is in the guarantee.") if internal else None,
         missing={},
         unverifiable=_UNVERIFIABLE,
     )
     return fill(issuer, text, manifest, derived)
+
+
+def _kept(release: GroupedGraph) -> str:
+    return "that were not set aside with hubs " if "hub_links" in release.guarantee.parameters else ""
 
 
 def _columns(side: Side) -> tuple[str, ...]:
@@ -105,8 +109,53 @@ def _risks(release: GroupedGraph) -> tuple[Risk, ...]:
     signs = signatures(release.left.neighbours, release.right.neighbours, rounds=_ROUNDS)
     return (
         static,
+        *(_known_degrees(found, release) for found in degree_attack(release)),
+        *_edge_risks(release),
         *(_recognition(side, class_sizes(sign)) for side, sign in zip(("left", "right"), signs, strict=True)),
     )
+
+
+def _known_degrees(found: DegreeAttack, release: GroupedGraph) -> Risk:
+    return exact_risk(
+        adversary="numbers of links",
+        column=f"{found.side} entities",
+        knows="the group of an entity, and the nodes of the group",
+        guesses="the most frequent number of neighbours of the group's nodes",
+        rate=found.mean,
+        baseline=found.baseline,
+        worst=1.0 if found.certain else None,
+        next_step=(
+            f"The number of neighbours is certain for {found.share:.2%} of the {found.side} entities, "
+            f"grouped in the order '{release.made.parameters.get('order', 'unknown')}'; the order 'blurred' hides it."
+            if found.certain
+            else ""
+        ),
+    )
+
+
+def _edge_risks(release: GroupedGraph) -> tuple[Risk, ...]:
+    found = edge_attack(release)
+    if found is None:
+        return ()
+    unique = exact_risk(
+        adversary="recognition of links",
+        column="columns of links",
+        knows="all columns of a link and how often it is repeated, say from another list without names",
+        guesses="the one pair of nodes that has them; this share of the links is like no other",
+        rate=found.share,
+    )
+    sides = (
+        exact_risk(
+            adversary="recognition by a link",
+            column=f"{side} entities",
+            knows="the columns of one link of an entity",
+            guesses="one of the nodes of its group that have such a link",
+            rate=found.found[number],
+            baseline=found.baseline[number],
+        )
+        for number, side in enumerate(("left", "right"))
+    )
+    return (unique, *sides)
 
 
 def _recognition(side: str, sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Risk:

@@ -8,14 +8,15 @@ import io
 import os
 import sys
 import traceback
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from hedgerow._version import __version__
-from hedgerow.errors import HedgerowError
+from hedgerow.errors import HedgerowError, limit_reached
 
 __all__ = ["main"]
 
@@ -34,6 +35,9 @@ VERBS = {
     "ledger": "Show what was published before, and whether a table is among it.",
     "certify": "Write a certificate of a release, one page to hand on, or check one.",
     "graph": "Publish, query, verify and attack bipartite graphs.",
+    "diff": "Show what two recipes say differently.",
+    "completion": "Print the script that lets a shell complete verbs and options.",
+    "man": "Write manual pages.",
     "app": "Open the local web application: all of this by clicks, on your own machine.",
     "demo": "Run the whole path once on generated data.",
 }
@@ -49,6 +53,10 @@ CUT_OFF = 141
 """Exit code where the reader of the output has gone, as in `| head`."""
 
 
+QUIET = "hedgerow_quiet"
+"""Where a verb's context says that nothing but errors is to be printed."""
+
+
 class Verbs(click.Group):
     """A group whose commands are modules of this package."""
 
@@ -61,6 +69,7 @@ class Verbs(click.Group):
         if cmd_name not in VERBS:
             return None
         command: click.Command = getattr(importlib.import_module(f"hedgerow.cli.{cmd_name}"), cmd_name)
+        _let_be_quiet(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -93,16 +102,43 @@ class Verbs(click.Group):
         except BrokenPipeError:
             _forget_output()
             sys.exit(CUT_OFF)
-        except OSError as error:
+        except Exception as error:
+            if (plain := limit_reached(error)) is None:
+                self._fail(error)
+            click.secho(f"hedgerow: {plain}", err=True, fg="red")
+            sys.exit(2)
+
+    def _fail(self, error: Exception) -> NoReturn:
+        """Say what the system refuses, or which fault it was; what click raises is click's to say."""
+        if isinstance(error, click.ClickException | click.exceptions.Exit | click.Abort):
+            raise error
+        if isinstance(error, OSError):
             click.secho(f"hedgerow: {_system(error)}", err=True, fg="red")
             sys.exit(2)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
-            raise
-        except Exception as error:
-            if os.environ.get("HEDGEROW_DEBUG"):
-                raise
-            click.secho(f"hedgerow: {_fault(error)}", err=True, fg="red")
-            sys.exit(FAULT)
+        if os.environ.get("HEDGEROW_DEBUG"):
+            raise error
+        click.secho(f"hedgerow: {_fault(error)}", err=True, fg="red")
+        sys.exit(FAULT)
+
+
+def _let_be_quiet(command: click.Command) -> None:
+    """Give a verb, and each verb below it, the option --quiet."""
+    for inner in command.commands.values() if isinstance(command, click.Group) else [command]:
+        if not any(parameter.name == "quiet" for parameter in inner.params):
+            text = "Print nothing but errors, and what --json asks for; the exit code tells how it ended."
+            inner.params.append(click.Option(["--quiet", "-q"], is_flag=True, help=text))
+            inner.callback = _quietly(inner.callback)
+
+
+def _quietly(callback: Callable[..., Any] | None) -> Callable[..., Any]:
+    def run(*args: Any, quiet: bool = False, **options: Any) -> Any:
+        context = click.get_current_context()
+        context.meta[QUIET] = quiet
+        if quiet and not options.get("as_json"):
+            context.with_resource(redirect_stdout(io.StringIO()))
+        return callback(*args, **options) if callback is not None else None
+
+    return run
 
 
 def _system(error: OSError) -> str:

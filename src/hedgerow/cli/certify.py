@@ -34,6 +34,7 @@ __all__ = ["certify"]
 @click.option(
     "--check", "certificate_file", type=click.Path(), help="compare this certificate (.json) with BUNDLE; write nothing"
 )
+@click.option("--json", "as_json", is_flag=True, help="Print the certificate's data as JSON.")
 @reading_flags
 def certify(
     bundle: str,
@@ -44,6 +45,7 @@ def certify(
     title: str,
     publisher: str,
     certificate_file: str | None,
+    as_json: bool,
     **flags: Any,
 ) -> None:
     """Verify BUNDLE and write a certificate: promise, checks, what is not promised, risks, costs, hashes, citation.
@@ -80,7 +82,10 @@ def certify(
         click.secho(f"not certified: {error}", fg="red", err=True)
         sys.exit(1)
     page, data = certificates.write(issued, out)
-    console().print(_summary(issued, page, data))
+    if as_json:
+        click.echo(data.read_text(), nl=False)
+    else:
+        console().print(_summary(issued, page, data))
 
 
 def _table(original: str | None, reading: dict[str, Any]) -> Any:

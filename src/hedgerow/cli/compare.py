@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from hedgerow.cli.reading import pop_reading, reading_flags
 
@@ -27,6 +28,7 @@ __all__ = ["compare"]
 @click.option(
     "--answers", type=click.Path(path_type=Path), help="write every question, its answers and the truth (.csv)"
 )
+@click.option("--json", "as_json", is_flag=True, help="Print the scores as JSON.")
 @reading_flags
 def compare(
     bundles: tuple[Path, ...],
@@ -34,6 +36,7 @@ def compare(
     original: str | None,
     out: Path,
     answers: Path | None,
+    as_json: bool,
     **flags: Any,
 ) -> None:
     """Ask all BUNDLES the same random questions: share answered, width of the bounds, and with --original errors.
@@ -45,7 +48,7 @@ def compare(
     from hedgerow.release import read
     from hedgerow.report.release_figures import compare_figure
     from hedgerow.table import read_table, write_csv
-    from hedgerow.utility.compare import answers_table, compare_releases
+    from hedgerow.utility.compare import answers_table, compare_releases, scores_by_aggregate
     from hedgerow.utility.random_questions import Workload, read_workload
 
     workload = read_workload(file) if file is not None else Workload()
@@ -58,10 +61,14 @@ def compare(
     if answers is not None:
         write_csv(answers_table(outcomes), answers)
         files.append(answers)
-    screen = console()
-    screen.print(summary(outcomes, releases))
-    for written in files:
-        screen.print(f"  {written}")
+    if as_json:
+        scores = {name: scores_by_aggregate(found) for name, found in outcomes.items()}
+        click.echo(msgspec.json.format(msgspec.json.encode(scores), indent=2))
+    else:
+        screen = console()
+        screen.print(summary(outcomes, releases))
+        for written in files:
+            screen.print(f"  {written}")
     _check_inside(outcomes, releases)
 
 

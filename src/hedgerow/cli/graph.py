@@ -104,12 +104,12 @@ def query(bundle: str, questions: tuple[str, ...]) -> None:
     show_answers(bundle, questions)
 
 
-def show_answers(bundle: str, questions: tuple[str, ...]) -> None:
+def show_answers(bundle: str, questions: tuple[str, ...], max_bytes: int | None = None) -> None:
     """Print a table of answers."""
     from hedgerow.cli.show import console, number, table
     from hedgerow.graph import open as open_graph
 
-    release = open_graph(bundle)
+    release = open_graph(bundle, max_bytes=max_bytes)
     rows = []
     for question in questions:
         answer = release.ask(question)
@@ -150,6 +150,8 @@ def attack(bundle: str, links: str | None, other: str | None, rounds: int) -> No
 
     release = open_graph(bundle)
     _show_static(release)
+    _show_degrees(release)
+    _show_edges(release)
     _show_signatures(release, rounds)
     if links is not None:
         _show_learned(release, links)
@@ -167,6 +169,31 @@ def _show_static(release: GroupedGraph) -> None:
     )
 
 
+def _show_degrees(release: GroupedGraph) -> None:
+    from hedgerow.graph.attack import degree_attack
+
+    order = release.made.parameters.get("order", "unknown")
+    for found in degree_attack(release):
+        click.echo(
+            f"degrees     the number of neighbours is certain for {found.certain:,} of {found.entities:,} {found.side} "
+            f"entities ({found.share:.2%}, order {order}); the best guess is right for {found.mean:.1%}, without "
+            f"groups for {found.baseline:.1%}"
+        )
+
+
+def _show_edges(release: GroupedGraph) -> None:
+    from hedgerow.graph.attack import edge_attack
+
+    found = edge_attack(release)
+    if found is not None:
+        click.echo(
+            f"edges       {found.unique:,} of {found.edges:,} edges ({found.share:.1%}) are like no other in their "
+            f"columns and repetitions; who knows those of an entity's edge finds its node with a chance of "
+            f"{found.found[0]:.3g} on the left (else {found.baseline[0]:.3g}), {found.found[1]:.3g} on the right (else "
+            f"{found.baseline[1]:.3g})"
+        )
+
+
 def _show_signatures(release: GroupedGraph, rounds: int) -> None:
     from hedgerow.graph.attack import class_sizes, signatures
 
@@ -179,17 +206,18 @@ def _show_signatures(release: GroupedGraph, rounds: int) -> None:
 
 
 def _show_learned(release: GroupedGraph, links: str) -> None:
-    from hedgerow.graph.attack import learned_links
+    from hedgerow.graph.learned_links import learned_links
     from hedgerow.table import read_table
 
     columns = [column.to_pylist() for column in read_table(links).arrow.columns[:2]]
     if len(columns) < 2:
         raise ParameterError("--links takes a table of two columns: the left key and the right key of each link.")
     found = learned_links(release, list(zip(*columns, strict=True)))
+    least = "" if found.is_complete else "at least "
     click.echo(
-        f"learned     {found.learned:,} links find {found.found_left:,} left and {found.found_right:,} right entities "
-        f"and make {found.inferred:,} more links certain; links of others have a chance of at most {found.surest} "
-        f"(promised {found.promised})"
+        f"learned     {found.learned:,} links find {least}{found.found_left:,} left and {least}{found.found_right:,} "
+        f"right entities and make {least}{found.inferred:,} more links certain; another link of theirs has a chance of "
+        f"{least or 'up to '}{found.exposed}, links of others of at most {found.surest} (promised {found.promised})"
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from hedgerow.cli.reading import pop_reading, reading_flags, split
-from hedgerow.errors import InputError, ParameterError
+from hedgerow.errors import InputError, ParameterError, limit_reached
 
 __all__ = ["hierarchy"]
 
@@ -26,8 +27,11 @@ _SHOWN = 8
 @click.option("--rare", type=click.IntRange(min=1), metavar="ROWS", help="values with fewer rows become one")
 @click.option("--out", type=click.Path(path_type=Path), help="write it (.csv); without it nothing is written")
 @click.option("--overwrite", is_flag=True, help="replace a file that is there already")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the hierarchy as JSON, a list a value, most specific first."
+)
 @reading_flags
-def hierarchy(table: str, column: str, out: Path | None, overwrite: bool, **flags: Any) -> None:
+def hierarchy(table: str, column: str, out: Path | None, overwrite: bool, as_json: bool, **flags: Any) -> None:
     """Build a hierarchy of a column of TABLE; it shows values of the table, so it is for your own screen.
 
     \b
@@ -37,7 +41,7 @@ def hierarchy(table: str, column: str, out: Path | None, overwrite: bool, **flag
     """
     from hedgerow.cli.show import console
     from hedgerow.cli.show import table as shown
-    from hedgerow.schema.hierarchy_lines import LINES
+    from hedgerow.schema.hierarchy import LINES
     from hedgerow.table import read_table
 
     encoded = read_table(table, **pop_reading(flags)).encode(column)
@@ -46,13 +50,17 @@ def hierarchy(table: str, column: str, out: Path | None, overwrite: bool, **flag
         raise ParameterError(f"Name one way to build it: {', '.join(f'--{way}' for way in LINES)}.")
     asked = split(flags[ways[0]]) if ways[0] == "intervals" else flags[ways[0]]
     lines = LINES[ways[0]](column, encoded, asked)
+    if out is not None:
+        _write(lines, out, overwrite)
+    if as_json:
+        click.echo(json.dumps(lines, indent=1, ensure_ascii=False))
+        return
     levels = [f"level {n}" for n in range(len(lines[0]))]
     screen = console()
     screen.print(shown(f"'{column}': {len(lines):,} values", levels, [*lines[:_SHOWN], *_rest(lines)]))
     counts = ", ".join(f"{name}: {len({line[n] for line in lines}):,}" for n, name in enumerate(levels))
     screen.print(f"different labels at {counts}", markup=False)
     if out is not None:
-        _write(lines, out, overwrite)
         click.echo(f"written to {out}; use it with --hierarchy {column}={out}")
 
 
@@ -67,4 +75,4 @@ def _write(lines: list[tuple[str, ...]], out: Path, overwrite: bool) -> None:
         with out.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, delimiter=";", lineterminator="\n").writerows(lines)
     except OSError as error:
-        raise InputError(f"'{out.name}' cannot be written: {error.strerror}.") from None
+        raise limit_reached(error) or InputError(f"'{out.name}' cannot be written: {error.strerror}.") from None

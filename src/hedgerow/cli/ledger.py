@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +21,8 @@ __all__ = ["ledger"]
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @click.argument("action", type=click.Choice(["list", "check", "forget"]), default="list")
 @click.argument("what", nargs=-1)
-def ledger(file: str, action: str, what: tuple[str, ...]) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print releases, or rows found, as JSON.")
+def ledger(file: str, action: str, what: tuple[str, ...], as_json: bool) -> None:
     """List the releases in FILE, check a table against them, or forget releases that never left.
 
     \b
@@ -31,15 +33,25 @@ def ledger(file: str, action: str, what: tuple[str, ...]) -> None:
     from hedgerow.ledger import Ledger
 
     book = Ledger.open(file)
-    {"list": _list, "check": _check, "forget": _forget}[action](book, what)
+    {"list": _list, "check": _check, "forget": _forget}[action](book, what, as_json)
 
 
-def _list(book: Ledger, what: Sequence[str]) -> None:
+_FIELDS = ("release", "date", "method", "parameters", "rows", "recognized_by", "bundle")
+
+
+def _print_json(value: object) -> None:
+    click.echo(json.dumps(value, indent=2))
+
+
+def _list(book: Ledger, what: Sequence[str], as_json: bool) -> None:
     """One line per release."""
     from hedgerow.cli.show import console, table
 
     if what:
         raise ParameterError("'list' takes no more arguments; 'check' takes a table.")
+    if as_json:
+        _print_json([dict(zip(_FIELDS, _line(entry), strict=True)) for entry in book.entries])
+        return
     names = ("release", "date", "what", "parameters", "rows", "recognized by", "bundle")
     title = f"{len(book.entries)} release{'s' * (len(book.entries) != 1)} in {book.path.name}"
     console().print(table(title, names, [_line(entry) for entry in book.entries], right=("rows",)))
@@ -56,7 +68,7 @@ def _line(entry: Entry) -> tuple[str, ...]:
     return entry.id, entry.date, entry.method, parameters, f"{entry.rows:,}", columns, bundle
 
 
-def _check(book: Ledger, what: Sequence[str]) -> None:
+def _check(book: Ledger, what: Sequence[str], as_json: bool) -> None:
     """Say for each earlier release how many rows of a table it holds."""
     from hedgerow.cli.show import console, table
     from hedgerow.table import read_table
@@ -65,6 +77,21 @@ def _check(book: Ledger, what: Sequence[str]) -> None:
         raise ParameterError("'check' takes one table, for example: hedgerow ledger ledger.json check patients.csv")
     rows = read_table(what[0])
     overlaps = book.overlaps(rows)
+    if as_json:
+        _print_json(
+            [
+                {
+                    "release": overlap.entry.id,
+                    "date": overlap.entry.date,
+                    "method": overlap.entry.method,
+                    "rows": overlap.rows,
+                    "same_table": overlap.same,
+                    "recognized_by": list(overlap.columns),
+                }
+                for overlap in overlaps
+            ]
+        )
+        return
     if not overlaps:
         click.echo(f"No release in {book.path.name} is known to hold a row of {Path(what[0]).name}.")
         return
@@ -83,9 +110,12 @@ def _check(book: Ledger, what: Sequence[str]) -> None:
     console().print(table(f"Rows of {Path(what[0]).name} that were published before", names, lines))
 
 
-def _forget(book: Ledger, what: Sequence[str]) -> None:
+def _forget(book: Ledger, what: Sequence[str], as_json: bool) -> None:
     """Take releases out."""
     if not what:
         raise ParameterError("'forget' takes the release to forget; 'list' shows them.")
     left = book.forget(what)
+    if as_json:
+        _print_json({"forgotten": list(what), "left": len(left.entries)})
+        return
     click.echo(f"{len(what)} forgotten, {len(left.entries)} left. Forget only what never left.")

@@ -11,7 +11,7 @@ import msgspec
 
 from hedgerow.cli.reading import parameter_flags, reading_flags, recipe_of, role_flags
 from hedgerow.errors import HedgerowError, InputError, ParameterError, SchemaError
-from hedgerow.methods.registry import METHODS
+from hedgerow.methods.registry import METHODS, Parameter, method_class, parameters_of
 from hedgerow.recipe import Recipe, publish_recipe, read_recipe
 
 if TYPE_CHECKING:
@@ -22,7 +22,46 @@ if TYPE_CHECKING:
 __all__ = ["publish", "run"]
 
 
-@click.command()
+class ByMethod(click.Command):
+    """A command whose help is about one method where the method's name stands before --help."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Print the help of one method: `hedgerow publish mondrian --help`."""
+        if "--help" in args and (asked := [word for word in args if word in METHODS]):
+            click.echo(_method_help(asked[-1]))
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Say how to see less."""
+        formatter.write_paragraph()
+        formatter.write_text("The parameters of one method: hedgerow publish mondrian --help")
+
+
+def _method_help(name: str) -> str:
+    formatter = click.HelpFormatter()
+    formatter.write_usage("hedgerow publish", f"TABLE --method {name} [PARAMETERS] [ROLES] --out FOLDER")
+    with formatter.section("What it does"):
+        formatter.write_text((method_class(name).__doc__ or "").split("\n\n")[0])
+    with formatter.section("Parameters"):
+        rows = [
+            (f"--{one.name.replace('_', '-')}", one.help + _default(one))
+            for one in parameters_of(name)
+            if one.name != "knowledge"
+        ]
+        formatter.write_dl(rows)
+    formatter.write_paragraph()
+    formatter.write_text("Roles, reading and all that methods share: hedgerow publish --help")
+    return formatter.getvalue().rstrip("\n")
+
+
+def _default(parameter: Parameter) -> str:
+    if parameter.required:
+        return "  [required]"
+    return "" if parameter.default in (None, "", ()) else f"  [default: {parameter.default}]"
+
+
+@click.command(cls=ByMethod)
 @click.argument("source", type=click.Path())
 @role_flags
 @reading_flags
@@ -259,6 +298,7 @@ def summary(release: Release, output: str, seconds: float, widths: Sequence[tupl
             ("suppressed", f"{release.rows.suppressed:,}"),
             *_group_facts(release),
             *_level_facts(release),
+            *_text_facts(release),
             ("as they were", _unchanged_fact(release)),
             ("promise", release.guarantee.promise),
             ("against", release.guarantee.adversary),
@@ -308,6 +348,13 @@ def _level_facts(release: Release) -> list[tuple[str, str]]:
     chosen = {name: level for name, level in release.made.parameters.items() if name.startswith(prefix)}
     levels = ", ".join(f"{name.removeprefix(prefix)} {level}" for name, level in chosen.items())
     return [("levels", f"{levels} (0 is the value itself)")] if levels else []
+
+
+def _text_facts(release: Release) -> list[tuple[str, str]]:
+    """How many texts became one with others."""
+    merged = {name: count for name, count in release.made.merged.items() if count}
+    told = ", ".join(f"{count:,} of {name}" for name, count in merged.items())
+    return [("texts merged", f"{told}: different in spaces, Unicode form or case alone")] if told else []
 
 
 def _read_alone(source: str, flags: dict[str, Any]) -> Recipe:

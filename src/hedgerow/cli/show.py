@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from hedgerow.cli import QUIET
 from hedgerow.kernel import on_compile
 from hedgerow.report.answer_text import number
 
@@ -110,7 +113,9 @@ def progress_bar() -> Iterator[Progress]:
 
     screen = console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    on_compile(lambda sentence: screen.print(f"[dim]{sentence}[/dim]"))
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
+    context = click.get_current_context(silent=True)
+    is_quiet = context is not None and context.meta.get(QUIET, False)
+    on_compile((lambda sentence: None) if is_quiet else (lambda sentence: screen.print(f"[dim]{sentence}[/dim]")))
+    with Progress(*columns, console=screen, transient=True, disable=is_quiet or not screen.is_terminal) as bar:
         task = bar.add_task("", total=1.0)
         yield lambda step, share: bar.update(task, description=step, completed=share)

@@ -14,8 +14,9 @@ from hedgerow._lazy import lazy
 
 if TYPE_CHECKING:
     from hedgerow.graph.ask import GraphAnswer
-    from hedgerow.graph.bipartite import BipartiteGraph, author_paper_graph
+    from hedgerow.graph.bipartite import BipartiteGraph
     from hedgerow.graph.bundle import read as open
+    from hedgerow.graph.generate import author_paper_graph
     from hedgerow.graph.grouped import GroupedGraph
     from hedgerow.graph.method import SafeGrouping
     from hedgerow.verify.graph import verify_graph as verify
@@ -37,7 +38,7 @@ _HOMES = {
     "GraphAnswer": "ask.GraphAnswer",
     "GroupedGraph": "grouped.GroupedGraph",
     "SafeGrouping": "method.SafeGrouping",
-    "author_paper_graph": "bipartite.author_paper_graph",
+    "author_paper_graph": "generate.author_paper_graph",
     "open": "bundle.read",
     "verify": "bundle.verify_graph",
     "verify_bundle": "bundle.verify_graph_bundle",

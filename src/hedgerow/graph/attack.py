@@ -1,21 +1,20 @@
 """Adversaries of grouped graphs: what they know, what they infer, how often they are right.
 
-Source     [Zhang 2008], lemma 4.4.1 (static), definition 4.2.1 and theorem 7 (learned links), section 4.5 (signatures,
-           by colour refinement); own (processing order)
-Guarantee  static: exact, of the assignments that fit the release this share joins two entities. Learned links: what is
-           called known is so in all assignments that fit the release and the links. Processing order: if the nodes were
-           grouped in the guessed order, every pair that is returned shares a neighbour. Signatures: nodes with
+Source     [Zhang 2008], lemma 4.4.1 (static), section 4.5 (signatures, by colour refinement); own (degrees, edges by
+           their columns, processing order). Learned links have a module of their own, `learned_links`
+Guarantee  static, degrees, edges: exact, shares of the assignments that fit the release. Processing order: if the nodes
+           were grouped in the guessed order, every pair that is returned shares a neighbour. Signatures: nodes with
            different ones are matched by no isomorphism; one that a single node has finds it in any other copy
-Cost       O(edges log edges); O(links x size of groups), repeated until nothing more follows; O(entities x open
-           groups); O(edges) a round
+Cost       O(edges log edges); O(entities x open groups); O(edges) a round
 
 Static: two entities of groups with k and l nodes and c edges between them are joined in c / (k l) of all assignments,
 which in a safe grouping is at most 1 / max(k, l).
 
-Learned links: a link between entities of two groups must be one of the edges between these groups. If there is one,
-both entities are found; if there are more, each entity is one of their ends. Whoever is found is no candidate for the
-others of the group. Groups of the others shrink by at most one for each link, so entities of which nothing was learned
-keep hiding among k - r and l - r.
+Degrees: the number of neighbours of an entity is one of those of its group's nodes; the guess is the most frequent.
+
+Edges by their columns: somebody has another list of edges, with times and prices but without names, and looks for each
+in the release (`unique`); or knows the columns of one edge of a named entity, and looks at the nodes of its group that
+have such an edge (`found`).
 
 Processing order: a node passes over an open group only because it shares a neighbour with one of its members. If there
 was one member, that is a certain link between two entities. Whoever groups rows as the table has them gives such pairs
@@ -27,165 +26,35 @@ with a chance of about n^2 / 2^65.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.attack.finding import Rate
-from hedgerow.errors import InputError, ParameterError
+from hedgerow.errors import ParameterError
 from hedgerow.graph.adjacency import Adjacency
 from hedgerow.graph.grouped import GroupedGraph, Side
+from hedgerow.verify.graph import count_ends, count_known, edge_classes
 
 __all__ = [
+    "DegreeAttack",
+    "EdgeAttack",
     "JoinAttack",
-    "LearnedLinks",
     "StaticAttack",
     "class_sizes",
+    "degree_attack",
+    "edge_attack",
     "group_pairs",
     "join_releases",
-    "learned_links",
     "processing_order",
     "score_pairs",
     "signatures",
     "static_attack",
 ]
-
-
-@dataclass(frozen=True)
-class LearnedLinks:
-    """How many entities were found, which other links became certain, and what is left to hide in.
-
-    `inferred` counts certain links that were not learned; each joins two entities that were found. No
-    link between two entities of which nothing was learned has a greater chance than `surest`; `promised` is what the
-    release allows.
-    """
-
-    learned: int
-    found_left: int
-    found_right: int
-    inferred: int
-    surest: Fraction
-    promised: Fraction
-
-    @property
-    def holds(self) -> bool:
-        """Whether entities of which nothing was learned are still hidden as promised."""
-        return self.surest <= self.promised
-
-
-def learned_links(release: GroupedGraph, links: Iterable[tuple[Any, Any]]) -> LearnedLinks:
-    """Infer what follows from true links, given as pairs of a left and a right key."""
-    pairs = sorted(set(_places(release, list(links))))
-    candidates = _Candidates(release, pairs)
-    candidates.settle()
-    left, right = (candidates.found(number) for number in (0, 1))
-    edges = _edge_set(release)
-    certain = {(v, w) for v, x in left.items() for w, y in right.items() if (x, y) in edges}
-    smallest = max(1, max(release.k, release.l) - len(pairs))
-    return LearnedLinks(
-        learned=len(pairs),
-        found_left=len(left),
-        found_right=len(right),
-        inferred=len(certain - set(pairs)),
-        surest=_surest(release, pairs),
-        promised=Fraction(1, smallest),
-    )
-
-
-def _places(release: GroupedGraph, links: list[tuple[Any, Any]]) -> list[tuple[int, int]]:
-    """Turn keys into row numbers of the published entities."""
-    import pyarrow.compute as pc
-
-    ends = []
-    for number, side in enumerate((release.left, release.right)):
-        column = side.entities.column(side.key).combine_chunks()
-        rows = pc.index_in(_keys([link[number] for link in links], column.type, side.name), value_set=column)
-        if rows.null_count:
-            raise InputError(f"{rows.null_count} of the links name an entity that the release does not have.")
-        ends.append(rows.to_pylist())
-    return list(zip(*ends, strict=True))
-
-
-def _keys(ends: list[Any], kind: pa.DataType, side: str) -> pa.Array:
-    try:
-        return pa.array(ends, kind)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        raise InputError(f"The {side} ends of the links are no keys of the release: these are {kind}.") from None
-
-
-class _Candidates:
-    """For each entity of a learned link the nodes that it may be, narrowed down until nothing changes."""
-
-    def __init__(self, release: GroupedGraph, pairs: list[tuple[int, int]]) -> None:
-        self.sides = release.left, release.right
-        self.pairs = pairs
-        self.nodes: tuple[dict[int, set[int]], dict[int, set[int]]] = ({}, {})
-        for pair in pairs:
-            for number, entity in enumerate(pair):
-                self.nodes[number].setdefault(entity, _nodes_of(self.sides[number], entity))
-
-    def settle(self) -> None:
-        """Narrow down by links and by who else is found, until nothing changes."""
-        before = None
-        while before != (before := self._total()):
-            for v, w in self.pairs:
-                self._narrow(v, w)
-            for number in (0, 1):
-                self._exclude(number)
-
-    def found(self, number: int) -> dict[int, int]:
-        """Entities whose node is known."""
-        return {entity: next(iter(nodes)) for entity, nodes in self.nodes[number].items() if len(nodes) == 1}
-
-    def _narrow(self, v: int, w: int) -> None:
-        lefts, rights = self.nodes[0][v], self.nodes[1][w]
-        if not lefts or not rights:
-            return
-        near, far = (side.neighbours for side in self.sides)
-        lefts &= {x for y in rights for x in far.neighbours[far.offsets[y] : far.offsets[y + 1]].tolist()}
-        rights &= {y for x in lefts for y in near.neighbours[near.offsets[x] : near.offsets[x + 1]].tolist()}
-        if not lefts or not rights:
-            raise InputError("One of the links is not in the graph: no assignment of entities to nodes allows it.")
-
-    def _exclude(self, number: int) -> None:
-        taken = set(self.found(number).values())
-        for nodes in self.nodes[number].values():
-            if len(nodes) > 1:
-                nodes -= taken
-
-    def _total(self) -> int:
-        return sum(len(nodes) for side in self.nodes for nodes in side.values())
-
-
-def _nodes_of(side: Side, entity: int) -> set[int]:
-    group = side.entity_groups[entity]
-    return set(range(*np.searchsorted(side.node_groups, [group, group + 1]).tolist()))
-
-
-def _edge_set(release: GroupedGraph) -> set[tuple[int, int]]:
-    near = release.left.neighbours
-    return set(zip(near.ends.tolist(), near.neighbours.tolist(), strict=True))
-
-
-def _surest(release: GroupedGraph, pairs: list[tuple[int, int]]) -> Fraction:
-    """Bound the chance of a link once the entities of learned links are out of their groups, wherever they are.
-
-    Given where they are, the others of two groups with k and l nodes left are joined by at most min(c, k, l) edges; an
-    average over the places that are possible is no greater than the greatest of them.
-    """
-    first, second, edges = group_pairs(release)
-    gone = [np.zeros(side.groups, np.int64) for side in (release.left, release.right)]
-    for number, side in enumerate((release.left, release.right)):
-        np.add.at(gone[number], side.entity_groups[sorted({pair[number] for pair in pairs})], 1)
-    near, far = (release.left.sizes - gone[0])[first], (release.right.sizes - gone[1])[second]
-    hidden = (near > 0) & (far > 0)
-    rows = np.unique(np.stack((edges, near, far))[:, hidden], axis=1).T.tolist()
-    return max((Fraction(min(numbers), numbers[1] * numbers[2]) for numbers in rows), default=Fraction(0))
 
 
 @dataclass(frozen=True)
@@ -221,8 +90,92 @@ def static_attack(release: GroupedGraph) -> StaticAttack:
         surest=max((Fraction(row[0], row[1] * row[2]) for row in rows), default=Fraction(0)),
         mean=float((best * release.left.sizes).sum() / release.left.sizes.sum()),
         promised=Fraction(1, max(release.k, release.l)),
-        baseline=release.edges / cells,
+        baseline=release.left.neighbours.edges / cells,
     )
+
+
+@dataclass(frozen=True)
+class DegreeAttack:
+    """How well the number of neighbours of an entity is known: for how many for sure, and the mean of the best guess.
+
+    `baseline` is the share of the most frequent number of the whole side: the guess without groups.
+    """
+
+    side: str
+    certain: int
+    entities: int
+    mean: float
+    baseline: float
+
+    @property
+    def share(self) -> float:
+        """The share of the entities whose number of neighbours is certain."""
+        return self.certain / self.entities
+
+
+def degree_attack(release: GroupedGraph) -> tuple[DegreeAttack, DegreeAttack]:
+    """Guess how many neighbours each entity of the left and of the right side has, from its group alone."""
+    left, right = (_guess_degrees(side) for side in (release.left, release.right))
+    return left, right
+
+
+def _guess_degrees(side: Side) -> DegreeAttack:
+    groups, degrees = side.node_groups.astype(np.int64), side.degrees
+    cells, counts = np.unique(groups * (int(degrees.max(initial=0)) + 1) + degrees, return_counts=True)
+    best = np.zeros(side.groups, np.int64)
+    np.maximum.at(best, cells // (int(degrees.max(initial=0)) + 1), counts)
+    return DegreeAttack(
+        side=side.name,
+        certain=count_known(groups, degrees),
+        entities=len(groups),
+        mean=float(best.sum() / len(groups)),
+        baseline=float(np.bincount(degrees).max() / len(groups)),
+    )
+
+
+@dataclass(frozen=True)
+class EdgeAttack:
+    """What the columns of edges give away.
+
+    `unique` of the `edges` have a combination of values that no other pair of nodes has. `found` holds, for each side,
+    the mean chance to guess the node of an entity, given the values of one of its edges; `baseline` without them.
+    """
+
+    edges: int
+    unique: int
+    found: tuple[float, float]
+    baseline: tuple[float, float]
+
+    @property
+    def share(self) -> float:
+        """The share of the edges that are like no other."""
+        return self.unique / self.edges if self.edges else 0.0
+
+
+def edge_attack(release: GroupedGraph) -> EdgeAttack | None:
+    """Look for edges by their columns and by how often they are repeated; None where edges have neither."""
+    if "edge_k" not in release.guarantee.parameters or not release.edges:
+        return None
+    table, ends = release.tables["edges"], [end.astype(np.int64) for end in release.ends]
+    pairs = ends[0] * (int(ends[1].max()) + 1) + ends[1]
+    _, owners, repeats = np.unique(pairs, return_inverse=True, return_counts=True)
+    columns = [table.column(name) for name in release.edge_columns]
+    classes = edge_classes([*columns, pa.chunked_array([pa.array(repeats[owners])])], len(pairs))
+    alike = count_ends(classes, owners.astype(np.int64))[classes]
+    chances = [_chances(side, end, classes) for side, end in zip((release.left, release.right), ends, strict=True)]
+    return EdgeAttack(
+        edges=len(pairs),
+        unique=int((alike == 1).sum()),
+        found=(chances[0][0], chances[1][0]),
+        baseline=(chances[0][1], chances[1][1]),
+    )
+
+
+def _chances(side: Side, ends: NDArray[np.int64], classes: NDArray[np.int64]) -> tuple[float, float]:
+    """The mean over edges of 1 / (nodes of the group with an edge of this class), and of 1 / (nodes of the group)."""
+    groups = side.node_groups[ends].astype(np.int64)
+    cells = np.unique(groups * (int(classes.max()) + 1) + classes, return_inverse=True)[1].astype(np.int64)
+    return float((1.0 / count_ends(cells, ends)[cells]).mean()), float((1.0 / side.sizes[groups]).mean())
 
 
 def group_pairs(release: GroupedGraph) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

@@ -9,6 +9,8 @@ Deviates   the paper's two maps from entities to groups are the column `group` o
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +20,10 @@ from numpy.typing import NDArray
 from hedgerow.errors import SchemaError
 from hedgerow.graph.bipartite import BipartiteGraph
 from hedgerow.graph.grouped import GroupedGraph
+from hedgerow.partition.shuffles import permutation, shuffle_within
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.release import Made
-from hedgerow.release.shuffle import permutation, shuffle_within
+from hedgerow.verify.graph import count_known, is_function, numbers_of
 from hedgerow.verify.values import Guarantee
 
 if TYPE_CHECKING:
@@ -28,17 +31,20 @@ if TYPE_CHECKING:
 
 __all__ = ["check_no_structure", "grouped"]
 
+_CHANCE = 20.0
+"""Bits beyond which a fit is no coincidence."""
+
 
 def grouped(
     graph: BipartiteGraph,
     left: Grouping,
     right: Grouping,
     *,
-    guarantee: Guarantee,
+    guarantee: Callable[[Mapping[str, int]], Guarantee],
     made: Made,
     keys: Keys = system_keys,
 ) -> GroupedGraph:
-    """Mask the nodes of a graph by a grouping of each side."""
+    """Mask the nodes of a graph by a grouping of each side; `guarantee` words what is measured in the release."""
     left_rows, left_nodes, left_masks, left_column = _masked(graph.left, left, keys)
     right_rows, right_nodes, right_masks, right_column = _masked(graph.right, right, keys)
     tables = {
@@ -46,30 +52,48 @@ def grouped(
         "right": right_rows,
         "left_nodes": left_nodes,
         "right_nodes": right_nodes,
-        "edges": _edges(left_masks[graph.left_ends], right_masks[graph.right_ends], graph.right.num_rows),
+        "edges": _edges(left_masks[graph.left_ends], right_masks[graph.right_ends], graph, keys),
     }
-    return GroupedGraph(tables, (graph.left_key, graph.right_key), (left_column, right_column), guarantee, made)
+    measured = {
+        "left_known": count_known(left.groups.astype(np.int64), graph.by_left.degrees),
+        "right_known": count_known(right.groups.astype(np.int64), graph.by_right.degrees),
+    }
+    names = (graph.left_key, graph.right_key), (left_column, right_column)
+    return GroupedGraph(tables, *names, guarantee(measured), made)
 
 
 def check_no_structure(graph: BipartiteGraph) -> None:
-    """Refuse a column that is each entity's number of edges: it would undo the masking.
+    """Refuse a column that follows each entity's number of edges, or grows or falls with it: it would undo the masking.
 
-    Other columns that follow from the edges cannot be told from attributes; the guarantee says that they must not be
-    there.
+    Numbers count, and texts that are numbers. Other columns that follow from the edges cannot be told from attributes;
+    the guarantee says that they must not be there.
     """
     for side, table, key, degrees in (
         ("left", graph.left, graph.left_key, graph.by_left.degrees),
         ("right", graph.right, graph.right_key, graph.by_right.degrees),
     ):
+        if np.ptp(degrees) == 0:
+            continue
         for name in table.column_names:
-            column = table.column(name)
-            if name == key or not pa.types.is_integer(column.type) or column.null_count or np.ptp(degrees) == 0:
+            values = numbers_of(table.column(name))
+            if values is None:
                 continue
-            if np.array_equal(column.to_numpy(), degrees):
-                raise SchemaError(
-                    f"The column '{name}' of the {side} table is each entity's number of edges, which tells the nodes "
-                    f"of a group apart. Leave it out: 'degree' can be asked of the release."
-                )
+            is_degree = name != key and np.array_equal(values, degrees)
+            if not is_degree and not any(_follows(way * values, degrees) for way in (1, -1)):
+                continue
+            raise SchemaError(
+                f"The column '{name}' of the {side} table is each entity's number of edges, or grows or falls with it, "
+                f"which tells the nodes of a group apart. Leave it out: 'degree' can be asked of the release."
+            )
+
+
+def _follows(values: NDArray[np.float64], degrees: NDArray[np.int64]) -> bool:
+    """Whether a column is a monotone function of the degrees, and that is no coincidence."""
+    if not is_function(degrees, values):
+        return False
+    counts = np.unique(values, return_counts=True)[1]
+    bits = math.lgamma(len(values) + 1) - sum(map(math.lgamma, (counts + 1).tolist()))
+    return bits > _CHANCE * math.log(2)
 
 
 def _masked(table: pa.Table, grouping: Grouping, keys: Keys) -> tuple[pa.Table, pa.Table, NDArray[np.int32], str]:
@@ -95,9 +119,19 @@ def _free_name(table: pa.Table) -> str:
     return name
 
 
-def _edges(left: NDArray[np.int32], right: NDArray[np.int32], width: int) -> pa.Table:
-    """Sort the masked edges: the order of a sorted list of secret numbers says nothing."""
-    ascending = np.sort(left.astype(np.int64) * width + right)
-    return pa.table(
-        {"left_node": (ascending // width).astype(np.int32), "right_node": (ascending % width).astype(np.int32)}
-    )
+def _edges(left: NDArray[np.int32], right: NDArray[np.int32], graph: BipartiteGraph, keys: Keys) -> pa.Table:
+    """Sort the masked edges: the order of a sorted list of secret numbers says nothing; repetitions are shuffled."""
+    width = graph.right.num_rows
+    packed = left.astype(np.int64) * width + right
+    if graph.values is None:
+        return _pairs(np.sort(packed), width)
+    shuffled = permutation(graph.rows, keys=keys)
+    rows = shuffled[np.argsort(packed[graph.values.pairs[shuffled]], kind="stable")]
+    table = _pairs(packed[graph.values.pairs[rows]], width)
+    for name, column in graph.values.columns.items():
+        table = table.append_column(name, column.take(pa.array(rows)))
+    return table.replace_schema_metadata(None)
+
+
+def _pairs(packed: NDArray[np.int64], width: int) -> pa.Table:
+    return pa.table({"left_node": (packed // width).astype(np.int32), "right_node": (packed % width).astype(np.int32)})

@@ -77,8 +77,27 @@ class GroupedGraph(PublishedGraph):
 
     @property
     def edges(self) -> int:
-        """How many edges there are."""
+        """How many edges there are, repetitions included."""
         return int(self.tables["edges"].num_rows)
+
+    @property
+    def edge_columns(self) -> tuple[str, ...]:
+        """The names of the columns that edges have beside their ends."""
+        return tuple(self.tables["edges"].column_names[2:])
+
+    @cached_property
+    def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The left and the right nodes that edges join, each pair once, ascending."""
+        left, right = self.ends
+        repeats = (np.diff(left, prepend=-1) == 0) & (np.diff(right, prepend=-1) == 0)
+        return (left[~repeats], right[~repeats]) if repeats.any() else (left, right)
+
+    @cached_property
+    def ends(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The left and the right node of each edge; edges are published in ascending order of both."""
+        edges = self.tables["edges"]
+        left, right = (_int32(edges.column(f"{side}_node")) for side in SIDES)
+        return left, right
 
     def ask(self, question: str) -> GraphAnswer:
         """Answer one aggregate over `left`, `right` or `edges` with bounds that hold."""
@@ -101,7 +120,7 @@ class GroupedGraph(PublishedGraph):
         name, other = SIDES[number], SIDES[1 - number]
         entities, column = self.tables[name], self.group_columns[number]
         node_groups = _int32(self.tables[f"{name}_nodes"].column("group"))
-        ends, others = (_int32(self.tables["edges"].column(f"{side}_node")) for side in (name, other))
+        ends, others = self.pairs if number == 0 else self.pairs[::-1]
         return Side(
             name=name,
             entities=entities,

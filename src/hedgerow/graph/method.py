@@ -16,8 +16,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -27,15 +28,20 @@ from numpy.typing import NDArray
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.graph.adjacency import Order, check_order, check_size
 from hedgerow.graph.bipartite import BipartiteGraph
+from hedgerow.graph.edge_values import disguise_edges
 from hedgerow.graph.form import check_no_structure, grouped
 from hedgerow.graph.grouped import GroupedGraph
+from hedgerow.graph.hubs import HUB_CHOICES, HubChoice, Hubs, set_hubs_aside
 from hedgerow.ledger import GraphEntry, Ledger
-from hedgerow.ledger.pending import now
+from hedgerow.ledger.ledger import now
 from hedgerow.ledger.store import locked
-from hedgerow.randomness import seeded_keys, system_keys, token
+from hedgerow.randomness import Keys, seeded_keys, system_keys, token
 from hedgerow.release.release import Made
 from hedgerow.verify.values import Guarantee
 from hedgerow.verify.words import graph_words
+
+if TYPE_CHECKING:
+    from hedgerow.graph.safe_grouping import Grouping
 
 __all__ = ["Ledger", "SafeGrouping", "check_unpublished", "conflict", "record_graph"]
 
@@ -48,19 +54,31 @@ class SafeGrouping:
     """Publish a graph with left groups of at least k nodes and right groups of at least l.
 
     `order` says which nodes come together: "random" (the default, because it favours no question), "degree" or
-    "neighbourhood" (better answers to questions about degrees). `strict` allows no sizes but k and k + 1, l and l + 1.
-    With k = 1 or l = 1 one side is left as it is.
+    "neighbourhood" (better answers to questions about degrees and larger groups, but they make the number of links of
+    many entities certain), or "blurred" (nearly as large groups, and hardly any such number is certain). `strict`
+    allows no sizes but k and k + 1, l and l + 1. With k = 1 or l = 1 one side is left as it is.
+
+    `edge_k` is for graphs whose edges have columns: each combination of their values is shared by edges of as many
+    left and as many right nodes; numbers and dates are published as intervals to reach that. 1 publishes them as they
+    are. `hubs` says what becomes of nodes with so many links that no groups of these sizes exist: "refuse", "suppress"
+    (they and their links are left out, and counted), or "apart" (the same, and they are published in a table of their
+    own with their number of links).
     """
 
     k: int
     l: int  # noqa: E741 - the paper's letter
     order: Order = "random"
     strict: bool = False
+    edge_k: int = 1
+    hubs: HubChoice = "refuse"
 
     def __post_init__(self) -> None:
         check_size("k", self.k)
         check_size("l", self.l)
+        check_size("edge_k", self.edge_k)
         check_order(self.order)
+        if self.hubs not in HUB_CHOICES:
+            raise ParameterError(f"'hubs' must be one of {', '.join(map(repr, HUB_CHOICES))}.")
         if self.k == self.l == 1:
             raise ParameterError("'k' or 'l' must be at least 2; a (1, 1)-grouping is the graph itself.")
 
@@ -79,19 +97,27 @@ class SafeGrouping:
         unless `again` asks for it, and (k, 1) beside (1, l) is always refused. A `seed` makes the release reproducible,
         which undoes it for whoever learns the seed.
         """
-        from hedgerow.graph.safe_grouping import group_both_sides
-
         if ledger is not None:
             check_unpublished(Ledger.open(ledger), graph, self.k, self.l, again=again)
         check_no_structure(graph)
         keys = system_keys if seed is None else seeded_keys(seed)
         progress("grouping", 0.1)
-        left, right = group_both_sides(
-            graph.by_left, graph.by_right, k=self.k, l=self.l, order=self.order, strict=self.strict, keys=keys
-        )
+        kept, aside, groupings = self._group(graph, keys, progress)
         progress("masking", 0.6)
-        made = Made("SafeGrouping", self._parameters(), reproducible=seed is not None)
-        release = grouped(graph, left, right, guarantee=self.guarantee(), made=made, keys=keys)
+        parameters = self._parameters()
+        if kept.values is not None and self.edge_k > 1:
+            progress("disguising the columns of edges", 0.65)
+            kept, intervals = disguise_edges(kept, self.edge_k)
+            parameters |= {"intervals": ",".join(intervals)}
+        made = Made("SafeGrouping", parameters, reproducible=seed is not None)
+        stated = ({"edge_k": self.edge_k} if kept.values is not None else {}) | aside.counts
+
+        def guarantee(measured: Mapping[str, int]) -> Guarantee:
+            return self.guarantee({**measured, **stated})
+
+        release = grouped(kept, *groupings, guarantee=guarantee, made=made, keys=keys)
+        if self.hubs == "apart":
+            release = replace(release, tables={**release.tables, **aside.tables(keys)})
         progress("auditing", 0.8)
         release.verify()
         if ledger is not None:
@@ -99,17 +125,39 @@ class SafeGrouping:
         progress("done", 1.0)
         return release
 
-    def guarantee(self) -> Guarantee:
-        """What a release of this method promises."""
-        parameters: dict[str, int | str] = {"k": self.k, "l": self.l}
+    def _group(
+        self, graph: BipartiteGraph, keys: Keys, progress: Progress
+    ) -> tuple[BipartiteGraph, Hubs, tuple[Grouping, Grouping]]:
+        """Group both sides; where that is not possible, set more and more hubs aside if they may be."""
+        from hedgerow.graph.safe_grouping import group_both_sides
+
+        for tightness in (0, 1, 2, 3, 4):
+            kept, aside = set_hubs_aside(graph, self.k, self.l, tightness)
+            try:
+                found = group_both_sides(
+                    kept.by_left,
+                    kept.by_right,
+                    sizes=(self.k, self.l),
+                    order=self.order,
+                    strict=self.strict,
+                    keys=keys,
+                    progress=progress,
+                )
+            except Infeasible:
+                if self.hubs == "refuse" or tightness == 4:
+                    raise
+                continue
+            return kept, aside, found
+        raise AssertionError("the last round raises")
+
+    def guarantee(self, measured: Mapping[str, int] | None = None) -> Guarantee:
+        """What a release of this method promises, and what it states about itself, where it was measured."""
+        parameters: dict[str, int | str] = {"k": self.k, "l": self.l, **(measured or {})}
         return Guarantee("safe_grouping", parameters, ("left", "right"), *graph_words(parameters))
 
     def _parameters(self) -> dict[str, int | str]:
-        return {"k": self.k, "l": self.l, "order": self.order, "strict": int(self.strict)}
-
-
-def _hidden(side: str, size: int) -> str:
-    return f"{side} entities hide among at least {size} nodes" if size > 1 else f"{side} entities are not hidden"
+        chosen = {"k": self.k, "l": self.l, "order": self.order, "strict": int(self.strict)}
+        return chosen | ({"hubs": self.hubs} if self.hubs != "refuse" else {})
 
 
 Place = str | os.PathLike[str]

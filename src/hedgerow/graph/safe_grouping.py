@@ -2,12 +2,12 @@
 
 Source     [Zhang 2008], sections 4.4.2 and 4.4.5, algorithm 5
 Guarantee  every group is safe and has at least k nodes, or Infeasible is raised; `check_possible` refuses only what no
-           grouping can reach, and `largest_found` names a size that was reached
+           grouping can reach, and `largest_found` names a size that was reached, and in which order
 Cost       O(nodes + sum over edges of the open groups that their far end touches), near O(edges) on sparse graphs;
-           O(log k) such searches for `largest_found`
+           a refusal takes a few times as long as the first attempt, or two seconds
 Deviates   the printed comparisons fill groups to k + j + 1 and dissolve groups of exactly k; here a group takes a
-           node below k + j, and groups of at least k stay. The order is secret. Sizes end at 2k - 1: a safe group of
-           2k is two safe groups of k
+           node below k + j, and groups of at least k stay; j doubles from round to round. The order is secret. Sizes
+           end at 2k - 1: a safe group of 2k is two safe groups of k
 
 A node of the other side touches a group if it has a neighbour in it. Each keeps the list of open groups that it
 touches, so the groups that a new node must avoid are read off its neighbours, and a search through the open groups
@@ -17,7 +17,9 @@ system's; a seeded source has one order in which its keys are drawn, so with one
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -28,11 +30,26 @@ from hedgerow.graph.adjacency import Adjacency, Order, check_order, check_size, 
 from hedgerow.kernel import kernel
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["Grouping", "check_possible", "greedy", "group_both_sides", "largest_found", "not_found", "safe_grouping"]
+__all__ = [
+    "Grouping",
+    "Largest",
+    "Patience",
+    "check_possible",
+    "greedy",
+    "group_both_sides",
+    "largest_found",
+    "not_found",
+    "safe_grouping",
+]
 
 
 ATTEMPTS = 10
 """Orders to try before giving up: the greedy search depends on its order, and a new one is cheap."""
+
+SEARCHED: tuple[Order, ...] = ("blurred", "degree", "random")
+"""Orders in which a refusal looks for a size that works; none of them always reaches the largest."""
+
+Progress = Callable[[str, float], None]
 
 _COUNT, _HEAD, _TAIL = 0, 1, 2
 
@@ -58,21 +75,60 @@ def safe_grouping(
     k: int,
     order: Order = "random",
     strict: bool = False,
-    name: str = "k",
     keys: Keys = system_keys,
+    patience: Patience | None = None,
 ) -> Grouping:
     """Group the nodes of `side`; `opposite` is the same graph seen from the other side.
 
     `strict` allows no groups but those of k and k + 1. Group numbers follow the search: relabel them before they leave.
     """
-    check_size(name, k)
+    patience = patience or Patience()
+    check_size(patience.name, k)
     check_order(order)
-    check_possible(side, opposite, k, name)
-    for _ in range(ATTEMPTS):
+    check_possible(side, opposite, k, patience)
+    for attempt in range(ATTEMPTS):
+        if attempt and patience.is_over:
+            break
+        patience.tell(f"grouping, attempt {attempt + 1}")
         found, loose = greedy(side, opposite, k=k, order=order, strict=strict, keys=keys)
         if found is not None:
             return found
-    raise not_found(side, opposite, k=k, name=name, strict=strict, loose=loose)
+        patience.attempted()
+    raise not_found(side, opposite, k=k, strict=strict, loose=loose, patience=patience)
+
+
+@dataclass
+class Patience:
+    """How long a refusal may take: a few times the first attempt, at least two seconds a part; and who hears of it.
+
+    `name` is what the size is called: k on the left, l on the right.
+    """
+
+    name: str = "k"
+    progress: Progress = lambda step, share: None
+    share: float = 0.1
+    least: float = 2.0
+    times: float = 4.0
+    _start: float = field(default_factory=time.perf_counter)
+    _first: float | None = None
+
+    def attempted(self) -> None:
+        """Note that an attempt ended; the first one sets the measure."""
+        if self._first is None:
+            self._first = time.perf_counter() - self._start
+
+    @property
+    def is_over(self) -> bool:
+        """Whether this part of the work has taken its time."""
+        return time.perf_counter() - self._start > max(self.least, self.times * (self._first or 0.0))
+
+    def renewed(self) -> Patience:
+        """The same measure for another part of the work."""
+        return replace(self, _start=time.perf_counter())
+
+    def tell(self, step: str) -> None:
+        """Report what is done now."""
+        self.progress(step, self.share)
 
 
 def greedy(
@@ -85,7 +141,7 @@ def greedy(
     queue = ordered(side, opposite, order, keys=keys)
     search.fill(queue, k)
     rest = loose = search.dissolve(queue, k)
-    for limit in range(k + 1, k + 2 if strict else 2 * k):
+    for limit in [k + 1] if strict else _limits(k):
         if not len(rest):
             break
         search.refill(rest, limit)
@@ -93,6 +149,11 @@ def greedy(
     if len(rest):
         return None, len(rest)
     return Grouping(search.groups, int(search.state[_COUNT]), len(loose)), 0
+
+
+def _limits(k: int) -> list[int]:
+    """Sizes up to which groups may grow, round by round: few rounds, and the last allows 2k - 1."""
+    return [*(k + (1 << j) for j in range((k - 1).bit_length()) if (1 << j) < k - 1), 2 * k - 1]
 
 
 class _Built(NamedTuple):
@@ -281,8 +342,9 @@ def _refill(
         _place(node, built, limit)
 
 
-def check_possible(side: Adjacency, opposite: Adjacency, k: int, name: str) -> None:
+def check_possible(side: Adjacency, opposite: Adjacency, k: int, patience: Patience) -> None:
     """Raise Infeasible where counting alone shows that no safe grouping exists."""
+    name = patience.name
     most = largest_possible(opposite)
     if k <= most:
         return
@@ -294,56 +356,88 @@ def check_possible(side: Adjacency, opposite: Adjacency, k: int, name: str) -> N
     raise Infeasible(
         f"No safe grouping with {name} = {k} exists: a node of the other side is joined to {busiest:,} of the "
         f"{nodes:,} nodes, which must all be in different groups, and there are too few for {busiest:,} groups of {k}. "
-        f"{_advice(largest_found(side, opposite), name)}"
+        f"{_advice(largest_found(side, opposite, patience=patience), name)}"
     )
 
 
-def not_found(side: Adjacency, opposite: Adjacency, *, k: int, name: str, strict: bool, loose: int) -> Infeasible:
+def not_found(
+    side: Adjacency, opposite: Adjacency, *, k: int, strict: bool, loose: int, patience: Patience
+) -> Infeasible:
     """Say that the search failed, and which size it reaches."""
-    works = largest_found(side, opposite, below=k, strict=strict)
+    found = largest_found(side, opposite, below=k + 1, strict=strict, patience=patience)
+    name = patience.name
     sizes = f"{k} or {k + 1}" if strict else f"{k} to {2 * k - 1}"
     return Infeasible(
         f"No safe grouping with {name} = {k} was found: {loose:,} of {side.nodes:,} nodes share a neighbour with a "
-        f"node of every group of {sizes} nodes that has room for them. {_advice(works, name)}"
+        f"node of every group of {sizes} nodes that has room for them. {_advice(found, name)}"
     )
 
 
+class Largest(NamedTuple):
+    """The largest size that was reached, the order that reached it, and whether the search had time to end."""
+
+    size: int
+    order: Order
+    is_finished: bool
+
+
 def largest_found(
-    side: Adjacency, opposite: Adjacency, *, below: int | None = None, strict: bool = False, keys: Keys = system_keys
-) -> int:
-    """Search for the largest size that the greedy search reaches in one try; 1 always works."""
-    low, high = 1, largest_possible(opposite) + 1
-    if below is not None:
-        high = min(high, below)
+    side: Adjacency,
+    opposite: Adjacency,
+    *,
+    below: int | None = None,
+    strict: bool = False,
+    keys: Keys = system_keys,
+    patience: Patience | None = None,
+) -> Largest:
+    """Search by halving for the largest size that one try in some order reaches; 1 always works."""
+    low, high, best = 1, largest_possible(opposite) + 1, SEARCHED[0]
+    high = high if below is None else min(high, below)
+    patience = Patience() if patience is None else patience.renewed()
     while high - low > 1:
         middle = (low + high) // 2
-        found, _ = greedy(side, opposite, k=middle, order="random", strict=strict, keys=keys)
-        low, high = (middle, high) if found is not None else (low, middle)
-    return low
+        for order in SEARCHED:
+            if patience.is_over:
+                return Largest(low, best, False)
+            patience.tell(f"looking for a size that works: {middle}?")
+            found, _ = greedy(side, opposite, k=middle, order=order, strict=strict, keys=keys)
+            patience.attempted()
+            if found is not None:
+                low, best = middle, order
+                break
+        else:
+            high = middle
+    return Largest(low, best, True)
 
 
-def _advice(works: int, name: str) -> str:
-    if works == 1:
-        return f"Only {name} = 1 works, which leaves this side as it is; hide the links by groups of the other side."
-    return f"The largest {name} that works is {works}."
+def _advice(found: Largest, name: str) -> str:
+    ended = "" if found.is_finished else " (the search was cut short)"
+    if found.size == 1:
+        only = f"Only {name} = 1 works" if found.is_finished else f"Nothing above {name} = 1 was found{ended}"
+        return f"{only}, which leaves this side as it is; hide the links by groups of the other side."
+    return f'The largest {name} found is {found.size}, with order="{found.order}"{ended}.'
 
 
 def group_both_sides(
     near: Adjacency,
     far: Adjacency,
     *,
-    k: int,
-    l: int,  # noqa: E741 - the paper's letter
+    sizes: tuple[int, int],
     order: Order = "random",
     strict: bool = False,
     keys: Keys = system_keys,
+    progress: Progress = lambda step, share: None,
 ) -> tuple[Grouping, Grouping]:
-    """Return safe groupings of the left side, in groups of k, and of the right side, in groups of l."""
+    """Return safe groupings of the left side, in groups of k, and of the right side, in groups of l: `sizes`."""
 
     def left() -> Grouping:
-        return safe_grouping(near, far, k=k, order=order, strict=strict, name="k", keys=keys)
+        return safe_grouping(
+            near, far, k=sizes[0], order=order, strict=strict, keys=keys, patience=Patience("k", progress)
+        )
 
     def right() -> Grouping:
-        return safe_grouping(far, near, k=l, order=order, strict=strict, name="l", keys=keys)
+        return safe_grouping(
+            far, near, k=sizes[1], order=order, strict=strict, keys=keys, patience=Patience("l", progress)
+        )
 
     return side_by_side(near.edges, left, right) if keys is system_keys else (left(), right())

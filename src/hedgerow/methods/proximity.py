@@ -90,7 +90,7 @@ class Proximity(Method):
 
     def _labels(self, prepared: Prepared, column: str, progress: Progress) -> NDArray[np.int32]:
         from hedgerow.criteria.proximity import require_proximity
-        from hedgerow.partition.proximity.split import proximity_split
+        from hedgerow.partition.proximity import proximity_split
 
         progress("counting", 0.1)
         encoded = prepared.table.encode(column)

@@ -18,7 +18,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hedgerow.errors import BundleError
+from hedgerow.errors import BundleError, unwritten
 from hedgerow.randomness import token
 from hedgerow.release.swap import put_in_place, sync_folder
 from hedgerow.verify.holding import settled
@@ -101,7 +101,7 @@ def folder_beside(target: Path) -> Iterator[Path]:
         folder.mkdir()
         yield folder
     except OSError as error:
-        raise BundleError(f"'{target.name}' could not be written: {error.strerror or 'input/output error'}.") from None
+        raise unwritten(f"'{target.name}'", error) from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

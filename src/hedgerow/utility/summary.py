@@ -1,6 +1,6 @@
 """Risk and loss of a release beside those of the table that it was made from: what `publish` prints.
 
-Source     own; the measures are those of `utility.risk`, `utility.suda`, `utility.loss` and `utility.widths`
+Source     own; the measures are those of `utility.risk`, `utility.suda`, `utility.measures` and `utility.widths`
 Cost       O(n log n); with a population table, one look at its distinct rows per class
 
 The figures before publishing are about the table itself, and stay with its owner. Those after follow from the release.
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import Infeasible, QueryError, SchemaError
 from hedgerow.release.forms.generalized import SETS, box_columns
-from hedgerow.utility.loss import Loss, generalization_loss, original_loss
+from hedgerow.utility.measures import Loss, generalization_loss, original_loss
 from hedgerow.utility.risk import (
     AttributeRisk,
     ClassRisk,

@@ -14,7 +14,7 @@ from hedgerow.errors import BrokenPromise, BundleError
 from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.manifest import Manifest, decode, published
 from hedgerow.verify.structure import TABLES, check_structure
-from hedgerow.verify.values import PublishedRelease
+from hedgerow.verify.values import PAGES, PublishedRelease
 
 __all__ = ["HELPERS", "Opened", "open_bundle", "open_held"]
 
@@ -57,6 +57,6 @@ def open_held(bundle: Held, *, helpers: bool = True, max_bytes: int | None = Non
 
 def _stems(manifest: Manifest) -> list[str]:
     """The tables that the manifest lists; no other name of a file is ever looked at."""
-    if not set(manifest.files) <= {"README.md", *(f"{name}.parquet" for name in TABLES)}:
+    if not set(manifest.files) <= {*PAGES, *(f"{name}.parquet" for name in TABLES)}:
         raise BundleError("The manifest lists a file that no release has.")
     return [Path(name).stem for name in manifest.files if name.endswith(".parquet")]

@@ -1,8 +1,9 @@
 """Re-derive a grouped graph's guarantee from its published tables.
 
 Source     [Zhang 2008], definitions 4.4.1 and 4.4.3
-Guarantee  passes exactly the releases whose groups have k (l) nodes and as many entities, and in which no two
-           nodes of a group share a neighbour
+Guarantee  passes exactly the releases whose groups have k (l) nodes and as many entities, in which no two nodes of a
+           group share a neighbour, in which every combination of values of edge columns is shared by edges of as many
+           left and right nodes as promised, and which state rightly whose number of neighbours is certain
 Cost       O(edges log edges)
 
 Nothing here is shared with the code that groups: shared neighbours are found by sorting pairs of node and group.
@@ -19,17 +20,23 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
-from hedgerow.errors import BrokenPromise, BundleError
+from hedgerow.errors import BrokenPromise, BundleError, within_limits
 from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.manifest import GraphManifest, decode_graph
 from hedgerow.verify.structure import check_table
-from hedgerow.verify.values import Guarantee, Made, Verification
+from hedgerow.verify.values import PAGES, Guarantee, Made, Verification
 from hedgerow.verify.words import graph_words
 
 __all__ = [
+    "HUBS",
     "SIDES",
     "TABLES",
     "PublishedGraph",
+    "count_ends",
+    "count_known",
+    "edge_classes",
+    "is_function",
+    "numbers_of",
     "open_held",
     "verify_graph",
     "verify_graph_bundle",
@@ -38,7 +45,11 @@ __all__ = [
 
 SIDES = ("left", "right")
 TABLES = ("left", "right", "left_nodes", "right_nodes", "edges")
-"""The published tables; their files have the same names."""
+"""The tables that every grouped graph has; their files have the same names."""
+HUBS = ("left_hubs", "right_hubs")
+"""Tables of entities that were set aside with their number of links; a release may have them."""
+_MEASURED = ("left_known", "right_known")
+_SET_ASIDE = ("left_hubs", "right_hubs", "hub_links")
 
 _INT = pa.int32()
 _CHANCE = 20.0
@@ -70,16 +81,47 @@ def verify_graph(release: PublishedGraph) -> Verification:
         _check_no_nodes(release, number, groups[number], np.bincount(ends, minlength=len(groups[number])))
     checks.append(_check_safe(right, groups[0][left], "left"))
     checks.append(_check_safe(left, groups[1][right], "right"))
+    for number, ends in enumerate((left, right)):
+        degrees = np.bincount(ends, minlength=len(groups[number]))
+        checks.append(_check_known(release, number, groups[number], degrees))
+    checks += _check_edge_columns(release)
     if graph_words(release.guarantee.parameters) != _words(release.guarantee):
         raise BrokenPromise("The words of the guarantee are not those that follow from its parameters.")
     checks.append("the guarantee says in words what its parameters say, and nothing else")
     return Verification(tuple(checks))
 
 
+def count_known(groups: Ints, degrees: Ints) -> int:
+    """Count the entities whose number of neighbours is certain: all nodes of their group have equally many."""
+    order = np.lexsort((degrees, groups))
+    ascending = groups[order]
+    firsts = np.flatnonzero(np.diff(ascending, prepend=-1))
+    lasts = np.append(firsts[1:], len(groups)) - 1
+    same = degrees[order][firsts] == degrees[order][lasts]
+    return int((lasts - firsts + 1)[same].sum())
+
+
+def edge_classes(columns: list[pa.ChunkedArray], rows: int) -> Ints:
+    """Number the combinations of values of edge columns; a missing value is a value."""
+    codes = np.zeros(rows, np.int64)
+    for column in columns:
+        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode").indices
+        packed = codes * (len(column.unique()) + 1) + np.asarray(encoded.to_numpy(zero_copy_only=False), np.int64)
+        codes = np.unique(packed, return_inverse=True)[1].astype(np.int64)
+    return codes
+
+
+def count_ends(classes: Ints, ends: Ints) -> Ints:
+    """How many different nodes have an edge of each class."""
+    pairs = np.unique(classes * (int(ends.max(initial=0)) + 1) + ends)
+    return np.bincount(pairs // (int(ends.max(initial=0)) + 1), minlength=int(classes.max(initial=-1)) + 1)
+
+
 def _words(guarantee: Guarantee) -> tuple[str, str, tuple[str, ...]]:
     return guarantee.promise, guarantee.adversary, guarantee.not_promised
 
 
+@within_limits
 def verify_graph_bundle(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Verification:
     """Check a bundle on disk: checksums first, then the promise."""
     with hold(path) as bundle:
@@ -92,11 +134,12 @@ def open_held(bundle: Held, *, max_bytes: int | None = None) -> PublishedGraph:
     files = [f"{name}.parquet" for name in TABLES]
     if missing := [name for name in files if name not in manifest.files]:
         raise BundleError(f"The bundle has no {missing[0]}.")
-    if not set(manifest.files) <= {*files, "README.md"}:
+    files += [f"{name}.parquet" for name in HUBS if f"{name}.parquet" in manifest.files]
+    if not set(manifest.files) <= {*files, *PAGES}:
         raise BundleError("The manifest lists a file that no release has.")
     found = bundle.tables(manifest.files, files, max_bytes=max_bytes)
     release = PublishedGraph(
-        tables={name: found[f"{name}.parquet"] for name in TABLES},
+        tables={name.removesuffix(".parquet"): found[name] for name in files},
         keys=manifest.keys,
         group_columns=manifest.group_columns,
         guarantee=manifest.guarantee,
@@ -118,42 +161,117 @@ def verify_opened_graph(release: PublishedGraph) -> Verification:
 def check_graph_structure(release: PublishedGraph) -> str:
     """Raise BrokenPromise unless a graph has its five tables, their columns and types, and a promise of its kind."""
     guarantee = release.guarantee
-    if guarantee.criterion != "safe_grouping" or set(guarantee.parameters) != {"k", "l"}:
+    parameters = guarantee.parameters
+    known = {"k", "l", *_MEASURED}
+    if guarantee.criterion != "safe_grouping" or set(parameters) - {"edge_k"} not in (known, known | set(_SET_ASIDE)):
         raise BrokenPromise("The release promises a criterion that this version cannot verify.")
-    if guarantee.columns != SIDES or not all(_is_size(guarantee.parameters[letter]) for letter in "kl"):
+    sizes = [name for name in ("k", "l", "edge_k") if name in parameters]
+    if guarantee.columns != SIDES or not all(_is_size(parameters[name]) for name in sizes):
         raise BrokenPromise("The guarantee's sides are not left and right, or 'k' or 'l' is out of range.")
-    if guarantee.parameters["k"] == guarantee.parameters["l"] == 1:
+    if not all(_is_size(parameters[name], least=0) for name in set(parameters) - set(sizes)):
+        raise BrokenPromise("A number of the guarantee is not a count.")
+    if parameters["k"] == parameters["l"] == 1:
         raise BrokenPromise("'k' or 'l' must be at least 2: a (1, 1)-grouping promises nothing.")
-    if set(release.tables) != set(TABLES):
+    if not set(TABLES) <= set(release.tables) <= {*TABLES, *HUBS}:
         raise BrokenPromise("The published tables are not those of a grouped graph.")
-    check_table(release.tables["edges"], {"left_node": _INT, "right_node": _INT})
+    edges = release.tables["edges"]
+    extra = dict.fromkeys(edges.column_names) if "edge_k" in parameters else {}
+    check_table(edges, {**extra, "left_node": _INT, "right_node": _INT})
     for side, key, group in zip(SIDES, release.keys, release.group_columns, strict=True):
         check_table(release.tables[f"{side}_nodes"], {"node": _INT, "group": _INT})
         entities = release.tables[side]
         if key == group or not {key, group} <= set(entities.column_names):
             raise BrokenPromise(f"The {side} entities have no keys or no groups.")
         check_table(entities, dict.fromkeys(entities.column_names) | {group: _INT})
-    return "five tables, no metadata; nodes and edges have nothing but numbers"
+        _check_hubs(release, side, group)
+    return "tables of a grouped graph, no metadata; nodes have nothing but numbers"
 
 
-def _is_size(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 2**31
+def _check_hubs(release: PublishedGraph, side: str, group: str) -> None:
+    """Entities that were set aside have the columns of the others, and their number of links instead of a group."""
+    name = f"{side}_hubs"
+    if name not in release.tables:
+        return
+    hubs, entities = release.tables[name], release.tables[side]
+    wanted = {field.name: field.type for field in entities.schema if field.name != group}
+    links = next((column for column in hubs.column_names if column not in wanted), "")
+    check_table(hubs, {**wanted, links: pa.int64()})
+    if hubs.num_rows != release.guarantee.parameters.get(name) or hubs.column(links).null_count:
+        raise BrokenPromise(f"The {side} entities that were set aside are not as many as stated.")
+
+
+def _is_size(value: object, *, least: int = 1) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= 2**40
 
 
 def _check_no_nodes(release: PublishedGraph, number: int, groups: Ints, degrees: Ints) -> None:
-    """No column of the entities follows the nodes of their groups: their numbers, or how many edges each has."""
+    """No column of the entities follows the nodes of their groups: their numbers, or how many edges each has.
+
+    Group by group the values of such a column are the numbers of the nodes, or grow or fall with them.
+    """
     side = SIDES[number]
     entities = release.tables[side]
     for name in entities.column_names:
-        column = entities.column(name)
-        if name == release.group_columns[number] or not pa.types.is_integer(column.type) or column.null_count:
+        if name == release.group_columns[number]:
             continue
-        values = column.to_numpy()
-        for told in (np.arange(len(groups)), degrees):
-            if np.array_equal(values[np.lexsort((values, groups))], told[np.lexsort((told, groups))]) and (
-                _bits(told, groups) > _CHANCE
-            ):
+        values = numbers_of(entities.column(name))
+        if values is None:
+            continue
+        for known in (np.arange(len(groups)), degrees):
+            if any(_follows(way * values, known, groups) for way in (1, -1)):
                 raise BrokenPromise(f"'{name}' of the {side} entities tells the nodes of their groups apart.")
+
+
+def numbers_of(column: pa.ChunkedArray) -> NDArray[np.float64] | None:
+    """A column of numbers, or of texts that are all numbers, as floats; None for other columns."""
+    kind = column.type
+    if column.null_count or not len(column):
+        return None
+    if pa.types.is_decimal(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        try:
+            column = column.cast(pa.float64())
+        except pa.ArrowException:
+            return None
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        return None
+    values = np.asarray(column.to_numpy(), np.float64)
+    return values if np.isfinite(values).all() else None
+
+
+def _follows(values: NDArray[np.float64], known: Ints, groups: Ints) -> bool:
+    """Whether the values of each group are one growing function of its numbers, and that is no coincidence."""
+    of_values, of_known = values[np.lexsort((values, groups))], known[np.lexsort((known, groups))]
+    return is_function(of_known, of_values) and _bits(np.unique(of_values, return_inverse=True)[1], groups) > _CHANCE
+
+
+def is_function(known: Ints, values: NDArray[np.float64]) -> bool:
+    """Whether equal numbers have equal values, and larger numbers larger or equal ones."""
+    order = np.lexsort((values, known))
+    ascending, steps = known[order], np.diff(values[order])
+    return bool((steps >= 0).all() and (steps[np.diff(ascending) == 0] == 0).all())
+
+
+def _check_known(release: PublishedGraph, number: int, groups: Ints, degrees: Ints) -> str:
+    found = count_known(groups, degrees)
+    if found != release.guarantee.parameters[_MEASURED[number]]:
+        raise BrokenPromise("The number of entities whose number of neighbours is certain is not the one stated.")
+    return f"the number of neighbours is certain for {found:,} of {len(groups):,} {SIDES[number]} entities, as stated"
+
+
+def _check_edge_columns(release: PublishedGraph) -> list[str]:
+    """Each combination of values of edge columns is shared by edges of enough nodes of both sides."""
+    least, edges = int(release.guarantee.parameters.get("edge_k", 1)), release.tables["edges"]
+    if least == 1:
+        return []
+    names = [name for name in edges.column_names if name not in ("left_node", "right_node")]
+    classes = edge_classes([edges.column(name) for name in names], edges.num_rows)
+    for side in SIDES:
+        few = int((count_ends(classes, _numbers(edges.column(f"{side}_node"))) < least).sum())
+        if few:
+            raise BrokenPromise(
+                f"{few} combination(s) of values of edges are shared by fewer than {least} {side} nodes."
+            )
+    return [f"each combination of values of edges is shared by at least {least} left and {least} right nodes"]
 
 
 def _bits(told: Ints, groups: Ints) -> float:
@@ -171,6 +289,8 @@ def _bits(told: Ints, groups: Ints) -> float:
 def _check_counts(release: PublishedGraph, manifest: GraphManifest) -> None:
     if manifest.columns != tuple(tuple(release.tables[side].column_names) for side in SIDES):
         raise BrokenPromise("The columns of the entities are not those that the release declares.")
+    if ("left_node", "right_node", *manifest.edge_columns) != tuple(release.tables["edges"].column_names):
+        raise BrokenPromise("The columns of the edges are not those that the release declares.")
     counts, tables = manifest.counts, release.tables
     found = [tables[name].num_rows for name in ("left", "right", "edges")]
     groups = [len(tables[f"{side}_nodes"].column("group").unique()) for side in SIDES]
@@ -201,13 +321,18 @@ def _check_groups(release: PublishedGraph, number: int, least: int) -> tuple[NDA
 def _check_edges(
     release: PublishedGraph, groups: list[NDArray[np.int64]]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Check the ends of all edges, and return those of the edges without repetitions."""
     left, right = (_numbers(release.tables["edges"].column(f"{side}_node")) for side in SIDES)
     for ends, known in zip((left, right), groups, strict=True):
         if len(ends) and (ends.min() < 0 or ends.max() >= len(known)):
             raise BrokenPromise("An edge names a node that is not published.")
-    if _repeats(left, right):
+    if not _repeats(left, right):
+        return left, right
+    if "edge_k" not in release.guarantee.parameters:
         raise BrokenPromise("An edge is published twice.")
-    return left, right
+    width = int(right.max()) + 1
+    pairs = np.unique(left * width + right)
+    return pairs // width, pairs % width
 
 
 def _check_safe(ends: NDArray[np.int64], groups: NDArray[np.int64], side: str) -> str:

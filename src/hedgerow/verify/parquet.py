@@ -54,7 +54,9 @@ def read_parquet(name: str, content: bytes, *, rows: int | None, max_bytes: int 
         if (rows or 0) * sum(map(_width, schema.types)) > limit:
             raise _too_large(name, limit)
         return _decoded(name, content, schema, limit)
-    except (pa.ArrowException, OSError, OverflowError, ValueError, KeyError, TypeError, MemoryError):
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError, OverflowError, ValueError, KeyError, TypeError):
         raise BundleError(f"{name} is not a readable Parquet file of this bundle.") from None
 
 

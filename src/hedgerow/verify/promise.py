@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
-from hedgerow.errors import BundleError
+from hedgerow.errors import BundleError, within_limits
 from hedgerow.verify.baselines import (
     check_microaggregation,
     check_noise,
@@ -79,6 +79,7 @@ def verify(release: PublishedRelease) -> Verification:
     return Verification((columns, _told_rows(release), *shape, criterion(release), check_words(release)))
 
 
+@within_limits
 def verify_bundle(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Verification:
     """Check a bundle on disk: checksums first, then the promise, then the helper table."""
     return verify_opened(open_bundle(path, max_bytes=max_bytes))

@@ -43,6 +43,10 @@ _CLUSTERS = (
 _SHUFFLED = " Which row of a group has which of its values was decided by a fair shuffle."
 _ESTIMATES = "Bounds: no bound comes with an answer over this release; estimates only."
 _COMPOSITION = NOT_PROMISED[1]
+_EXACT = (
+    "Spelling: texts of {names} are published as they came in, so that values which differ in spaces, case or Unicode "
+    "form alone, and which people read as one, count as different."
+)
 
 Words = tuple[str, str, tuple[str, ...]]
 """Promise, adversary, and what is not promised."""
@@ -56,6 +60,8 @@ def word(release: PublishedRelease) -> Guarantee:
         promise += _APART
     elif together is not None:
         missing = (*missing, _CLUSTERS.format(together=together))
+    if exact := [name for name in release.columns.sensitive if release.made.texts.get(name) == "exact"]:
+        missing = (*missing, _EXACT.format(names=_quoted(exact)))
     return replace(release.guarantee, promise=promise, adversary=adversary, not_promised=missing)
 
 
@@ -440,8 +446,9 @@ _CRITERIA: dict[str, Callable[[PublishedRelease], Words]] = {
 
 
 def graph_words(parameters: Mapping[str, int | str]) -> Words:
-    """The words of a grouped graph."""
-    k, l = (int(parameters[name]) for name in "kl")  # noqa: E741
+    """The words of a grouped graph: of its sizes, and of what was measured in the release, where that is known."""
+    numbers = {name: int(value) for name, value in parameters.items()}
+    k, l = (numbers[name] for name in "kl")  # noqa: E741
     least, most, side = min(k, l), max(k, l), "left" if k == 1 else "right"
     learned = (
         f" Whoever learns r links (fewer than {least}) of others still faces groups of at least {k} - r and {l} - r."
@@ -453,7 +460,7 @@ def graph_words(parameters: Mapping[str, int | str]) -> Words:
     promise = (
         f"{_hidden('Left', k)}, {_hidden('right', l)}, and no two nodes of a group share a neighbour. So any left and "
         f"any right entity are joined in at most one of {most} of the assignments of entities to nodes that fit the "
-        f"release.{learned if least > 1 else opened}"
+        f"release.{learned if least > 1 else opened}{_shared_values(numbers)}"
     )
     adversary = (
         "Sees the whole graph without names, knows all columns of all entities and this algorithm; knows no link, and "
@@ -462,12 +469,54 @@ def graph_words(parameters: Mapping[str, int | str]) -> Words:
     missing = (
         "Structure: the graph is published with masked nodes, so whoever knows how many links an entity has, or who "
         "its neighbours' neighbours are, can narrow down its node.",
+        *_known_degrees(numbers),
         "Attributes that follow from links (a first year, a total, a favourite) narrow nodes down in the same way; "
         "they must not be among the columns.",
+        *_edge_columns(numbers),
+        *_left_out(numbers),
         "Presence: the entity tables say who is in the graph.",
         "Composition: a second, independent grouping of the same graph can be joined to this one by the graph's shape.",
     )
     return promise, adversary, missing
+
+
+def _known_degrees(numbers: Mapping[str, int]) -> tuple[str, ...]:
+    if "left_known" not in numbers:
+        return ()
+    return (
+        f"Numbers of links: some groups have nodes with equally many neighbours only, so that the number of neighbours "
+        f"of {numbers['left_known']:,} left and {numbers['right_known']:,} right entities is certain. Groups by degree "
+        f"make many of them, groups in random or blurred order few.",
+    )
+
+
+def _shared_values(numbers: Mapping[str, int]) -> str:
+    if (least := numbers.get("edge_k", 1)) == 1:
+        return ""
+    return (
+        f" Every combination of values of the columns of links is shared by links of at least {least} left and "
+        f"{least} right nodes."
+    )
+
+
+def _edge_columns(numbers: Mapping[str, int]) -> tuple[str, ...]:
+    if "edge_k" not in numbers:
+        return ()
+    found = "can find it, and with it the nodes of both its ends"
+    if numbers["edge_k"] > 1:
+        found = "narrows the node of the entity down to the nodes of its group that have such a link"
+    return (
+        f"Columns and repetitions of links are published with them: whoever knows those of somebody's link {found}.",
+    )
+
+
+def _left_out(numbers: Mapping[str, int]) -> tuple[str, ...]:
+    if "hub_links" not in numbers:
+        return ()
+    return (
+        f"Completeness: {numbers['left_hubs']:,} left and {numbers['right_hubs']:,} right entities with very many "
+        f"links, and the {numbers['hub_links']:,} pairs that they joined, were set aside; no answer counts them.",
+    )
 
 
 def _hidden(side: str, size: int) -> str:

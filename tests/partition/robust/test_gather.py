@@ -9,11 +9,10 @@ import pytest
 
 from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 from hedgerow.inference.robust import GroupedRows, members, posteriors
+from hedgerow.partition.robust.candidates import Crowd, new_group
 from hedgerow.partition.robust.check import Check
-from hedgerow.partition.robust.crowd import Crowd, new_group
-from hedgerow.partition.robust.gather import art
+from hedgerow.partition.robust.gather import art, rescue
 from hedgerow.partition.robust.grow import GroupLimits, closest, closest_exhaustive, form, give_back
-from hedgerow.partition.robust.rescue import rescue
 from hedgerow.randomness import seeded_keys
 from hedgerow.testing import posterior_worlds as worlds
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from hedgerow.table import Encoded
 from collections.abc import Iterator
 
-from hedgerow.partition.walk.polytope import Polytope, System
+from hedgerow.partition.walk.chain import Polytope, System
 
 __all__ = ["Block", "Kept", "Settings", "TickRelation", "blocks", "plan_column"]
 

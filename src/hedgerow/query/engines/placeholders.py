@@ -25,6 +25,7 @@ from hedgerow.query.sql.question import (
     Not,
     Or,
     Predicate,
+    Scalar,
     Truth,
     children_of,
     columns_of,
@@ -129,6 +130,6 @@ def _is_true(name: str) -> Predicate:
 
 def is_portable(node: Predicate | Expression) -> bool:
     """Tell whether every database computes it alike."""
-    if isinstance(node, Lookup) or (isinstance(node, Call) and node.function in _FOREIGN):
+    if isinstance(node, Lookup | Scalar) or (isinstance(node, Call) and node.function in _FOREIGN):
         return False
     return all(is_portable(child) for child in children_of(node))

@@ -157,6 +157,7 @@ class RowPlan:
     def _check_open(self, names: list[str]) -> None:
         closed = next((name for name in names if not self._source.is_open(name)), None)
         if closed is not None:
+            closed = min(columns_of(self._bound.derived[closed])) if closed in self._bound.derived else closed
             raise QueryError(
                 f"'{closed}' is published as ranges, so rows have no single value to group by; ask about ranges of it "
                 "with WHERE, or group by another column"

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
+from hedgerow.query.sql.computing import compute
 from hedgerow.query.sql.question import (
     And,
     Arithmetic,
@@ -41,6 +42,7 @@ from hedgerow.query.sql.question import (
     Or,
     Part,
     Predicate,
+    Scalar,
     Truth,
     columns_of,
     kind_of,
@@ -209,10 +211,19 @@ def _value(node: Expression, columns: Mapping[str, pa.Array]) -> Any:
         return _case(node, columns)
     if isinstance(node, Lookup):
         return node.source.values(node.column, [_value(operand, columns) for operand in node.operands])
+    if isinstance(node, Scalar):
+        return _scalar(node, columns)
     if isinstance(node, Call):
         return _CALLS[node.function](*(_value(operand, columns) for operand in node.operands))
     assert isinstance(node, Arithmetic)
     return _compute(node, _value(node.left, columns), _value(node.right, columns))
+
+
+def _scalar(node: Scalar, columns: Mapping[str, pa.Array]) -> Any:
+    operands = [_value(operand, columns) for operand in node.operands]
+    length = next((len(operand) for operand in operands if isinstance(operand, pa.Array)), 1)
+    found = compute(node, [one if isinstance(one, pa.Array) else pa.repeat(one, length) for one in operands], length)
+    return found if any(isinstance(operand, pa.Array) for operand in operands) else found[0]
 
 
 def _compute(node: Arithmetic, left: Any, right: Any) -> Any:

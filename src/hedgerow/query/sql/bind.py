@@ -19,6 +19,7 @@ from typing import Any
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES, Gives
+from hedgerow.query.sql.computing import typed
 from hedgerow.query.sql.kinds import alike, arithmetic, call, case
 from hedgerow.query.sql.printing import value_sql
 from hedgerow.query.sql.question import (
@@ -51,6 +52,7 @@ from hedgerow.query.sql.question import (
     Part,
     Predicate,
     Question,
+    Scalar,
     Truth,
     Value,
     columns_of,
@@ -153,6 +155,8 @@ class Binder:
             return Part(node.unit, operand)
         if isinstance(node, Call):
             return call(node.function, [self.expression(operand) for operand in node.operands])
+        if isinstance(node, Scalar):
+            return typed(replace(node, operands=tuple(self.expression(operand) for operand in node.operands)))
         if isinstance(node, Case):
             branches = [(self.predicate(when), self.expression(then)) for when, then in node.branches]
             return case(branches, self.expression(node.otherwise))
@@ -230,6 +234,10 @@ class _Fitter:
                 replace(item, function="count", column=both, other=None, alias=item.alias or "regr_count")
             )
         column = self.column(item.column, function=item.function)
+        if column.kind is Kind.BOOL and item.function == "sum":
+            # The number of rows for which it is true.
+            ones = [(Compare("=", item.column, Constant(truth)), Constant(int(truth))) for truth in (True, False)]
+            column = self.column(Case(tuple(ones), Constant(None)), function=item.function)
         takes_any = item.function in AGGREGATES and AGGREGATES[item.function].takes_any
         if not takes_any and column.kind not in NUMBERS:
             raise QueryError(

@@ -25,7 +25,7 @@ from hedgerow.query.sql.joining import Joins
 from hedgerow.query.sql.joining import own_nodes as _own
 from hedgerow.query.sql.parse import DEEPEST, question_of, read_rows, statement_of
 from hedgerow.query.sql.question import SLOT, Question
-from hedgerow.query.sql.reader import check_nodes, is_set, refusal
+from hedgerow.query.sql.strict import check_nodes, is_set, refusal
 
 __all__ = ["Composer"]
 

@@ -17,7 +17,8 @@ from sqlglot import exp
 from hedgerow.errors import QueryError
 from hedgerow.query.sql.parse import question_of, statement_of
 from hedgerow.query.sql.question import SLOT, Question
-from hedgerow.query.sql.reader import DEEPEST, NODES, is_set, refusal
+from hedgerow.query.sql.reader import DEEPEST
+from hedgerow.query.sql.strict import NODES, is_set, refusal
 
 __all__ = ["GraphStatement", "read_graph_statement"]
 

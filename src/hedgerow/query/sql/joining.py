@@ -20,7 +20,7 @@ from sqlglot import exp
 
 from hedgerow.errors import QueryError
 from hedgerow.query.sql.question import Column, Expression, Kind, Lookup, kind_of
-from hedgerow.query.sql.reader import is_set
+from hedgerow.query.sql.strict import is_set
 
 __all__ = ["FOREIGN", "Joined", "Joins", "join", "own_nodes", "own_tables"]
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 
 from hedgerow.errors import QueryError
+from hedgerow.query.sql.computing import typed
 from hedgerow.query.sql.question import (
     LARGEST,
     NUMBERS,
@@ -19,6 +20,7 @@ from hedgerow.query.sql.question import (
     Expression,
     Kind,
     Predicate,
+    Scalar,
     Value,
     float_of,
     kind_of,
@@ -129,7 +131,7 @@ def call(function: str, operands: Sequence[Expression]) -> Expression:
 def _mod(left: Expression, right: Expression) -> Expression:
     left, right = natural(left), natural(right)
     if (kind_of(left), kind_of(right)) != (Kind.INT, Kind.INT):
-        raise QueryError("% needs whole numbers")
+        return typed(Scalar("a0 % nullif(a1, 0)", (left, right)))
     return Call("mod", (left, right), Kind.INT)
 
 

@@ -21,6 +21,7 @@ from sqlglot.errors import SqlglotError
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES
+from hedgerow.query.sql.dialect import QuestionSQL
 from hedgerow.query.sql.question import (
     SLOT,
     Aggregate,
@@ -35,8 +36,9 @@ from hedgerow.query.sql.question import (
     Truth,
     names_of,
 )
-from hedgerow.query.sql.reader import DEEPEST, NODES, Reader, check_nodes, is_set, number, refusal
+from hedgerow.query.sql.reader import DEEPEST, Reader, number
 from hedgerow.query.sql.shorthand import written_out
+from hedgerow.query.sql.strict import NODES, check_nodes, is_set, refusal
 from hedgerow.query.sql.wording import check_beginning
 
 __all__ = [
@@ -116,7 +118,7 @@ def statement_of(sql: str, kinds: tuple[type[exp.Expression], ...] = (exp.Select
     """Read a text as the one statement that it must be."""
     try:
         with quiet():
-            statements = [tree for tree in sqlglot.parse(sql, read="duckdb") if tree is not None]
+            statements = [tree for tree in sqlglot.parse(sql, read=QuestionSQL) if tree is not None]
     except SqlglotError as error:
         where = next((f" near line {e['line']}, column {e['col']}" for e in getattr(error, "errors", []) or []), "")
         raise QueryError(f"this is not SQL that can be read{where}; a question looks like: {_EXAMPLE}") from None
@@ -157,7 +159,7 @@ def question_of(tree: exp.Select, *, has_rows: bool = False) -> Question:
     """
     if len(tree.expressions) > _MOST_RESULTS:
         raise QueryError(f"a question may have {_MOST_RESULTS} results; ask several questions")
-    if tree.find(exp.Filter, exp.CountIf) is not None or is_set(tree.args.get("group")):
+    if tree.find(exp.Filter, exp.CountIf, exp.Any) is not None or is_set(tree.args.get("group")):
         tree = written_out(tree)
     question = _question(tree)
     check_nodes(tree)
@@ -235,7 +237,7 @@ class _Results:
         aggregate = self._aggregate(inner, alias)
         if aggregate is not None:
             return aggregate
-        if isinstance(inner, exp.Star | exp.Window | exp.Filter | exp.Anonymous):
+        if isinstance(inner, exp.Star | exp.Window | exp.Filter):
             raise refusal(inner, f"select GROUP BY columns and {_LIST} of one column")
         expression = self.reader.expression(inner)
         is_computed = any(name.startswith(SLOT) for name in names_of(expression))

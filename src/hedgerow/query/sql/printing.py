@@ -23,6 +23,7 @@ from hedgerow.query.sql.question import (
     Or,
     Part,
     Predicate,
+    Scalar,
     Truth,
     kind_of,
 )
@@ -91,6 +92,9 @@ def value_sql(node: Expression) -> str:
     if isinstance(node, Lookup):
         # Never sent to a database: it tells derived columns apart.
         return f"lookup_{node.source.number}({', '.join([literal(node.column), *map(value_sql, node.operands)])})"
+    if isinstance(node, Scalar):
+        # Nor is this.
+        return f"scalar({', '.join([literal(node.sql), *map(value_sql, node.operands)])})"
     if isinstance(node, Call):
         return _call(node.function, [value_sql(operand) for operand in node.operands])
     assert isinstance(node, Arithmetic)

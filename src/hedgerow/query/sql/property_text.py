@@ -26,7 +26,7 @@ from sqlglot.errors import SqlglotError
 from hedgerow.criteria.properties import Property, Threshold, relation
 from hedgerow.errors import ParameterError
 from hedgerow.query.sql.parse import quiet
-from hedgerow.query.sql.reader import is_set
+from hedgerow.query.sql.strict import is_set
 
 __all__ = ["parse_properties", "parse_property"]
 

@@ -55,6 +55,7 @@ __all__ = [
     "Part",
     "Predicate",
     "Question",
+    "Scalar",
     "Truth",
     "Value",
     "children_of",
@@ -171,7 +172,16 @@ class Lookup:
     kind: Kind
 
 
-Expression = Name | Column | Constant | Cast | Arithmetic | Part | Call | Case | Lookup
+@dataclass(frozen=True)
+class Scalar:
+    """An expression that DuckDB computes: SQL over places a0, a1, ... for its operands."""
+
+    sql: str
+    operands: tuple[Expression, ...]
+    kind: Kind | None = None
+
+
+Expression = Name | Column | Constant | Cast | Arithmetic | Part | Call | Case | Lookup | Scalar
 
 
 @dataclass(frozen=True)
@@ -309,7 +319,7 @@ def children_of(node: Predicate | Expression) -> Iterator[Predicate | Expression
         yield from (node.left, node.right)
     elif isinstance(node, Not | In | Like | IsNull | Cast | Part):
         yield node.operand
-    elif isinstance(node, Call | Lookup):
+    elif isinstance(node, Call | Lookup | Scalar):
         yield from node.operands
     elif isinstance(node, Case):
         yield from (part for branch in node.branches for part in branch)

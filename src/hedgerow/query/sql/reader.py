@@ -1,10 +1,4 @@
-"""Conditions and expressions of SQL to trees of our own: every node of a question, and every argument it may carry.
-
-What is not listed here is refused. A parser's tree changes in minor versions: `x NOT LIKE 'B%'` became one node with a
-flag `negate`, and a reader that looks only at types would answer the opposite question. So an argument that is set and
-not listed is a refusal, whatever it is called. Arguments that are listed are read here and in `parse`; `big_int`,
-`typed` and `safe` say only what the dialect means anyway.
-"""
+"""Conditions and expressions of SQL to trees of our own: what `strict` lets through."""
 
 from __future__ import annotations
 
@@ -15,10 +9,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from hedgerow.errors import QueryError
-from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.sql.question import (
     And,
     Arithmetic,
@@ -37,143 +29,9 @@ from hedgerow.query.sql.question import (
     Predicate,
     Truth,
 )
+from hedgerow.query.sql.strict import AGGREGATE_NODES, NODES, PREDICATES, is_foreign, is_set, refusal, scalar_of
 
-__all__ = ["DEEPEST", "NODES", "Reader", "check_nodes", "is_set", "number", "refusal"]
-
-_BINARY = ("this", "expression")
-NODES: dict[type[exp.Expression], tuple[str, ...]] = {
-    exp.Select: ("expressions", "from_", "where", "group", "having", "order", "limit", "offset"),
-    exp.From: ("this",),
-    exp.Table: ("this", "alias"),
-    exp.TableAlias: ("this",),
-    exp.Where: ("this",),
-    exp.Having: ("this",),
-    exp.Group: ("expressions",),
-    exp.Order: ("expressions",),
-    exp.Ordered: ("this", "desc", "nulls_first"),
-    exp.Limit: ("expression",),
-    exp.Offset: ("expression",),
-    exp.Alias: ("this", "alias"),
-    exp.Column: ("this", "table"),
-    exp.Identifier: ("this", "quoted"),
-    exp.Star: (),
-    exp.Literal: ("this", "is_string"),
-    exp.Boolean: ("this",),
-    exp.Null: (),
-    exp.Paren: ("this",),
-    exp.Not: ("this",),
-    **dict.fromkeys((exp.And, exp.Or, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), _BINARY),
-    exp.Between: ("this", "low", "high"),
-    exp.In: ("this", "expressions"),
-    exp.Is: (*_BINARY, "negate"),
-    exp.Like: (*_BINARY, "negate"),
-    exp.Escape: _BINARY,
-    exp.Neg: ("this",),
-    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod), _BINARY),
-    exp.Div: (*_BINARY, "typed", "safe"),
-    exp.Case: ("this", "ifs", "default"),
-    exp.If: ("this", "true"),
-    **dict.fromkeys((exp.Abs, exp.Floor, exp.Ceil, exp.Round, exp.Lower, exp.Upper, exp.Length), ("this",)),
-    exp.Left: _BINARY,
-    exp.Substring: ("this", "start", "length"),
-    exp.Coalesce: ("this", "expressions"),
-    **dict.fromkeys((exp.Year, exp.Month, exp.Day), ("this",)),
-    exp.Extract: _BINARY,
-    exp.Var: ("this",),
-    exp.Cast: ("this", "to"),
-    exp.DataType: ("this",),
-    exp.Interval: ("this", "unit"),
-    **{getattr(exp, name): ("this",) for item in AGGREGATES.values() for name in item.spelled},
-    exp.Count: ("this", "big_int"),
-    exp.Median: ("this",),
-    **dict.fromkeys((exp.PercentileCont, exp.PercentileDisc, exp.WithinGroup), _BINARY),
-    **dict.fromkeys((exp.Corr, exp.CovarPop, exp.CovarSamp), _BINARY),
-    **dict.fromkeys((exp.RegrCount, exp.RegrIntercept, exp.RegrR2, exp.RegrSlope), _BINARY),
-    exp.Quantile: ("this", "quantile"),
-    exp.Distinct: ("expressions",),
-}
-"""Nodes that are understood, each with the arguments that are read."""
-
-_WORDS = {
-    "columns": "a table alias with names of columns",
-    "limit_options": "LIMIT with PERCENT or WITH TIES",
-    "sample": "TABLESAMPLE",
-    "symmetric": "BETWEEN SYMMETRIC",
-    "totals": "WITH TOTALS",
-    "with_fill": "WITH FILL",
-    "on": "DISTINCT ON",
-    "format": "FORMAT",
-}
-"""What an analyst wrote where an argument is set that is not read."""
-
-_NAMES = {
-    "subquery": "a sub-query",
-    "select": "a sub-query",
-    "star": "*",
-    "groupconcat": "STRING_AGG",
-    "arrayagg": "LIST",
-    "timetostr": "STRFTIME",
-    "ignorenulls": "ANY_VALUE or IGNORE NULLS",
-    "struct": "a struct",
-}
-_LONGEST = 60
-
-
-def check_nodes(tree: exp.Expression) -> None:
-    """Refuse a question in which some node, or some argument of a node, is not understood."""
-    waiting: list[Any] = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, list | tuple):
-            waiting.extend(node)
-        elif isinstance(node, exp.Expression):
-            waiting.extend(_contents(node))
-
-
-def _contents(node: exp.Expression) -> list[Any]:
-    if type(node) not in NODES:
-        raise refusal(node, "it is not understood; leave it out")
-    found = [(name, content) for name, content in node.args.items() if is_set(content)]
-    for name, _ in found:
-        if name not in NODES[type(node)]:
-            raise QueryError(f"{_WORDS.get(name) or _written(node)} is not understood; leave it out")
-    return [content for _, content in found]
-
-
-def is_set(content: object) -> bool:
-    """Tell whether an argument says anything."""
-    return not (content is None or content is False or content == "" or content == [])
-
-
-def refusal(node: Any, advice: str) -> QueryError:
-    """Say that something is not understood, and what is."""
-    return QueryError(f"{_named(node)} cannot be answered with a bound here; {advice}")
-
-
-def _named(node: Any) -> str:
-    """What was written, in the words of SQL; constants are left out."""
-    if not isinstance(node, exp.Expression):
-        return "this"
-    if node.key in _NAMES:
-        return _NAMES[node.key]
-    if isinstance(node, exp.Group):
-        return "GROUP BY ALL" if node.args.get("all") else "this GROUP BY"
-    if isinstance(node, exp.Anonymous):
-        return str(node.this).upper()[:_LONGEST]
-    if isinstance(node, exp.Func):
-        return node.sql_name()
-    return _written(node) if isinstance(node, exp.Condition) else node.key.upper()
-
-
-def _written(node: exp.Expression) -> str:
-    """The text of a node without its constants, shortened."""
-    try:
-        masked = node.transform(lambda part: exp.Var(this="...") if isinstance(part, exp.Literal) else part)
-        text = " ".join(masked.sql().split())
-    except (SqlglotError, RecursionError, LookupError, ValueError, TypeError, AttributeError):
-        return node.key.upper()
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-
+__all__ = ["DEEPEST", "Reader", "number"]
 
 DEEPEST = 60
 _MOST_DIGITS = 400
@@ -228,6 +86,8 @@ class Reader:
             return Truth(bool(node.this))
         if isinstance(node, exp.Null):
             return Truth(None)
+        if is_foreign(node) and not _has_aggregates(node):
+            return Compare("=", scalar_of(node, self._named), Constant(True))
         return _comparison(node, lambda side: self.expression(side, depth + 1))
 
     def expression(self, node: Any, depth: int = 0) -> Expression:
@@ -235,8 +95,13 @@ class Reader:
         _check_depth(depth)
         if isinstance(node, exp.Expression) and (slot := self.aggregate(node)) is not None:
             return slot
+        if depth == 0 and isinstance(node, exp.Expression) and is_foreign(node) and not _has_aggregates(node):
+            return scalar_of(node, self._named)
         if isinstance(node, exp.Column):
-            return self.name(node, "write column names alone")
+            return self._named(node)
+        if isinstance(node, PREDICATES) and not isinstance(node, exp.Boolean):
+            truth = self.predicate(node, depth + 1)
+            return Case(((truth, Constant(True)), (Not(truth), Constant(False))), Constant(None))
         if isinstance(node, exp.Paren):
             return self.expression(node.this, depth + 1)
         if isinstance(node, exp.Neg):
@@ -279,6 +144,9 @@ class Reader:
         default = node.args.get("default")
         return Case(tuple(branches), Constant(None) if default is None else self.expression(default, depth + 1))
 
+    def _named(self, node: Any) -> Name:
+        return self.name(node, "write column names alone")
+
     def name(self, node: Any, advice: str) -> Name:
         """Read the name of a column."""
         if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
@@ -288,6 +156,10 @@ class Reader:
         if node.table and node.table.lower() not in self.tables:
             raise QueryError("columns belong to the table 'release'; write a name with a dot in double quotes")
         return Name(node.this.this, bool(node.this.quoted))
+
+
+def _has_aggregates(node: exp.Expression) -> bool:
+    return node.find(*AGGREGATE_NODES) is not None
 
 
 def _check_depth(depth: int) -> None:
@@ -310,7 +182,10 @@ def _comparison(node: exp.Expression, value: Callable[[Any], Expression]) -> Pre
     if isinstance(node, exp.Between):
         operand = value(node.this)
         low, high = value(node.args["low"]), value(node.args["high"])
-        return And((Compare(">=", operand, low), Compare("<=", operand, high)))
+        inside = And((Compare(">=", operand, low), Compare("<=", operand, high)))
+        if not node.args.get("symmetric"):
+            return inside
+        return Or((inside, And((Compare(">=", operand, high), Compare("<=", operand, low)))))
     if isinstance(node, exp.In) and node.expressions:
         return _membership(node, value)
     if isinstance(node, exp.Is):

@@ -15,6 +15,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from hedgerow.errors import QueryError
+from hedgerow.query.sql.dialect import QuestionSQL
 
 __all__ = ["WrittenRange", "by_group", "ranges_of"]
 
@@ -40,14 +41,14 @@ class WrittenRange:
         asked = _bare(self.tree).select(column.copy().as_("value"), "count(*) AS hits", append=False)
         asked.set("group", exp.Group(expressions=[column.copy()]))
         asked.set("where", _where(self.ends if inside else ()))
-        return asked.sql(dialect="duckdb")
+        return asked.sql(dialect=QuestionSQL)
 
     def moved_sql(self, low: Number, high: Number) -> str:
         """Ask the question with the range low..high instead."""
         moved = self.tree.copy()
         between = exp.Between(this=self._operand.copy(), low=_literal(low), high=_literal(high))
         moved.set("where", _where((*self.others, between)))
-        return moved.sql(dialect="duckdb")
+        return moved.sql(dialect=QuestionSQL)
 
     @property
     def _operand(self) -> exp.Expression:
@@ -83,12 +84,12 @@ def by_group(sql: str, group_column: str) -> str:
     answers = [node.copy().as_(f"answer_{place}") for place, node in enumerate(aggregates, 1)]
     asked = _bare(tree).select(group.copy().as_("number"), "count(*) AS hits", *answers, append=False)
     asked.set("group", exp.Group(expressions=[*(key.copy() for key in keys), group]))
-    return asked.sql(dialect="duckdb")
+    return asked.sql(dialect=QuestionSQL)
 
 
 def _tree(sql: str) -> exp.Select:
     try:
-        tree = sqlglot.parse_one(sql, read="duckdb")
+        tree = sqlglot.parse_one(sql, read=QuestionSQL)
     except SqlglotError:
         raise QueryError("this is not SQL that can be read") from None
     if not isinstance(tree, exp.Select):
@@ -113,7 +114,7 @@ def _conjuncts(tree: exp.Select) -> list[exp.Expression]:
 
 
 def _where(parts: Sequence[exp.Expression]) -> exp.Where | None:
-    return exp.Where(this=exp.and_(*(part.copy() for part in parts), dialect="duckdb")) if parts else None
+    return exp.Where(this=exp.and_(*(part.copy() for part in parts), dialect=QuestionSQL)) if parts else None
 
 
 def _bounded(part: exp.Expression) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from hedgerow.errors import QueryError
-from hedgerow.query.sql.reader import is_set
+from hedgerow.query.sql.strict import is_set
 
 __all__ = ["written_out"]
 
@@ -22,6 +22,8 @@ def written_out(tree: exp.Select) -> exp.Select:
     for node in list(whole.find_all(exp.CountIf)):
         if _has_only(node, "this"):
             node.replace(exp.Count(this=_where(node.this, exp.Literal.number(1))))
+    for node in list(whole.find_all(exp.Any)):
+        _write_any(node)
     for filtered in list(whole.find_all(exp.Filter)):
         _write_filter(filtered)
     group = whole.args.get("group")
@@ -36,6 +38,16 @@ def _has_only(node: exp.Expression, *names: str) -> bool:
 
 def _where(condition: exp.Expression, value: exp.Expression) -> exp.Case:
     return exp.Case(ifs=[exp.If(this=condition.copy(), true=value.copy())])
+
+
+def _write_any(node: exp.Any) -> None:
+    """`x = ANY([1, 2])` is `x IN (1, 2)`."""
+    listed, equation = node.this.unnest(), node.parent
+    is_list = (
+        isinstance(listed, exp.Array | exp.Tuple) and bool(listed.expressions) and _has_only(listed, "expressions")
+    )
+    if is_list and _has_only(node, "this") and isinstance(equation, exp.EQ) and equation.expression is node:
+        equation.replace(exp.In(this=equation.this.copy(), expressions=[item.copy() for item in listed.expressions]))
 
 
 def _write_filter(node: exp.Filter) -> None:

@@ -54,8 +54,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.criteria.target import possible_node
-from hedgerow.partition.target.least_range import least_range
-from hedgerow.partition.target.trees import node_sizes
+from hedgerow.partition.target.least_range import least_range, node_sizes
 from hedgerow.schema.hierarchy import Hierarchy
 
 __all__ = [

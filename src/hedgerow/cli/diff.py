@@ -1,0 +1,39 @@
+"""`hedgerow diff`: what two recipes say differently."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+__all__ = ["diff"]
+
+
+@click.command()
+@click.argument("before", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("after", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
+def diff(before: Path, after: Path, as_json: bool) -> None:
+    """Show what the recipe AFTER says otherwise than BEFORE; exit code 1 if anything.
+
+    \b
+    hedgerow diff recipe.toml recipe-2026.toml
+    """
+    from hedgerow.cli.show import console, table
+    from hedgerow.recipe import differences, read_recipe
+
+    found = differences(read_recipe(before), read_recipe(after))
+    if as_json:
+        click.echo(json.dumps([{"setting": name, "before": old, "after": new} for name, old, new in found], indent=2))
+    elif found:
+        rows = [(name, _text(old), _text(new)) for name, old, new in found]
+        console().print(table("", ("setting", before.name, after.name), rows))
+    else:
+        click.echo("They say the same.")
+    sys.exit(1 if found else 0)
+
+
+def _text(value: object) -> str:
+    return "-" if value is None else value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,169 @@
+"""Compute expressions in a DuckDB of one's own: locked, in memory, without files, settings or extensions.
+
+Only expressions that `functions` printed come here. An error in one row (a text that is no number, a logarithm of zero)
+gives NULL in that row, and so do infinite numbers, as division by zero does everywhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+import threading
+from collections.abc import Sequence
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hedgerow.errors import QueryError
+from hedgerow.query.sql.question import Column, Constant, Expression, Kind, Scalar, kind_of
+
+__all__ = ["compute", "typed"]
+
+_SETTINGS = (
+    "ieee_floating_point_ops = false",
+    "error_on_division_by_zero = false",
+    # Part of an expression that is computed once for all its places would be computed outside of TRY.
+    "disabled_optimizers = 'common_subexpressions,expression_rewriter,statistics_propagation'",
+    "memory_limit = '2GB'",
+    "threads = 2",
+    "TimeZone = 'UTC'",
+    "autoinstall_known_extensions = false",
+    "autoload_known_extensions = false",
+    "enable_external_access = false",
+    "lock_configuration = true",
+)
+_TYPES = {
+    Kind.BOOL: "BOOLEAN",
+    Kind.INT: "BIGINT",
+    Kind.FLOAT: "DOUBLE",
+    Kind.TEXT: "VARCHAR",
+    Kind.DATE: "DATE",
+    Kind.TIME: "TIMESTAMP",
+}
+_ARROW = {
+    Kind.BOOL: pa.bool_(),
+    Kind.INT: pa.int64(),
+    Kind.FLOAT: pa.float64(),
+    Kind.TEXT: pa.string(),
+    Kind.DATE: pa.date32(),
+    Kind.TIME: pa.timestamp("us"),
+}
+_WHOLE = (
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "HUGEINT",
+    "UTINYINT",
+    "USMALLINT",
+    "UINTEGER",
+    "UBIGINT",
+    "UHUGEINT",
+)
+_MOST_DIGITS = 15
+_lock = threading.Lock()
+
+
+@functools.cache
+def _database() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    for setting in _SETTINGS:
+        with contextlib.suppress(duckdb.CatalogException):  # older versions lack one, and what it prevents
+            connection.execute(f"SET {setting}")
+    return connection
+
+
+def typed(node: Scalar) -> Scalar:
+    """Give an expression, whose operands are bound, the kind of what it gives."""
+    kind, _ = _result(node.sql, tuple(_type_of(operand) for operand in node.operands))
+    return Scalar(node.sql, node.operands, kind)
+
+
+def _type_of(operand: Expression) -> str:
+    kind = kind_of(operand)
+    if kind is Kind.DECIMAL:
+        digits, scale = (operand.digits, operand.scale) if isinstance(operand, Column) else (18, 3)
+        return f"DECIMAL({digits}, {scale})"
+    if kind is None:
+        return "INTEGER" if isinstance(operand, Constant) else "VARCHAR"
+    return _TYPES[kind]
+
+
+@functools.lru_cache(1_000)
+def _result(sql: str, types: tuple[str, ...]) -> tuple[Kind, str]:
+    """The kind of a result, and the expression that brings it into a type of that kind."""
+    columns = ", ".join(f"CAST(NULL AS {name}) AS a{place}" for place, name in enumerate(types)) or "1 AS nothing"
+    try:
+        with _lock:
+            made = _database().sql(f"SELECT ({sql}) AS x FROM (SELECT {columns})")
+            found = str(made.types[0])
+            made.fetchall()  # constants that cannot be read show here, before there is any value
+    except duckdb.Error as error:
+        raise QueryError(_reason(error)) from None
+    whole = f"TRY(({sql}))"
+    if found in _WHOLE:
+        return Kind.INT, f"CAST({whole} AS BIGINT)"
+    if found.startswith("DECIMAL"):
+        return Kind.FLOAT, whole
+    if found in ("FLOAT", "DOUBLE"):
+        return Kind.FLOAT, f"CAST({whole} AS DOUBLE)"
+    kinds = {"BOOLEAN": Kind.BOOL, "VARCHAR": Kind.TEXT, "DATE": Kind.DATE}
+    if found.startswith("TIMESTAMP") and "ZONE" not in found:
+        return Kind.TIME, f"CAST({whole} AS TIMESTAMP)"
+    if found in kinds:
+        return kinds[found], whole
+    if found == '"NULL"':
+        return Kind.TEXT, "CAST(NULL AS VARCHAR)"
+    raise QueryError(
+        f"an expression that gives a value of the type {found[:40]} cannot be asked about; cast it to a number, a "
+        "text or a date"
+    )
+
+
+def _reason(error: duckdb.Error) -> str:
+    """Say what does not fit, in the analyst's words; no value of a table is near, for there was none."""
+    found = re.search(r"argument types '(\w+)\(([^']*)\)'", str(error))
+    if found is not None:
+        taken = found[2].replace("_LITERAL", "").lower() or "nothing"
+        return f"{found[1].upper()} does not take {taken} here; cast the column first: x::DOUBLE, x::VARCHAR, x::DATE"
+    return "this expression does not fit the kinds of its columns; cast them first: x::DOUBLE, x::VARCHAR, x::DATE"
+
+
+def compute(node: Scalar, operands: Sequence[pa.Array], length: int) -> pa.Array:
+    """The value of an expression in each of `length` rows."""
+    types = tuple(_type_of(operand) for operand in node.operands)
+    kind, sql = _result(node.sql, types)
+    columns = {
+        f"a{place}": _cast(column, operand)
+        for place, (column, operand) in enumerate(zip(operands, node.operands, strict=True))
+    }
+    table = pa.table({**columns, "row_number": pa.array(range(length), pa.int64())})
+    try:
+        with _lock:
+            database = _database()  # a cursor would not have its settings
+            database.register("given", table)
+            chunks = database.sql(f"SELECT {sql} AS x FROM given ORDER BY row_number").to_arrow_table().column(0)
+            database.unregister("given")
+    except duckdb.Error:
+        # The database's message may quote values; ours does not.
+        raise QueryError(
+            "an expression of the question leaves the range of what can be computed; write decimals"
+        ) from None
+    found = pa.concat_arrays(chunks.chunks) if chunks.num_chunks else pa.array([], chunks.type)
+    if pa.types.is_decimal(found.type):
+        _check_digits(found)
+    found = found.cast(_ARROW[kind])
+    return pc.if_else(pc.is_finite(found), found, pa.scalar(None, pa.float64())) if kind is Kind.FLOAT else found
+
+
+def _cast(column: pa.Array | pa.Scalar, operand: Expression) -> pa.Array:
+    kind = kind_of(operand)
+    return column if kind is None or kind is Kind.DECIMAL else column.cast(_ARROW[kind])
+
+
+def _check_digits(found: pa.Array) -> None:
+    largest = pc.max(pc.abs(found)).as_py()
+    if largest is not None and largest >= 10 ** (_MOST_DIGITS - found.type.scale):
+        raise QueryError(f"an expression of the question has more than {_MOST_DIGITS} digits; round it")

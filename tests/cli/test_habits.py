@@ -1,0 +1,200 @@
+"""Habits of every verb: --quiet, --json, manual pages, completion, help by method, the difference of recipes."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import click
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+import hedgerow as hr
+from hedgerow.cli import VERBS, main
+from hedgerow.methods import METHODS
+from hedgerow.methods.registry import parameters_of
+
+CSV = "age,sex,pay\n" + "\n".join(f"{20 + n},{'fm'[n % 2]},{100 * n}" for n in range(12)) + "\n"
+RECIPE = """
+table = "table.csv"
+output = "out"
+[roles]
+quasi = ["age", "sex"]
+sensitive = ["pay"]
+[method]
+name = "ke"
+k = 3
+e = 100
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a table, a recipe and a bundle, as the working directory."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text(CSV)
+    (tmp_path / "recipe.toml").write_text(RECIPE)
+    run("publish", "recipe.toml", "--ledger", "ledger.json")
+    return tmp_path
+
+
+def run(*words, code=0):
+    """Run the command line, and return what it printed."""
+    result = CliRunner().invoke(main, words, catch_exceptions=False)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def verbs(command=main, path=()):
+    """Every verb that can be run, with the words that lead to it."""
+    context = click.Context(main)
+    for name in command.list_commands(context):
+        inner = command.get_command(context, name)
+        if isinstance(inner, click.Group):
+            yield from verbs(inner, (*path, name))
+        else:
+            yield (*path, name), inner
+
+
+def test_every_verb_can_be_quiet():
+    """--quiet is there once, on verbs below verbs, too."""
+    for words, command in verbs():
+        assert [option.name for option in command.params].count("quiet") == 1, words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("verify", "out"),
+        ("inspect", "table.csv"),
+        ("publish", "recipe.toml", "--overwrite"),
+        ("ledger", "ledger.json"),
+        ("certify", "out"),
+        ("attack", "out", "--original", "table.csv"),
+        ("diff", "recipe.toml", "recipe.toml"),
+        ("query", "out", "SELECT sum(pay) FROM release"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_quiet_prints_nothing(folder, words):
+    """Neither results nor progress; files are written all the same."""
+    result = run(*words, "--quiet")
+    assert result.stdout == ""
+    assert result.stderr == ""
+
+
+def test_quiet_still_refuses_aloud(folder):
+    """An error is printed, and the exit code tells."""
+    result = run("query", "out", "SELECT sum(nothing) FROM release", "--quiet", code=2)
+    assert "nothing" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "keys"),
+    [
+        (("verify", "out"), {"verified", "checks"}),
+        (("inspect", "table.csv"), {"rows", "reading", "columns"}),
+        (("certify", "out"), {"promise", "checks", "version"}),
+        (("query", "out", "SELECT sum(pay) FROM release"), None),
+        (("ledger", "ledger.json"), None),
+        (("ledger", "ledger.json", "check", "table.csv"), None),
+        (("compare", "out", "--original", "table.csv"), {"out"}),
+        (("hierarchy", "table.csv", "--column", "age", "--intervals", "5,10"), None),
+        (("diff", "recipe.toml", "recipe.toml"), None),
+    ],
+    ids=lambda value: " ".join(value[:1]) if isinstance(value, tuple) else "",
+)
+def test_json_alone_is_printed(folder, words, keys):
+    """With --json the output is one JSON document; --quiet does not silence it."""
+    for more in ([], ["--quiet"]):
+        told = json.loads(run(*words, "--json", *more).stdout)
+        assert keys is None or keys <= set(told)
+
+
+def _schemas():
+    """The schema of each verb, from the page about the command line."""
+    page = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text()
+    return {verb: json.loads(text) for verb, text in re.findall(r"^`(\w+)`:.*?```json\n(.*?)```", page, re.M | re.S)}
+
+
+def test_json_fits_the_documented_schema(folder):
+    """What verbs print is what the page says."""
+    asked = {
+        "verify": ("out",),
+        "inspect": ("table.csv",),
+        "query": ("out", "SELECT sex, sum(pay) AS total FROM release GROUP BY sex"),
+        "compare": ("out", "--original", "table.csv"),
+        "ledger": ("ledger.json", "check", "table.csv"),
+        "hierarchy": ("table.csv", "--column", "age", "--intervals", "5,10"),
+        "diff": ("recipe.toml", "recipe.toml"),
+        "certify": ("out",),
+    }
+    schemas = _schemas()
+    assert set(schemas) == set(asked)
+    for verb, words in asked.items():
+        jsonschema.validate(json.loads(run(verb, *words, "--json").stdout), schemas[verb])
+
+
+def test_json_of_a_broken_bundle(folder):
+    """The verdict of a bundle that does not verify is data as well, with exit code 1."""
+    (folder / "out" / "release.parquet").write_bytes(b"")
+    told = json.loads(run("verify", "out", "--json", code=1).stdout)
+    assert told["verified"] is False
+    assert told["reason"]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_help_of_one_method_has_its_parameters_alone(name):
+    """`hedgerow publish ke --help` names the parameters of ke, and no other method's."""
+    text = run("publish", name, "--help").stdout
+    mine = {f"--{one.name.replace('_', '-')}" for one in parameters_of(name) if one.name != "knowledge"}
+    assert {word for word in text.replace("\n", " ").split() if word in mine} == mine
+    assert "--delimiter" not in text
+
+
+def test_manual_pages_for_every_verb(tmp_path):
+    """Each verb has a page that a manual reader takes without a warning."""
+    run("man", str(tmp_path / "man1"))
+    pages = {page.stem for page in (tmp_path / "man1").iterdir()}
+    assert pages == {"hedgerow", *("hedgerow-" + "-".join(words) for words, _ in verbs()), "hedgerow-graph"}
+    if shutil.which("groff"):
+        for page in (tmp_path / "man1").iterdir():
+            done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", page], capture_output=True, check=True)
+            assert done.stdout
+            assert not done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell, tmp_path):
+    """The script is one that the shell reads without complaint, where the shell is at hand."""
+    script = run("completion", shell).stdout
+    assert "_HEDGEROW_COMPLETE" in script
+    if shutil.which(shell):
+        file = tmp_path / "script"
+        file.write_text(script)
+        flag = "--no-execute" if shell == "fish" else "-n"
+        assert subprocess.run([shell, flag, file], capture_output=True, check=True).stderr == b""
+
+
+def test_the_difference_of_recipes(folder):
+    """Settings that differ are named with both values, roles by column; equal recipes differ in nothing."""
+    changed = RECIPE.replace("k = 3", "k = 4").replace('quasi = ["age", "sex"]', 'quasi = ["sex"]\nplain = ["age"]')
+    (folder / "other.toml").write_text(changed)
+    found = json.loads(run("diff", "recipe.toml", "other.toml", "--json", code=1).stdout)
+    assert sorted(tuple(one.values()) for one in found) == [("method.k", 3, 4), ("roles.age", "quasi", "plain")]
+    assert "They say the same." in run("diff", "recipe.toml", "recipe.toml").stdout
+    assert "k" in run("diff", "recipe.toml", "other.toml", code=1).stdout
+
+
+def test_the_order_of_columns_is_no_difference(folder):
+    """A recipe whose roles name the same columns in another order says the same."""
+    (folder / "other.toml").write_text(RECIPE.replace('["age", "sex"]', '["sex", "age"]'))
+    run("diff", "recipe.toml", "other.toml")
+
+
+def test_the_list_of_verbs_is_complete():
+    """Every verb of the list has a module."""
+    assert [words[0] for words, _ in verbs() if len(words) == 1] == [verb for verb in VERBS if verb != "graph"]
+    assert hr.__version__ in run("--version").stdout
