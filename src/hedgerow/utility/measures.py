@@ -18,9 +18,9 @@ RCE, the reconstruction error of a person with value v in a group of N rows, is
 
 Loss of generalization by the field's names: granularity [Iyengar 2002], precision [Sweeney 2002], non-uniform entropy
 [Gionis 2009], discernibility [Bayardo 2005], average class size [LeFevre 2006], ambiguity [Goldberger 2010]. Where ARX
-departs: docs/methods/measures.md. What is lost of a cell is told by its box: how many of the domain's values the box covers, and
-how many rows of the table have one of these. The domain is the hierarchy's where there is one, else the values that
-occur. A suppressed row loses everything. A box that may also be missing covers the whole domain.
+departs: docs/methods/measures.md. What is lost of a cell is told by its box: how many of the domain's values the box
+covers, and how many rows of the table have one of these. The domain is the hierarchy's where there is one, else the
+values that occur. A suppressed row loses everything. A box that may also be missing covers the whole domain.
 """
 
 from __future__ import annotations
