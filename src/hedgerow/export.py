@@ -20,10 +20,9 @@ import pyarrow.compute as pc
 
 from hedgerow.errors import BundleError, InputError, ParameterError
 from hedgerow.query import help_table
-from hedgerow.release.folder import folder_beside
+from hedgerow.release.folder import folder_beside, put_in_place
 from hedgerow.release.forms.example import name_sql
 from hedgerow.release.readme import readme
-from hedgerow.release.swap import put_in_place
 from hedgerow.table import write_csv
 
 if TYPE_CHECKING:

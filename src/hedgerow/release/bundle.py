@@ -15,8 +15,7 @@ from hedgerow.release.forms import form_of
 from hedgerow.release.page import pages
 from hedgerow.release.readme import readme
 from hedgerow.release.release import Release
-from hedgerow.verify.bundle import HELPERS, Opened, open_bundle, open_held
-from hedgerow.verify.holding import Held, hold, read_manifest
+from hedgerow.verify.holding import HELPERS, Held, Opened, hold, open_bundle, open_held, read_manifest
 from hedgerow.verify.manifest import decode, describe, encode
 from hedgerow.verify.values import Made, PublishedRelease
 
