@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measure import peak_beyond, seconds, show
-from hedgerow.criteria.neighbourhood import same_value
+from hedgerow.criteria.proximity import same_value
 from hedgerow.datasets import census
 from hedgerow.partition.anatomy import anatomize
 from hedgerow.partition.permutation import ncp_split, round_robin
-from hedgerow.partition.proximity.split import proximity_split
+from hedgerow.partition.proximity import proximity_split
 from hedgerow.table import read_table
 
 QUASI = ("age", "gender", "education", "marital", "race", "workclass", "country")

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.anatomy import coded, compare
-from hedgerow.criteria.neighbourhood import absolute, relative
+from hedgerow.criteria.proximity import absolute, relative
 from hedgerow.exact import line
-from hedgerow.partition.proximity.split import proximity_split
+from hedgerow.partition.proximity import proximity_split
 
 _SETUP = """
 from benchmarks.anatomy import coded

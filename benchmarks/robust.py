@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from hedgerow.inference.knowledge import KnowledgeEstimate
 from hedgerow.inference.robust import members
+from hedgerow.partition.robust.candidates import Crowd
 from hedgerow.partition.robust.check import Check
-from hedgerow.partition.robust.crowd import Crowd
 from hedgerow.partition.robust.gather import art
 from hedgerow.randomness import seeded_keys
 from hedgerow.table import read_table

@@ -7,10 +7,9 @@ import pyarrow as pa
 
 import hedgerow as hr
 from benchmarks.measure import seconds, show
+from hedgerow.partition.shuffles import shuffle_within
 from hedgerow.partition.target.fake_values import disguise, fake_values
-from hedgerow.partition.target.least_range import least_range_groups
-from hedgerow.partition.target.trees import TreeArrays, arrays_of_tree, node_ranges
-from hedgerow.release.shuffle import shuffle_within
+from hedgerow.partition.target.least_range import TreeArrays, arrays_of_tree, least_range_groups, node_ranges
 from hedgerow.schema.target import normal, quantize, uniform
 from studies import real
 

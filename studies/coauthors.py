@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from hedgerow.graph.adjacency import Adjacency, adjacency
 from hedgerow.graph.bipartite import BipartiteGraph
+from hedgerow.partition.shuffles import shuffle_within
 from hedgerow.randomness import Keys, system_keys
-from hedgerow.release.shuffle import shuffle_within
 
 __all__ = ["permuted_edges", "shared_neighbours"]
 

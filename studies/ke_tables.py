@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from hedgerow.criteria.l_diversity import DistinctDiversity
 from hedgerow.partition.full_domain import Ladder, full_domain, ladder_of
+from hedgerow.partition.shuffles import deal
 from hedgerow.randomness import Keys, generator
 from hedgerow.release.forms.swapped import swapped_rows, window_for
-from hedgerow.release.shuffle import deal
 from hedgerow.schema import Hierarchy
 from hedgerow.table import read_table
 

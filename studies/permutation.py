@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.criteria.neighbourhood import same_value
+from hedgerow.criteria.proximity import same_value
 from hedgerow.datasets import census
 from hedgerow.partition.anatomy import anatomize
 from hedgerow.partition.permutation import ncp_split, round_robin
-from hedgerow.partition.proximity.split import proximity_split
+from hedgerow.partition.proximity import proximity_split
 from hedgerow.randomness import seeded_keys
 from studies.counting import (
     Coded,

@@ -17,11 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.criteria.neighbourhood import Neighbourhood, absolute, largest_retention, relative
-from hedgerow.criteria.proximity import eps_below
+from hedgerow.criteria.proximity import Neighbourhood, absolute, eps_below, largest_retention, relative
 from hedgerow.datasets import census
 from hedgerow.errors import Infeasible
-from hedgerow.partition.proximity.split import proximity_split
+from hedgerow.partition.proximity import proximity_split
 from hedgerow.randomness import seeded_keys
 from hedgerow.release.forms.perturbed import retained
 from studies.counting import (

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from hedgerow.partition.robust.candidates import Crowd
 from hedgerow.partition.robust.check import Check
-from hedgerow.partition.robust.crowd import Crowd
 from hedgerow.partition.robust.gather import art
 from hedgerow.randomness import Keys, generator, seeded_keys
 from studies.robust_data import People, adult_people

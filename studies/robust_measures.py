@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.inference.binary import binary_posteriors
 from hedgerow.inference.bounds import delta_max
+from hedgerow.inference.full import binary_posteriors
 from studies.robust_data import People
 from studies.robust_rivals import Grouping
 

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.partition.target.least_range import shifted
-from hedgerow.partition.target.trees import node_ranges
+from hedgerow.partition.target.least_range import node_ranges, shifted
 from hedgerow.randomness import seeded_keys
 from hedgerow.schema import Hierarchy
 from hedgerow.schema.target import histogram, normal, quantize, uniform, zipf

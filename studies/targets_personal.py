@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from hedgerow.methods.personal import cheapest
-from hedgerow.partition.personal.search import Wishes, one_group, personal_bottom_up, personal_top_down, total_cost
+from hedgerow.partition.personal import Wishes, one_group, personal_bottom_up, personal_top_down, total_cost
 from hedgerow.randomness import seeded_keys
 from hedgerow.schema import Hierarchy
 from hedgerow.schema.target import uniform

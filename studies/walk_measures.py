@@ -11,9 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.attack import identity, known_sample, rank
-from hedgerow.partition.walk.chain import Course, effective_sizes, walk
+from hedgerow.partition.walk.chain import Course, Polytope, deepest_points, effective_sizes, walk
 from hedgerow.partition.walk.kept import Block, blocks
-from hedgerow.partition.walk.polytope import Polytope, deepest_points
 from hedgerow.partition.walk.segments import localities, runs, sample
 from hedgerow.randomness import Keys, seeded_keys
 from hedgerow.utility.measures import distortion

@@ -38,7 +38,7 @@ def test_every_public_name_exists():
         assert getattr(hr, name) is not None
     errors = [getattr(hr, name) for name in hr.__all__ if isinstance(getattr(hr, name), type)]
     raised = [error for error in errors if issubclass(error, Exception)]
-    assert len(raised) == 8
+    assert len(raised) == 10
     assert all(issubclass(error, hr.HedgerowError) for error in raised)
 
 

@@ -21,6 +21,7 @@ The path of data is the tree. A module imports only from lines above it:
     certificate/  one page about one bundle
     recipe        one publication as a file, a script, a command
     testing/      for those who add methods: the contract, strategies, the posterior auditor
+    export        a release as files for other programs
     front         the functions of the front door: open, attack, certify, compare, regress
     app/          a local web application: table, roles, promise, publish, ask, attacks, certificate
     cli/ __main__                                                             one verb a file
@@ -38,9 +39,11 @@ from hedgerow._version import __version__
 from hedgerow.errors import (
     BrokenPromise,
     BundleError,
+    DiskFull,
     HedgerowError,
     Infeasible,
     InputError,
+    OutOfMemory,
     ParameterError,
     QueryError,
     SchemaError,
@@ -62,12 +65,14 @@ __all__ = [
     "Answer",
     "BrokenPromise",
     "BundleError",
+    "DiskFull",
     "Domain",
     "HedgerowError",
     "Hierarchy",
     "Infeasible",
     "InputError",
     "Ledger",
+    "OutOfMemory",
     "ParameterError",
     "QueryError",
     "Release",

@@ -7,22 +7,38 @@ HedgerowError
 ├── Infeasible        a promise that this table cannot keep
 ├── BrokenPromise     a release does not keep what it promises; it is not returned, not written, not read
 ├── BundleError       a folder is not a whole, unedited release
-└── QueryError        a question that cannot be answered with a bound, with the reason
+│   └── DiskFull      it could not be written, because the disk, or the owner's share of it, is full
+├── QueryError        a question that cannot be answered with a bound, with the reason
+└── OutOfMemory       the memory is not enough; a MemoryError, too
 
 A message is one or two sentences: what must hold, what came, what to do. It names columns, counts and parameters,
 never a cell of the table. Signs that steer a terminal or end a line, which a hostile name can hold, are spelled out.
 """
 
+import errno
+import functools
+import os
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
 __all__ = [
     "BrokenPromise",
     "BundleError",
+    "DiskFull",
     "HedgerowError",
     "Infeasible",
     "InputError",
+    "OutOfMemory",
     "ParameterError",
     "QueryError",
     "SchemaError",
+    "limit_reached",
+    "unwritten",
+    "within_limits",
 ]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class HedgerowError(Exception):
@@ -57,7 +73,14 @@ class ParameterError(HedgerowError, ValueError):
 
 
 class Infeasible(HedgerowError):
-    """A promise that this table cannot keep; the message names the nearest one that it can."""
+    """A promise that this table cannot keep; the message names the nearest one that it can.
+
+    `values` holds the cells that stand in the way, for the owner alone: they are no part of the message.
+    """
+
+    def __init__(self, message: str = "", *, values: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.values = values
 
 
 class BrokenPromise(HedgerowError):
@@ -70,3 +93,55 @@ class BundleError(HedgerowError):
 
 class QueryError(HedgerowError):
     """A question that cannot be answered with a bound."""
+
+
+class OutOfMemory(HedgerowError, MemoryError):
+    """The memory is not enough."""
+
+
+class DiskFull(BundleError):
+    """The disk is full, or the owner's share of it."""
+
+
+def unwritten(name: str, error: OSError) -> BundleError:
+    """Say that a file or folder could not be written, and why."""
+    reason = os.strerror(error.errno) if error.errno else "input/output error"
+    return (DiskFull if error.errno in _FULL else BundleError)(f"{name} could not be written: {reason}.")
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_SIGNS_OF_MEMORY = ("start new thread", "annot allocate memory", "failed to map segment")
+
+
+def limit_reached(error: BaseException) -> HedgerowError | None:
+    """What an error says in a sentence if memory or disk are not enough; None if it says something else."""
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return unwritten("A file", error)
+    texts = str(error) if isinstance(error, RuntimeError | ImportError | OSError) else ""
+    by_name = type(error).__name__ == "OutOfMemoryException"  # DuckDB's
+    if isinstance(error, MemoryError) or by_name or any(sign in texts for sign in _SIGNS_OF_MEMORY):
+        return (
+            error
+            if isinstance(error, HedgerowError)
+            else OutOfMemory(
+                "There is not enough memory for this; take fewer rows or columns, or a machine that has more."
+            )
+        )
+    return None
+
+
+def within_limits(function: Callable[P, T]) -> Callable[P, T]:
+    """Let a function of the front door say in a sentence that memory or disk are not enough."""
+
+    @functools.wraps(function)
+    def run(*args: P.args, **options: P.kwargs) -> T:
+        try:
+            return function(*args, **options)
+        except HedgerowError:
+            raise
+        except Exception as error:
+            if (plain := limit_reached(error)) is None:
+                raise
+        raise plain from None
+
+    return run

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, within_limits
 from hedgerow.verify.holding import hold, read_manifest
 from hedgerow.verify.manifest import format_of
 
@@ -32,8 +32,11 @@ __all__ = ["attack", "certify", "compare", "holds_graph", "open_bundle", "regres
 StrPath = str | os.PathLike[str]
 
 
-def open_bundle(path: StrPath) -> Release | GroupedGraph:
+@within_limits
+def open_bundle(path: StrPath, *, max_bytes: int | None = None) -> Release | GroupedGraph:
     """Open the bundle in the folder `path`, of a table or a graph; raise BundleError unless it is whole and unedited.
+
+    A file that takes more than `max_bytes` once it is decoded, by default 16 times its size, is refused unread.
 
     >>> import tempfile, hedgerow as hr
     >>> release = hr.KEAnonymity(k=2, e=1).publish(
@@ -47,10 +50,10 @@ def open_bundle(path: StrPath) -> Release | GroupedGraph:
         if _is_graph(bundle.manifest):
             from hedgerow.graph.bundle import read_held as read_graph
 
-            return read_graph(bundle)
+            return read_graph(bundle, max_bytes=max_bytes)
         from hedgerow.release.bundle import read_held
 
-        return read_held(bundle)
+        return read_held(bundle, max_bytes=max_bytes)
 
 
 def holds_graph(path: StrPath) -> bool:
@@ -58,6 +61,7 @@ def holds_graph(path: StrPath) -> bool:
     return _is_graph(read_manifest(path))
 
 
+@within_limits
 def attack(
     release: Release | StrPath,
     original: object = None,
@@ -96,6 +100,7 @@ def attack(
     )
 
 
+@within_limits
 def certify(
     bundle: StrPath,
     original: object = None,
@@ -132,6 +137,7 @@ def certify(
     return issued
 
 
+@within_limits
 def compare(
     releases: Mapping[str, Release | StrPath] | Sequence[Release | StrPath],
     original: object = None,
@@ -160,6 +166,7 @@ def compare(
     return {name: scores_by_aggregate(outcomes) for name, outcomes in found.items()}
 
 
+@within_limits
 def regress(
     release: Release | StrPath, formula: str, *, where: str | None = None, weights: str | None = None
 ) -> Regression:

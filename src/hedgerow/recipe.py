@@ -15,6 +15,9 @@ sensitive = ["capital-loss"]
 [missing]
 "capital-loss" = "suppress"
 
+[texts]                            # trimmed (sensitive ones are), folded (case ignored, too) or exact
+diagnosis = "folded"
+
 [reading]                          # what the file does not say itself; found out where it is left out
 decimal = ","                      # header, delimiter, decimal, thousands, encoding, quote, sheet, labels
 missing_codes = ["-9"]             # and types: { zip = "text" }
@@ -39,7 +42,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hedgerow.errors import BundleError, HedgerowError, InputError, ParameterError
+from hedgerow.errors import BundleError, HedgerowError, InputError, ParameterError, limit_reached
 from hedgerow.methods.registry import METHODS, method_class, read_parameters
 from hedgerow.methods.registry import method as build_method
 
@@ -84,6 +87,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     method: dict[str, Value]
     others: str | None = None
     missing: dict[str, str] = {}
+    texts: dict[str, str] = {}
     hierarchies: dict[str, str] = {}
     reading: dict[str, Value] = {}
     ledger: str | None = None
@@ -129,6 +133,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             weight=roles["weight"],
             cluster=roles["cluster"],
             missing=self.missing,
+            texts=self.texts,
             hierarchies={column: _read_hierarchy(column, file) for column, file in self.hierarchies.items()},
         )
 
@@ -240,6 +245,7 @@ def write_recipe(recipe: Recipe, path: str | os.PathLike[str]) -> None:
             "others": recipe.others,
             "roles": _filled(msgspec.to_builtins(recipe.roles)) or {"quasi": []},
             "missing": recipe.missing,
+            "texts": recipe.texts,
             "reading": recipe.reading,
             "hierarchies": {column: _beside(tree, file.parent) for column, tree in recipe.hierarchies.items()},
         }
@@ -278,7 +284,7 @@ def _replace(file: Path, content: bytes) -> None:
             os.fsync(handle.fileno())
         beside.replace(file)
     except OSError as error:
-        raise InputError(f"'{file.name}' cannot be written: {error.strerror}.") from None
+        raise limit_reached(error) or InputError(f"'{file.name}' cannot be written: {error.strerror}.") from None
     finally:
         beside.unlink(missing_ok=True)
 
@@ -383,6 +389,8 @@ def _script_schema(recipe: Recipe) -> Iterator[str]:
             yield f"{role}={' + '.join(filter(None, (repr(names) if names else '', rest)))}"
     if recipe.missing:
         yield f"missing={recipe.missing!r}"
+    if recipe.texts:
+        yield f"texts={recipe.texts!r}"
     if recipe.hierarchies:
         trees = ", ".join(f"{column!r}: hr.Hierarchy.from_arx({file!r})" for column, file in recipe.hierarchies.items())
         yield f"hierarchies={{{trees}}}"
@@ -401,9 +409,8 @@ def recipe_command(recipe: Recipe, *, seed: int | None = None) -> str:
     for role, names in msgspec.to_builtins(recipe.roles).items():
         words += [f"--{role}", _joined(names)] if names else []
     words += ["--others", recipe.others] if recipe.others is not None else []
-    words += ["--missing", _joined([f"{name}={policy}" for name, policy in recipe.missing.items()])] * bool(
-        recipe.missing
-    )
+    for flag, policies in (("--missing", recipe.missing), ("--texts", recipe.texts)):
+        words += [flag, _joined([f"{name}={policy}" for name, policy in policies.items()])] if policies else []
     for column, file in recipe.hierarchies.items():
         words += ["--hierarchy", f"{column}={file}"]
     words += _reading_words(recipe.reading)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hedgerow.cli.line_editing import as_written, completions
+from hedgerow.cli.prompt import as_written, completions
 
 COLUMNS = ("age", "capital-loss", "Sex", "from", 'odd"name')
 

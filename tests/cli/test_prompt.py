@@ -11,8 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from hedgerow.cli import main
-from hedgerow.cli.line_editing import history_file, line_editing
-from hedgerow.cli.prompt import Prompt, _typed
+from hedgerow.cli.prompt import Prompt, _typed, history_file, line_editing
 from hedgerow.query import connect
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hedgerow.cli.statements import is_waiting, statements
+from hedgerow.cli.prompt import is_waiting, statements
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.inference.binary import at_most, binary_posteriors, by_group, relative_error
+from hedgerow.inference.full import at_most, binary_posteriors, by_group, relative_error
 from hedgerow.testing import posterior_worlds as worlds
 
 HAS, HAS_NOT = 0, 1

@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hedgerow.inference.binary import binary_posteriors
 from hedgerow.inference.bounds import delta_max, least_held_back, pair_bound, printed_bound_holds, rate_bound
+from hedgerow.inference.full import binary_posteriors
 from hedgerow.testing import posterior_worlds as worlds
 
 

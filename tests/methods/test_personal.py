@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.methods import personal
 from hedgerow.methods.personal import cheapest, check_nodes
-from hedgerow.partition.personal.search import Wishes, one_group, total_cost
+from hedgerow.partition.personal import Wishes, one_group, total_cost
 from hedgerow.release.forms.disguised import DisguisedGroups
 from hedgerow.schema.target import uniform
 

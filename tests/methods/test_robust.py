@@ -146,7 +146,7 @@ def test_too_many_odds_are_refused_before_they_are_held(monkeypatch: pytest.Monk
     table = pa.table({"a": np.arange(n) // 2, "b": np.arange(n) % 100, "ill": np.arange(n) % 9_000})
     with pytest.raises(hr.ParameterError, match="shares to hold"):
         Robust(2, KnowledgeEstimate(support=1)).publish(table, SCHEMA)
-    monkeypatch.setattr("hedgerow.partition.robust.crowd._MOST_TICKS", 10)
+    monkeypatch.setattr("hedgerow.partition.robust.candidates._MOST_TICKS", 10)
     with pytest.raises(hr.ParameterError, match="protect fewer"):
         Robust(2, KnowledgeEstimate(support=10)).publish(table_of(), SCHEMA)
 

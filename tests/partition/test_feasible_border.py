@@ -12,8 +12,7 @@ import pytest
 
 from hedgerow.criteria.groupwise import All, KAnonymity, groups_of, one_group
 from hedgerow.criteria.l_diversity import DistinctDiversity, FrequencyDiversity
-from hedgerow.criteria.neighbourhood import absolute, relative, same_value
-from hedgerow.criteria.proximity import EpsM
+from hedgerow.criteria.proximity import EpsM, absolute, relative, same_value
 from hedgerow.errors import Infeasible
 from hedgerow.exact import line
 from hedgerow.partition.anatomy import anatomize
@@ -21,7 +20,7 @@ from hedgerow.partition.full_domain import full_domain, plain_ladder
 from hedgerow.partition.microaggregate import microaggregate
 from hedgerow.partition.mondrian.split import mondrian
 from hedgerow.partition.permutation import ncp_split, round_robin
-from hedgerow.partition.proximity.split import proximity_split
+from hedgerow.partition.proximity import proximity_split
 from hedgerow.randomness import seeded_keys
 
 TABLES = 2500

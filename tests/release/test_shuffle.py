@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.partition.shuffles import deal, permutation, shuffle_within
 from hedgerow.randomness import seeded_keys, system_keys
-from hedgerow.release.shuffle import deal, permutation, shuffle_within
 
 
 def _chi_square(observed, expected):

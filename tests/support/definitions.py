@@ -31,14 +31,16 @@ def _groups(forgery: Forgery, column: str) -> list[list[Any]]:
     group = forgery.manifest["group_column"]
     table = next(t for t in forgery.tables.values() if {group, column} <= set(t.column_names))
     found = defaultdict(list)
+    policy = forgery.manifest["texts"].get(column, "trimmed")
     for number, value in zip(table.column(group).to_pylist(), table.column(column).to_pylist(), strict=True):
-        found[number].append(_read(value))
+        found[number].append(_read(value, policy))
     return list(found.values())
 
 
-def _read(value: Any) -> Any:
-    if isinstance(value, str):
-        return unicodedata.normalize("NFC", value).strip()
+def _read(value: Any, policy: str) -> Any:
+    if isinstance(value, str) and policy != "exact":
+        read = unicodedata.normalize("NFC", value).strip()
+        return read.casefold() if policy == "folded" else read
     if isinstance(value, float):
         return "no number" if value != value else Fraction(value)
     return value

@@ -184,7 +184,11 @@ def random_trial(rng: random.Random) -> Trial:
     schema["missing"] = {column: rng.choice(["value", "suppress", "refuse"]) for column in kinds if rng.random() < 0.3}
     trees = _trees(rng, columns, kinds) if rng.random() < 0.3 else {}
     order = rng.sample(sorted(columns), len(columns))
-    return Trial(name, parameters, pa.table({column: columns[column] for column in order}), schema, kinds, trees)
+    table = pa.table({column: columns[column] for column in order})
+    texts = [column for column in kinds if pa.types.is_string(table.schema.field(column).type)]
+    policies = ["trimmed", "folded", "exact"]
+    schema["texts"] = {column: rng.choice(policies) for column in texts if rng.random() < 0.3}
+    return Trial(name, parameters, table, schema, kinds, trees)
 
 
 def _sensitive_kinds(rng: random.Random, name: str) -> list[str]:
@@ -247,8 +251,9 @@ def rows_behind(trial: Trial) -> pa.Table:
         if pa.types.is_floating(values.type):
             values = pc.add(pc.if_else(pc.is_nan(values), None, values), 0.0)
             table = table.set_column(place, column, values)
-        elif pa.types.is_string(values.type) and column in trial.schema["sensitive"]:
-            texts = [None if text is None else _trimmed(text) for text in values.to_pylist()]
+        elif pa.types.is_string(values.type):
+            policy = trial.schema["texts"].get(column, "trimmed" if column in trial.schema["sensitive"] else "read")
+            texts = [None if text is None else _read(text, policy) for text in values.to_pylist()]
             table = table.set_column(place, column, pa.array(texts, pa.string()))
     for column in table.column_names:
         if trial.schema["missing"].get(column) == "suppress":
@@ -256,6 +261,9 @@ def rows_behind(trial: Trial) -> pa.Table:
     return table
 
 
-def _trimmed(text: str) -> str:
-    """A text in Unicode's form NFC, without spaces around it."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).strip())
+def _read(text: str, policy: str) -> str:
+    """A text as a column's policy says; where there is none it loses the blanks around it."""
+    if policy in ("exact", "read"):
+        return text if policy == "exact" else text.strip(" \t")
+    found = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).strip())
+    return unicodedata.normalize("NFC", found.casefold()) if policy == "folded" else found

@@ -208,14 +208,9 @@ def test_claims_of_a_graph(grouped, tmp_path, change):
         graph.verify_bundle(grouped.write(tmp_path / "out"))
 
 
-@pytest.mark.parametrize(
-    ("pair", "merged"), [(("flu", "flu "), 0), (("caf\u00e9", "cafe\u0301"), 1), (("\u00a0flu", "flu"), 1)]
-)
-def test_a_space_is_no_diversity(tmp_path, pair, merged):
-    """Texts that people read as one are published as one, and refused in a bundle that has both.
-
-    Blanks go when a table is read, before anything is counted; what publishing merges beyond that is counted.
-    """
+@pytest.mark.parametrize("pair", [("flu", "flu "), ("caf\u00e9", "cafe\u0301"), ("\u00a0flu", "flu")])
+def test_a_space_is_no_diversity(tmp_path, pair):
+    """Texts that people read as one are published as one, counted, and refused in a bundle that has both."""
     table = pa.table({"age": range(16), "ill": [pair[n % 2] for n in range(16)]})
     schema = hr.Schema(quasi=["age"], sensitive="ill")
     with pytest.raises(hr.Infeasible):
@@ -223,6 +218,6 @@ def test_a_space_is_no_diversity(tmp_path, pair, merged):
     mixed = table.set_column(1, "ill", pa.array([(*pair, "cold", "gout")[n % 4] for n in range(16)]))
     hr.Anatomy(l=2).publish(mixed, schema).save(tmp_path / "in")
     forgery = Forgery.of(tmp_path / "in")
-    assert forgery.manifest["merged"] == {"ill": merged}
+    assert forgery.manifest["merged"] == {"ill": 1}
     forgery.edit("sensitive", "ill", [pair[n % 2] for n in range(16)])
     assert "form NFC" in _refused(forgery, tmp_path)

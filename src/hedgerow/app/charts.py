@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-__all__ = ["ChartPoint", "Stretch", "bar", "frontier_chart", "histogram", "share_bar", "share_place", "span_bar"]
+__all__ = ["ChartPoint", "Stretch", "bar", "frontier_chart", "share_bar", "share_place", "span_bar"]
 
 _WIDE = 400.0
 
@@ -79,29 +79,6 @@ def span_bar(
     return bar(label, marks)
 
 
-def histogram(counts: Sequence[tuple[str, int]], label: str) -> Markup:
-    """Draw counts as columns, the highest as high as the picture."""
-    top = max((count for _, count in counts), default=1)
-    wide = 640 / max(len(counts), 1)
-    parts = []
-    for place, (name, count) in enumerate(counts):
-        height = 120 * count / top
-        x = place * wide
-        parts.append(
-            Markup('<rect class="bar" x="{}" y="{}" width="{}" height="{}"/>').format(
-                f"{x + wide * 0.1:.1f}", f"{140 - height:.1f}", f"{wide * 0.8:.1f}", f"{height:.1f}"
-            )
-        )
-        middle = f"{x + wide / 2:.1f}"
-        parts.append(
-            Markup('<text class="mark" x="{}" y="{}">{}</text>').format(middle, f"{134 - height:.1f}", f"{count:,}")
-        )
-        parts.append(Markup('<text class="mark" x="{}" y="158">{}</text>').format(middle, name))
-    return Markup('<svg class="chart" viewBox="0 0 640 166" role="img" aria-label="{}">{}</svg>').format(
-        label, Markup("").join(parts)
-    )
-
-
 @dataclass(frozen=True)
 class ChartPoint:
     """A setting of a method: how sure the surest guess is, how wide answers are, and the form that would choose it."""
@@ -112,6 +89,7 @@ class ChartPoint:
     width: float
     query: Mapping[str, str]
     is_chosen: bool = False
+    is_best: bool = False
 
 
 _LEFT, _TOP, _RIGHT, _BOTTOM = 66.0, 16.0, 700.0, 330.0
@@ -156,23 +134,47 @@ def frontier_chart(points: Sequence[ChartPoint], least_chance: float, words: Map
     parts.append(_text("axis", _LEFT, _TOP - 4, words["y"]))
     for number, method in enumerate(dict.fromkeys(point.method for point in points)):
         own = sorted((point for point in points if point.method == method), key=lambda p: (p.chance, p.width))
-        places = [(x(point.chance), y(point.width)) for point in own]
-        line = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
-        if len(own) > 1:
+        best = _best(own)
+        line = " ".join(f"{x(point.chance):.1f},{y(point.width):.1f}" for point in best)
+        if len(best) > 1:
             parts.append(Markup('<polyline class="line series-{}" points="{}"/>').format(number % 6, line))
-        for point, place in zip(own, places, strict=True):
-            parts.append(_marker(point, place, number))
-        parts.append(_text(f"name series-{number % 6}", places[-1][0] + 10, places[-1][1] + 4, method))
-    return Markup('<svg class="chart" viewBox="0 0 800 380" role="group" aria-label="{}">{}</svg>').format(
+        parts += [_marker(point, (x(point.chance), y(point.width)), number, point in best) for point in own]
+        height = _TOP + 8 + 20 * number
+        parts.append(_shape(f"point series-{number % 6}", (_RIGHT + 20, height), 5, number))
+        parts.append(_text(f"name series-{number % 6}", _RIGHT + 32, height + 4, method))
+    for point in points:
+        if point.is_best:
+            place = x(point.chance), y(point.width)
+            parts.append(Markup('<circle class="ring" cx="{}" cy="{}" r="13"/>').format(*(f"{p:.1f}" for p in place)))
+            parts.append(_text("axis", place[0] + 17, place[1] + 4, words["begin"]))
+    return Markup('<svg class="chart" viewBox="0 0 900 380" role="group" aria-label="{}">{}</svg>').format(
         words["label"], Markup("").join(parts)
     )
 
 
-def _marker(point: ChartPoint, place: tuple[float, float], number: int) -> Markup:
+def _best(own: Sequence[ChartPoint]) -> list[ChartPoint]:
+    """The points of a method that none of its others beats: what its line goes through."""
+    best: list[ChartPoint] = []
+    for point in own:
+        if not best or point.width < best[-1].width:
+            best.append(point)
+    return best
+
+
+def _marker(point: ChartPoint, place: tuple[float, float], number: int, is_on_line: bool) -> Markup:
+    faint = "" if is_on_line or point.is_chosen else " faint"
+    kind = f"point series-{number % 6}{' chosen' if point.is_chosen else faint}"
+    shape = _shape(kind, place, 8 if point.is_chosen else 5, number)
+    words = f"{point.label}: ±{100 * point.width:.2g}%, {point.chance:.0%}"
+    return Markup('<a href="/promise?{}" aria-label="{}">{}<title>{}</title></a>').format(
+        urlencode(point.query), words, shape, words
+    )
+
+
+def _shape(kind: str, place: tuple[float, float], size: int, number: int) -> Markup:
+    """A circle, a square or a triangle: lines are told apart without colours, too."""
     a, b = place
-    size = 8 if point.is_chosen else 5
-    kind = f"point series-{number % 6}{' chosen' if point.is_chosen else ''}"
-    shape = (
+    return (
         Markup('<circle class="{}" cx="{}" cy="{}" r="{}"/>').format(kind, f"{a:.1f}", f"{b:.1f}", size),
         Markup('<rect class="{}" x="{}" y="{}" width="{}" height="{}"/>').format(
             kind, f"{a - size:.1f}", f"{b - size:.1f}", 2 * size, 2 * size
@@ -181,10 +183,6 @@ def _marker(point: ChartPoint, place: tuple[float, float], number: int) -> Marku
             kind, f"{a:.1f}", f"{b - size - 1:.1f}", size + 1, 2 * size + 1, -2 * size - 2
         ),
     )[number % 3]
-    words = f"{point.label}: ±{50 * point.width:.2g}%, {point.chance:.0%}"
-    return Markup('<a href="/promise?{}" aria-label="{}">{}<title>{}</title></a>').format(
-        urlencode(point.query), words, shape, words
-    )
 
 
 def _grid_line(x1: float, y1: float, x2: float, y2: float) -> Markup:

@@ -33,6 +33,7 @@ class Job:
     kind: str
     work: Callable[[Job], Any]
     done_at: str = "/"
+    key: object = None
     id: str = field(default_factory=lambda: token(8))
     state: str = "waiting"
     step: str = ""
@@ -43,6 +44,11 @@ class Job:
     parts: list[Any] = field(default_factory=list)
     seen: int = 0
     _stop: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether somebody asked it to end."""
+        return self._stop.is_set()
 
     @property
     def is_over(self) -> bool:
@@ -75,7 +81,7 @@ class Jobs:
     def __init__(self, prepare: Callable[[], None] = lambda: None) -> None:
         self._jobs: dict[str, Job] = {}
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self.is_ready = threading.Event()
+        self.is_ready, self.is_closing = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, args=(prepare,), daemon=True, name="hedgerow-worker")
         self._thread.start()
 

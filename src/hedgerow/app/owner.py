@@ -10,6 +10,7 @@ from urllib.parse import quote
 import msgspec
 import numpy as np
 import pyarrow as pa
+from markupsafe import Markup
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,6 +18,7 @@ from starlette.routing import Route
 
 from hedgerow.app import charts
 from hedgerow.app.jobs import Job
+from hedgerow.app.preview import Preview
 from hedgerow.app.site import Form, Site, go
 from hedgerow.errors import HedgerowError, InputError, ParameterError, SchemaError
 from hedgerow.methods.registry import METHODS, parameters_of, read_parameters
@@ -39,7 +41,7 @@ class OwnerPages:
     """Table, roles, promise, publish."""
 
     def __init__(self, site: Site) -> None:
-        self.site, self.workspace = site, site.workspace
+        self.site, self.workspace, self.preview = site, site.workspace, Preview(site)
 
     def routes(self) -> list[Route]:
         """The addresses of these pages."""
@@ -52,6 +54,7 @@ class OwnerPages:
             site.post("/roles", self.choose_roles),
             site.get("/promise", self.promise),
             site.post("/promise", self.choose_promise),
+            *self.preview.routes(),
             site.get("/publish", self.publish),
             site.post("/publish", self.start_publishing),
         ]
@@ -221,7 +224,7 @@ class OwnerPages:
             else {}
         )
         given |= {key[2:]: value for key, value in request.query_params.items() if key.startswith("p-")}
-        why_not = self._why_not(recipe)
+        why_not, job = self._why_not(recipe), self.preview.current(recipe)
         return self.site.page(
             "promise",
             request,
@@ -233,7 +236,9 @@ class OwnerPages:
                 for method in sorted(METHODS, key=lambda method: list(self.site.texts["methods"]).index(method))
             ],
             chosen=name,
-            sensitive=recipe.roles.sensitive,
+            job=job,
+            words="" if job is None else self.site.words(job),
+            picture=None if job is None else Markup(self.preview.shown(recipe, job)),
             parameters=[
                 {"name": one.name, "help": one.help, "required": one.required, "is_bool": one.type == "bool",
                  "default": _field(one.default), "value": given.get(one.name, "")}

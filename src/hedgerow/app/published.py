@@ -95,8 +95,7 @@ class ReleasePages:
             guarantee=release.guarantee,
             checks=release.verify().checks,
             facts=_facts(release, self.site.texts["release"]["facts"]),
-            sizes=sizes,
-            picture=charts.histogram(sizes, self.site.texts["release"]["sizes"]) if sizes else "",
+            sizes=[(name, count, charts.share_bar(count / max(c for _, c in sizes))) for name, count in sizes],
             folder=str(self.workspace.releases()[name]),
         )
 
@@ -169,6 +168,8 @@ class ReleasePages:
 
     def attacks(self, request: Request) -> Response:
         """What each adversary reaches, beside guessing and the promise."""
+        from hedgerow.attack.finding import NOTHING_TO_DO
+
         name, release = self._open(request)
         job = self.site.jobs.last(f"attack {name}")
         report = job.result if job is not None and job.state == "done" else None
@@ -182,7 +183,7 @@ class ReleasePages:
             graph=report if not isinstance(release, Release) else None,
             lines=[] if report is None or not isinstance(release, Release) else _attack_lines(report),
             may_check=isinstance(release, Release) and self._original_of(release) is not None,
-            adversaries=self.site.texts["adversaries"],
+            nothing_to_do=NOTHING_TO_DO,
         )
 
     def start_attacks(self, request: Request, form: Form) -> Response:
@@ -345,32 +346,24 @@ def _error_bars(result: AnswerTable, truths: dict[tuple[Any, ...], dict[str, Any
             spans.append((name, places))
             true_values.append(true_value)
             ends[name] += [place for place in (*places, _place(true_value)) if place is not None]
-    scales = {name: (min(places, default=0.0), max(places, default=0.0)) for name, places in ends.items()}
-    lines = []
+    parts: dict[str, dict[str, Any]] = {
+        name: {"name": name, "lines": [], "scale": (min(places, default=0.0), max(places, default=0.0))}
+        for name, places in ends.items()
+    }
     for cells, (name, places), true_value in zip(said.lines[: len(spans)], spans, true_values, strict=True):
-        numbers = cells[-4:]
+        numbers, part = cells[-4:], parts[name]
         label = f"{numbers[0]} – {numbers[2]}, {numbers[1]}"
-        lines.append({
-            "keys": cells[:-5], "name": cells[-5], "numbers": numbers,
-            "truth": None if truths is None else number(true_value),
-            "bar": charts.span_bar(label, places, scales[name], _place(true_value)),
+        part["lines"].append({
+            "keys": cells[:-5], "numbers": numbers, "truth": None if truths is None else number(true_value),
+            "bar": charts.span_bar(label, places, part["scale"], _place(true_value)),
         })  # fmt: skip
     return {
         "keys": said.columns[:-5],
-        "lines": lines,
-        "more": len(said.lines) - len(lines),
+        "parts": [part | {"ends": [number(end) for end in part["scale"]]} for part in parts.values()],
+        "more": len(said.lines) - len(spans),
         "notes": result.notes,
-        "scale": _scale_words(scales),
         "has_truth": truths is not None,
     }
-
-
-def _scale_words(scales: dict[str, tuple[float, float]]) -> tuple[str, str]:
-    """The ends of the bars, where all bars share one scale."""
-    if len(scales) != 1:
-        return "", ""
-    ((low, high),) = scales.values()
-    return number(low), number(high)
 
 
 def _truths(original: pa.Table, question: str, result: AnswerTable) -> dict[tuple[Any, ...], dict[str, Any]]:
@@ -404,16 +397,10 @@ def _graph_answers(release: GroupedGraph, question: str) -> dict[str, Any]:
     places = (_place(answer.lower), _place(answer.expected), _place(answer.upper))
     ends = [place for place in places if place is not None]
     scale = (min(ends, default=0.0), max(ends, default=0.0))
-    line = {"keys": [], "name": "answer", "numbers": numbers, "truth": None,
-            "bar": charts.span_bar(f"{numbers[0]} – {numbers[2]}", places, scale, None)}  # fmt: skip
-    return {
-        "keys": [],
-        "lines": [line],
-        "more": 0,
-        "notes": [],
-        "scale": _scale_words({"answer": scale}),
-        "has_truth": False,
-    }
+    bar = charts.span_bar(f"{numbers[0]} – {numbers[2]}", places, scale, None)
+    line = {"keys": [], "numbers": numbers, "truth": None, "bar": bar}
+    part = {"name": "answer", "lines": [line], "ends": [number(end) for end in scale]}
+    return {"keys": [], "parts": [part], "more": 0, "notes": [], "has_truth": False}
 
 
 def _regression(release: Release, formula: str, where: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from starlette.routing import Route
 
 from hedgerow.app.jobs import Job, Jobs, fault
 from hedgerow.app.workspace import Stale, Workspace
-from hedgerow.certificate.page import visible
+from hedgerow.certificate.page import percent, visible
 from hedgerow.errors import HedgerowError
 from hedgerow.recipe import recipe_command, recipe_script
 
@@ -205,7 +205,7 @@ class Site:
 
         async def stream() -> AsyncIterator[str]:
             seen = -1
-            while True:
+            while not self.jobs.is_closing.is_set():
                 if job.seen != seen or job.is_over:
                     seen = job.seen
                     said = {"share": job.share, "words": self.words(job), "parts": len(job.parts), "over": job.is_over}
@@ -297,7 +297,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters |= {
         "thousands": lambda number: f"{number:,}",
-        "percent": lambda share: "–" if share is None else f"{share:.1%}" if share < 0.1 else f"{share:.0%}",
+        "percent": percent,
         "typed": lambda text: Markup(escape(text)),
     }
     environment.globals["stamp"] = _stamp()

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from hedgerow.certificate.model import Certificate, Earlier, Issuer, decode, encode
 from hedgerow.certificate.page import page
-from hedgerow.errors import BundleError, ParameterError
+from hedgerow.errors import BundleError, ParameterError, unwritten
 from hedgerow.randomness import token
 from hedgerow.verify.holding import read_manifest
 from hedgerow.verify.manifest import GRAPH_FORMAT as GRAPH
@@ -96,7 +96,7 @@ def write(certificate: Certificate, folder: str | os.PathLike[str]) -> tuple[Pat
         for name, content in files.items():
             _replace_file(target / name, content)
     except OSError as error:
-        raise BundleError(f"'{target.name}' could not be written: {error.strerror or 'input/output error'}.") from None
+        raise unwritten(f"'{target.name}'", error) from None
     html, json = (target / name for name in files)
     return html, json
 

@@ -11,12 +11,12 @@ import traceback
 from collections.abc import Callable
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from hedgerow._version import __version__
-from hedgerow.errors import HedgerowError
+from hedgerow.errors import HedgerowError, limit_reached
 
 __all__ = ["main"]
 
@@ -102,16 +102,23 @@ class Verbs(click.Group):
         except BrokenPipeError:
             _forget_output()
             sys.exit(CUT_OFF)
-        except OSError as error:
+        except Exception as error:
+            if (plain := limit_reached(error)) is None:
+                self._fail(error)
+            click.secho(f"hedgerow: {plain}", err=True, fg="red")
+            sys.exit(2)
+
+    def _fail(self, error: Exception) -> NoReturn:
+        """Say what the system refuses, or which fault it was; what click raises is click's to say."""
+        if isinstance(error, click.ClickException | click.exceptions.Exit | click.Abort):
+            raise error
+        if isinstance(error, OSError):
             click.secho(f"hedgerow: {_system(error)}", err=True, fg="red")
             sys.exit(2)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
-            raise
-        except Exception as error:
-            if os.environ.get("HEDGEROW_DEBUG"):
-                raise
-            click.secho(f"hedgerow: {_fault(error)}", err=True, fg="red")
-            sys.exit(FAULT)
+        if os.environ.get("HEDGEROW_DEBUG"):
+            raise error
+        click.secho(f"hedgerow: {_fault(error)}", err=True, fg="red")
+        sys.exit(FAULT)
 
 
 def _let_be_quiet(command: click.Command) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.errors import BundleError, ParameterError
+from hedgerow.errors import ParameterError
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -21,23 +22,44 @@ __all__ = ["export"]
 @click.option("--to", "url", metavar="URL", help="postgresql://user@host/database")
 @click.option("--schema", default="hedgerow", show_default=True, help="schema that will hold the tables")
 @click.option("--overwrite", is_flag=True, help="replace the schema if an export made it")
-@click.option("--csv", "folder", type=click.Path(path_type=Path), help="a new folder: one CSV file a published table")
-def export(bundle: str, url: str | None, schema: str, overwrite: bool, folder: Path | None) -> None:
-    """Load BUNDLE into a PostgreSQL database, which then answers with bounds, or write its tables as CSV files.
+@click.option("--csv", type=click.Path(path_type=Path), help="a new folder: one CSV file a table, with the help table")
+@click.option(
+    "--sqlite", type=click.Path(path_type=Path), help="a new SQLite database; its view 'example' gives bounds"
+)
+@click.option("--excel", type=click.Path(path_type=Path), help="a new workbook (.xlsx), a sheet a table")
+@click.option("--stata", type=click.Path(path_type=Path), help="a new folder of Stata files (.dta)")
+@click.option("--spss", type=click.Path(path_type=Path), help="a new folder of SPSS files (.sav)")
+@click.option(
+    "--max-bytes", type=click.IntRange(1), help="Refuse files that take more once decoded; 16 times the file."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the files as JSON.")
+def export(
+    bundle: str, url: str | None, schema: str, overwrite: bool, max_bytes: int | None, as_json: bool, **targets: Any
+) -> None:
+    """Load BUNDLE into a PostgreSQL database, which then answers with bounds, or write its tables as files.
 
     \b
     hedgerow export out/ --to postgresql://user@host/database
     hedgerow export out/ --csv files/
+    hedgerow export out/ --sqlite release.sqlite
     """
+    from hedgerow.export import export_files
     from hedgerow.release import read
 
-    if (url is None) == (folder is None):
-        raise ParameterError("A release goes to one place at a time: give either --to URL or --csv FOLDER.")
-    release = read(bundle)
-    if folder is not None:
-        _write_files(release, folder)
-    elif url is not None:
+    named = {kind: target for kind, target in targets.items() if target is not None}
+    if len(named) + (url is not None) != 1:
+        ways = ", ".join(f"--{kind}" for kind in targets)
+        raise ParameterError(f"A release goes to one place at a time: give --to URL or one of {ways}.")
+    release = read(bundle, max_bytes=max_bytes)
+    if url is not None:
         _load(release, bundle, url, schema, overwrite)
+        return
+    ((kind, target),) = named.items()
+    files = export_files(release, target, kind)
+    if as_json:
+        click.echo(json.dumps({"files": [str(file) for file in files]}, indent=2))
+        return
+    click.echo(f"{release.rows.published:,} rows in {target}: {', '.join(file.name for file in files)}")
 
 
 def _load(release: Release, bundle: str, url: str, schema: str, overwrite: bool) -> None:
@@ -54,20 +76,3 @@ def _load(release: Release, bundle: str, url: str, schema: str, overwrite: bool)
     else:
         place = "" if schema == SCHEMA else f" --schema {shlex.quote(schema)}"
         click.echo(f"To ask there: hedgerow query {bundle} --engine postgresql://...{place} 'SELECT ...'")
-
-
-def _write_files(release: Release, folder: Path) -> None:
-    """Write all files beside the folder and move them in place, so that none is half-written."""
-    from hedgerow.release.folder import folder_beside
-    from hedgerow.release.swap import put_in_place
-    from hedgerow.table import write_csv
-
-    target = folder.absolute()
-    if target.exists():
-        raise BundleError(f"'{target.name}' exists already; choose another folder.")
-    with folder_beside(target) as beside:
-        for name, table in release.tables.items():
-            write_csv(table, beside / f"{name}.csv")
-        put_in_place(beside, target, replace=False)
-    for name, table in release.tables.items():
-        click.echo(f"{table.num_rows:,} rows in {folder / name}.csv")

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from hedgerow.cli.reading import pop_reading, reading_flags, split
-from hedgerow.errors import InputError, ParameterError
+from hedgerow.errors import InputError, ParameterError, limit_reached
 
 __all__ = ["hierarchy"]
 
@@ -41,7 +41,7 @@ def hierarchy(table: str, column: str, out: Path | None, overwrite: bool, as_jso
     """
     from hedgerow.cli.show import console
     from hedgerow.cli.show import table as shown
-    from hedgerow.schema.hierarchy_lines import LINES
+    from hedgerow.schema.hierarchy import LINES
     from hedgerow.table import read_table
 
     encoded = read_table(table, **pop_reading(flags)).encode(column)
@@ -75,4 +75,4 @@ def _write(lines: list[tuple[str, ...]], out: Path, overwrite: bool) -> None:
         with out.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, delimiter=";", lineterminator="\n").writerows(lines)
     except OSError as error:
-        raise InputError(f"'{out.name}' cannot be written: {error.strerror}.") from None
+        raise limit_reached(error) or InputError(f"'{out.name}' cannot be written: {error.strerror}.") from None

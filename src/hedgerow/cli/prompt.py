@@ -5,26 +5,161 @@ A refusal is one sentence and the next question can follow. Ctrl-C drops a quest
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hedgerow.cli.answers import answers, explain, strokes_for
-from hedgerow.cli.line_editing import as_written
 from hedgerow.cli.regress import show_regression
 from hedgerow.cli.show import console, table
-from hedgerow.cli.statements import is_command, is_waiting, statements
 from hedgerow.errors import HedgerowError, QueryError
-from hedgerow.query.sql.wording import begins_question, check_beginning, goes_on, is_ended
+from hedgerow.query.sql.wording import begins_question, check_beginning, expects_select, goes_on, is_ended, is_whole
 
 if TYPE_CHECKING:
     from hedgerow.query import Session
     from hedgerow.query.answer_table import AnswerTable
     from hedgerow.release import Release
 
-__all__ = ["Prompt", "show"]
+__all__ = [
+    "COMMANDS",
+    "DELIMITERS",
+    "WORDS",
+    "Prompt",
+    "as_written",
+    "completions",
+    "history_file",
+    "is_command",
+    "is_waiting",
+    "line_editing",
+    "show",
+    "statements",
+]
+
+_LONGEST = 1000
+
+
+def history_file() -> Path:
+    """Say where questions are kept."""
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "hedgerow" / "history"
+
+
+@contextmanager
+def line_editing(columns: Sequence[str], *, keep_history: bool) -> Iterator[Callable[[str], None]]:
+    """Edit lines inside; what comes back remembers a question and passes over commands and empty lines."""
+    try:
+        import readline
+    except ImportError:
+        yield lambda line: None
+        return
+    _set_up(readline, columns)
+    if keep_history:
+        _load(readline, history_file())
+    yield lambda line: _remember(readline, line)
+    if keep_history:
+        _save(readline, history_file())
+
+
+def _set_up(readline: Any, columns: Sequence[str]) -> None:
+    def complete(text: str, state: int) -> str | None:
+        found = completions(text, columns)
+        return found[state] if state < len(found) else None
+
+    readline.set_auto_history(False)
+    readline.clear_history()
+    readline.set_completer_delims(DELIMITERS)
+    readline.set_completer(complete)
+    readline.parse_and_bind("tab: complete")
+
+
+def _remember(readline: Any, line: str) -> None:
+    question = line.removeprefix(".explain ").strip()
+    if question and not question.startswith((".", "--")):
+        readline.add_history(question)
+
+
+def _load(readline: Any, file: Path) -> None:
+    with contextlib.suppress(OSError):
+        readline.read_history_file(file)
+
+
+def _save(readline: Any, file: Path) -> None:
+    # A history that cannot be kept is no reason to end with an error.
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch(mode=0o600)
+        readline.set_history_length(_LONGEST)
+        readline.write_history_file(file)
+
+
+COMMANDS = (".columns", ".explain", ".help", ".quit", ".regress", ".tables")
+WORDS = (
+    *("SELECT", "FROM", "release", "WHERE", "GROUP", "BY", "AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "IS", "NULL"),
+    *("AS", "count(*)", "count(", "sum(", "avg(", "min(", "max(", "DATE", "YEAR(", "MONTH(", "DAY("),
+    *("HAVING", "ORDER", "LIMIT", "DISTINCT", "CASE", "WHEN", "THEN", "ELSE", "END"),
+)
+"""What questions are made of; a word that an engine refuses comes back with the reason."""
+
+DELIMITERS = " \t\n(),=<>+*/;"
+"""What parts words: neither quotes nor hyphens, which column names contain."""
+
+
+def as_written(name: str) -> str:
+    """Write a column's name as SQL needs it: in double quotes unless it is a plain word."""
+    is_plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.upper() not in WORDS
+    return name if is_plain else '"' + name.replace('"', '""') + '"'
+
+
+def completions(text: str, columns: Sequence[str]) -> list[str]:
+    """List what may follow: columns first, then SQL words in the case that was begun, commands after a dot."""
+    if text.startswith("."):
+        return [command for command in COMMANDS if command.startswith(text)]
+    begun = text.lower().lstrip('"')
+    names = [as_written(name) for name in columns if name.lower().startswith(begun)]
+    if text.startswith('"'):
+        return [name if name.startswith('"') else f'"{name}"' for name in names]
+    words = [word for word in WORDS if text and word.lower().startswith(begun)]
+    return [*names, *(word.lower() if text.islower() else word for word in words)]
+
+
+_LEAVING = ("help", "quit", "exit")
+"""Commands that people type without a dot."""
+
+
+def statements(lines: Iterable[str]) -> Iterator[str]:
+    """Join the lines of a pipe to statements; commands, comments and blank lines stand alone."""
+    held = ""
+    for line in lines:
+        text = line.strip()
+        stands_alone = not text or is_command(text) or text.startswith("--")
+        belongs = goes_on(text) or (expects_select(held) if begins_question(text) else is_waiting(held))
+        if held and (stands_alone or not belongs):
+            yield held
+            held = ""
+        held = f"{held}\n{text}" if held else text
+        if stands_alone or is_ended(held):
+            yield held
+            held = ""
+    if held:
+        yield held
+
+
+def is_command(text: str) -> bool:
+    """Tell whether a line is a command."""
+    return text.startswith((".", "\\")) or text.lower().rstrip("; ") in _LEAVING
+
+
+def is_waiting(text: str) -> bool:
+    """Tell whether a question that has begun is not at its end."""
+    return begins_question(text) and not is_ended(text) and not is_whole(text)
+
 
 _COMMANDS = {
     ".columns, \\d": "what can be asked about",
@@ -51,7 +186,7 @@ class Prompt:
         if not sys.stdin.isatty():
             refused = [self._is_refused(text.strip()) for text in _until_quit(statements(sys.stdin))]
             return any(refused)
-        from hedgerow.cli.line_editing import line_editing
+        from hedgerow.cli.prompt import line_editing
 
         self._greet()
         with line_editing(self._release.columns.all, keep_history=keep_history) as remember:

@@ -26,6 +26,9 @@ __all__ = ["query"]
     help="learned adds a guess from what known columns tell about hidden ones, for one COUNT, SUM or AVG.",
 )
 @click.option("--table", "own", multiple=True, metavar="NAME=FILE", help="A table of your own that questions may join.")
+@click.option(
+    "--max-bytes", type=click.IntRange(1), help="Refuse files that take more once decoded; 16 times the file."
+)
 @click.option("--no-history", is_flag=True, help="Keep no file of the questions asked at the prompt.")
 def query(
     bundle: str,
@@ -38,6 +41,7 @@ def query(
     as_csv: bool,
     estimate: str,
     own: tuple[str, ...],
+    max_bytes: int | None,
     no_history: bool,
 ) -> None:
     """Ask BUNDLE a QUESTION in SQL over the table `release`; without one, ask at a prompt or from a pipe.
@@ -62,9 +66,14 @@ def query(
     if as_json and as_csv:
         raise ParameterError("Answers are printed as --json or as --csv, not as both.")
     if holds_graph(bundle):
-        _ask_graph(bundle, question, plain=engine == "arrays" and schema is None and not (explain or as_json or as_csv))
+        _ask_graph(
+            bundle,
+            question,
+            max_bytes,
+            plain=engine == "arrays" and schema is None and not (explain or as_json or as_csv),
+        )
         return
-    release = read(bundle)
+    release = read(bundle, max_bytes=max_bytes)
     if explain and question is not None:
         click.echo(questions.rewrite(release, question, dialect=dialect))
         return
@@ -90,7 +99,7 @@ def _tables(own: tuple[str, ...]) -> dict[str, Any]:
     return {name: read_table(path).arrow for name, _, path in pairs}
 
 
-def _ask_graph(bundle: str, question: str | None, *, plain: bool) -> None:
+def _ask_graph(bundle: str, question: str | None, max_bytes: int | None, *, plain: bool) -> None:
     """Hand a question over `left`, `right` and `edges` to the graph's own verb; it has no prompt and one engine."""
     from hedgerow.cli.graph import show_answers
     from hedgerow.errors import ParameterError
@@ -100,4 +109,4 @@ def _ask_graph(bundle: str, question: str | None, *, plain: bool) -> None:
             "This bundle holds a graph, which has no prompt, no other engine and no --explain, --json or --csv: "
             "ask `hedgerow graph query BUNDLE QUESTION...`."
         )
-    show_answers(bundle, (question,))
+    show_answers(bundle, (question,), max_bytes)

@@ -52,6 +52,9 @@ _ROLE_FLAGS = (
     click.option("--others", type=click.Choice(["identifier", "quasi", "plain"]), help="role of all columns not named"),
     click.option("--missing", metavar="A=suppress,...", default="", help="policy for missing values of a column"),
     click.option(
+        "--texts", metavar="A=folded,...", default="", help="form of a column's texts: trimmed, folded, exact"
+    ),
+    click.option(
         "--hierarchy",
         metavar="A=FILE",
         multiple=True,
@@ -86,6 +89,7 @@ def recipe_of(source: str, flags: dict[str, Any], *, method: str, out: str) -> R
         method={"name": method} | {name: value for name in HELP if (value := flags.get(name)) is not None},
         others=flags["others"],
         missing=dict(pair(text, "--missing income=suppress") for text in split(flags["missing"])),
+        texts=dict(pair(text, "--texts diagnosis=folded") for text in split(flags["texts"])),
         hierarchies=dict(pair(text, "--hierarchy age=age.csv") for text in flags["hierarchy"]),
         reading=reading,
     )

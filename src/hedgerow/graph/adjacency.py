@@ -29,9 +29,8 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
 from hedgerow.kernel import kernel
-from hedgerow.partition.shuffles import by_code
+from hedgerow.partition.shuffles import by_code, permutation
 from hedgerow.randomness import Keys, system_keys
-from hedgerow.release.shuffle import permutation
 
 __all__ = [
     "ORDERS",

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from hedgerow.errors import SchemaError
 from hedgerow.graph.bipartite import BipartiteGraph
 from hedgerow.graph.grouped import GroupedGraph
+from hedgerow.partition.shuffles import permutation, shuffle_within
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.release import Made
-from hedgerow.release.shuffle import permutation, shuffle_within
 from hedgerow.verify.graph import count_known, is_function, numbers_of
 from hedgerow.verify.values import Guarantee
 

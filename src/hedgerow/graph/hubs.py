@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import Infeasible
 from hedgerow.graph.bipartite import BipartiteGraph
+from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import Keys
-from hedgerow.release.shuffle import permutation
 
 __all__ = ["HUB_CHOICES", "HubChoice", "HubCost", "Hubs", "hub_costs", "set_hubs_aside"]
 

@@ -33,7 +33,7 @@ from hedgerow.graph.form import check_no_structure, grouped
 from hedgerow.graph.grouped import GroupedGraph
 from hedgerow.graph.hubs import HUB_CHOICES, HubChoice, Hubs, set_hubs_aside
 from hedgerow.ledger import GraphEntry, Ledger
-from hedgerow.ledger.pending import now
+from hedgerow.ledger.ledger import now
 from hedgerow.ledger.store import locked
 from hedgerow.randomness import Keys, seeded_keys, system_keys, token
 from hedgerow.release.release import Made

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction
-from hedgerow.inference.binary import binary_posteriors
 from hedgerow.inference.bounds import sample_posteriors
-from hedgerow.inference.full import MOST_STATES, full_by_group
+from hedgerow.inference.full import MOST_STATES, binary_posteriors, full_by_group
 from hedgerow.inference.knowledge import Distribution, Knowledge
 from hedgerow.parameters import came
 from hedgerow.randomness import Keys, system_keys

@@ -1,7 +1,6 @@
 """What the owner keeps beside the tables: which rows were published, and how. It is no part of any release."""
 
-from hedgerow.ledger.ledger import Ledger, Overlap
-from hedgerow.ledger.pending import PendingEntry, Receipt
+from hedgerow.ledger.ledger import Ledger, Overlap, PendingEntry, Receipt
 from hedgerow.ledger.store import Entry, GraphEntry, TableEntry
 
 __all__ = ["Entry", "GraphEntry", "Ledger", "Overlap", "PendingEntry", "Receipt", "TableEntry"]

@@ -22,9 +22,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import BundleError
+from hedgerow.errors import BundleError, unwritten
 from hedgerow.randomness import token
-from hedgerow.release.swap import sync_folder
+from hedgerow.release.folder import sync_folder
 
 __all__ = [
     "MEMORY",
@@ -133,7 +133,7 @@ def replace_file(path: Path, content: bytes) -> None:
         sync_folder(path.parent)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        raise BundleError(f"The ledger '{path.name}' could not be written: {error.strerror}.") from None
+        raise unwritten(f"The ledger '{path.name}'", error) from None
 
 
 def folder_of(path: Path) -> Path:

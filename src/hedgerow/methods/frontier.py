@@ -1,6 +1,6 @@
 """What each method would promise and cost on a table: points of promise against width of bounds and loss, one by one.
 
-Source     own; the questions are those of `utility.random_questions`, the loss is that of `utility.loss`
+Source     own; the questions are those of `utility.random_questions`, the loss is that of `utility.measures`
 Guarantee  none; measures for the owner. Nothing is published and nothing is recorded
 Cost       one release and its questions per setting, of a random sample of the rows
 
@@ -25,7 +25,7 @@ from hedgerow.methods.registry import METHODS
 from hedgerow.methods.registry import method as build
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.utility.compare import outcomes_of, questions_for, score
-from hedgerow.utility.loss import generalization_loss
+from hedgerow.utility.measures import generalization_loss
 from hedgerow.utility.random_questions import RandomQuestion, Workload
 from hedgerow.utility.risk import attribute_risk
 
@@ -154,7 +154,8 @@ def settings_for(table: Table, schema: Schema) -> list[Setting]:
             if "l" in extra:
                 found.append(Setting("mondrian", {"k": _SIZES[2]} | extra | {"blind": True}))
         if schema.hierarchies:
-            found += [Setting("full-domain", {"k": k, "suppression": "0.02"} | promises[0]) for k in _SIZES]
+            few = {"suppression": "0.02"} if possible else {}
+            found += [Setting("full-domain", {"k": k} | promises[0] | few) for k in _SIZES]
     return found
 
 

@@ -117,7 +117,7 @@ class KEAnonymity(Method):
     def _of_rows(self, prepared: Prepared, sensitive: Encoded, where: Line, pieces: Pieces) -> Release:
         """Deal the rows to the groups, part clusters or divide the groups by quasi-identifiers, and shuffle inside."""
         from hedgerow.partition.ke.runs import ke_refine
-        from hedgerow.release.shuffle import deal
+        from hedgerow.partition.shuffles import deal
 
         rows, offsets = deal(sensitive.codes, pieces.values, pieces.groups, pieces.counts, keys=prepared.keys)
         labels = np.empty(len(rows), np.int32)

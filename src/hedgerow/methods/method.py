@@ -6,20 +6,19 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.errors import Infeasible, SchemaError
+from hedgerow.errors import Infeasible, SchemaError, within_limits
 from hedgerow.randomness import Keys, seeded_keys, system_keys
 from hedgerow.release import Made, PublishedColumns, Release, Rows
-from hedgerow.verify.texts import is_plain, plain_texts
+from hedgerow.verify.names import text_in_form
 
 if TYPE_CHECKING:
     from hedgerow.ledger import PendingEntry
-    from hedgerow.schema import Schema
+    from hedgerow.schema import Hierarchy, Schema
     from hedgerow.table import Table
 
 __all__ = ["Method", "Prepared", "Progress", "prepare"]
@@ -59,7 +58,27 @@ class Prepared:
     def made(self, method: str, parameters: Mapping[str, int | str]) -> Made:
         """How a release of this table is made."""
         weight = dict(zip(("weight",), self.schema.weight, strict=False))
-        return Made(method, {**parameters, **weight}, self.policies, self.reproducible, self.merged)
+        published = set(self.columns.all)
+        return Made(
+            method=method,
+            parameters={**parameters, **weight},
+            missing=self.policies,
+            reproducible=self.reproducible,
+            merged={name: count for name, count in self.merged.items() if name in published},
+            texts={name: policy for name, policy in self.schema.texts.items() if name in published},
+        )
+
+    def tree_in_form(self, column: str, tree: Hierarchy) -> Hierarchy:
+        """A hierarchy that a parameter gives, with its texts in the form that the column's have."""
+        policy = self.schema.text_policy(column)
+        return tree.in_form(column, policy) if policy else tree
+
+    def in_form(self, column: str, value: Any) -> Any:
+        """A value of a column as a parameter names it, in the form that the column's texts have; lists item by item."""
+        if isinstance(value, list | tuple | set | frozenset):
+            return [self.in_form(column, item) for item in value]
+        policy = self.schema.text_policy(column)
+        return text_in_form(value, policy) if isinstance(value, str) and policy else value
 
 
 class Method(ABC):
@@ -77,6 +96,7 @@ class Method(ABC):
     keeps_clusters: ClassVar[bool] = False
     """Whether the rows of a cluster are counted in each group, so that the guarantee can speak of them."""
 
+    @within_limits
     def publish(
         self,
         source: object,
@@ -169,8 +189,8 @@ def prepare(source: object, schema: Schema, seed: int | None, *, needs_sensitive
     from hedgerow.table import read_table
 
     table = read_table(source)
+    table, schema, merged = schema.in_form(table)
     schema.check(table, needs_sensitive=needs_sensitive)
-    table, merged = _with_plain_texts(table, schema)
     kept = _without_suppressed(table, schema)
     if kept.num_rows == 0:
         raise Infeasible("No rows are left to publish: every row was suppressed for a missing value.")
@@ -183,19 +203,6 @@ def prepare(source: object, schema: Schema, seed: int | None, *, needs_sensitive
         reproducible=seed is not None,
         merged=merged,
     )
-
-
-def _with_plain_texts(table: Table, schema: Schema) -> tuple[Table, dict[str, int]]:
-    """Bring sensitive texts into one form; return the table and how many values became one with others."""
-    arrow, merged = table.arrow, {}
-    for name in schema.sensitive:
-        column = arrow.column(name)
-        if pa.types.is_string(column.type):
-            known = column.unique()
-            merged[name] = len(known) - len(plain_texts(known).unique())
-            if not is_plain(known):
-                arrow = arrow.set_column(arrow.column_names.index(name), name, plain_texts(column))
-    return (table if arrow is table.arrow else replace(table, arrow=arrow)), merged
 
 
 def _without_suppressed(table: Table, schema: Schema) -> Table:

@@ -32,7 +32,7 @@ from hedgerow.methods.target_distribution import (
     one_column,
     parts_of,
 )
-from hedgerow.partition.personal.search import (
+from hedgerow.partition.personal import (
     Bundle,
     Wishes,
     merge_groups,
@@ -42,13 +42,12 @@ from hedgerow.partition.personal.search import (
     split_by_domain,
     total_cost,
 )
+from hedgerow.partition.shuffles import deal
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.disguised import DISGUISED, DisguisedGroups, disguised
 from hedgerow.release.release import free_name
-from hedgerow.release.shuffle import deal
 from hedgerow.schema.hierarchy import Hierarchy
-from hedgerow.verify.personal import covering_nodes, spans
-from hedgerow.verify.subdomains import Counts, trees_of
+from hedgerow.verify.target import Counts, covering_nodes, spans, trees_of
 
 __all__ = ["PARTITIONS", "Personal", "check_nodes", "named_nodes", "require_consent"]
 
@@ -89,7 +88,11 @@ class Personal(Method):
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         column = one_column(prepared, "personalized privacy")
         sensitive = prepared.table.encode(column)
-        tree = SHAPES[self.target](default_tree(prepared, sensitive)) if isinstance(self.target, str) else self.target
+        tree = (
+            SHAPES[self.target](default_tree(prepared, sensitive))
+            if isinstance(self.target, str)
+            else prepared.tree_in_form(column, self.target)
+        )
         leaves = tree.leaf_codes(column, sensitive.domain)[sensitive.codes]
         nodes = named_nodes(prepared, self.node_column, tree, leaves)
         require_consent(prepared, self.consent, tree, nodes)
@@ -209,7 +212,8 @@ def named_nodes(prepared: Prepared, column: str, tree: Hierarchy, leaves: NDArra
     if pa.types.is_integer(wished.domain.type):
         return _by_level(tree, leaves, wished.domain.to_numpy()[wished.codes], column)
     if pa.types.is_string(wished.domain.type):
-        return _by_label(tree, leaves, wished.domain.to_pylist(), wished.codes, column)
+        labels = prepared.in_form(prepared.columns.sensitive[0], wished.domain.to_pylist())
+        return _by_label(tree, leaves, labels, wished.codes, column)
     raise SchemaError(f"'{column}' must hold labels of nodes or whole levels, 0 for the value itself.")
 
 

@@ -39,9 +39,9 @@ from typing import Any
 
 from hedgerow.attack.adversaries.aligned import identity, known_sample, rank
 from hedgerow.attack.finding import Rate
+from hedgerow.partition.walk.chain import sparse_rows
 from hedgerow.partition.walk.kept import Block, blocks
 from hedgerow.partition.walk.parallel import Trip, walk_blocks
-from hedgerow.partition.walk.polytope import sparse_rows
 from hedgerow.randomness import Keys
 from hedgerow.release.forms.substituted import PropertyTerms
 

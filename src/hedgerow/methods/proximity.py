@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.neighbourhood import Neighbourhood, one_sided, relative
+from hedgerow.criteria.proximity import Neighbourhood, one_sided, relative
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress
@@ -90,7 +90,7 @@ class Proximity(Method):
 
     def _labels(self, prepared: Prepared, column: str, progress: Progress) -> NDArray[np.int32]:
         from hedgerow.criteria.proximity import require_proximity
-        from hedgerow.partition.proximity.split import proximity_split
+        from hedgerow.partition.proximity import proximity_split
 
         progress("counting", 0.1)
         encoded = prepared.table.encode(column)

@@ -3,42 +3,186 @@
 Source     [Wong 2009]
 Guarantee  p(t:x) <= 1/r for every row, protected value and attribute set, under the stated model and knowledge
 Cost       an estimate per attribute set, then near n log n
+
+`check_odds` ([Wong 2009], definition 1) passes exactly the releases in which p <= 1/r under a given knowledge, in O(n)
+and one pass of `inference.robust` per attribute set; where floats cannot decide it uses fractions, and where these take
+too long it refuses. The odds are not part of a release, so this runs before it leaves its owner, and again for whoever
+has the knowledge.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.errors import Infeasible, ParameterError, SchemaError
+from hedgerow.errors import BrokenPromise, Infeasible, ParameterError, SchemaError
 from hedgerow.exact import as_fraction
-from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
-from hedgerow.inference.robust import GroupedRows, Model, Robustness, members
+from hedgerow.inference.full import at_most, full_by_group, relative_error
+from hedgerow.inference.knowledge import Distribution, Knowledge, KnowledgeEstimate
+from hedgerow.inference.robust import GroupedRows, GroupsHolding, Model, Robustness, binary, groups_holding, members
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import check_form, release_of
 from hedgerow.release import Guarantee, Release, Rows
 from hedgerow.release.forms import form_of
+from hedgerow.verify.robust import sensitive_values
 
 if TYPE_CHECKING:
-    from hedgerow.partition.robust.crowd import Crowd
-    from hedgerow.partition.robust.limits import RobustLimits
+    from hedgerow.partition.robust.candidates import Crowd
+    from hedgerow.partition.robust.check import RobustLimits
 
-__all__ = ["FORMS", "Robust"]
+__all__ = ["FORMS", "Robust", "check_grouped", "check_odds", "grouped_of", "protected"]
+
+_MOST_FRACTIONS = 20_000
+"""Beyond this many states a doubt is not settled by fractions."""
+
+
+def check_odds(release: Release, knowledge: Knowledge) -> str:
+    """Nobody has a protected value with a probability above 1/r under this knowledge."""
+    model: Model = "full" if release.guarantee.parameters["model"] == "full" else "binary"
+    criterion = Robustness(release.guarantee.parameters["r"], model)
+    member = protected(release, knowledge.values)
+    return check_grouped(knowledge, grouped_of(release, knowledge), member, criterion)
+
+
+def check_grouped(knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_], criterion: Robustness) -> str:
+    """The same for rows that are sorted by group."""
+    check = _check_binary if criterion.model == "binary" else _check_full
+    if broken := int(check(knowledge, grouped, member, criterion.r).sum()):
+        raise BrokenPromise(f"In {broken} group(s) somebody has a protected value with more than 1/{criterion.r}.")
+    return (
+        f"nobody in {len(grouped.offsets) - 1:,} groups has a protected value with a probability above 1/{criterion.r} "
+        f"({criterion.model} model, {len(knowledge.distributions)} attribute sets)"
+    )
+
+
+def grouped_of(release: Release, knowledge: Knowledge) -> GroupedRows:
+    """The rows of a release, group after group, as the adversary sees them: signatures, and each group's values."""
+    if release.form.has_boxes or release.form.columns_apart or release.form.has_subdomains:
+        raise BrokenPromise("Odds are checked where quasi-identifiers are published as they are.")
+    values, offsets = sensitive_values(release.published)
+    people = release.tables["quasi" if "quasi" in release.tables else "release"]
+    codes = knowledge.value_codes(values.dictionary)[values.indices.to_numpy()]
+    return GroupedRows(knowledge.signatures(people.select(list(release.columns.quasi))), codes, offsets)
+
+
+def protected(release: Release, values: pa.Array) -> NDArray[np.bool_]:
+    """Which of the values belong to which protected set that the guarantee names."""
+    sets = json.loads(str(release.guarantee.parameters["protect"]))
+    if sets is None:
+        return np.eye(len(values), dtype=bool)
+    written = [str(value) for value in values.to_pylist()]
+    return np.array([[value in named for value in written] for named in map(set, sets)])
+
+
+def _check_binary(
+    knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_], r: Fraction
+) -> NDArray[np.bool_]:
+    """Tell in which groups somebody stands out, x against not x: one protected set after the other where it occurs."""
+    broken, calls = np.zeros(len(grouped.offsets) - 1, bool), len(knowledge.distributions) * len(member)
+    for inside in member:
+        held = groups_holding(grouped, inside)
+        doubt, starts = _doubt(held.offsets), held.offsets[:-1]
+        sizes, size = np.unique(np.diff(held.offsets), return_inverse=True)
+        most = np.array([int(rows // r) for rows in sizes.tolist()])
+        for known, signatures in zip(knowledge.distributions, grouped.signatures, strict=True):
+            if len(held.groups):
+                p = np.maximum.reduceat(binary(known, signatures, held, calls=calls), starts)
+                here = signatures[held.rows]
+                is_alike = np.minimum.reduceat(here, starts) == np.maximum.reduceat(here, starts)
+                # People with one signature have x with c / N, in whole numbers; others by floats, in doubt exactly.
+                broken[held.groups] |= np.where(is_alike, held.counts > most[size], p * float(r) > 1.0 + doubt)
+                for g in np.flatnonzero(~is_alike & (np.abs(p * float(r) - 1.0) <= doubt)):
+                    broken[held.groups[g]] |= not _odds_hold(known, signatures, held, g, r)
+    return broken
+
+
+def _odds_hold(
+    known: Distribution, signatures: NDArray[np.int32], held: GroupsHolding, g: np.int64, r: Fraction
+) -> bool:
+    """Decide one group exactly, x against not x."""
+    here = signatures[held.rows[held.offsets[g] : held.offsets[g + 1]]]
+    yes, no = known.of(np.flatnonzero(held.inside))
+    return at_most(yes[here].tolist(), no[here].tolist(), int(held.counts[g]), r)
+
+
+def _check_full(
+    knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_], r: Fraction
+) -> NDArray[np.bool_]:
+    """Tell in which groups somebody stands out, all values known."""
+    values, broken = grouped.values.astype(np.int32), np.zeros(len(grouped.offsets) - 1, bool)
+    doubt = _doubt(grouped.offsets)[:, None]
+    for known, signatures in zip(knowledge.distributions, grouped.signatures, strict=True):
+        of_rows, too_large = full_by_group(known.f, signatures, values, grouped.offsets, member)
+        ratio = np.maximum.reduceat(of_rows, grouped.offsets[:-1], axis=0) * float(r)
+        broken |= too_large | (ratio > 1.0 + doubt).any(axis=1)
+        for g in np.flatnonzero((np.abs(ratio - 1.0) <= doubt).any(axis=1)):
+            rows = slice(grouped.offsets[g], grouped.offsets[g + 1])
+            broken[g] |= not _fractions_hold(known, signatures[rows].tolist(), values[rows].tolist(), member, r)
+    return broken
+
+
+def _doubt(offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """How near to 1 the ratio of p to 1/r must be in each group for floats not to decide."""
+    return np.asarray(relative_error(4 * np.diff(offsets)) + 1e-14)
+
+
+def _fractions_hold(
+    known: Distribution, signatures: list[int], values: list[int], member: NDArray[np.bool_], r: Fraction
+) -> bool:
+    """Decide one group by adding up possible worlds in fractions, values dealt to one row after the other."""
+    counts = Counter(values)
+    if len(set(signatures)) == 1:
+        return all(r * sum(counts[int(y)] for y in np.flatnonzero(row)) <= len(values) for row in member)
+    if np.prod([count + 1.0 for count in counts.values()]) > _MOST_FRACTIONS:
+        return False
+    kinds = sorted(counts)
+    weights = [[int(known.weights[s, y]) for y in kinds] for s in signatures]
+    whole = tuple(counts[y] for y in kinds)
+    for u in set(range(len(values))):
+        shares = _shares(weights[:u] + weights[u + 1 :], weights[u], whole)
+        for row in member:
+            inside = sum(share for share, y in zip(shares, kinds, strict=True) if row[y])
+            if sum(shares) == 0 or r * inside > sum(shares):
+                return False
+    return True
+
+
+def _shares(others: list[list[int]], own: list[int], whole: tuple[int, ...]) -> list[int]:
+    """The weight of all worlds in which one row has each value."""
+    used = {tuple(0 for _ in whole): 1}
+    for row in others:
+        following: Counter[tuple[int, ...]] = Counter()
+        for state, weight in used.items():
+            for y, limit in enumerate(whole):
+                if state[y] < limit:
+                    following[(*state[:y], state[y] + 1, *state[y + 1 :])] += weight * row[y]
+        used = dict(following)
+    left = [tuple(n - (y == x) for y, n in enumerate(whole)) for x in range(len(whole))]
+    return [own[x] * used.get(left[x], 0) for x in range(len(whole))]
+
 
 FORMS = ("separated", "permuted", "generalized")
 
 _HALVINGS = 7
 """How many other r are tried after a refusal."""
 
-_NAMED = 8
-"""Of how many protected values, the most frequent ones, a refusal asks which limits r."""
+_TRIED = 8_000
+"""Rows on which they are tried: companions are as rare among some of the rows as among all."""
+
+_NAMED = 3
+"""How many protected values, those that limit r most, a refusal speaks of."""
+
+_LARGEST_NAMED = 50
+"""Values that allow such an r, or twice the r that was asked, are not said to limit it."""
 
 _ORDINAL = {1: "", 2: "second ", 3: "third "}
 
@@ -73,9 +217,11 @@ class Robust(Method):
             object.__setattr__(self, "protect", [self.protect])
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
-        from hedgerow.partition.robust.crowd import Crowd
+        from hedgerow.partition.robust.candidates import Crowd
 
         column = _one_sensitive(prepared)
+        if (protect := prepared.in_form(column, self.protect)) != self.protect:
+            return replace(self, protect=protect)._release(prepared, progress)
         criterion = Robustness(self.r, self.model)
         progress("estimating odds", 0.1)
         quasi = prepared.table.arrow.select(list(prepared.columns.quasi))
@@ -95,66 +241,65 @@ class Robust(Method):
         return self.knowledge
 
     def _labels(self, crowd: Crowd, criterion: Robustness, prepared: Prepared, progress: Progress) -> NDArray[np.int32]:
-        from hedgerow.partition.robust.check import Check
+        from hedgerow.partition.robust.check import Check, RobustLimits
         from hedgerow.partition.robust.gather import art
-        from hedgerow.partition.robust.limits import RobustLimits
 
-        if criterion.r > crowd.size:
-            raise Infeasible(
-                f"{criterion.r}-robustness needs as many rows in a group; there are {crowd.size:,} in all."
-            )
-        limits, allowed = RobustLimits(crowd), int(_share(self.max_suppressed) * crowd.size)
-
-        def suppressed(r: Fraction, *, restarts: int, begin: float, end: float) -> tuple[NDArray[np.int32] | None, str]:
-            """The groups, None where too many rows would be suppressed, and how many would; limits are asked first."""
-            if (lost := int(limits.least_suppressed(r, most=allowed).sum())) > allowed:
-                return None, f"at least {lost:,}"
+        r, limits, allowed = criterion.r, RobustLimits(crowd), int(_share(self.max_suppressed) * crowd.size)
+        if r > crowd.size:
+            raise Infeasible(f"{r}-robustness needs as many rows in a group; there are {crowd.size:,} in all.")
+        lost = int(limits.least_suppressed(r, most=allowed).sum())
+        if lost > allowed:
+            how_many, where = f"at least {lost:,}", ""
+        else:
             found = art(
                 Check(crowd, r, self.model),
                 allowed=allowed,
-                restarts=restarts,
                 keys=prepared.keys,
-                progress=lambda share: progress("partitioning", begin + (end - begin) * share),
+                progress=lambda share: progress("partitioning", 0.2 + 0.3 * share),
             )
-            return (found.groups if found.left_out <= allowed else None), f"{found.left_out:,}"
+            if found.left_out <= allowed:
+                return found.groups
+            how_many = f"far more than {allowed:,}" if found.is_given_up else f"{found.left_out:,}"
+            where = _stuck_most(crowd, found.groups)
+        reached = self._reached(crowd.sample(_TRIED, prepared.keys), limits.largest_r(r, allowed), prepared, progress)
+        raise self._refusal(limits, r, allowed, how_many, f"{reached}{where}")
 
-        groups, lost = suppressed(criterion.r, restarts=2, begin=0.2, end=0.5)
-        if groups is not None:
-            return groups
-        limit = limits.largest_r(criterion.r, allowed)
-        low, high, begin, step = 10, math.ceil(limit * 10) + (limit < criterion.r), 0.5, 0.2 / _HALVINGS
-        for _ in range(_HALVINGS):
+    def _reached(self, crowd: Crowd, limit: Fraction, prepared: Prepared, progress: Progress) -> str:
+        """Say which r the search reaches, on some of the rows where there are many."""
+        from hedgerow.partition.robust.check import Check
+        from hedgerow.partition.robust.gather import art
+
+        low, high, allowed = 10, math.ceil(limit * 10), int(_share(self.max_suppressed) * crowd.size)
+        for step in range(_HALVINGS):
+            progress("finding the largest r", 0.5 + 0.2 * step / _HALVINGS)
             if high - low > 1:
-                middle = (low + high) // 2
-                found, _ = suppressed(Fraction(middle, 10), restarts=0, begin=begin, end=begin + step)
-                low, high, begin = (low, middle, begin + step) if found is None else (middle, high, begin + step)
-        reached = f"r = {low / 10:g} was reached" if low > 10 else "No r above 1 was reached"
-        raise Infeasible(
-            f"{criterion.r}-robustness would suppress {lost} of {crowd.size:,} rows, which is more than the "
-            f"{allowed:,} allowed. {reached}{self._cause(criterion.r, limit, limits, allowed)}; protect fewer values, "
-            "suppress more, or assume an adversary who knows less."
+                check = Check(crowd, Fraction(low + high, 20), self.model)
+                holds = art(check, allowed=allowed, restarts=0, keys=prepared.keys).left_out <= allowed
+                low, high = ((low + high) // 2, high) if holds else (low, (low + high) // 2)
+        rows = f" with {crowd.size:,} of the rows" if crowd.size < prepared.rows.published else ""
+        return f"r = {low / 10:g} was reached{rows}" if low > 10 else f"No r above 1 was reached{rows}"
+
+    def _refusal(self, limits: RobustLimits, r: Fraction, allowed: int, lost: str, reached: str) -> Infeasible:
+        """Say what no grouping can pass by each protected value: as given, or by its rank; named to the owner alone."""
+        crowd, most = limits.crowd, max(Fraction(_LARGEST_NAMED), 2 * r)
+        counts = np.bincount(crowd.secret, minlength=crowd.secrets + 1)[: crowd.secrets]
+        own = [limits.largest_r(most, allowed, x) for x in range(crowd.secrets)]
+        order = sorted(range(crowd.secrets), key=lambda x: (own[x], -counts[x]))
+        named = _names(crowd, self.protect)
+        limiting = [x for x in order if own[x] < most]
+        ranked = [
+            f"{named[x] if self.protect is not None else _rank(counts, x)} limits it to r = {float(own[x]):g}"
+            for x in limiting[:_NAMED]
+        ]
+        whatever = f"; whatever the grouping, {', '.join(ranked)}" if ranked else ""
+        more = f" and {len(limiting) - _NAMED} more do" if len(limiting) > _NAMED else ""
+        return Infeasible(
+            f"{r}-robustness would suppress {lost} of {crowd.size:,} rows; {allowed:,} are allowed. "
+            f"{reached}{whatever}{more}; protect fewer values, suppress more, or assume an adversary who knows less.",
+            values=tuple(f"{named[x]} (r = {float(own[x]):g})" for x in limiting),
         )
 
-    def _cause(self, r: Fraction, limit: Fraction, limits: RobustLimits, allowed: int) -> str:
-        """Say what no grouping can pass, and which protected value is the cause: as given, or by its rank."""
-        crowd = limits.crowd
-        if limit >= r:
-            return ""
-        counts = np.bincount(crowd.secret, minlength=crowd.secrets + 1)[: crowd.secrets]
-        own = {x: limits.largest_r(r, allowed, int(x)) for x in np.argsort(-counts, kind="stable")[:_NAMED]}
-        x = min(own, key=lambda x: own[x])
-        if own[x] > limit:
-            return f", and all protected values together limit it to r = {float(limit):g}"
-        if self.protect is not None:
-            name = "/".join(f"'{value}'" for value in json.loads(_written(self.protect))[x])
-        else:
-            place = int((counts > counts[x]).sum()) + 1
-            name = f"the {_ORDINAL.get(place, f'{place}th ')}most frequent protected value"
-        return f", and {name} limits it to r = {float(own[x]):g} whatever the grouping"
-
     def _published(self, prepared: Prepared, crowd: Crowd, criterion: Robustness, labels: NDArray[np.int32]) -> Release:
-        from hedgerow.methods.robust_odds import check_grouped, check_odds
-
         check_grouped(crowd.knowledge, _grouped(crowd, labels), crowd.member, criterion)
         held_back = int((labels < 0).sum())
         rows = Rows(prepared.rows.input, prepared.rows.published - held_back, prepared.rows.suppressed + held_back)
@@ -188,6 +333,27 @@ class Robust(Method):
             parameters={"r": str(criterion.r), "model": self.model, "protect": _written(self.protect)} | counts,
             columns=(column,),
         )
+
+
+def _names(crowd: Crowd, protect: Sequence[object] | None) -> list[str]:
+    """The protected sets of values as the owner wrote them, or as they are in the table."""
+    if protect is not None:
+        return ["/".join(f"'{value}'" for value in values) for values in json.loads(_written(protect))]
+    written = [str(value) for value in crowd.knowledge.values.to_pylist()]
+    return ["/".join(f"'{written[y]}'" for y in np.flatnonzero(row)) for row in crowd.member]
+
+
+def _rank(counts: NDArray[np.int64], x: int) -> str:
+    place = int((counts > counts[x]).sum()) + 1
+    return f"the {_ORDINAL.get(place, f'{place}th ')}most frequent protected value"
+
+
+def _stuck_most(crowd: Crowd, groups: NDArray[np.int32]) -> str:
+    """Say which value those have for whom no companions were found, if one has a good part of them."""
+    counts = np.bincount(crowd.secret, minlength=crowd.secrets + 1)[: crowd.secrets]
+    stuck = np.bincount(crowd.secret[groups < 0], minlength=crowd.secrets + 1)[: crowd.secrets]
+    x = int(stuck.argmax())
+    return f" ({stuck[x] / stuck.sum():.0%} of the rows without companions have {_rank(counts, x)})"
 
 
 def _one_sensitive(prepared: Prepared) -> str:

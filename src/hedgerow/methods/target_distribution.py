@@ -326,6 +326,8 @@ def _tree(
         bare = default_tree(prepared, sensitive)
         tree = SHAPES[wanted](bare) if wanted in SHAPES else _own(bare, prepared.columns.sensitive[0], sensitive, rows)
         most = most or (_SMALL if wanted in SHAPES else None)
+    else:
+        tree = prepared.tree_in_form(prepared.columns.sensitive[0], wanted)
     if sum(share > 0 for share in tree.target()) < 2:
         raise Infeasible("a target that gives one value alone a chance hides nothing; use a wider one.")
     if most is None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from hedgerow.errors import ParameterError, QueryError
+from hedgerow.errors import ParameterError, QueryError, within_limits
 from hedgerow.query.answer import Answer
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class Session:
 
         return AnswerTable(self.answers(sql, tables))
 
+    @within_limits
     def answers(self, sql: str, tables: Mapping[str, Any] | None = None) -> Result:
         """Answer every aggregate in every group: keys, and for each aggregate its answers, row by row."""
         from hedgerow.query.evidence.view import view_of

@@ -12,10 +12,10 @@ from hedgerow._version import __version__
 from hedgerow.errors import BundleError
 from hedgerow.release.folder import write_folder
 from hedgerow.release.forms import form_of
+from hedgerow.release.page import pages
 from hedgerow.release.readme import readme
 from hedgerow.release.release import Release
-from hedgerow.verify.bundle import HELPERS, Opened, open_bundle, open_held
-from hedgerow.verify.holding import Held, hold, read_manifest
+from hedgerow.verify.holding import HELPERS, Held, Opened, hold, open_bundle, open_held, read_manifest
 from hedgerow.verify.manifest import decode, describe, encode
 from hedgerow.verify.values import Made, PublishedRelease
 
@@ -35,7 +35,7 @@ def write(
     write_folder(
         path,
         tables={**release.tables, **helpers},
-        texts={"README.md": readme(release, helpers)},
+        texts=pages(readme(release, helpers)),
         manifest=lambda files: encode(describe(release.published, files, __version__)),
         overwrite=overwrite,
     )
@@ -50,20 +50,20 @@ def refuse_seeded(made: Made, allow_insecure: bool) -> None:
         )
 
 
-def read(path: str | os.PathLike[str]) -> Release:
+def read(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Release:
     """Open a bundle; raise BundleError unless it is whole and unedited."""
     with hold(path) as bundle:
-        return read_held(bundle)
+        return read_held(bundle, max_bytes=max_bytes)
 
 
-def read_held(bundle: Held) -> Release:
+def read_held(bundle: Held, *, max_bytes: int | None = None) -> Release:
     """Read the release of a bundle that is held open; its helper tables are checked but not read."""
-    return as_release(open_held(bundle, helpers=False).release)
+    return as_release(open_held(bundle, helpers=False, max_bytes=max_bytes).release)
 
 
-def read_all(path: str | os.PathLike[str]) -> Opened[Release]:
+def read_all(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Opened[Release]:
     """Open a bundle with its helper tables, all of one moment."""
-    opened = open_bundle(path)
+    opened = open_bundle(path, max_bytes=max_bytes)
     return Opened(as_release(opened.release), opened.helpers, opened.manifest)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from hedgerow.errors import within_limits
 from hedgerow.markup import html_note, html_table
 from hedgerow.verify.names import free_name
 from hedgerow.verify.values import Guarantee, Made, PublishedColumns, PublishedRelease, Rows
@@ -56,6 +57,7 @@ class Release:
         said = {field.name: getattr(self, field.name) for field in fields(PublishedRelease)}
         return PublishedRelease(**said | {"form": self.form.name})
 
+    @within_limits
     def ask(self, sql: str, *, tables: Mapping[str, Any] | None = None, estimate: str = "fair") -> Any:
         """Answer one aggregate with its guaranteed bounds: an `Answer`; several, or GROUP BY: as `sql` does.
 
@@ -65,6 +67,7 @@ class Release:
 
         return query.ask(self, sql, _own(tables), estimate=estimate)
 
+    @within_limits
     def sql(self, sql: str, *, tables: Mapping[str, Any] | None = None) -> AnswerTable:
         """Answer a SELECT; each aggregate x comes as x (expected), x_lower, x_upper and x_std.
 
@@ -74,24 +77,28 @@ class Release:
 
         return query.select(self, sql, _own(tables))
 
+    @within_limits
     def regress(self, formula: str, *, where: str | None = None, weights: str | None = None) -> Regression:
         """Fit a linear model of a sensitive outcome by least squares, with guaranteed bounds: "income ~ age + sex"."""
         from hedgerow.query.regress import regress
 
         return regress(self, formula, where=where, weights=weights)
 
+    @within_limits
     def connect(self, engine: str = "arrays", *, schema: str | None = None) -> Session:
         """Open a session for many questions: on "arrays", on "duckdb", or on a PostgreSQL address and its schema."""
         from hedgerow import query
 
         return query.connect(self, engine, schema=schema)
 
+    @within_limits
     def verify(self) -> Verification:
         """Re-derive the guarantee from what is published; return what was checked, or raise BrokenPromise."""
         from hedgerow.verify import verify
 
         return verify(self.published)
 
+    @within_limits
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, allow_insecure: bool = False) -> None:
         """Verify, then write a bundle: a folder of Parquet files with a manifest, whole or not at all.
 
@@ -141,6 +148,7 @@ class Release:
 
         return polars.from_arrow(self.to_arrow(name))
 
+    @within_limits
     def frame(self, name: str | None = None) -> Any:
         """Return a published table (the only one, if not named) as the kind of frame that came in."""
         from hedgerow.table import to_kind

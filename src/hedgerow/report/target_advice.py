@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from hedgerow.criteria.target import read_shift
 from hedgerow.methods.method import prepare
 from hedgerow.methods.target_distribution import TargetDistribution, TargetPlan
-from hedgerow.partition.target.least_range import PublishedNodes
-from hedgerow.partition.target.trees import node_ranges
+from hedgerow.partition.target.least_range import PublishedNodes, node_ranges
 from hedgerow.report.release_figures import COLOURS, new_figure, save_figure
 from hedgerow.schema import Hierarchy, Schema
 from hedgerow.schema.target import leaf_numbers

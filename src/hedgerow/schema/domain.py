@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import SchemaError
 from hedgerow.exact import as_fraction
 from hedgerow.table.checks import BLANKS
+from hedgerow.verify.names import text_in_form
 
 __all__ = ["Domain", "Kind", "is_number"]
 
@@ -86,6 +87,11 @@ class Domain:
     def is_ordered(self) -> bool:
         """Whether 'between two values' means something."""
         return self.kind != "nominal"
+
+    def in_form(self, policy: str) -> Domain:
+        """The same domain with its texts in the form that a column's policy asks for, each once."""
+        texts = [text_in_form(value, policy) if isinstance(value, str) else value for value in self.listed]
+        return replace(self, listed=tuple(dict.fromkeys(texts)))
 
     def values(self) -> tuple[Any, ...]:
         """Every value in order; raises where the domain is open or has no step."""

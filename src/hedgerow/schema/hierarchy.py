@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,8 +33,12 @@ from hedgerow.schema.hierarchy_build import (
     nested_tree,
 )
 from hedgerow.schema.hierarchy_flatten import flatten
+from hedgerow.verify.names import in_form, text_in_form
 
-__all__ = ["Hierarchy"]
+if TYPE_CHECKING:
+    from hedgerow.table import Encoded
+
+__all__ = ["LINES", "Hierarchy"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +171,18 @@ class Hierarchy:
             )
         return np.asarray(found, dtype=np.int32)
 
+    def in_form(self, column: str, policy: str) -> Hierarchy:
+        """The same tree with its texts in the form that the policy of `column` asks for."""
+        labels = tuple(text_in_form(label, policy) for label in self.labels)
+        leaves = in_form(self.leaves, policy) if pa.types.is_string(self.leaves.type) else self.leaves
+        if len(leaves.unique()) < len(leaves):
+            raise SchemaError(f"values of the hierarchy of '{column}' coincide: its texts are '{policy}'.")
+        return (
+            self
+            if labels == self.labels and leaves.equals(self.leaves)
+            else replace(self, leaves=leaves, labels=labels)
+        )
+
     def with_weights(self, weights: Sequence[object]) -> Hierarchy:
         """The same tree with a weight on the edge above every node but the root, in node order."""
         if len(weights) != self.num_nodes - 1:
@@ -275,3 +291,95 @@ def _in_leaf_order(shares: Mapping[Any, object], leaves: Sequence[Any]) -> list[
             f"'shares' must name every value of the hierarchy and no other; {len(missing)} are missing, {extra} extra."
         )
     return [shares[leaf] for leaf in leaves]
+
+
+Lines = list[tuple[str, ...]]
+_ROOT = "*"
+_OTHER = "other"
+_DEEPEST = 64
+
+
+def _intervals(column: str, encoded: Encoded, widths: Sequence[str]) -> Lines:
+    """Half-open intervals of several widths, each a multiple of the one before."""
+    kind = encoded.domain.type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        raise SchemaError(f"'{column}' holds {kind}; intervals need numbers.")
+    try:
+        numbers = [float(width) for width in widths]
+    except ValueError:
+        raise SchemaError("The widths of intervals must be numbers, such as 5,10,20.") from None
+    exact = [int(number) if number == int(number) else number for number in numbers]
+    return Hierarchy.intervals(encoded.domain, width=exact).lines()
+
+
+def _digits(column: str, encoded: Encoded, _: object) -> Lines:
+    """One more sign at the end hidden on every level; values are filled up to one length with blanks in front."""
+    texts = encoded.domain.cast(pa.string()).to_pylist()
+    length = max(map(len, texts), default=0)
+    if not 1 <= length <= _DEEPEST:
+        raise SchemaError(f"The values of '{column}' must have 1 to {_DEEPEST} signs; the longest has {length}.")
+    padded = [(text, text.rjust(length, "0" if text.isdecimal() else "_")) for text in texts]
+    return [
+        (text, *(filled[: length - hidden] + "*" * hidden for hidden in range(1, length)), _ROOT)
+        for text, filled in padded
+    ]
+
+
+def _dates(column: str, encoded: Encoded, _: object) -> Lines:
+    """Day, month, year, decade."""
+    if not pa.types.is_date(encoded.domain.type):
+        raise SchemaError(f"'{column}' holds {encoded.domain.type}; --dates needs dates, such as 2026-01-31.")
+    days = [str(day) for day in encoded.domain.to_pylist()]
+    return [(day, day[:7], day[:4], f"{day[:3]}0s", _ROOT) for day in days]
+
+
+def _parents(column: str, encoded: Encoded, file: str) -> Lines:
+    """A file of values and parents, followed upwards until a label has no parent."""
+    from hedgerow.table import read_table
+
+    table = read_table(file, types={})
+    if len(table.names) != 2:
+        raise SchemaError(f"The file of parents must have two columns, value and parent; it has {len(table.names)}.")
+    values, above = (one.cast(pa.string()).to_pylist() for one in table.arrow.columns)
+    parent = dict(zip(values, above, strict=True))
+    if len(parent) < len(values):
+        raise SchemaError(f"{len(values) - len(parent):,} values have two parents in the file; a tree has one each.")
+    paths = []
+    texts = encoded.domain.cast(pa.string()).to_pylist()
+    unknown = tuple(text for text in texts if text not in parent)
+    if unknown:
+        raise SchemaError(
+            f"{len(unknown):,} values of '{column}' have no parent in the file; add them.", values=unknown
+        )
+    for text in texts:
+        path = [text]
+        while (up := parent.get(path[-1])) is not None and up != _ROOT:
+            if up in path or len(path) > _DEEPEST:
+                raise SchemaError("The file of parents leads in a circle; correct it.")
+            path.append(up)
+        paths.append(path)
+    # Paths are filled up below the root, so that every label stays on one level counted from the top.
+    height = max(map(len, paths))
+    return [(*path[:1], *path[:1] * (height - len(path)), *path[1:], _ROOT) for path in paths]
+
+
+def _rare(column: str, encoded: Encoded, rows: int) -> Lines:
+    """Values with fewer rows become one."""
+    texts, counts = encoded.domain.cast(pa.string()).to_pylist(), encoded.counts()
+    few = [text for text, count in zip(texts, counts.tolist(), strict=False) if count < rows]
+    if len(few) < 2:
+        raise SchemaError(f"'{column}' has {len(few)} values with fewer than {rows:,} rows; there is nothing to merge.")
+    other = _OTHER
+    while other in texts:
+        other += " values"
+    return [(text, other if text in set(few) else text, _ROOT) for text in texts]
+
+
+LINES: dict[str, Callable[[str, Encoded, Any], Lines]] = {
+    "intervals": _intervals,
+    "digits": _digits,
+    "dates": _dates,
+    "parents": _parents,
+    "rare": _rare,
+}
+"""Ways to build a hierarchy, by the name of their flag."""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from hedgerow.errors import SchemaError
 from hedgerow.markup import html_table
 from hedgerow.schema.domain import Domain
 from hedgerow.schema.hierarchy import Hierarchy
+from hedgerow.verify.names import POLICIES, in_form
 
 if TYPE_CHECKING:
     from hedgerow.table import Table
@@ -67,6 +72,7 @@ class Declared(TypedDict, total=False):
     domains: Mapping[str, Domain]
     hierarchies: Mapping[str, Hierarchy]
     missing: str | Mapping[str, str]
+    texts: Mapping[str, str]
 
 
 @dataclass(frozen=True, init=False)
@@ -74,7 +80,8 @@ class Schema:
     """The role of every column, and for some columns a domain, a hierarchy or a policy for missing values.
 
     A single name may stand for a list of one. By name alone: `weight` and `cluster`, one column each; `domains` and
-    `hierarchies` by column; `missing`, one policy for all columns or a policy per column.
+    `hierarchies` by column; `missing`, one policy for all columns or a policy per column; `texts` by column: "trimmed"
+    (Unicode's form NFC, no spaces around: the default of sensitive texts), "folded" (case ignored, too) or "exact".
     """
 
     quasi: tuple[str, ...]
@@ -86,6 +93,7 @@ class Schema:
     domains: Mapping[str, Domain]
     hierarchies: Mapping[str, Hierarchy]
     missing: Mapping[str, str]
+    texts: Mapping[str, str]
 
     def __init__(
         self,
@@ -113,7 +121,9 @@ class Schema:
         object.__setattr__(self, "domains", _mapping("domains", domains, columns, Domain))
         object.__setattr__(self, "hierarchies", _mapping("hierarchies", hierarchies, columns, Hierarchy))
         object.__setattr__(self, "missing", _mapping("missing", policies, columns, str))
-        _require_policies(self.missing)
+        object.__setattr__(self, "texts", _mapping("texts", declared.get("texts", _NOTHING), columns, str))
+        _require_policies("missing", self.missing, get_args(MissingPolicy))
+        _require_policies("texts", self.texts, POLICIES)
 
     @property
     def roles(self) -> dict[str, Role]:
@@ -128,6 +138,36 @@ class Schema:
         declared: Any = self.missing.get(column, _DEFAULT_POLICY[roles[column]])
         policy: MissingPolicy = declared
         return policy
+
+    def text_policy(self, column: str) -> str | None:
+        """The policy for a column's texts: the declared one, "trimmed" for sensitive ones; None: as they were read."""
+        return self.texts.get(column, "trimmed" if column in self.sensitive else None)
+
+    def in_form(self, table: Table) -> tuple[Table, Schema, dict[str, int]]:
+        """Bring texts into the form of their policies, in the table and in what names its values.
+
+        Returned with them is, for each column of text that has a policy, how many values became one with others.
+        """
+        self._check_names(table.names)
+        arrow, merged = table.arrow, {}
+        domains, hierarchies = dict(self.domains), dict(self.hierarchies)
+        for name, policy in ((name, self.text_policy(name)) for name in self.roles):
+            column = arrow.column(name)
+            if policy is None or not pa.types.is_string(column.type):
+                if name in self.texts:
+                    raise SchemaError(f"'texts' names '{name}', which is no column of text; leave it out.")
+                continue
+            came = _came(table, name)
+            new = in_form(came, policy)
+            merged[name] = len(came.unique()) - len(new.unique())
+            if not column.combine_chunks().equals(new):
+                arrow = arrow.set_column(arrow.column_names.index(name), name, new)
+            domains |= {name: domains[name].in_form(policy)} if name in domains else {}
+            hierarchies |= {name: hierarchies[name].in_form(name, policy)} if name in hierarchies else {}
+        schema = copy.copy(self)
+        object.__setattr__(schema, "domains", domains)
+        object.__setattr__(schema, "hierarchies", hierarchies)
+        return (table if arrow is table.arrow else replace(table, arrow=arrow, untrimmed={})), schema, merged
 
     def domain(self, column: str, table: Table) -> Domain:
         """The declared domain of a column, else the open one of its type."""
@@ -222,10 +262,19 @@ def _mapping(argument: str, given: object, columns: Mapping[str, Role], kind: ty
     return dict(given)
 
 
-def _require_policies(policies: Mapping[str, str]) -> None:
+def _require_policies(argument: str, policies: Mapping[str, str], known: Sequence[str]) -> None:
+    *others, last = (f"'{policy}'" for policy in known)
     for name, policy in policies.items():
-        if policy not in get_args(MissingPolicy):
-            raise SchemaError(f"'missing' of '{name}' must be 'value', 'suppress' or 'refuse'; got '{policy}'.")
+        if policy not in known:
+            raise SchemaError(f"'{argument}' of '{name}' must be {', '.join(others)} or {last}; got '{policy}'.")
+
+
+def _came(table: Table, name: str) -> pa.Array:
+    """A column of text with the spaces that it came with; what is missing now is missing there."""
+    column = table.arrow.column(name).combine_chunks()
+    if name not in table.untrimmed:
+        return column
+    return pc.if_else(column.is_valid(), table.untrimmed[name], None)
 
 
 def _quoted(names: Sequence[str]) -> str:

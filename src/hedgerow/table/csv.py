@@ -65,8 +65,10 @@ def read_csv(path: str | PathLike[str], *, unescape_formulas: bool = False, **op
         cells = _cells(text, dialect)
     names = [unescape_name(name) for name in dialect.names] if unescape_formulas else list(dialect.names)
     require_columns(names, asked.types)
-    texts = [pa.concat_arrays([chunk.dictionary for chunk in column.chunks]) for column in cells.columns]
-    texts = [unescape(_trimmed(one)) if unescape_formulas else _trimmed(one) for one in texts]
+    before = [pa.concat_arrays([chunk.dictionary for chunk in column.chunks]) for column in cells.columns]
+    texts = [_trimmed(one) for one in before]
+    if unescape_formulas:
+        before, texts = [unescape(one) for one in before], [unescape(one) for one in texts]
     sign = asked.decimal or _decimal(texts, dialect.delimiter)
     signs = replace(asked, decimal=sign)
     columns = [
@@ -76,9 +78,13 @@ def read_csv(path: str | PathLike[str], *, unescape_formulas: bool = False, **op
         )
         for name, column, own in zip(names, cells.columns, texts, strict=True)
     ]
-    return replace(
-        flatten(pa.table(columns, names=names), "file"), reading=_reading(dialect, asked, sign, _encoding(data, text))
-    )
+    table = flatten(pa.table(columns, names=names), "file")
+    spaced = {
+        name: _read_column(column, before, name, ReadOptions(types={name: "text"})).dictionary_decode()
+        for name, column, before, after in zip(names, cells.columns, before, texts, strict=True)
+        if table.arrow.schema.field(name).type == pa.string() and not before.equals(after)
+    }
+    return replace(table, untrimmed=spaced, reading=_reading(dialect, asked, sign, _encoding(data, text)))
 
 
 def _reading(dialect: Dialect, asked: ReadOptions, decimal: str, encoding: str) -> dict[str, str]:

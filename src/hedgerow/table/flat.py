@@ -36,7 +36,10 @@ def flatten(arrow: pa.Table, kind: str) -> Table:
     check_names(arrow.column_names)
     check_shape(arrow.num_rows, arrow.num_columns)
     columns = [_flat(arrow.column(i), name) for i, name in enumerate(arrow.column_names)]
-    return Table(pa.table(columns, names=arrow.column_names), kind)
+    trimmed = [pc.ascii_trim(one, characters=BLANKS) if one.type == pa.string() else one for one in columns]
+    pairs = zip(arrow.column_names, columns, trimmed, strict=True)
+    untrimmed = {name: before for name, before, after in pairs if before is not after and not before.equals(after)}
+    return Table(pa.table(trimmed, names=arrow.column_names), kind, untrimmed=untrimmed)
 
 
 def _without_index(arrow: pa.Table) -> pa.Table:
@@ -136,9 +139,7 @@ def _decimals(array: pa.Array, name: str) -> pa.Array:
 
 
 def _text(array: pa.Array, name: str) -> pa.Array:
-    """Texts without the spaces and tabs around them, from wherever they come."""
-    long = f"Column '{name}' holds more than 2 GiB of text; shorten it."
-    return pc.ascii_trim(attempt(lambda: array.cast(pa.string()), long), characters=BLANKS)
+    return attempt(lambda: array.cast(pa.string()), f"Column '{name}' holds more than 2 GiB of text; shorten it.")
 
 
 def _dates(array: pa.Array, name: str) -> pa.Array:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from hedgerow.errors import InputError, ParameterError
+from hedgerow.errors import InputError, ParameterError, within_limits
 from hedgerow.table.checks import existing_file
 from hedgerow.table.options import ReadOptions, as_declared, read_options, without_codes
 from hedgerow.table.table import Table
@@ -16,6 +17,7 @@ from hedgerow.table.table import Table
 __all__ = ["READERS", "read_file", "read_table"]
 
 
+@within_limits
 def read_table(source: object, **options: Any) -> Table:
     """Read a path, a pandas, polars or pyarrow table, a DuckDB relation, or a mapping of names to columns.
 
@@ -120,4 +122,4 @@ def _finished(table: Table, asked: ReadOptions) -> Table:
         return table
     from hedgerow.table.flat import flatten
 
-    return flatten(arrow, table.kind)
+    return replace(flatten(arrow, table.kind), reading=table.reading, untrimmed=table.untrimmed)

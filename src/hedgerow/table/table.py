@@ -26,12 +26,14 @@ class Table:
 
     `arrow` has one chunk a column, no metadata and no hidden rows; its types are bool, int64, float64, decimal128,
     string, date32 and timestamp[us]. `kind` says what it was made from, so that results can go back as the same kind.
-    `reading` says in words how a file was read, where it did not say so itself.
+    `reading` says in words how a file was read, where it did not say so itself. `untrimmed` holds the columns of text
+    that had spaces or tabs around some texts, as they came in.
     """
 
     arrow: pa.Table
     kind: str = "arrow"
     reading: Mapping[str, str] = field(default_factory=dict)
+    untrimmed: Mapping[str, pa.Array] = field(default_factory=dict)
     _encoded: dict[str, Encoded] = field(default_factory=dict, init=False)
 
     @property

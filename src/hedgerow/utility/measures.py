@@ -15,28 +15,50 @@ value may be any. The sum runs from 0 to rows times columns.
 
 RCE, the reconstruction error of a person with value v in a group of N rows, is
 (1 - s c(v)/N)^2 + sum over other values w of (s c(w)/N)^2.
+
+Loss of generalization by the field's names: granularity [Iyengar 2002], precision [Sweeney 2002], non-uniform entropy
+[Gionis 2009], discernibility [Bayardo 2005], average class size [LeFevre 2006], ambiguity [Goldberger 2010]. Where ARX
+departs: docs/methods/measures.md. What is lost of a cell is told by its box: how many of the domain's values the box
+covers, and how many rows of the table have one of these. The domain is the hierarchy's where there is one, else the
+values that occur. A suppressed row loses everything. A box that may also be missing covers the whole domain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.arrays import Codes, Floats, Ints
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line
 from hedgerow.parameters import read_whole
 from hedgerow.release.forms.generalized import SETS, BoxColumns, box_columns
+from hedgerow.utility.risk import class_codes
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
+    from hedgerow.schema import Hierarchy
+    from hedgerow.table import Encoded, Table
 
-__all__ = ["average_class_size", "discernibility", "distortion", "ncp", "partition_ncp", "rce", "rce_bound"]
+__all__ = [
+    "ColumnLoss",
+    "Loss",
+    "average_class_size",
+    "discernibility",
+    "distortion",
+    "generalization_loss",
+    "ncp",
+    "original_loss",
+    "partition_ncp",
+    "rce",
+    "rce_bound",
+]
 
 
 def ncp(release: Release, *, widths: Mapping[str, float] | None = None) -> float:
@@ -175,3 +197,182 @@ def distortion(original: Floats, published: Floats) -> float:
     # A column of zeros that stays one did not change; any change of it is boundless.
     relative = np.divide(changes, measure, out=np.where(changes > 0, np.inf, 0.0), where=measure > 0)
     return float(relative.mean())
+
+
+@dataclass(frozen=True)
+class ColumnLoss:
+    """Loss of one quasi-identifier; `*_share` run from 0, nothing lost, to 1."""
+
+    granularity: float
+    """Mean share of the domain's values that a cell's box covers."""
+    granularity_share: float
+    precision: float | None
+    """1 - mean share of the hierarchy's levels that a cell was lifted; None without a hierarchy."""
+    entropy_bits: float
+    entropy_share: float
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Loss of a release: of each quasi-identifier, and of its classes."""
+
+    rows: int
+    suppressed: int
+    discernibility: int
+    average_class_size: float
+    ambiguity: float
+    """How many combinations of values the boxes of all rows cover; a suppressed row covers every one."""
+    ncp: float
+    """The normalized certainty penalty of [Xu 2006], per row and quasi-identifier: 0 nothing lost, 1 everything."""
+    columns: Mapping[str, ColumnLoss]
+
+    @property
+    def granularity_share(self) -> float:
+        """The mean over quasi-identifiers, each between 0 and 1."""
+        return float(np.mean([one.granularity_share for one in self.columns.values()])) if self.columns else 0.0
+
+
+class _Boxes(NamedTuple):
+    """Per published row: values covered, rows of the table inside, levels lifted."""
+
+    covered: Ints
+    inside: Ints
+    levels: Ints
+
+
+def generalization_loss(release: Release, original: Table, hierarchies: Mapping[str, Hierarchy]) -> Loss:
+    """Measure a release against the table that it was made from; columns without boxes have lost nothing."""
+    published = next(table for name, table in release.tables.items() if name in ("release", "quasi"))
+    classes = class_codes([published.column(name) for name in release.columns.quasi])
+    sizes = np.bincount(classes).astype(np.int64) if len(classes) else np.zeros(0, np.int64)
+    suppressed, rows = release.rows.suppressed, release.rows.input
+    found, combinations, everything = {}, np.ones(published.num_rows), 1.0
+    if release.form.has_boxes:
+        for name, box in box_columns(release.columns, release.group_column).items():
+            tree = hierarchies.get(name)
+            boxes = _boxes(release, original.encode(name), name, box, tree)
+            found[name] = _column_loss(release, original.encode(name), boxes, tree)
+            combinations *= boxes.covered
+            everything *= max(_domain(original.encode(name), tree), 1)
+    return Loss(
+        rows=rows,
+        suppressed=suppressed,
+        discernibility=int((sizes**2).sum()) + suppressed * rows,
+        average_class_size=float(sizes.sum() / len(sizes)) if len(sizes) else float("nan"),
+        ambiguity=float(combinations.sum()) + suppressed * everything,
+        ncp=_ncp_share(release, original),
+        columns=found,
+    )
+
+
+def original_loss(original: Table, quasi: Sequence[str]) -> Loss:
+    """The loss of a table as it is: nothing but the sizes of its classes."""
+    sizes = np.bincount(class_codes([original.arrow.column(name) for name in quasi])).astype(np.int64)
+    rows = original.num_rows
+    return Loss(rows, 0, int((sizes**2).sum()), rows / len(sizes), float(rows), 0.0, {})
+
+
+def _ncp_share(release: Release, original: Table) -> float:
+    """NCP over the domains of the table, per row and column; suppressed rows lose everything."""
+    rows, quasi = release.rows.input, release.columns.quasi
+    if not release.form.has_boxes or not quasi or not rows:
+        return release.rows.suppressed / rows if rows else 0.0
+    widths = {name: _width(original.encode(name)) for name in quasi}
+    return (ncp(release, widths=widths) + release.rows.suppressed * len(quasi)) / (rows * len(quasi))
+
+
+def _width(encoded: Encoded) -> float:
+    """The range of a column's numbers, or the number of its values."""
+    try:
+        line = column_line(encoded.domain)
+    except SchemaError:
+        return float(max(len(encoded.domain), 1))
+    return float(int(line.positions[-1] - line.positions[0]) * line.unit) if len(encoded.domain) else 1.0
+
+
+def _domain(encoded: Encoded, tree: Hierarchy | None) -> int:
+    return len(encoded.domain) if tree is None else tree.num_leaves
+
+
+def _boxes(release: Release, encoded: Encoded, name: str, box: BoxColumns, tree: Hierarchy | None) -> _Boxes:
+    """What the boxes of a column cover, row by row."""
+    table, rows, counts = release.tables["release"], release.rows.input, encoded.counts().astype(np.int64)
+    if tree is not None:
+        boxes = _node_boxes(table.column(box.label), encoded, name, tree)
+    elif box.set in table.column_names:
+        boxes = _set_boxes(release, table.column(box.set), encoded, name)
+    else:
+        boxes = _interval_boxes(table.column(box.low), table.column(box.high), encoded)
+    if box.missing in table.column_names:
+        whole = (_domain(encoded, tree), rows, 0 if tree is None else tree.height)
+        boxes = _with_missing(table, box, boxes, whole, counts)
+    return boxes
+
+
+def _column_loss(release: Release, encoded: Encoded, boxes: _Boxes, tree: Hierarchy | None) -> ColumnLoss:
+    rows, suppressed, domain = release.rows.input, release.rows.suppressed, _domain(encoded, tree)
+    counts = encoded.counts().astype(np.int64)
+    granularity = float((boxes.covered / max(domain, 1)).sum() + suppressed) / rows
+    least = 1 / max(domain, 1)
+    own = counts[counts > 0]
+    truth = float((own * np.log2(own)).sum())
+    bits = float(np.log2(boxes.inside).sum() + suppressed * np.log2(rows)) - truth
+    most = rows * float(np.log2(rows)) - truth
+    return ColumnLoss(
+        granularity=granularity,
+        granularity_share=(granularity - least) / (1 - least) if least < 1 else 0.0,
+        precision=None
+        if tree is None
+        else 1 - float(boxes.levels.sum() + suppressed * tree.height) / (rows * tree.height),
+        entropy_bits=max(bits, 0.0),
+        entropy_share=max(bits, 0.0) / most if most > 0 else 0.0,
+    )
+
+
+def _node_boxes(labels: pa.ChunkedArray, encoded: Encoded, name: str, tree: Hierarchy) -> _Boxes:
+    texts, place = _distinct(labels)
+    nodes = {label: node for node, label in enumerate(tree.labels)}
+    at = np.array([nodes.get(text.removesuffix(" or missing"), tree.root) for text in texts], np.int64)
+    leaves = np.zeros(tree.num_leaves + 1, np.int64)
+    values = len(encoded.domain)
+    np.add.at(leaves, tree.leaf_codes(name, encoded.domain) + 1, encoded.counts()[:values])
+    sums = np.cumsum(leaves)
+    levels = np.where(at < tree.num_leaves, 0, tree.height - tree.depths[at])
+    covered, inside = tree.high[at] - tree.low[at], sums[tree.high[at]] - sums[tree.low[at]]
+    return _Boxes(covered[place], np.maximum(inside, 1)[place], levels[place])
+
+
+def _interval_boxes(low: pa.ChunkedArray, high: pa.ChunkedArray, encoded: Encoded) -> _Boxes:
+    first, last = (
+        pc.index_in(end.combine_chunks(), value_set=encoded.domain).fill_null(0).to_numpy().astype(np.int64)
+        for end in (low, high)
+    )
+    sums = np.append(0, np.cumsum(encoded.counts()[: len(encoded.domain)]))
+    return _Boxes(last - first + 1, sums[last + 1] - sums[first], np.zeros(len(first), np.int64))
+
+
+def _set_boxes(release: Release, numbers: pa.ChunkedArray, encoded: Encoded, name: str) -> _Boxes:
+    sets = release.tables[SETS]
+    mine = sets.filter(pc.equal(sets.column("column"), name))
+    owner = mine.column("set").to_numpy()
+    codes = pc.index_in(mine.column("value").combine_chunks(), value_set=encoded.domain.cast(pa.string()))
+    counts = encoded.counts()[codes.fill_null(0).to_numpy()] * codes.is_valid().to_numpy(zero_copy_only=False)
+    covered = np.bincount(owner, minlength=1)
+    inside = np.bincount(owner, weights=counts, minlength=1).astype(np.int64)
+    at = numbers.fill_null(0).to_numpy()
+    return _Boxes(covered[at], np.maximum(inside[at], 1), np.zeros(len(at), np.int64))
+
+
+def _with_missing(table: pa.Table, box: BoxColumns, boxes: _Boxes, whole: tuple[int, int, int], counts: Ints) -> _Boxes:
+    """Boxes that may also be missing cover everything; those that are missing throughout cover that alone."""
+    some = table.column(box.missing).to_numpy()
+    alone = np.asarray(pc.equal(table.column(box.label), "missing").to_numpy(zero_copy_only=False), bool)
+    told = (1, max(int(counts[-1]), 1), 0)
+    return _Boxes(
+        *(np.where(alone, own, np.where(some, most, part)) for part, most, own in zip(boxes, whole, told, strict=True))
+    )
+
+
+def _distinct(labels: pa.ChunkedArray) -> tuple[list[Any], Ints]:
+    encoded = labels.combine_chunks().dictionary_encode()
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from hedgerow.errors import BrokenPromise, BundleError
+from hedgerow.errors import BrokenPromise, BundleError, HedgerowError
 from hedgerow.verify.graph import verify_graph_bundle
 from hedgerow.verify.holding import read_manifest
 from hedgerow.verify.manifest import GRAPH_FORMAT, format_of
@@ -28,6 +28,9 @@ def main(arguments: list[str]) -> int:
     except (BrokenPromise, BundleError) as error:
         print(f"not verified: {error}", file=sys.stderr)
         return 1
+    except HedgerowError as error:
+        print(error, file=sys.stderr)
+        return 2
     return 0
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from hedgerow.errors import BundleError
+from hedgerow.verify.names import POLICIES
 from hedgerow.verify.values import MANIFEST, FileEntry, Guarantee, Made, PublishedColumns, PublishedRelease, Rows
 
 __all__ = [
@@ -58,6 +59,7 @@ class Manifest:
     groups: int
     missing: Mapping[str, str]
     merged: Mapping[str, int]
+    texts: Mapping[str, str]
     reproducible_insecure: bool
     files: Mapping[str, FileEntry]
     checksum: str = ""
@@ -109,6 +111,7 @@ def describe(release: PublishedRelease, files: Mapping[str, FileEntry], version:
         groups=release.groups,
         missing=dict(release.made.missing),
         merged=dict(release.made.merged),
+        texts=dict(release.made.texts),
         reproducible_insecure=release.made.reproducible,
         files=dict(files),
     )
@@ -125,7 +128,12 @@ def published(manifest: Manifest, tables: Mapping[str, Any]) -> PublishedRelease
         rows=manifest.rows,
         groups=manifest.groups,
         made=Made(
-            manifest.method, manifest.parameters, manifest.missing, manifest.reproducible_insecure, manifest.merged
+            method=manifest.method,
+            parameters=manifest.parameters,
+            missing=manifest.missing,
+            reproducible=manifest.reproducible_insecure,
+            merged=manifest.merged,
+            texts=manifest.texts,
         ),
     )
 
@@ -154,6 +162,7 @@ def decode(text: bytes) -> Manifest:
         groups=_count(fields("groups")),
         missing=_map(fields("missing"), _one_of("value", "suppress", "refuse")),
         merged=_map(fields("merged"), _count),
+        texts=_map(fields("texts"), _one_of(*POLICIES)),
         **_common(fields),
     )
     return _unedited(fields, manifest)

@@ -17,9 +17,8 @@ import pyarrow as pa
 
 from hedgerow.errors import BrokenPromise, SchemaError
 from hedgerow.exact import Line, column_line
-from hedgerow.verify.names import SETS, box_columns, subdomain_columns
+from hedgerow.verify.names import POLICIES, SETS, box_columns, is_in_form, subdomain_columns
 from hedgerow.verify.parameters import check_parameters
-from hedgerow.verify.texts import is_plain
 from hedgerow.verify.values import PublishedRelease
 
 __all__ = [
@@ -159,16 +158,24 @@ def _check_protected(release: PublishedRelease) -> None:
 
 
 def _check_texts(release: PublishedRelease) -> None:
-    """Sensitive texts are in one form, so that a space is no diversity; the others are counted for these alone."""
-    names = set(release.columns.sensitive)
+    """Texts are in the form of their column's policy, so that a space is no diversity."""
+    declared, known = release.made.texts, set(release.columns.all)
+    if not {*declared, *release.made.merged} <= known or not set(declared.values()) <= set(POLICIES):
+        raise BrokenPromise("A policy for texts, or a count of merged ones, is of no published column or no known one.")
+    policies = dict.fromkeys(release.columns.sensitive, "trimmed") | dict(declared)
     if layout_of(release).has_subdomains:
-        names = set(subdomain_columns(release.columns, release.group_column)[:2])
+        (name,) = release.columns.sensitive
+        ends = subdomain_columns(release.columns, release.group_column)[:2]
+        policies |= dict.fromkeys(ends, policies.pop(name))
+    if layout_of(release).has_boxes:  # labels of boxes are no values of the column
+        policies = {name: policy for name, policy in policies.items() if name not in release.columns.quasi}
     for table in release.tables.values():
-        for name in names & set(table.column_names):
-            if table.schema.field(name).type == _TEXT and not is_plain(table.column(name)):
-                raise BrokenPromise(f"'{name}' holds texts with spaces around them, or not in Unicode's form NFC.")
-    if not set(release.made.merged) <= set(release.columns.sensitive):
-        raise BrokenPromise("Merged values are counted for a column that is not sensitive.")
+        for name in policies.keys() & set(table.column_names):
+            if table.schema.field(name).type == _TEXT and not is_in_form(table.column(name), policies[name]):
+                raise BrokenPromise(
+                    f"'{name}' holds texts that are not in the form of its policy '{policies[name]}': with spaces "
+                    "around them, in other case, or not in Unicode's form NFC."
+                )
 
 
 def _check_counts(release: PublishedRelease) -> None:

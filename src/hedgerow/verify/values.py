@@ -16,6 +16,7 @@ from hedgerow.markup import html_table
 __all__ = [
     "MANIFEST",
     "NOT_PROMISED",
+    "PAGES",
     "FileEntry",
     "Guarantee",
     "Made",
@@ -24,6 +25,9 @@ __all__ = [
     "Rows",
     "Verification",
 ]
+
+PAGES = ("README.md", "index.html")
+"""Files of a bundle for people; they are covered by checksums and are no part of the promise."""
 
 MANIFEST = "manifest.json"
 
@@ -87,8 +91,8 @@ class Rows:
 class Made:
     """How a release was made: the method's name, its parameters, and where its randomness came from.
 
-    `merged` counts, for each sensitive column of text, the values that differed from others by spaces around them or by
-    their form in Unicode alone.
+    `texts` names the policies for texts that were declared; `merged` counts, for each column of text that has one, the
+    values that differed from others in nothing that the policy keeps.
     """
 
     method: str
@@ -96,6 +100,7 @@ class Made:
     missing: Mapping[str, str] = field(default_factory=dict)
     reproducible: bool = False
     merged: Mapping[str, int] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

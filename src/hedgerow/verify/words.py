@@ -43,6 +43,10 @@ _CLUSTERS = (
 _SHUFFLED = " Which row of a group has which of its values was decided by a fair shuffle."
 _ESTIMATES = "Bounds: no bound comes with an answer over this release; estimates only."
 _COMPOSITION = NOT_PROMISED[1]
+_EXACT = (
+    "Spelling: texts of {names} are published as they came in, so that values which differ in spaces, case or Unicode "
+    "form alone, and which people read as one, count as different."
+)
 
 Words = tuple[str, str, tuple[str, ...]]
 """Promise, adversary, and what is not promised."""
@@ -56,6 +60,8 @@ def word(release: PublishedRelease) -> Guarantee:
         promise += _APART
     elif together is not None:
         missing = (*missing, _CLUSTERS.format(together=together))
+    if exact := [name for name in release.columns.sensitive if release.made.texts.get(name) == "exact"]:
+        missing = (*missing, _EXACT.format(names=_quoted(exact)))
     return replace(release.guarantee, promise=promise, adversary=adversary, not_promised=missing)
 
 

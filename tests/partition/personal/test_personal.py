@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.criteria.target import Respect, possible_node
-from hedgerow.partition.personal.search import (
+from hedgerow.partition.personal import (
     Bundle,
     Wishes,
     maximal_nodes,

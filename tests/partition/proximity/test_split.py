@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from hedgerow.criteria.groupwise import groups_of
-from hedgerow.criteria.neighbourhood import absolute, general, one_sided, relative
-from hedgerow.criteria.proximity import EpsM, largest_m
+from hedgerow.criteria.proximity import EpsM, absolute, general, largest_m, one_sided, relative
 from hedgerow.errors import Infeasible
 from hedgerow.exact import line
+from hedgerow.partition.proximity import proximity_split
 from hedgerow.partition.proximity import split as by_median
 from hedgerow.partition.proximity import split as proximity_grow
-from hedgerow.partition.proximity.split import proximity_split
 from hedgerow.randomness import seeded_keys
 
 NEAR = (absolute(1), absolute("2.5"), one_sided(0, 3), relative("0.4"), general(lambda v: (v - 1, v + 2)))

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import ParameterError
 from hedgerow.partition.target.fake_values import _program, fake_values, work
-from hedgerow.partition.target.least_range import least_range
-from hedgerow.partition.target.trees import node_ranges
+from hedgerow.partition.target.least_range import least_range, node_ranges
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import uniform
 from tests.support.targets import cheapest_fakes

@@ -7,8 +7,15 @@ from hypothesis import strategies as st
 
 from hedgerow.criteria.target import Target, implied
 from hedgerow.errors import ParameterError
-from hedgerow.partition.target.least_range import _generalize, allocate, least_range, least_range_groups
-from hedgerow.partition.target.trees import arrays_of_trees, node_ranges, node_sizes
+from hedgerow.partition.target.least_range import (
+    _generalize,
+    allocate,
+    arrays_of_trees,
+    least_range,
+    least_range_groups,
+    node_ranges,
+    node_sizes,
+)
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import uniform
 from tests.support.targets import cheapest_generalization

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from hedgerow.criteria.target import Target, implied, implied_weights
 from hedgerow.errors import ParameterError
-from hedgerow.partition.target.least_range import least_range, shifted, spread_out
-from hedgerow.partition.target.trees import node_ranges
+from hedgerow.partition.target.least_range import least_range, node_ranges, shifted, spread_out
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import uniform
 from tests.support.trees import weighted_trees

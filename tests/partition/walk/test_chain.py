@@ -9,10 +9,19 @@ import pytest
 from scipy import stats
 
 from hedgerow.errors import Infeasible
-from hedgerow.partition.walk.chain import Course, Walked, _walk, effective_sizes, walk
+from hedgerow.partition.walk.chain import (
+    Course,
+    Polytope,
+    System,
+    Walked,
+    _walk,
+    deepest_points,
+    effective_sizes,
+    in_affine_hull,
+    walk,
+)
 from hedgerow.partition.walk.kept import TickRelation, blocks
 from hedgerow.partition.walk.parallel import _judged, _set_out, walk_blocks
-from hedgerow.partition.walk.polytope import Polytope, System, deepest_points, in_affine_hull
 from hedgerow.partition.walk.segments import localities, runs, sample
 from hedgerow.randomness import seeded_keys
 

@@ -34,8 +34,15 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
 from hedgerow.kernel import kernel
-from hedgerow.partition.target.least_range import PublishedNodes, least_range, least_range_groups, shifted
-from hedgerow.partition.target.trees import arrays_of_tree, arrays_of_trees, node_ranges
+from hedgerow.partition.target.least_range import (
+    PublishedNodes,
+    arrays_of_tree,
+    arrays_of_trees,
+    least_range,
+    least_range_groups,
+    node_ranges,
+    shifted,
+)
 from hedgerow.schema.hierarchy import Hierarchy
 
 __all__ = ["PATIENCE", "Fakes", "disguise", "fake_values", "least_block", "with_fakes", "work"]

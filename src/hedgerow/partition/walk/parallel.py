@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 
 from hedgerow.cores import cores
 from hedgerow.errors import Infeasible
-from hedgerow.partition.walk.chain import STATES, Course, Walked, walk
+from hedgerow.partition.walk.chain import STATES, Course, Walked, deepest_points, in_affine_hull, walk
 from hedgerow.partition.walk.kept import Block
-from hedgerow.partition.walk.polytope import deepest_points, in_affine_hull
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["ENOUGH", "MOST_AT_HOME", "Trip", "walk_blocks"]

@@ -33,7 +33,7 @@ from hedgerow.release.release import PublishedColumns
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-__all__ = ["Counted", "Fetch", "Typed", "digested", "published_tables", "statements"]
+__all__ = ["CountSelect", "Fetch", "Typed", "digested", "published_tables", "statements"]
 
 Fetch = Callable[[str, pa.Schema], pa.Table]
 """Runs a statement and returns its columns, by place, under the names and types of a schema."""
@@ -42,7 +42,7 @@ Typed = tuple[str, pa.DataType]
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountSelect:
     """A select that counts equal rows of a table, per group where the table has groups."""
 
     table: str
@@ -114,11 +114,11 @@ class _Digest:
         """Columns of which the truth of a condition may take the place."""
         return frozenset(self._release.columns.sensitive)
 
-    def parts(self) -> list[Counted]:
+    def parts(self) -> list[CountSelect]:
         """List the selects: the open columns together, each hidden one alone."""
         return [self._together(self._columns.plain), *self._hidden()]
 
-    def _hidden(self) -> list[Counted]:
+    def _hidden(self) -> list[CountSelect]:
         """Select each sensitive column alone, or all of them where they are published in pairs."""
         names = self._columns.sensitive
         return [self._apart(*part) for part in ([names] if names and self._is_paired else [(name,) for name in names])]
@@ -136,14 +136,14 @@ class _Digest:
         """Further tables that the form needs."""
         return {}
 
-    def _together(self, names: tuple[str, ...]) -> Counted:
+    def _together(self, names: tuple[str, ...]) -> CountSelect:
         table = next(name for name in ("release", "quasi") if name in self._tables)
-        return Counted(table, {name: self._typed(table, name) for name in names}, self._group)
+        return CountSelect(table, {name: self._typed(table, name) for name in names}, self._group)
 
-    def _apart(self, *names: str) -> Counted:
+    def _apart(self, *names: str) -> CountSelect:
         tables = (table for table in ("release", "quasi", "sensitive") if table in self._tables)
         table = next(table for table in tables if names[0] in self._tables[table].column_names)
-        return Counted(table, {name: self._typed(table, name) for name in names}, self._group)
+        return CountSelect(table, {name: self._typed(table, name) for name in names}, self._group)
 
     def _typed(self, table: str, name: str) -> Typed:
         """A column as published, or what stands in for it."""
@@ -163,7 +163,7 @@ class _Scattered(_Digest):
     def _single(self) -> frozenset[str]:
         return frozenset(self._release.columns.all)
 
-    def parts(self) -> list[Counted]:
+    def parts(self) -> list[CountSelect]:
         """List the selects: the sizes of the groups, and each column."""
         opened = (*self._columns.quasi, *self._columns.plain)
         return [self._together(()), *(self._apart(name) for name in opened), *self._hidden()]
@@ -180,7 +180,7 @@ class _Generalized(_Digest):
     def _boxes(self) -> frozenset[str]:
         return frozenset(self._release.columns.quasi)
 
-    def _together(self, names: tuple[str, ...]) -> Counted:
+    def _together(self, names: tuple[str, ...]) -> CountSelect:
         plain = super()._together(names)
         return replace(plain, columns={**plain.columns, **dict(self._ends())})
 
@@ -207,14 +207,14 @@ class _Disguised(_Digest):
     def _single(self) -> frozenset[str]:
         return frozenset()
 
-    def parts(self) -> list[Counted]:
+    def parts(self) -> list[CountSelect]:
         """List the selects: the open columns, and the subdomains."""
         return [self._together(self._columns.plain), self._nodes()]
 
-    def _nodes(self) -> Counted:
+    def _nodes(self) -> CountSelect:
         table = "release" if "release" in self._tables else "sensitive"
         old, new = (subdomain_columns(columns, self._group)[2] for columns in (self._release.columns, self._whole))
-        return Counted(table, {new: (quoted(old), pa.int32())}, self._group)
+        return CountSelect(table, {new: (quoted(old), pa.int32())}, self._group)
 
     @property
     def _whole(self) -> PublishedColumns:
@@ -249,7 +249,7 @@ class _Altered(_Digest):
     def _single(self) -> frozenset[str]:
         return frozenset()
 
-    def parts(self) -> list[Counted]:
+    def parts(self) -> list[CountSelect]:
         """List the only select."""
         return [self._together(self._columns.all or self._release.columns.all[:1])]
 

@@ -28,7 +28,7 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import QueryError
 from hedgerow.query.evidence.crossing import Crossing
 from hedgerow.query.evidence.events import Events, Leaves, drawn
-from hedgerow.query.evidence.grid import Held, held_by_intervals, held_by_sets, property_of
+from hedgerow.query.evidence.grid import Coverage, coverage_of_intervals, coverage_of_sets, property_of
 from hedgerow.query.evidence.groups import Moments, Values
 from hedgerow.query.evidence.permuted import RowSource
 from hedgerow.query.evidence.ranges import Chance, LooseCrossing, Range
@@ -151,7 +151,7 @@ class BoxSource(RowSource):
         nobody = ~boxes.filled
         return drawn(np.where(nobody, self._sizes * is_gap_met, forced), np.where(nobody, 0, free), chance, self._sizes)
 
-    def _forced(self, name: str, boxes: _Boxes, held: Held, met: Any) -> tuple[Ints, Ints]:
+    def _forced(self, name: str, boxes: _Boxes, held: Coverage, met: Any) -> tuple[Ints, Ints]:
         """Of the values that some row of each group has for sure: how many satisfy a condition, and how many there are.
 
         Without least boxes, some row has a value of the box wherever there is one.
@@ -212,20 +212,20 @@ class BoxSource(RowSource):
         sets = listed.column("set").to_numpy().astype(np.int64)
         return values, sets, int(sets.max(initial=-1)) + 1
 
-    def _held(self, name: str, condition: Predicate, wanted: bool | None) -> Held:
+    def _held(self, name: str, condition: Predicate, wanted: bool | None) -> Coverage:
         """What a condition on one column says about the values of every box, which are not missing."""
         boxes, column = self._boxes(name), self.view.columns[name]
         met = property_of(column, condition, wanted)
         if not boxes.filled.any():
             nothing = np.zeros(len(boxes.filled))
-            return Held(nothing > 0, nothing > 0, nothing, (nothing, nothing))
+            return Coverage(nothing > 0, nothing > 0, nothing, (nothing, nothing))
         if boxes.low is not None and boxes.high is not None:
-            held = held_by_intervals(column, boxes.low, boxes.high, condition, met)
+            held = coverage_of_intervals(column, boxes.low, boxes.high, condition, met)
         else:
             values, sets, number = self._listed(name)
-            listed, places = held_by_sets(met(values), sets, number), boxes.sets
-            held = Held(listed.all[places], listed.any[places], listed.share[places])
-        return Held(held.all & boxes.filled, held.any & boxes.filled, held.share * boxes.filled, held.ends)
+            listed, places = coverage_of_sets(met(values), sets, number), boxes.sets
+            held = Coverage(listed.all[places], listed.any[places], listed.share[places])
+        return Coverage(held.all & boxes.filled, held.any & boxes.filled, held.share * boxes.filled, held.ends)
 
     # Which values an aggregate draws.
 
@@ -298,7 +298,7 @@ class BoxSource(RowSource):
         sure = ends[0].astype(np.int64) + ends[1] + rows.free * (held.all & ~boxes.gaps)
         return rows.values(self._sizes, sure, numbers.unit)
 
-    def _counted(self, name: str, boxes: _Boxes, held: Held, met: Any) -> Values:
+    def _counted(self, name: str, boxes: _Boxes, held: Coverage, met: Any) -> Values:
         """Values that are only counted: of sets, and of truth values."""
         forced, number = self._forced(name, boxes, held, met)
         nothing = np.zeros(len(self._first), dtype=np.int64)
@@ -318,7 +318,7 @@ class BoxSource(RowSource):
         """The rows of each group of which nothing is known but the box."""
         return np.where(boxes.filled, self._sizes - number - boxes.gaps, 0)
 
-    def _chance(self, held: Held, boxes: _Boxes) -> Floats:
+    def _chance(self, held: Coverage, boxes: _Boxes) -> Floats:
         """The chance that the value of a free row counts."""
         share = np.where(held.all, 1.0, np.where(held.any, np.clip(held.share, _RARELY, 1.0 - _RARELY), 0.0))
         return np.where(boxes.gaps, share / 2.0, share)

@@ -22,14 +22,14 @@ from hedgerow.query.evidence.rows import ticks_of
 from hedgerow.query.evidence.view import evaluate
 from hedgerow.query.sql.question import And, Column, Compare, Constant, In, IsNull, Kind, Not, Or, Predicate, Truth
 
-__all__ = ["Held", "held_by_intervals", "held_by_sets", "property_of"]
+__all__ = ["Coverage", "coverage_of_intervals", "coverage_of_sets", "property_of"]
 
 _MOST_VALUES = 2_000_000
 _WHOLE = (Kind.INT, Kind.DATE, Kind.TIME, Kind.DECIMAL)
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class Coverage:
     """For each box: whether all of its values have a property, whether some have, and the share that has.
 
     Of intervals, `ends` enclose the values that have it, as ticks or floats; they are zero where none has.
@@ -41,16 +41,16 @@ class Held:
     ends: tuple[NDArray[Any], NDArray[Any]] | None = None
 
 
-def held_by_sets(member: NDArray[np.bool_], number: Ints, sets: int) -> Held:
+def coverage_of_sets(member: NDArray[np.bool_], number: Ints, sets: int) -> Coverage:
     """Sets of values: `member` tells of each listed value whether it has the property, `number` its set."""
     size = np.maximum(np.bincount(number, minlength=sets), 1)
     count = np.bincount(number, member, minlength=sets)
-    return Held(count == size, count > 0, count / size)
+    return Coverage(count == size, count > 0, count / size)
 
 
-def held_by_intervals(
+def coverage_of_intervals(
     column: Column, low: pa.Array, high: pa.Array, condition: Predicate, met: Callable[[pa.Array], NDArray[np.bool_]]
-) -> Held:
+) -> Coverage:
     """Intervals without missing ends; `met` tells whether `met(pa.nulls)`-like values have the property."""
     if column.kind is Kind.BOOL:
         return _few_values(low, high, met)
@@ -68,13 +68,13 @@ def held_by_intervals(
     return _stretches(whole[0], whole[1], _constants(condition, column), met, shown)
 
 
-def _few_values(low: pa.Array, high: pa.Array, met: Callable[[pa.Array], NDArray[np.bool_]]) -> Held:
+def _few_values(low: pa.Array, high: pa.Array, met: Callable[[pa.Array], NDArray[np.bool_]]) -> Coverage:
     ends = [side.cast(pa.int8()).to_numpy(zero_copy_only=False).astype(np.int64) for side in (low, high)]
     held = _all_values(ends[0], ends[1], 0, met(pa.array([False, True])))
-    return Held(held.all, held.any, (held.any.astype(float) + held.all) / 2.0)
+    return Coverage(held.all, held.any, (held.any.astype(float) + held.all) / 2.0)
 
 
-def _all_values(low: Ints, high: Ints, origin: int, met: NDArray[np.bool_]) -> Held:
+def _all_values(low: Ints, high: Ints, origin: int, met: NDArray[np.bool_]) -> Coverage:
     """Every value from `origin` on is a point, and the stretch between two has the property if both have."""
     low, high = low - origin, high - origin
     points = np.concatenate(([0], np.cumsum(met)))
@@ -85,7 +85,7 @@ def _all_values(low: Ints, high: Ints, origin: int, met: NDArray[np.bool_]) -> H
     after, before = _nearest(met)
     found = number > 0
     ends = (np.where(found, place + origin, 0) for place in (after[low], before[high]))
-    return Held(number == high - low + 1, found, share, (next(ends), next(ends)))
+    return Coverage(number == high - low + 1, found, share, (next(ends), next(ends)))
 
 
 def _nearest(met: NDArray[np.bool_]) -> tuple[Ints, Ints]:
@@ -101,7 +101,7 @@ def _stretches(
     constants: list[Any],
     met: Callable[[pa.Array], NDArray[np.bool_]],
     shown: Callable[[Any], pa.Array],
-) -> Held:
+) -> Coverage:
     """Points where the property may change, and one value between each two of them, if there is one."""
     points = np.unique(np.concatenate([low, high, np.array(constants, dtype=low.dtype)]))
     is_whole = points.dtype.kind == "i"
@@ -125,7 +125,7 @@ def _stretches(
     after, before = _nearest(steps)
     least, most = after[2 * first] // 2, (before[2 * last] + 1) // 2
     ends = (np.where(found, points[np.clip(place, 0, len(points) - 1)], 0) for place in (least, most))
-    return Held(whole, found, share, (next(ends), next(ends)))
+    return Coverage(whole, found, share, (next(ends), next(ends)))
 
 
 def _constants(condition: Predicate, column: Column) -> list[Any]:

@@ -28,7 +28,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
-from hedgerow.partition.target.trees import node_extremes
+from hedgerow.partition.shuffles import permutation, shuffle_within
+from hedgerow.partition.target.least_range import node_extremes
 from hedgerow.randomness import Keys, order_keys, system_keys
 from hedgerow.release.forms.example import (
     Example,
@@ -41,7 +42,6 @@ from hedgerow.release.forms.example import (
 )
 from hedgerow.release.forms.form import SHUFFLED, Form
 from hedgerow.release.release import PublishedColumns
-from hedgerow.release.shuffle import permutation, shuffle_within
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.verify.names import subdomain_columns
 
@@ -191,7 +191,7 @@ WITH RECURSIVE
             UNION ALL SELECT leaf, value, parent FROM above JOIN 'target.parquet' AS target USING (node)
             WHERE parent IS NOT NULL),
   known AS (SELECT {name_sql(known)} AS known, {name_sql(group)} AS g, count(*) AS h
-            FROM '{people}.parquet' GROUP BY ALL),
+            FROM '{people}.parquet' GROUP BY 1, 2),
   hidden AS (SELECT {name_sql(node)} AS node, {name_sql(group)} AS g FROM '{hidden}.parquet'),
   counted AS (SELECT value, g, count(*) FILTER (WHERE leaf = node) AS n, count(*) AS m
               FROM hidden JOIN above USING (node) GROUP BY value, g),

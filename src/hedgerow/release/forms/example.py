@@ -96,7 +96,7 @@ def sum_example(release: Release, people: str, known: str, column: str) -> Examp
         f"SELECT {name_sql(known)} AS known, sum({name_sql(column)}) AS total FROM release GROUP BY {name_sql(known)}",
         f"""\
 WITH known AS (SELECT {name_sql(known)} AS known, {name_sql(group)} AS g, count(*) AS h
-               FROM '{people}.parquet' GROUP BY ALL)
+               FROM '{people}.parquet' GROUP BY 1, 2)
 SELECT known, sum(help.{name_sql(low)}) AS lower, sum(help.{name_sql(high)}) AS upper
 FROM known JOIN 'help.parquet' AS help ON help."group" = g AND help.hits = h
 GROUP BY known ORDER BY known
@@ -130,9 +130,9 @@ def _count_example(release: Release, people: str, hidden: str, known: str, colum
         count_sql(known, column, values[0].as_py() if len(values) else None),
         f"""\
 WITH known AS (SELECT {name_sql(known)} AS known, {name_sql(group)} AS g, count(*) AS h
-               FROM '{people}.parquet' GROUP BY ALL),
+               FROM '{people}.parquet' GROUP BY 1, 2),
      hidden AS (SELECT {name_sql(column)} AS value, {name_sql(group)} AS g, count(*) AS n
-                FROM '{hidden}.parquet' GROUP BY ALL),
+                FROM '{hidden}.parquet' GROUP BY 1, 2),
      sizes AS (SELECT g, sum(n) AS size FROM hidden GROUP BY g)
 SELECT known, value, sum(greatest(h + n - size, 0)) AS lower, sum(least(h, n)) AS upper
 FROM known JOIN hidden USING (g) JOIN sizes USING (g)
@@ -178,7 +178,7 @@ def altered_example(release: Release, help_columns: Collection[str]) -> Example 
     return Example(
         f"the average of `{numbers[0]}` for each `{known}`",
         f"SELECT {ask} AS known, avg({column}) AS total FROM release GROUP BY {ask}",
-        f"SELECT {ask} AS known, avg({column}) AS estimate FROM 'release.parquet' GROUP BY ALL ORDER BY known\n",
+        f"SELECT {ask} AS known, avg({column}) AS estimate FROM 'release.parquet' GROUP BY 1 ORDER BY known\n",
         f"""\
 import pandas as pd
 
@@ -206,7 +206,7 @@ def _retention_example(release: Release) -> Example | None:
         f"SELECT count(*) AS total FROM release WHERE {name_sql(column)} = {value_sql(value)}",
         f"""\
 SELECT {name_sql(column)} AS value, (count(*) - {1 - p} * sum(count(*)) OVER () / {size}) / {p} AS estimate
-FROM 'release.parquet' GROUP BY ALL ORDER BY value
+FROM 'release.parquet' GROUP BY 1 ORDER BY value
 """,
         f"""\
 import pandas as pd

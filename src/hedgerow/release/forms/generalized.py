@@ -22,13 +22,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.partition.shuffles import group_numbers, grouped_rows, taken
 from hedgerow.randomness import Keys
 from hedgerow.release.boxes import Box, interval_box, is_ordered, node_box, set_box
 from hedgerow.release.forms.example import Example, name_r, name_sql, value_sql
 from hedgerow.release.forms.form import SHUFFLED, Form, Labelled
 from hedgerow.release.forms.separated import sensitive_columns
 from hedgerow.release.release import PublishedColumns
-from hedgerow.release.shuffle import group_numbers, grouped_rows, taken
 from hedgerow.verify.names import SETS, BoxColumns, box_columns
 
 if TYPE_CHECKING:
@@ -127,7 +127,8 @@ def _range_example(name: str, box: BoxColumns, end: Any, has_gaps: bool) -> Exam
         f"SELECT count(*) AS total FROM release WHERE {name_sql(name)} >= {value_sql(end)}",
         f"""\
 WITH ends AS (SELECT DISTINCT {low} AS value FROM 'release.parquet' WHERE {low} IS NOT NULL ORDER BY 1 LIMIT {_ENDS}),
-     boxes AS (SELECT {low} AS low, {high} AS high, {gaps} AS gaps, count(*) AS n FROM 'release.parquet' GROUP BY ALL)
+     boxes AS (SELECT {low} AS low, {high} AS high, {gaps} AS gaps, count(*) AS n
+               FROM 'release.parquet' GROUP BY 1, 2, 3)
 SELECT value, coalesce(sum(n) FILTER (WHERE low >= value AND NOT gaps), 0) AS lower,
        coalesce(sum(n) FILTER (WHERE high >= value), 0) AS upper
 FROM ends, boxes GROUP BY value ORDER BY value
@@ -163,7 +164,7 @@ def _set_example(name: str, box: BoxColumns, value: str, has_gaps: bool) -> Exam
         f"""\
 WITH members AS (SELECT "set", value, count(*) OVER (PARTITION BY "set") AS size
                  FROM 'sets.parquet' WHERE "column" = {value_sql(name)}),
-     boxes AS (SELECT {name_sql(box.set)} AS "set", {gaps} AS gaps, count(*) AS n FROM 'release.parquet' GROUP BY ALL)
+     boxes AS (SELECT {name_sql(box.set)} AS "set", {gaps} AS gaps, count(*) AS n FROM 'release.parquet' GROUP BY 1, 2)
 SELECT value, coalesce(sum(n) FILTER (WHERE size = 1 AND NOT gaps), 0) AS lower, sum(n) AS upper
 FROM members JOIN boxes USING ("set") GROUP BY value ORDER BY value
 """,

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.partition.shuffles import group_numbers, grouped_rows, shuffle_within, taken
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.form import SHUFFLED, Form
 from hedgerow.release.release import PublishedColumns, Release
-from hedgerow.release.shuffle import group_numbers, grouped_rows, shuffle_within, taken
 
 __all__ = ["PADDED", "padded"]
 

@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.partition.shuffles import deal, permutation, shuffle_within
 from hedgerow.randomness import Keys, order_keys, system_keys
 from hedgerow.release.forms.form import Form, Labelled, joined
 from hedgerow.release.forms.separated import publish_separated
 from hedgerow.release.release import PublishedColumns
-from hedgerow.release.shuffle import deal, permutation, shuffle_within
 
 if TYPE_CHECKING:
     from hedgerow.partition.ke.runs import Pieces

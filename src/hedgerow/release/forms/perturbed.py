@@ -18,11 +18,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
+from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import Keys, order_keys, system_keys
 from hedgerow.release.forms.example import altered_example
 from hedgerow.release.forms.form import Form
 from hedgerow.release.release import PublishedColumns
-from hedgerow.release.shuffle import permutation
 
 __all__ = ["NOISES", "PERTURBED", "inverted_count", "noise", "perturbed", "retained"]
 

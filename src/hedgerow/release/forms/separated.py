@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.partition.shuffles import group_numbers, grouped_rows, reshuffled, taken
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.form import Form, Labelled
 from hedgerow.release.release import PublishedColumns
-from hedgerow.release.shuffle import group_numbers, grouped_rows, reshuffled, taken
 
 __all__ = ["SEPARATED", "publish_separated", "sensitive_columns", "separated"]
 

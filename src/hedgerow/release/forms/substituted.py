@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.example import altered_example
 from hedgerow.release.forms.form import Form
 from hedgerow.release.release import PublishedColumns
-from hedgerow.release.shuffle import permutation
 from hedgerow.verify.names import PROPERTY_KINDS
 
 __all__ = ["PROPERTY_COLUMNS", "PROPERTY_KINDS", "SUBSTITUTED", "PropertyTerms", "substituted"]

@@ -1,0 +1,192 @@
+"""What each promise would cost: trial releases in memory, drawn a point at a time, never kept and never recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pyarrow as pa
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from hedgerow.app import charts
+from hedgerow.app.jobs import Job
+from hedgerow.app.site import Form, Site, go
+from hedgerow.errors import HedgerowError
+from hedgerow.methods.frontier import FrontierPoint, Setting, frontier, recommend, settings_for
+
+if TYPE_CHECKING:
+    from hedgerow.recipe import Recipe
+    from hedgerow.table import Table
+
+__all__ = ["Preview"]
+
+
+class Preview:
+    """The frontier of the present table and roles: one job, its points as they come."""
+
+    def __init__(self, site: Site) -> None:
+        self.site, self.workspace = site, site.workspace
+
+    def routes(self) -> list[Route]:
+        """The addresses of the picture alone, and of drawing it again."""
+        return [self.site.get("/promise/frontier", self.picture), self.site.post("/promise/frontier", self.restart)]
+
+    def picture(self, request: Request) -> Response:
+        """The picture with its table, without the page around it."""
+        recipe, job = self.workspace.recipe(), self.site.jobs.last("frontier")
+        if recipe is None or job is None or job.key != _key(recipe):
+            return HTMLResponse("")
+        return HTMLResponse(self.shown(recipe, job))
+
+    def restart(self, request: Request, form: Form) -> Response:
+        """Draw the picture again."""
+        recipe = self.workspace.recipe()
+        if recipe is not None:
+            self.site.stop_previews()
+            self._start(recipe, [])
+        return go("/promise")
+
+    def current(self, recipe: Recipe) -> Job | None:
+        """The job that draws for the present recipe; started where there is none, and where the chosen point is new."""
+        if not recipe.roles.sensitive:
+            return None
+        job = self.site.jobs.last("frontier")
+        if job is None or job.key != _key(recipe):
+            self.site.stop_previews()
+            return self._start(recipe, [])
+        chosen = _chosen(recipe)
+        is_known = chosen is None or any(_same(point.setting, chosen) for point in job.parts)
+        if job.state == "done" and not is_known:
+            return self._start(recipe, job.parts)
+        return job
+
+    def _start(self, recipe: Recipe, known: list[FrontierPoint]) -> Job:
+        chosen = _chosen(recipe)
+
+        def work(job: Job) -> None:
+            table = self.workspace.table()
+            assert table is not None
+            schema = recipe.build_schema(table.names)
+            settings = [] if known else settings_for(table, schema)
+            if chosen is not None and not any(_same(chosen, other) for other in settings):
+                settings.insert(0, chosen)
+            for place, point in enumerate(
+                frontier(table, schema, settings=settings, cancelled=lambda: job.is_stopping)
+            ):
+                job.step, job.share = str(point.setting), (place + 1) / len(settings)
+                job.add(point)
+            job.report(job.step, 1.0)
+
+        return self.site.jobs.start(Job("frontier", work, "/promise", key=_key(recipe), parts=list(known)))
+
+    def shown(self, recipe: Recipe, job: Job) -> str:
+        """Picture, sentence and table of the points so far."""
+        points: list[FrontierPoint] = list(job.parts)
+        chosen, said = _chosen(recipe), self.site.texts["frontier"]
+        advice = recommend(points)
+        best = None if advice is None else advice.point
+        drawn = [_drawn(point, chosen, point is best) for point in points if _is_drawn(point)]
+        words = {key: said[key] for key in ("x", "infeasible", "label", "begin")}
+        words["y"] = said["y"].format(question=self._question(recipe))
+        least = self.workspace.derived(("least chance", recipe.roles.sensitive[0]), lambda t: _least(t, recipe))
+        begin = ""
+        if advice is not None:
+            begin = said["best"].format(setting=advice.point.setting, reasons="; ".join(advice.reasons[:2]))
+        return self.site.fragment(
+            "frontier",
+            picture=charts.frontier_chart(drawn, least, words) if drawn else "",
+            sentence=said["sentence"].format(best=begin),
+            points=[_line(point, chosen, point is best) for point in _ordered(points)],
+        )
+
+    def _question(self, recipe: Recipe) -> str:
+        """What widths are of: averages of numbers, counts of everything else."""
+        table = self.workspace.table()
+        assert table is not None
+        name = recipe.roles.sensitive[0]
+        kind = table.arrow.schema.field(name).type
+        is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        return f"AVG({name})" if is_number else "COUNT"
+
+
+def _key(recipe: Recipe) -> bytes:
+    """What a picture depends on."""
+    parts = (recipe.table, recipe.reading, recipe.roles, recipe.others, recipe.missing, recipe.hierarchies)
+    return msgspec.json.encode(parts)
+
+
+def _chosen(recipe: Recipe) -> Setting | None:
+    """The recipe's own setting, as the frontier writes it."""
+    if not recipe.method:
+        return None
+    try:
+        recipe.build_method()
+    except HedgerowError:
+        return None
+    return Setting(recipe.method_name, dict(recipe.parameters))
+
+
+def _is_drawn(point: FrontierPoint) -> bool:
+    return not point.refusal and point.likeliest is not None and point.width is not None
+
+
+def _series(point: FrontierPoint) -> str:
+    """A method and its variant: what is no number tells lines apart."""
+    words = [
+        str(value) if isinstance(value, str) else key
+        for key, value in point.setting.parameters.items()
+        if value is True or (isinstance(value, str) and not value.replace(".", "").isdigit())
+    ]
+    return " ".join([point.setting.method, *words])
+
+
+def _query(point: FrontierPoint) -> dict[str, str]:
+    given = {f"p-{key}": str(value).lower() if value in (True, False) and isinstance(value, bool) else str(value)
+             for key, value in point.setting.parameters.items()}  # fmt: skip
+    return {"method": point.setting.method} | given
+
+
+def _drawn(point: FrontierPoint, chosen: Setting | None, is_best: bool) -> charts.ChartPoint:
+    assert point.likeliest is not None
+    assert point.width is not None
+    return charts.ChartPoint(
+        _series(point),
+        str(point.setting),
+        point.likeliest,
+        point.width / 2,
+        _query(point),
+        chosen is not None and _same(point.setting, chosen),
+        is_best,
+    )
+
+
+def _same(one: Setting, other: Setting) -> bool:
+    texts = [{key: str(value) for key, value in setting.parameters.items()} for setting in (one, other)]
+    return one.method == other.method and texts[0] == texts[1]
+
+
+def _ordered(points: list[FrontierPoint]) -> list[FrontierPoint]:
+    """The narrowest first, refused ones last."""
+    far = float("inf")
+    return sorted(points, key=lambda point: (bool(point.refusal), far if point.width is None else point.width))
+
+
+def _line(point: FrontierPoint, chosen: Setting | None, is_best: bool) -> dict[str, Any]:
+    return {
+        "setting": str(point.setting),
+        "chance": point.likeliest,
+        "width": None if point.width is None else f"±{50 * point.width:.2g}%",
+        "refusal": point.refusal,
+        "query": _query(point),
+        "is_chosen": chosen is not None and _same(point.setting, chosen),
+        "is_best": is_best,
+    }
+
+
+def _least(table: Table, recipe: Recipe) -> float:
+    """The share of the most frequent value: in some group it is at least as frequent."""
+    encoded = table.encode(recipe.roles.sensitive[0])
+    counts = encoded.counts()[: len(encoded.domain)]
+    return float(counts.max() / counts.sum()) if len(counts) else 0.0

@@ -1,0 +1,286 @@
+"""A release as files for other programs: CSV, SQLite, Excel, Stata, SPSS. Each also gets the help table and ready SQL.
+
+Guarantee  files are there whole or not at all, and never replace what is there
+Limits     SQLite, Stata and SPSS have no decimals, and the last two no whole numbers beyond 2**53: such numbers are
+           written to 15 digits, the bounds of the help table rounded outwards
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hedgerow.errors import BundleError, InputError, ParameterError
+from hedgerow.query import help_table
+from hedgerow.release.folder import folder_beside, put_in_place
+from hedgerow.release.forms.example import name_sql
+from hedgerow.release.readme import readme
+from hedgerow.table import write_csv
+
+if TYPE_CHECKING:
+    from hedgerow.release import Release
+
+__all__ = ["KINDS", "export_files"]
+
+_EXCEL_ROWS = 1_048_576
+_EXACT = 2**53
+
+
+def export_files(release: Release, target: str | Path, kind: str) -> list[Path]:
+    """Write a release into a new folder or file; return the files.
+
+    `kind` is csv, stata or spss (a folder with a file for each table), or sqlite or excel (one file).
+    """
+    if kind not in KINDS:
+        raise ParameterError(f"A release is exported as {', '.join(KINDS)}; not as '{kind}'.")
+    place = Path(target).absolute()
+    if place.exists():
+        raise BundleError(f"'{place.name}' exists already; choose another name.")
+    tables = dict(release.tables) | ({"help": help_table(release)} if release.groups else {})
+    tables = {name: table for name, table in tables.items() if table.num_columns}
+    with folder_beside(place) as beside:
+        written = KINDS[kind](release, tables, beside)
+        if kind in _ONE_FILE:
+            (file,) = written
+            file.rename(place)
+            return [place]
+        put_in_place(beside, place, replace=False)
+    return [place / file.name for file in written]
+
+
+def example_sql(release: Release, tables: Mapping[str, pa.Table]) -> str | None:
+    """Return a question with bounds in plain SQL over tables of these names; None where a form has none."""
+    example = release.form.example(release, tables["help"].column_names if "help" in tables else [])
+    return None if example is None else example.sql
+
+
+def _write_csv(release: Release, tables: Mapping[str, pa.Table], folder: Path) -> list[Path]:
+    for name, table in tables.items():
+        write_csv(table, folder / f"{name}.csv")
+    return _with_words(release, tables, folder, "csv")
+
+
+def _with_words(release: Release, tables: Mapping[str, pa.Table], folder: Path, ending: str) -> list[Path]:
+    """Add the question and the page of the bundle, with the files' new names."""
+    helpers = {name: tables[name] for name in tables if name == "help"}
+    files = [folder / f"{name}.{ending}" for name in tables]
+    if ending == "csv" and (sql := example_sql(release, tables)) is not None:
+        (folder / "question.sql").write_text("-- DuckDB\n" + sql.replace(".parquet'", ".csv'"))
+        files.append(folder / "question.sql")
+    page = readme(release, helpers).split("## How to ask")[0].replace(".parquet`", f".{ending}`")
+    page = "\n".join(line for line in page.splitlines() if not line.startswith(("- `manifest.json`", "- `index.html`")))
+    (folder / "README.md").write_text(page.rstrip() + "\n")
+    return [*files, folder / "README.md"]
+
+
+def _write_sqlite(release: Release, tables: Mapping[str, pa.Table], folder: Path) -> list[Path]:
+    file = folder / "release.sqlite"
+    connection = sqlite3.connect(file)
+    try:
+        for name, table in tables.items():
+            columns = [
+                _simple(column, table.field(place).name, name == "help") for place, column in enumerate(table.columns)
+            ]
+            named = ", ".join(
+                f"{name_sql(field)} {_sqlite_type(column.type)}"
+                for field, column in zip(table.column_names, columns, strict=True)
+            )
+            connection.execute(f"CREATE TABLE {name_sql(name)} ({named})")
+            marks = ", ".join("?" * len(columns))
+            rows = zip(*(_plain(column) for column in columns), strict=True)
+            connection.executemany(f"INSERT INTO {name_sql(name)} VALUES ({marks})", rows)
+        connection.execute("CREATE TABLE about (topic TEXT, text TEXT)")
+        connection.executemany("INSERT INTO about VALUES (?, ?)", _about(release))
+        if "help" in tables and {"group", "hits"} <= set(tables["help"].column_names):
+            connection.execute('CREATE INDEX help_by_group ON help ("group", hits)')
+        sql = example_sql(release, tables)
+        if sql is not None:
+            connection.execute("CREATE VIEW example AS " + _for_sqlite(sql))
+        connection.commit()
+    except sqlite3.Error as error:
+        raise InputError(f"SQLite refuses this release: {error}.") from None
+    finally:
+        connection.close()
+    return [file]
+
+
+def _for_sqlite(sql: str) -> str:
+    """Read tables instead of files, by functions that SQLite has."""
+    sql = re.sub(r"'(\w+)\.parquet'( AS \1)?", r'"\1"', sql)
+    return sql.replace("greatest(", "max(").replace("least(", "min(")
+
+
+def _sqlite_type(kind: pa.DataType) -> str:
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return "INTEGER"
+    return "REAL" if pa.types.is_floating(kind) else "TEXT"
+
+
+def _simple(column: pa.ChunkedArray, name: str, is_help: bool) -> pa.ChunkedArray:
+    """Turn decimals into whole numbers where they are, else into the nearest numbers; bounds outwards."""
+    if not pa.types.is_decimal(column.type):
+        return column
+    numbers = [None if value is None else value for value in column.to_pylist()]
+    if all(value is None or (value == int(value) and abs(value) < 2**63) for value in numbers):
+        return pa.chunked_array([pa.array([None if value is None else int(value) for value in numbers], pa.int64())])
+    side = -np.inf if is_help and name.endswith("lower") else np.inf if is_help and name.endswith("upper") else None
+    return pa.chunked_array(
+        [pa.array([None if value is None else _near(value, side) for value in numbers], pa.float64())]
+    )
+
+
+def _near(value: Decimal, side: float | None) -> float:
+    near = float(value)
+    misses = side is not None and ((side > 0 and Decimal(near) < value) or (side < 0 and Decimal(near) > value))
+    return float(np.nextafter(near, side)) if misses and side is not None else near
+
+
+def _plain(column: pa.ChunkedArray) -> list[Any]:
+    """Values as SQLite takes them: dates and times as ISO text, truth as 0 and 1."""
+    if pa.types.is_temporal(column.type):
+        return [
+            None if value is None else value.isoformat(sep=" ") if hasattr(value, "hour") else value.isoformat()
+            for value in column.to_pylist()
+        ]
+    return [int(value) if isinstance(value, bool) else value for value in column.to_pylist()]
+
+
+def _about(release: Release) -> list[tuple[str, str]]:
+    said = release.guarantee
+    return [
+        ("method", release.made.method),
+        ("promise", said.promise),
+        ("against", said.adversary),
+        *(("not promised", sentence) for sentence in said.not_promised),
+    ]
+
+
+def _write_excel(release: Release, tables: Mapping[str, pa.Table], folder: Path) -> list[Path]:
+    try:
+        import xlsxwriter
+    except ImportError:
+        raise InputError("Excel files need xlsxwriter: pip install 'hedgerow[files]'.") from None
+    long = [name for name, table in tables.items() if table.num_rows >= _EXCEL_ROWS]
+    if long:
+        raise InputError(f"A sheet holds {_EXCEL_ROWS - 1:,} rows; '{long[0]}' has more. Export as csv or sqlite.")
+    file = folder / "release.xlsx"
+    # Texts stay texts: neither formulas nor links are made of them.
+    options = {
+        "strings_to_formulas": False,
+        "strings_to_urls": False,
+        "strings_to_numbers": False,
+        "constant_memory": True,
+    }
+    with xlsxwriter.Workbook(str(file), options) as book:
+        about = book.add_worksheet("about")
+        for row, line in enumerate(_about(release)):
+            about.write_row(row, 0, line)
+        day, time = (book.add_format({"num_format": form}) for form in ("yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"))
+        for name, table in tables.items():
+            sheet = book.add_worksheet(name)
+            sheet.write_row(0, 0, table.column_names)
+            columns = [_for_excel(column) for column in table.columns]
+            for row, cells in enumerate(zip(*columns, strict=True), start=1):
+                for place, cell in enumerate(cells):
+                    _write_cell(sheet, (row, place), cell, day, time)
+    return [file]
+
+
+def _for_excel(column: pa.ChunkedArray) -> list[Any]:
+    """Values as sheets hold them: numbers of more than 15 digits would be rounded in silence, so they are texts."""
+    values = column.to_pylist()
+    return [
+        str(value) if isinstance(value, int | Decimal) and len(str(value).lstrip("-").replace(".", "")) > 15 else value
+        for value in values
+    ]
+
+
+def _write_cell(sheet: Any, place: tuple[int, int], cell: Any, day: Any, time: Any) -> None:
+    if cell is None:
+        return
+    if hasattr(cell, "hour"):
+        sheet.write_datetime(*place, cell, time)
+    elif hasattr(cell, "year"):
+        sheet.write_datetime(*place, cell, day)
+    elif isinstance(cell, bool):
+        sheet.write_boolean(*place, cell)
+    elif isinstance(cell, str):
+        sheet.write_string(*place, cell)
+    else:
+        sheet.write_number(*place, float(cell))
+
+
+def _write_stata(release: Release, tables: Mapping[str, pa.Table], folder: Path) -> list[Path]:
+    return _write_statistics(release, tables, folder, "dta")
+
+
+def _write_spss(release: Release, tables: Mapping[str, pa.Table], folder: Path) -> list[Path]:
+    return _write_statistics(release, tables, folder, "sav")
+
+
+def _write_statistics(release: Release, tables: Mapping[str, pa.Table], folder: Path, ending: str) -> list[Path]:
+    """Write with pyreadstat: names that the program takes, the true ones as labels."""
+    try:
+        import pandas as pd
+        import pyreadstat
+    except ImportError:
+        raise InputError(
+            "Stata and SPSS files need pyreadstat and pandas: pip install 'hedgerow[files]' pandas."
+        ) from None
+    write = pyreadstat.write_dta if ending == "dta" else pyreadstat.write_sav
+    for name, table in tables.items():
+        frame = pd.DataFrame(
+            {
+                short: _for_statistics(column, long, name == "help")
+                for short, long, column in zip(
+                    _short_names(table.column_names), table.column_names, table.columns, strict=True
+                )
+            }
+        )
+        write(frame, str(folder / f"{name}.{ending}"), column_labels=[long[:80] for long in table.column_names])
+    return _with_words(release, tables, folder, ending)
+
+
+def _for_statistics(column: pa.ChunkedArray, name: str, is_help: bool) -> Any:
+    column = _simple(column, name, is_help)
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8())
+    if pa.types.is_integer(column.type):
+        ends = pc.min_max(column).as_py()
+        is_exact = ends["min"] is None or (ends["min"] >= -_EXACT and ends["max"] <= _EXACT)
+        column = column.cast(pa.float64() if is_exact else pa.string())
+    return column.to_pandas()
+
+
+def _short_names(names: list[str]) -> list[str]:
+    """Names of at most 32 letters, digits and underscores, each once."""
+    taken: dict[str, None] = {}
+    for name in names:
+        short = re.sub(r"\W", "_", name, flags=re.ASCII)[:28] or "column"
+        short = short if short[0].isalpha() else f"c{short}"[:28]
+        number, found = 1, short
+        while found.lower() in taken:
+            number += 1
+            found = f"{short}_{number}"
+        taken[found.lower()] = None
+    return list(taken)
+
+
+KINDS: Mapping[str, Callable[[Release, Mapping[str, pa.Table], Path], list[Path]]] = {
+    "csv": _write_csv,
+    "sqlite": _write_sqlite,
+    "excel": _write_excel,
+    "stata": _write_stata,
+    "spss": _write_spss,
+}
+"""How a release is written, by the name of the program."""
+
+_ONE_FILE = ("sqlite", "excel")

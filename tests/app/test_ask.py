@@ -1,0 +1,119 @@
+"""Answers on the page: the same characters as the command line's, and the truth inside."""
+
+import html
+import re
+
+import pytest
+
+from hedgerow.utility.compare import questions_for, true_answers
+from hedgerow.utility.random_questions import Workload
+from tests.app.conftest import people, publish
+
+
+def _cells(page):
+    """Lines of the answers: keys, lower, expected, upper, std."""
+    tables = re.findall(r'<table class="stack answers">.*?</table>', page, re.DOTALL)
+    lines = [line for table in tables for line in re.findall(r"<tbody>.*?</tbody>", table, re.DOTALL)[0].split("</tr>")]
+    found = [re.findall(r"<t[hd][^>]*>(?:<bdi>)?(.*?)(?:</bdi>)?</t[hd]>", line, re.DOTALL) for line in lines]
+    return [[html.unescape(cell) for cell in cells if "<svg" not in cell] for cells in found if cells]
+
+
+QUESTIONS = [
+    "SELECT avg(income) FROM release",
+    "SELECT sex, avg(income), count(*), min(income) FROM release WHERE age BETWEEN 30 AND 50 GROUP BY sex",
+    "SELECT sum(income), stddev(income), median(income) FROM release WHERE sex = 'f'",
+    "SELECT age, count(*) FROM release WHERE income > 3000 GROUP BY age",
+    "SELECT avg(income) FROM release WHERE age > 1000",
+]
+
+
+@pytest.fixture
+def published(browser):
+    """A browser with one release."""
+    publish(browser)
+    return browser
+
+
+def test_answers_are_the_command_lines_character_by_character(published, capsys):
+    """Every cell that `hedgerow query` prints is on the page, in the same order within each aggregate."""
+    from click.testing import CliRunner
+
+    from hedgerow.cli import main
+
+    folder = str(published.workspace.folder / "release-1")
+    for question in QUESTIONS:
+        shown = _cells(published.get(f"/releases/release-1/ask?q={question}").text)
+        printed = CliRunner().invoke(main, ["query", folder, question]).stdout.splitlines()
+        lines = [re.split(r" {2,}", line.strip()) for line in printed if re.search(r"[0-9]|NULL", line)]
+        bare = [[cell for cell in line if not re.search("[░█]", cell)] for line in lines]
+        names = {line[-5] for line in bare}
+        assert sorted([*line[:-5], *line[-4:]] for line in bare) == sorted(shown), (question, names)
+
+
+def test_the_truth_lies_inside_for_fifty_random_questions(published):
+    """As digits on the page, beside the owner's truth."""
+    release = published.workspace.opened("release-1")
+    questions = questions_for([release], Workload(dimensions=(1, 2), selectivity=(0.1, 0.3), count=5), people())[:50]
+    truths = true_answers(people(), questions)
+    assert len(questions) == 50
+    for question in questions:
+        (line,) = _cells(published.get(f"/releases/release-1/ask?q={question.sql}&truth=1").text)
+        lower, _, upper, _, truth = line
+        if truth == "NULL":
+            assert lower == "NULL"
+            continue
+        low, true, high = (float(cell.replace(",", "")) for cell in (lower, truth, upper))
+        slack = 1e-5 * abs(true)
+        assert low - slack <= true <= high + slack
+        assert true == pytest.approx(truths[question.sql], rel=1e-5)
+
+
+def test_refusals_are_one_sentence_and_the_question_stays(published):
+    """In the field, as it was typed."""
+    question = 'SELECT name, "x<y" FROM release'
+    found = published.get(f"/releases/release-1/ask?q={question}", 422).text
+    assert 'role="alert"' in found
+    assert html.escape(question, quote=True).replace("&quot;", "&#34;") in found
+
+
+def test_bounds_are_explained_and_a_model_is_fitted(published):
+    """Why they are wide, plain SQL, and coefficients with bounds."""
+    page = published.get(f"/releases/release-1/ask?q={QUESTIONS[1]}&why=1").text
+    assert "The bounds reach" in page
+    assert "plain SQL" in page
+    page = published.get("/releases/release-1/ask?formula=income ~ age&where=age > 25").text
+    assert page.count('class="span"') == 2
+    assert "Intercept" in page
+
+
+def test_a_bundle_alone_is_enough(published, tmp_path):
+    """`hedgerow app out/` opens a release; there is no table, and nothing is written."""
+    from hedgerow.app.jobs import Jobs
+    from hedgerow.app.serve import open_workspace
+    from tests.app.conftest import Browser
+
+    place = tmp_path / "alone" / "out"
+    place.parent.mkdir()
+    (published.workspace.folder / "release-1").rename(place)
+    jobs = Jobs()
+    other = Browser(open_workspace(str(place), str(tmp_path / "none")), jobs).enter()
+    assert "out" in other.get("/").text
+    assert _cells(other.get(f"/releases/out/ask?q={QUESTIONS[0]}").text)
+    assert "Show the truth" not in other.get("/releases/out/ask").text
+    other.get("/releases/out/certificate")
+    assert not (tmp_path / "none").exists()
+    jobs.close()
+
+
+def test_a_released_graph_is_asked_and_attacked(browser):
+    """The same pages for a bundle of a graph."""
+    from hedgerow.graph import SafeGrouping, author_paper_graph
+
+    graph = author_paper_graph()
+    SafeGrouping(k=2, l=2).publish(graph).save(browser.workspace.folder / "links")
+    assert "All hold" in browser.get("/releases/links").text
+    assert _cells(browser.get("/releases/links/ask?q=SELECT count(*) FROM edges").text)
+    browser.post("/releases/links/attacks")
+    browser.settle(browser.jobs.last("attack links"))
+    assert "surest guess of a link" in browser.get("/releases/links/attacks").text
+    browser.get("/releases/links/certificate.html")

@@ -1,0 +1,132 @@
+"""Files for other programs: every form, the same rows, and the same bounds without hedgerow."""
+
+import random
+import sqlite3
+from decimal import Decimal
+
+import duckdb
+import pyarrow as pa
+import pyreadstat
+import pytest
+from click.testing import CliRunner
+from python_calamine import CalamineWorkbook
+
+import hedgerow as hr
+from hedgerow.cli import main
+from hedgerow.errors import BundleError, ParameterError
+from hedgerow.export import KINDS, example_sql, export_files
+from hedgerow.query import help_table
+from hedgerow.release.bundle import write
+from tests.support.every_form import EVERY_FORM, sample_of
+
+
+@pytest.fixture(params=EVERY_FORM)
+def release(request):
+    """A small release of each form."""
+    return sample_of(request.param, random.Random(request.param), rows=60).release
+
+
+def plain(row):
+    """A row with dates as texts and every number alike, as far as SQLite tells them apart."""
+    return [
+        str(cell) if hasattr(cell, "year") else cell if cell is None or isinstance(cell, str) else float(cell)
+        for cell in row
+    ]
+
+
+def same(ours, theirs):
+    """Rows are equal whatever their order: DuckDB puts gaps last, SQLite first."""
+    mine, others = (sorted(map(plain, rows), key=lambda row: str(row[:-2])) for rows in (ours, theirs))
+    assert len(mine) == len(others)
+    for one, two in zip(mine, others, strict=True):
+        assert one == [pytest.approx(cell) if isinstance(cell, float) else cell for cell in two]
+
+
+def test_sqlite_answers_like_duckdb(release, tmp_path):
+    """The view of the database gives what the README's question gives on the bundle."""
+    tables = {"help": help_table(release)} if release.groups else {}
+    write(release, tmp_path / "out", helpers=tables, allow_insecure=True)
+    export_files(release, tmp_path / "release.sqlite", "sqlite")
+    sql = example_sql(release, tables)
+    if sql is None:
+        pytest.skip("this form has no question")
+    for name in (*release.tables, "help"):
+        sql = sql.replace(f"'{name}.parquet'", f"'{tmp_path}/out/{name}.parquet'")
+    with sqlite3.connect(tmp_path / "release.sqlite") as connection:
+        found = connection.execute("SELECT * FROM example").fetchall()
+    same(duckdb.sql(sql).fetchall(), found)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_form_as_every_kind(release, tmp_path, kind):
+    """Files are written, once; a second time is refused, and nothing is left beside them."""
+    files = export_files(release, tmp_path / "out", kind)
+    assert all(file.is_file() for file in files)
+    assert [file.name for file in tmp_path.iterdir()] == ["out"]
+    with pytest.raises(BundleError, match="exists"):
+        export_files(release, tmp_path / "out", kind)
+
+
+@pytest.fixture
+def hours():
+    """A release with a column whose name no statistics program takes, and a cell that looks like a formula."""
+    table = {"home town, 1994": ["=1+1", "b", "c", "d"], "hours per week!": [10, 20, 30, 40]}
+    schema = hr.Schema(quasi="home town, 1994", sensitive="hours per week!")
+    return hr.KEAnonymity(k=2, e=1).publish(table, schema, seed=1)
+
+
+def test_csv_comes_with_help_and_a_question_that_runs(hours, tmp_path, monkeypatch):
+    """The question of the folder gives hedgerow's bounds."""
+    export_files(hours, tmp_path / "files", "csv")
+    monkeypatch.chdir(tmp_path / "files")
+    assert {file.name for file in (tmp_path / "files").iterdir()} == {
+        "release.csv",
+        "help.csv",
+        "question.sql",
+        "README.md",
+    }
+    found = duckdb.sql((tmp_path / "files" / "question.sql").read_text()).fetchall()
+    result = hours.sql(
+        'SELECT "home town, 1994" AS known, sum("hours per week!") AS total FROM release GROUP BY 1 ORDER BY 1'
+    )
+    assert sorted(row[1:] for row in found) == sorted(
+        (answer.lower, answer.upper) for answer in result.answers("total")
+    )
+
+
+def test_statistics_programs_get_names_that_they_take(hours, tmp_path):
+    """Names are shortened, labels are the true ones, values are kept."""
+    for kind, read, ending in (("stata", pyreadstat.read_dta, "dta"), ("spss", pyreadstat.read_sav, "sav")):
+        export_files(hours, tmp_path / kind, kind)
+        frame, about = read(str(tmp_path / kind / f"release.{ending}"))
+        assert about.column_labels == hours.to_arrow().column_names
+        assert frame["hours_per_week_"].tolist() == hours.to_arrow()["hours per week!"].to_pylist()
+
+
+def test_excel_runs_nothing(hours, tmp_path):
+    """A text that looks like a formula is a text."""
+    (file,) = export_files(hours, tmp_path / "release.xlsx", "excel")
+    book = CalamineWorkbook.from_path(file)
+    assert book.sheet_names == ["about", "release", "help"]
+    cells = [row[0] for row in book.get_sheet_by_name("release").to_python()]
+    assert sorted(cells) == ["=1+1", "b", "c", "d", "home town, 1994"]
+
+
+def test_bounds_are_rounded_outwards():
+    """A decimal that no double holds becomes a bound that still holds."""
+    from hedgerow.export import _simple
+
+    for text in ("0.1", "0.7", "123456789012345678.9"):
+        column = pa.chunked_array([pa.array([Decimal(text)])])
+        lower, upper = (_simple(column, f"sum_{side}", True)[0].as_py() for side in ("lower", "upper"))
+        assert Decimal(lower) < Decimal(text) < Decimal(upper)
+
+
+def test_unknown_kinds_and_two_places_are_refused(hours, tmp_path):
+    """One sentence, and nothing written."""
+    with pytest.raises(ParameterError, match="csv, sqlite"):
+        export_files(hours, tmp_path / "out", "word")
+    hours.save(tmp_path / "bundle", allow_insecure=True)
+    words = ["export", str(tmp_path / "bundle"), "--csv", str(tmp_path / "a"), "--sqlite", str(tmp_path / "b")]
+    assert CliRunner().invoke(main, words).exit_code == 2
+    assert [file.name for file in tmp_path.iterdir()] == ["bundle"]
