@@ -1,4 +1,4 @@
-"""Functions of results, FILTER, groupings, sub-queries over tables of one's own: bounds hold, and are as sharp as said."""
+"""Functions of results, FILTER, groupings, sub-queries over tables of one's own: bounds hold, as sharp as said."""
 
 import random
 from fractions import Fraction
