@@ -2,8 +2,8 @@
 
     python -m tools.questions 200000 [seed]
 
-Each question is asked of the release and, in DuckDB, of the table behind it; every tenth also of the DuckDB engine. Half of
-them come from the whole grammar (`tests.support.grammar`), half from a list that engines agree on.
+Each question is asked of the release and, in DuckDB, of the table behind it; every tenth also of the DuckDB engine.
+Half of them come from the whole grammar (`tests.support.grammar`), half from a list that engines agree on.
 """
 
 from __future__ import annotations

@@ -674,6 +674,7 @@ def _below(parts: Sequence[Estimate]) -> Estimate:
         **{name: joined(name, None) for name in ("lower", "upper", "expected", "std", "exact")},
         slack=joined("slack", Fraction(0)) if any(part.slack is not None for part in parts) else None,
         reached=joined("reached", True) if any(part.reached is not None for part in parts) else None,
+        endless=joined("endless", False) if any(part.endless is not None for part in parts) else None,
         is_known=all(part.is_known for part in parts),
     )
 

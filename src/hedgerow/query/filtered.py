@@ -80,4 +80,5 @@ def _spread(estimate: Estimate, cells: np.ndarray, number: int, *, is_count: boo
         exact=at(estimate.exact, estimate.is_bounded),
         slack=None if estimate.slack is None else at(estimate.slack, Fraction(0)),
         reached=None if estimate.reached is None else at(estimate.reached, True),
+        endless=None if estimate.endless is None else at(estimate.endless, False),
     )
