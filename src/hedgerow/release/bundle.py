@@ -64,7 +64,7 @@ def read_held(bundle: Held, *, max_bytes: int | None = None) -> Release:
 def read_all(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Opened[Release]:
     """Open a bundle with its helper tables, all of one moment."""
     opened = open_bundle(path, max_bytes=max_bytes)
-    return Opened(as_release(opened.release), opened.helpers, opened.manifest)
+    return Opened(as_release(opened.release), opened.helpers, opened.manifest, opened.page)
 
 
 def as_release(found: PublishedRelease) -> Release:

@@ -27,11 +27,12 @@ Kind = TypeVar("Kind", covariant=True)
 
 @dataclass(frozen=True)
 class Opened(Generic[Kind]):
-    """All that a bundle holds: the release, the helper tables, and the text of the manifest that names their bytes."""
+    """All that a bundle holds: the release, the helper tables, the manifest that names their bytes, and README.md."""
 
     release: Kind
     helpers: Mapping[str, pa.Table]
     manifest: bytes
+    page: str | None = None
 
 
 def open_bundle(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Opened[PublishedRelease]:
@@ -52,7 +53,7 @@ def open_held(bundle: Held, *, helpers: bool = True, max_bytes: int | None = Non
         check_structure(release)
     except BrokenPromise as error:
         raise BundleError(f"The bundle is not a release: {error}") from None
-    return Opened(release, beside, bundle.manifest)
+    return Opened(release, beside, bundle.manifest, bundle.page(manifest.files))
 
 
 def _stems(manifest: Manifest) -> list[str]:

@@ -27,6 +27,8 @@ __all__ = ["Held", "can_open_folders", "hold", "place_aside", "read_manifest", "
 
 _TRIES = 100
 _MOST_MANIFEST = 16 << 20
+_MOST_PAGE = 16 << 20
+_PAGE = "README.md"
 
 Place = int | Path
 """An open folder; its path, where folders cannot be opened, but then what is open in them holds them in place."""
@@ -55,6 +57,17 @@ class Held:
         for name in entries.keys() - set(wanted):
             self._check(name, entries[name])
         return {name: self._table(name, entries[name], max_bytes) for name in wanted}
+
+    def page(self, entries: Mapping[str, FileEntry]) -> str | None:
+        """The text of README.md, which was held against its checksum; None where there is none."""
+        if (entry := entries.get(_PAGE)) is None:
+            return None
+        if entry.bytes > _MOST_PAGE:
+            raise BundleError(f"{_PAGE} has more than {_MOST_PAGE >> 20} MB, so it is not read.")
+        with _readable(_PAGE):
+            content = self._sized(_PAGE, entry).read(entry.bytes)
+        _require(_PAGE, hashlib.sha256(content).hexdigest() == entry.sha256)
+        return content.decode(errors="replace")
 
     def _check(self, name: str, entry: FileEntry) -> None:
         with _readable(name):
