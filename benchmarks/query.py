@@ -1,22 +1,28 @@
 """Bounded questions on 1M rows in 100,000 groups, against the plain question to a database on the original table.
 
-The reference of arrays and DuckDB is DuckDB, that of PostgreSQL is PostgreSQL, where `pgserver` can start one.
+The reference of arrays and DuckDB is DuckDB, that of PostgreSQL is PostgreSQL, where `pgserver` can start one. Times
+are medians on the clock; in brackets processor time of all cores, which a busy machine changes less.
+Memory: 200 different questions to one session, `python -m benchmarks.query memory`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import os
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from benchmarks.measure import seconds, show
 from hedgerow.query import connect, help_table
+from hedgerow.query.evidence.view import view_of
 from hedgerow.release import Release
 from tests.support.assignments import release_of
 
@@ -49,7 +55,7 @@ def release() -> Release:
     return release_of(columns, np.sort(rng.integers(0, GROUPS, ROWS)).tolist(), sensitive="salary")
 
 
-def ratios(published: Release) -> list[tuple[str, float, str]]:
+def ratios(published: Release) -> list[str]:
     """Both engines over the plain query, for each question; the same process, turn by turn."""
     arrays, database = connect(published, "arrays"), connect(published, "duckdb")
     plain = database.engine.connection
@@ -60,12 +66,20 @@ def ratios(published: Release) -> list[tuple[str, float, str]]:
             lambda text=text: arrays.sql(text),
             lambda text=text: database.sql(text),
         )
-        figures.append((f"{name}: arrays / plain DuckDB", times[1] / times[0], "x"))
-        figures.append((f"{name}: DuckDB with help table / plain DuckDB", times[2] / times[0], "x"))
+        figures.append(ratio(f"{name}: arrays / plain DuckDB", times[1], times[0]))
+        figures.append(ratio(f"{name}: DuckDB with help / plain DuckDB", times[2], times[0]))
     return figures
 
 
-def postgres_ratios(published: Release) -> list[tuple[str, float, str]]:
+def ratio(name: str, ours: tuple[float, float], plain: tuple[float, float]) -> str:
+    """Both numbers of a ratio, on the clock and in the second measure."""
+    (a, c), (b, d) = ours, plain
+    return (
+        f"{name:<55} {a * 1e3:7.1f} / {b * 1e3:6.1f} ms = {a / b:5.2f}  ({c * 1e3:.1f} / {d * 1e3:.1f} = {c / d:.2f})"
+    )
+
+
+def postgres_ratios(published: Release) -> list[str]:
     """PostgreSQL with the help table over its own plain query; nothing where no server can be started."""
     if importlib.util.find_spec("pgserver") is None:
         return []
@@ -77,46 +91,96 @@ def postgres_ratios(published: Release) -> list[tuple[str, float, str]]:
         server = pgserver.get_server(Path(folder) / "data")
         export(published, server.get_uri())
         database = connect(published, server.get_uri())
-        plain = database.engine.connection
+        plain = psycopg_connection(server.get_uri())
         figures = []
         for name, text in {"SUM, two numbers": SUMS["SUM, two numbers"], **GROUPED}.items():
-            times = alternating(
-                lambda text=text: plain.execute(text).fetchall(), lambda text=text: database.sql(text), runs=7
-            )
-            figures.append((f"{name}: PostgreSQL with help table / plain PostgreSQL", times[1] / times[0], "x"))
+            ours = server_times(database.engine.connection, lambda text=text: database.sql(text))
+            theirs = server_times(plain, lambda text=text: plain.execute(text).fetchall())
+            figures.append(ratio(f"{name}: PostgreSQL with help / plain PostgreSQL", ours, theirs))
         database.engine.close()
+        plain.close()
         server.cleanup()
     return figures
 
 
-def alternating(*works: Callable[[], object], runs: int = 31) -> list[float]:
-    """Median seconds of each work, turn by turn, so that a slow moment of the machine hits all alike."""
-    took: list[list[float]] = [[] for _ in works]
+def psycopg_connection(url: str) -> Any:
+    """A session of an analyst with the server's own settings."""
+    import psycopg
+
+    connection = psycopg.connect(url, autocommit=True)
+    connection.execute("SET search_path TO hedgerow")
+    return connection
+
+
+def server_times(connection: Any, work: Callable[[], object], runs: int = 9) -> tuple[float, float]:
+    """Median seconds on the clock, and processor time of the session and of its workers that ended."""
+    session = connection.info.backend_pid
+    server = Path(f"/proc/{session}/stat").read_text().rsplit(")", 1)[1].split()[1]
+
+    def processor() -> float:
+        ended = Path(f"/proc/{server}/stat").read_text().rsplit(")", 1)[1].split()[13:15]
+        own = int(Path(f"/proc/{session}/schedstat").read_text().split()[0])
+        return own / 1e9 + sum(map(int, ended)) / os.sysconf("SC_CLK_TCK")
+
+    work()
+    began, took = processor(), []
+    for _ in range(runs):
+        start = time.perf_counter()
+        work()
+        took.append(time.perf_counter() - start)
+    time.sleep(0.3)  # the last workers end
+    return statistics.median(took), (processor() - began) / runs
+
+
+def alternating(*works: Callable[[], object], runs: int = 31) -> list[tuple[float, float]]:
+    """Median seconds on the clock and of processors, turn by turn, so that a slow moment hits all alike."""
+    took: list[list[tuple[float, float]]] = [[] for _ in works]
     for run in range(runs + 2):
         for work, times in zip(works, took, strict=True):
-            began = time.perf_counter()
+            began, worked = time.perf_counter(), time.process_time()
             work()
             if run >= 2:
-                times.append(time.perf_counter() - began)
-    return [statistics.median(times) for times in took]
+                times.append((time.perf_counter() - began, time.process_time() - worked))
+    return [(statistics.median(a for a, _ in times), statistics.median(b for _, b in times)) for times in took]
+
+
+def memory(published: Release) -> list[str]:
+    """Megabytes that a session holds after 50, 100, 150 and 200 different questions."""
+    session, sizes = connect(published), []
+    for number in range(1, 201):
+        step = number + 1
+        key = (f"age % {step}", f"hours * {step} % 7", f"age * {step} % 11", f"(age + hours * {number}) % 5")[
+            number % 4
+        ]
+        item = (f"sum(salary * {step})", f"avg(salary + {step})", "median(salary)", f"sum((age + {step}) * salary)")
+        condition = f"age > {18 + number % 40}"
+        session.sql(f"SELECT {key} AS k, {item[number // 4 % 4]} AS x FROM release WHERE {condition} GROUP BY k")
+        if number % 50 == 0:
+            held = view_of(published).memory.size / 2**20
+            sizes.append(f"after {number} questions: {held:,.0f} MB remembered, {resident():,.0f} MB resident")
+    return sizes
+
+
+def resident() -> float:
+    """Megabytes of this process (Linux)."""
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1]) / 1024
 
 
 def main() -> None:
     published = release()
+    if sys.argv[-1] == "memory":
+        print(f"{ROWS:,} rows, {resident():,.0f} MB resident before", *memory(published), sep="\n  ")
+        return
     help_seconds = seconds(lambda: help_table(pristine(published)))
-    grouped = (
+    arrays = connect(published, "arrays")
+    cells = (
         "SELECT education, sex, sum(salary) AS s, min(salary) AS m FROM release WHERE age > 30 GROUP BY education, sex"
     )
-    arrays = connect(published, "arrays")
-    show(
-        f"questions, {ROWS:,} rows, {GROUPS:,} groups",
-        [
-            *ratios(published),
-            *postgres_ratios(published),
-            ("help table from scratch", help_seconds, "s"),
-            ("GROUP BY with 16 cells, SUM and MIN, arrays", seconds(lambda: arrays.sql(grouped)), "s"),
-        ],
-    )
+    print(f"questions, {ROWS:,} rows, {GROUPS:,} groups")
+    print(*ratios(published), *postgres_ratios(published), sep="\n")
+    rows = [("help table from scratch", help_seconds, "s")]
+    show("", [*rows, ("GROUP BY with 16 cells, SUM and MIN, arrays", seconds(lambda: arrays.sql(cells)), "s")])
 
 
 def pristine(published: Release) -> Release:

@@ -18,15 +18,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 import numpy as np
 
 from hedgerow._version import __version__
 from hedgerow.arrays import Ints
+from hedgerow.errors import BundleError
 from hedgerow.release.folder import FileEntry
-from hedgerow.release.seal import seal, unseal
 from hedgerow.verify.values import Guarantee
 from hedgerow.verify.words import TOGETHER
 
@@ -44,6 +44,7 @@ __all__ = [
     "GroupSizes",
     "Internal",
     "Issuer",
+    "Measure",
     "Progress",
     "PublishedFacts",
     "Risk",
@@ -58,6 +59,8 @@ __all__ = [
     "never_promised",
     "promises_privacy",
     "round_share",
+    "seal",
+    "unseal",
     "unverifiable",
 ]
 
@@ -185,6 +188,18 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     rows: int
 
 
+class Measure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Risk or loss by one of the field's names, in the release and, in the internal version, in the original table.
+
+    `unit` says how to write it: a share from 0 to 1, or a number.
+    """
+
+    name: str
+    after: float
+    before: float | None = None
+    unit: Literal["share", "number"] = "share"
+
+
 class Internal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What must not be published: it was learnt from the original table, or from the owner's ledger if it was given."""
 
@@ -193,6 +208,7 @@ class Internal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     risks: tuple[Risk, ...] = ()
     skipped: dict[str, str] = {}
     answers: tuple[TrueAnswers, ...] = ()
+    measures: tuple[Measure, ...] = ()
     ledger: tuple[Earlier, ...] | None = None
     note: str = ""
 
@@ -218,6 +234,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     answers: Answers
     bundle: BundleMark
     citation: Citation
+    measures: tuple[Measure, ...] = ()
     internal: Internal | None = None
     checksum: str = ""
 
@@ -335,6 +352,7 @@ class Derived:
     internal: Internal | None
     missing: dict[str, str]
     unverifiable: str | None
+    measures: tuple[Measure, ...] = ()
 
 
 def fill(issuer: Issuer, text: bytes, manifest: Manifest | GraphManifest, derived: Derived) -> Certificate:
@@ -372,6 +390,7 @@ def fill(issuer: Issuer, text: bytes, manifest: Manifest | GraphManifest, derive
         answers=derived.answers,
         bundle=mark,
         citation=cite(issuer, published, promise.parameters, mark),
+        measures=derived.measures,
         internal=derived.internal,
     )
 
@@ -381,3 +400,36 @@ def group_sizes(of: str, sizes: Ints) -> GroupSizes:
     return GroupSizes(
         of=of, groups=len(sizes), least=int(sizes.min()), median=int(np.median(sizes)), most=int(sizes.max())
     )
+
+
+Sealed = TypeVar("Sealed", bound=msgspec.Struct)
+
+
+def seal(manifest: msgspec.Struct) -> bytes:
+    """Turn a manifest with the fields `format` and `checksum` into JSON with its checksum."""
+    sealed = msgspec.structs.replace(manifest, checksum=_checksum(manifest))
+    return msgspec.json.format(msgspec.json.encode(sealed), indent=2) + b"\n"
+
+
+def unseal(text: bytes, kind: type[Sealed], format: str, *, name: str = "manifest") -> Sealed:
+    """Read a manifest, or what `name` says; raise BundleError for anything but a whole, unedited one of this format."""
+    ask = f"ask for {'the bundle' if name == 'manifest' else 'it'} again"
+    try:
+        manifest = msgspec.json.decode(text, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BundleError(f"{name}.json is not a hedgerow {name} ({_kind_of(error)}); {ask}.") from None
+    fields: Any = manifest
+    if fields.format != format:
+        raise BundleError(f"{name}.json has a format that this version does not read; it reads {format!r}.")
+    if fields.checksum != _checksum(manifest):
+        raise BundleError(f"{name}.json was edited or damaged: its checksum does not fit; {ask}.")
+    return manifest
+
+
+def _checksum(manifest: msgspec.Struct) -> str:
+    bare = msgspec.structs.replace(manifest, checksum="")
+    return hashlib.sha256(msgspec.json.encode(bare)).hexdigest()
+
+
+def _kind_of(error: Exception) -> str:
+    return "a field is missing or wrong" if isinstance(error, msgspec.ValidationError) else "not valid JSON"

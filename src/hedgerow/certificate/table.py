@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hedgerow.certificate.measures import compared_measures, published_measures
 from hedgerow.certificate.model import (
     Certificate,
     Derived,
@@ -42,7 +43,7 @@ from hedgerow.release import Release
 from hedgerow.release.bundle import as_release
 from hedgerow.release.readme import done
 from hedgerow.utility.compare import QuestionOutcome, outcomes_of, score, true_answers
-from hedgerow.verify.bundle import open_bundle
+from hedgerow.verify.holding import open_bundle
 from hedgerow.verify.manifest import decode
 from hedgerow.verify.promise import verify_opened
 
@@ -89,6 +90,7 @@ def certify_table(
         internal=internal_part(release, original, risks, _second_half(progress)) if internal else None,
         missing=dict(manifest.missing),
         unverifiable=release.form.unverifiable,
+        measures=published_measures(release),
     )
     return fill(issuer, bundle.manifest, manifest, derived)
 
@@ -126,6 +128,7 @@ def internal_part(
         risks=tuple(risk for risk in risks if (risk.adversary, risk.column) not in reported),
         skipped={skipped.adversary: skipped.reason for skipped in report.skipped},
         answers=measured,
+        measures=compared_measures(release, original),
         note=_SUPPRESSED if release.rows.suppressed and measured else "",
     )
 

@@ -26,7 +26,7 @@ from hedgerow.errors import BrokenPromise, SchemaError
 from hedgerow.exact import ticks
 from hedgerow.verify.names import subdomain_columns
 from hedgerow.verify.structure import check_table, layout_of
-from hedgerow.verify.subdomains import trees_of
+from hedgerow.verify.target import trees_of
 from hedgerow.verify.values import PublishedRelease
 
 __all__ = ["check_help"]

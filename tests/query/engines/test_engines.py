@@ -133,3 +133,33 @@ def test_a_session_on_a_server_writes_nothing(url):
         with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
             session.engine.connection.execute(statement)
     session.engine.close()
+
+
+def test_the_deviation_of_an_extreme_does_not_cancel(url):
+    """A minimum that is 0 or 1, while the bound is a thousand million: the squares of that leave no digit of 1/4."""
+    far = 10**9
+    groups = [[0, far]] + [[1, far, far]] * 200
+    values = [value for group in groups for value in group]
+    first = [int(place == 0) for group in groups for place in range(len(group))]
+    numbers = [number for number, group in enumerate(groups) for _ in group]
+    release = release_of({"a": first, "s": values}, numbers, sensitive="s")
+    mirrored = release_of({"a": first, "s": [-value for value in values]}, numbers, sensitive="s")
+    for published, text in ((release, "min"), (mirrored, "max")):
+        export(published, url, overwrite=True)
+        server = connect(published, url)
+        for session in (connect(published), connect(published, "duckdb"), server):
+            answer = session.ask(f"SELECT {text}(s) FROM release WHERE a = 1")
+            assert (abs(answer.expected), answer.std) == pytest.approx((0.5, 0.5))
+        server.engine.close()
+
+
+@pytest.mark.parametrize("size", [3, 400, 20_000])
+def test_groups_of_any_size_fit_on_a_server(size, url):
+    """Lists lie in their rows where a page has room for them, and beside it where not; so do decimals."""
+    for values in (range(2 * size), [n / 4 for n in range(2 * size)]):
+        columns = {"a": [n % 3 for n in range(2 * size)], "s": list(values)}
+        release = release_of(columns, [n // size for n in range(2 * size)], sensitive="s")
+        export(release, url, overwrite=True)
+        with connect(release, url) as server:
+            for text in ("SELECT sum(s) AS t, max(s) AS m FROM release WHERE a = 1", "SELECT min(s) FROM release"):
+                assert disagreement(connect(release), server, text) is None

@@ -7,6 +7,8 @@ import pytest
 
 from hedgerow.datasets.printed import SALARY_GROUPS, salaries_help, salaries_permuted
 from hedgerow.query import help_table
+from hedgerow.query.engines.help import help_by_group
+from hedgerow.query.evidence.view import view_of
 from tests.support.assignments import release_of
 
 
@@ -69,3 +71,22 @@ def test_columns_without_bounds_are_left_out(values):
     """Text has no sums, and missing values make the number of values uncertain."""
     table = help_table(release_of({"a": [1, 2], "x": values}, [0, 0], sensitive="x"))
     assert table.column_names == ["group", "hits", "size"]
+
+
+@pytest.mark.parametrize(
+    "values", [[5, 1, 4, 9, 2], [1.5, 0.25, 7.0, -3.0, 2.0], [2**61, 3, -(2**61), 2**61 - 1, 2**61 - 2]]
+)
+def test_help_by_group_says_the_same(values):
+    """One row per group with lists holds the sums of the help table."""
+    release = release_of({"a": [1, 2, 3, 4, 5], "x": values}, [0, 0, 0, 1, 1], sensitive="x")
+    helper = help_table(release)
+    grouped = help_by_group(view_of(release)).to_pylist()
+    assert [row["size"] for row in grouped] == [3, 2]
+    lower = [n for row in grouped for n in row["sums"][: row["size"]]]
+    upper = [n for row in grouped for n in row["sums"][row["size"] :]]
+    assert (lower, upper) == (helper["sum_lower"].to_pylist(), helper["sum_upper"].to_pylist())
+    means = [h * row["mean"] for row in grouped for h in range(1, row["size"] + 1)]
+    assert means == pytest.approx(helper["sum_expected"].to_pylist())
+    assert [row["variance"] for row in grouped] == pytest.approx(
+        [n for n, h in zip(helper["sum_variance"].to_pylist(), helper["hits"].to_pylist(), strict=True) if h == 1]
+    )

@@ -15,12 +15,12 @@ import pyarrow as pa
 
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Result
-from hedgerow.query.engines.help import help_of
-from hedgerow.query.engines.rewriter import is_plain, parts_sql, result_of
+from hedgerow.query.engines.help import GROUPED, help_by_group, help_of
+from hedgerow.query.engines.rewriter import Layout, is_plain, parts_sql, result_of
 from hedgerow.query.engines.summary import digested, published_tables
 from hedgerow.query.evidence.view import view_of
 from hedgerow.query.sql.printing import quoted
-from hedgerow.query.sql.question import Bound
+from hedgerow.query.sql.question import Bound, Kind
 from hedgerow.release.bundle import read_all
 
 if TYPE_CHECKING:
@@ -28,8 +28,12 @@ if TYPE_CHECKING:
 
 __all__ = ["DuckDBEngine"]
 
-# Group numbers are dense, so counting hits per group can index an array of up to 2^22 counters instead of hashing.
-_SETTINGS = ("perfect_ht_threshold = 22", "enable_external_access = false", "lock_configuration = true")
+# Group numbers are dense, so counting hits per group can index an array of up to 2^18 counters instead of hashing.
+_SETTINGS = ("perfect_ht_threshold = 18", "enable_external_access = false", "lock_configuration = true")
+
+
+_FEW = 2**16
+"""Different texts up to which numbers of two bytes stand for them."""
 
 
 class DuckDBEngine:
@@ -41,9 +45,12 @@ class DuckDBEngine:
         self.connection = duckdb.connect()
         for setting in _SETTINGS:  # before anything that came with a bundle is touched
             self.connection.execute(f"SET {setting}")
+        self._layout = Layout(by_group=True)
         for name, table in published_tables(release).items():
             self._load(name, table)
         if release.form.is_permutation:
+            self._number_texts()
+            self._load(GROUPED, help_by_group(self._view))
             # Few questions hit a whole group: sorted by hits, the rows that no group needs are skipped in blocks.
             self._load("help", help_table if help_table is not None else help_of(self._view), 'ORDER BY hits, "group"')
 
@@ -52,6 +59,22 @@ class DuckDBEngine:
         """Load the files of a bundle, its help table among them."""
         bundle = read_all(path, max_bytes=max_bytes)
         return cls(bundle.release, bundle.helpers.get("help"))
+
+    def _number_texts(self) -> None:
+        """Add the places of texts among their sorted values: counted per group, they are half the work of texts."""
+        table, codes = published_tables(self._release)["release"], {}
+        taken = {name.lower() for name in table.column_names}
+        for name, column in self._view.columns.items():
+            code = f"{name} by number"
+            if column.kind is not Kind.TEXT or name in self._view.sensitive or code.lower() in taken:
+                continue
+            if len(self._view.codes(name).domain) <= _FEW:
+                codes[name] = code
+                table = table.append_column(code, pa.array(self._view.codes(name).codes))
+        if codes:
+            self._layout = Layout(by_group=True, codes=codes)
+            self.connection.execute("DROP TABLE release")
+            self._load("release", table)
 
     def _load(self, name: str, table: pa.Table, order: str = "") -> None:
         self.connection.register("arriving", table)
@@ -62,8 +85,9 @@ class DuckDBEngine:
         """Answer a bound question."""
         try:
             if is_plain(self._release, self._view, bound):
-                statement = parts_sql(self._view, bound, self._release.group_column)
-                return result_of(self._view, bound, self.connection.execute(statement).fetchall())
+                statement = parts_sql(self._view, bound, self._release.group_column, self._layout)
+                rows = self.connection.execute(statement).fetchall()
+                return result_of(self._view, bound, rows, self._layout.codes)
             return digested(self._release, bound, self._fetch)
         except duckdb.Error:
             # The database's message may quote values; ours does not.

@@ -8,6 +8,9 @@ Columns are group, hits, size (rows of the group), then per sensitive column of 
 sum_expected, sum_variance, min_lower, min_upper, max_lower, max_upper. With several sensitive columns each name is
 preceded by the column's own and an underscore. A sensitive column with missing values, of text or of dates has none.
 Row h of a group also holds its h-th smallest value (max_lower) and its h-th largest (min_upper).
+
+Databases also hold the sums with one row per group (`help_by_group`), which they join in half the time: `size`, `mean`
+and `variance` of a value, and `sums`, a list of the least sums of 1 to `size` values, then of the greatest.
 """
 
 from __future__ import annotations
@@ -24,7 +27,19 @@ from hedgerow.query.evidence.rows import numbers_of, values_of
 from hedgerow.query.evidence.view import View
 from hedgerow.query.sql.question import Kind
 
-__all__ = ["decimals", "exact_column", "help_name", "help_of", "is_helped", "sum_columns"]
+__all__ = [
+    "GROUPED",
+    "decimals",
+    "exact_column",
+    "help_by_group",
+    "help_name",
+    "help_of",
+    "is_helped",
+    "sum_columns",
+]
+
+GROUPED = "help_by_group"
+"""The table of databases with one row per group."""
 
 _MOST_PLACES = 38
 
@@ -55,6 +70,37 @@ def help_of(view: View) -> pa.Table:
             statistics = _statistics(view, values_of(view, name), hits, sizes)
             columns |= {help_name(view, name, statistic): column for statistic, column in statistics.items()}
     return pa.table(columns)
+
+
+def help_by_group(view: View) -> pa.Table:
+    """Build the help table with one row per group and lists; ragged floats, which no database sums, have none."""
+    sizes = np.diff(view.offsets)
+    hits = np.arange(view.num_rows) - view.offsets[view.groups] + 1
+    columns = {"group": pa.array(np.arange(len(sizes), dtype=np.int32)), "size": pa.array(sizes.astype(np.int32))}
+    for name in view.sensitive:
+        if not is_helped(view, name) or numbers_of(view, name).is_rounded:
+            continue
+        statistics = _lists(view, values_of(view, name), hits)
+        columns |= {help_name(view, name, statistic): column for statistic, column in statistics.items()}
+    return pa.table(columns)
+
+
+def _lists(view: View, values: Values, hits: Ints) -> dict[str, pa.Array]:
+    lower, upper = sum_columns(values, view.groups, hits).values()
+    if lower.type != upper.type:
+        wide = pa.decimal128(38, lower.type.scale)
+        lower, upper = lower.cast(wide), upper.cast(wide)
+    start, size = view.offsets[view.groups], np.diff(view.offsets)[view.groups]
+    place = np.empty(2 * len(hits), dtype=np.int64)
+    place[2 * start + hits - 1] = np.arange(len(hits))
+    place[2 * start + size + hits - 1] = np.arange(len(hits), 2 * len(hits))
+    sums = pa.concat_arrays([lower, upper]).take(pa.array(place))
+    offsets, scale = pa.array(2 * view.offsets.astype(np.int32)), float(values.unit.denominator)
+    return {
+        "mean": pa.array(values.moments.mean / scale),
+        "variance": pa.array(values.moments.values / scale**2),
+        "sums": pa.ListArray.from_arrays(offsets, sums),
+    }
 
 
 def _statistics(view: View, values: Values, hits: Ints, sizes: Ints) -> dict[str, pa.Array]:

@@ -1,6 +1,6 @@
 """The PostgreSQL engine: the release and its help table on a server, and the same plain SQL there.
 
-Cost       COPY in, two indexes; a question scans the matching rows, then looks up one help row per group
+Cost       COPY in, two indexes; a question scans the matching rows, then joins one help row per group
 
 `export` loads a release into a schema of its own, in one transaction. Texts are compared by code point (collation "C"),
 as in the other engines. PostgreSQL has no product over a window and no next float, so the schema brings both.
@@ -14,12 +14,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hedgerow.errors import InputError, ParameterError, QueryError
 from hedgerow.parameters import came
 from hedgerow.query.answer import Result
-from hedgerow.query.engines.help import help_of
-from hedgerow.query.engines.rewriter import is_plain, parts_sql, result_of
+from hedgerow.query.engines.help import GROUPED, help_by_group, help_of
+from hedgerow.query.engines.rewriter import Layout, is_plain, parts_sql, result_of
 from hedgerow.query.engines.summary import digested, published_tables
 from hedgerow.query.evidence.view import view_of
 from hedgerow.query.sql.parse import to_postgres
@@ -42,12 +43,23 @@ _LONGEST = 63
 _MARK = "a release that hedgerow exported"
 """The comment on a schema that may be replaced."""
 
-_PRODUCT = "CREATE AGGREGATE product(double precision) (SFUNC = float8mul, STYPE = double precision, INITCOND = '1')"
+# The server refuses a product of chances that is too small for a float; to us it is zero.
+_TIMES = """
+CREATE FUNCTION times(x double precision, y double precision) RETURNS double precision LANGUAGE sql IMMUTABLE
+AS 'SELECT CASE WHEN abs(x) < 1e-200 THEN 0 ELSE x * y END'
+"""
+_PRODUCT = "CREATE AGGREGATE product(double precision) (SFUNC = times, STYPE = double precision, INITCOND = '1')"
 # At least one float further, at most a few: enough to round outwards, in a function that any reader understands.
 _NEXTAFTER = """
 CREATE FUNCTION nextafter(x double precision, toward double precision) RETURNS double precision LANGUAGE sql IMMUTABLE
 AS 'SELECT x + sign(toward) * (abs(x) * 2.3e-16 + 1e-300)'
 """
+
+
+_PAGE = 7_000
+"""Bytes of a row that surely fit into a page of the server."""
+_MEMORY = "64MB"
+"""Hits per group are many rows of a few bytes, which are hashed in memory."""
 
 
 class PostgresEngine:
@@ -62,11 +74,14 @@ class PostgresEngine:
         # Without transactions of its own the driver's read-only flag does nothing; the server's setting does.
         self.connection.execute("SET default_transaction_read_only = on")
         self.connection.execute(f"SET search_path TO {quoted(schema)}")
+        self.connection.execute(f"SET work_mem = '{_MEMORY}'")
         names = [*published_tables(release), *(["help"] if release.form.is_permutation else [])]
         found = self.connection.execute(f"SELECT {', '.join(['to_regclass(%s)'] * len(names))}", names).fetchone()
         if found is None or None in found:
             self.connection.close()
             raise QueryError(f"schema '{schema}' holds no such release; load it with `hedgerow export` first")
+        has_groups = self.connection.execute("SELECT to_regclass(%s)", [GROUPED]).fetchone() != (None,)
+        self._layout = Layout(by_group=has_groups)  # older exports have the long table alone
 
     def run(self, bound: Bound) -> Result:
         """Answer a bound question."""
@@ -74,7 +89,7 @@ class PostgresEngine:
 
         try:
             if is_plain(self._release, self._view, bound):
-                statement = to_postgres(parts_sql(self._view, bound, self._release.group_column))
+                statement = to_postgres(parts_sql(self._view, bound, self._release.group_column, self._layout))
                 return result_of(self._view, bound, self.connection.execute(statement.encode()).fetchall())
             return digested(self._release, bound, self._fetch)
         except psycopg.Error:
@@ -99,18 +114,22 @@ def export(release: Release, url: str, *, schema: str = SCHEMA, overwrite: bool 
     A schema that is there is replaced if asked, but only if an export made it.
     """
     _require_name(schema)
-    tables = published_tables(release) | ({"help": help_of(view_of(release))} if release.form.is_permutation else {})
+    view = view_of(release)
+    helpers = {"help": help_of(view), GROUPED: help_by_group(view)} if release.form.is_permutation else {}
+    tables = published_tables(release) | helpers
     with _connect(url) as connection, _refusals():
         connection.execute("SET LOCAL lock_timeout = '30s'")
         _make_room(connection, schema, overwrite=overwrite)
         connection.execute(f"CREATE SCHEMA {quoted(schema)}")
         connection.execute(f"COMMENT ON SCHEMA {quoted(schema)} IS {literal(_MARK)}")
         connection.execute(f"SET search_path TO {quoted(schema)}")
+        connection.execute(_TIMES)
         connection.execute(_PRODUCT)
         connection.execute(_NEXTAFTER)
         for name, table in tables.items():
             _load(connection, name, table)
         if release.form.is_permutation:
+            connection.execute(f'CREATE UNIQUE INDEX ON {GROUPED} ("group")')
             connection.execute('CREATE UNIQUE INDEX ON help ("group", hits)')
             connection.execute(f"CREATE INDEX ON release ({quoted(release.group_column)})")
     with _connect(url) as connection, _refusals():
@@ -176,11 +195,29 @@ def _load(connection: Connection[Any], name: str, table: pa.Table) -> None:
         )
     columns = ", ".join(f"{quoted(field.name)} {_type(field.type)}" for field in table.schema)
     connection.execute(f"CREATE TABLE {quoted(name)} ({columns})")
+    lists = [field.name for field in table.schema if pa.types.is_list(field.type)]
+    # Lists that lie in their row as they are need no unpacking, which would cost more than the look-up.
+    storage = "PLAIN" if sum(_longest(table[column]) for column in lists) < _PAGE else "EXTERNAL"
+    for column in lists:
+        connection.execute(f"ALTER TABLE {quoted(name)} ALTER {quoted(column)} SET STORAGE {storage}")
+        table = table.set_column(table.schema.get_field_index(column), column, _braced(table[column]))
     text = io.BytesIO()
     # Arrow quotes texts and leaves missing values bare, which is how PostgreSQL tells an empty text from a missing one.
     pcsv.write_csv(table, text, pcsv.WriteOptions(include_header=False))
     with connection.cursor().copy(f"COPY {quoted(name)} FROM STDIN (FORMAT csv)") as copy:
         copy.write(text.getbuffer())
+
+
+def _longest(lists: pa.ChunkedArray) -> int:
+    """Bytes of the longest list on the server; decimals take some thirty each."""
+    length: int = pc.max(pc.list_value_length(lists)).as_py() or 0
+    return length * (32 if pa.types.is_decimal(lists.type.value_type) else 8)
+
+
+def _braced(lists: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Lists of numbers as PostgreSQL writes them."""
+    inner = pc.binary_join(lists.cast(pa.list_(pa.string())), ",")
+    return pc.binary_join_element_wise("{", inner, "}", "")
 
 
 def _read(text: io.BytesIO, schema: pa.Schema) -> pa.Table:
@@ -209,6 +246,8 @@ def _type(kind: pa.DataType) -> str:
             return name
     if pa.types.is_decimal(kind):
         return f"numeric({kind.precision}, {kind.scale})"
+    if pa.types.is_list(kind):
+        return f"{_type(kind.value_type)}[]"
     raise QueryError(f"PostgreSQL has no type for {kind} here")
 
 

@@ -6,7 +6,8 @@ Deviates   the map from rows to groups is a column of the release, so no third t
            computed as well, those of MIN and MAX by walking along the help table's sorted values
 
 `hits` counts the rows that satisfy the condition per group, `parts` joins it with `help` and adds up. The final SELECT
-reads as a person expects it; the DuckDB engine runs the same statement with the parts themselves, and rounds them.
+reads as a person expects it. Engines run the same statement with the parts themselves, and round them; they join the
+help table by group and count texts by small numbers (`Layout`), which is faster and harder to read.
 
 Mean and variance of MIN and MAX are a walk along the help table's sorted values. The chance that a minimum lies above a
 value is the product, over all values up to it, of the chance that the matching rows miss it: (N - h - t) / (N - t) for
@@ -17,8 +18,8 @@ maximum is the same downwards. Row h of a group in `help` holds the h-th smalles
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ import pyarrow as pa
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.answer import Estimate, Result, Rounding
-from hedgerow.query.engines.help import help_name, is_helped
+from hedgerow.query.engines.help import GROUPED, help_name, is_helped
 from hedgerow.query.engines.placeholders import is_portable
 from hedgerow.query.evidence.rows import numbers_of
 from hedgerow.query.evidence.view import View
@@ -38,12 +39,50 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
 
 __all__ = [
+    "Layout",
     "extreme_sql",
     "is_plain",
     "parts_sql",
     "result_of",
     "rewritten",
 ]
+
+_BY_GROUP = {
+    "sum_lower": "{sums}[hits]",
+    "sum_upper": "{sums}[size + hits]",
+    "sum_expected": "{mean} * hits",
+    "sum_variance": "{variance} * hits * (size - hits) / greatest(size - 1, 1)",
+}
+"""Statistics of sums from the help table by group."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a database holds what it joins: `help` as in a bundle, or by group; and columns that number others' values.
+
+    By group there are no minima and maxima.
+    """
+
+    by_group: bool = False
+    codes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def source(self) -> str:
+        """Hits beside their row of the help table."""
+        return f'hits JOIN {GROUPED} USING ("group")' if self.by_group else 'hits JOIN help USING ("group", hits)'
+
+    @property
+    def count(self) -> str:
+        """Rows hit; lists of some databases take 32-bit places alone."""
+        return "CAST(count(*) AS INTEGER)" if self.by_group else "count(*)"
+
+    def statistic(self, view: View, column: str, name: str) -> str:
+        """A column of the help table."""
+        if not self.by_group:
+            return quoted(help_name(view, column, name))
+        return _BY_GROUP[name].format(
+            **{part: quoted(help_name(view, column, part)) for part in ("sums", "mean", "variance")}
+        )
 
 
 def is_plain(release: Release, view: View, bound: Bound) -> bool:
@@ -65,9 +104,10 @@ def rewritten(view: View, bound: Bound, group_column: str) -> str:
     return writer.statement([*keys, *shown])
 
 
-def parts_sql(view: View, bound: Bound, group_column: str) -> str:
+def parts_sql(view: View, bound: Bound, group_column: str, layout: Layout) -> str:
     """Print the question for the engine: keys, then rows hit, exact lower and upper, mean and variance of each."""
-    writer = _Writer(view, bound, group_column)
+    is_extreme = any(item.function in ("min", "max") and bound.hides(item) for item in bound.aggregates)
+    writer = _Writer(view, bound, group_column, replace(layout, by_group=layout.by_group and not is_extreme))
     parts = [
         f"{part}_{number}"
         for number, _ in enumerate(bound.aggregates, 1)
@@ -98,6 +138,7 @@ class _Writer:
     view: View
     bound: Bound
     group_column: str
+    layout: Layout = field(default_factory=Layout)
 
     def __post_init__(self) -> None:
         hidden = columns_of(self.bound.hidden) | columns_of(self.bound.mixed)
@@ -151,13 +192,23 @@ class _Writer:
         return f"WITH {body}\n{select}" + (f"\nORDER BY {order}" if order else "")
 
     def _hits(self) -> str:
-        keys = [f"{self._column(column)} AS {self.key(column)}" for column in self.bound.groups]
+        keys = [f"{self._grouped(column)} AS {self.key(column)}" for column in self.bound.groups]
         group = quoted(self.group_column)
         own = [line for number, item in self._known() for line in self._known_parts(number, item)]
-        columns = [*keys, group if self.group_column == "group" else f'{group} AS "group"', "count(*) AS hits", *own]
-        grouped = ", ".join([*(self._column(column) for column in self.bound.groups), group])
+        columns = [
+            *keys,
+            group if self.group_column == "group" else f'{group} AS "group"',
+            f"{self.layout.count} AS hits",
+            *own,
+        ]
+        grouped = ", ".join([*(self._grouped(column) for column in self.bound.groups), group])
         where = "" if self.bound.known == Truth(True) else f"\nWHERE {predicate_sql(self.bound.known)}"
         return f"{select_sql(columns, 'release')}{where}\nGROUP BY {grouped}"
+
+    def _grouped(self, column: Column) -> str:
+        """Print a GROUP BY column, or the numbers of its values."""
+        code = self.layout.codes.get(column.name)
+        return self._column(column) if code is None else quoted(code)
 
     def _known(self) -> list[tuple[int, Aggregate]]:
         """Aggregates of columns that are published as they are, with their numbers."""
@@ -186,7 +237,7 @@ class _Writer:
     def _parts(self) -> str:
         lines = [line for n, item in enumerate(self.bound.aggregates, 1) for line in self._part(n, item)]
         is_helped = any(self.bound.hides(item) and item.function != "count" for item in self.bound.aggregates)
-        source = 'hits JOIN help USING ("group", hits)' if is_helped else "hits"
+        source = self.layout.source if is_helped else "hits"
         grouped = f"\nGROUP BY {', '.join(self._keys)}" if self._keys else ""
         return select_sql([*self._keys, *lines], source) + grouped
 
@@ -199,13 +250,14 @@ class _Writer:
             return _named(number, counted, counted if item.function == "count" else f"{function}(part_{number})")
         assert isinstance(item.column, Column)
         function = _helped(item)
-        low, high, mean, variance = (
-            f"{function}({quoted(help_name(self.view, item.column.name, f'{function}_{end}'))})"
-            for end in ("lower", "upper", "expected", "variance")
+        statistics = (
+            f"{function}({self.layout.statistic(self.view, item.column.name, f'{function}_{end}')})"
+            for end in (("lower", "upper", "expected", "variance") if function == "sum" else ("lower", "upper"))
         )
         if function != "sum":
+            low, high = statistics
             return [f"sum(hits) AS number_{number}", f"{low} AS lower_{number}", f"{high} AS upper_{number}"]
-        return _named(number, "sum(hits)", low, high, mean, variance)
+        return _named(number, "sum(hits)", *statistics)
 
     def _spreads(self) -> Iterator[tuple[str, str]]:
         for number, item in self._extremes():
@@ -273,23 +325,29 @@ def extreme_sql(n: int, function: str, keys: list[str], min_upper: str, max_lowe
     yield f"steps_{n}", select_sql(steps, f"points_{n}", "SELECT DISTINCT")
     chances = [*keys, "bound", "gap", f"lag(survival, 1, 1.0) {over} - survival AS chance"]
     yield f"chances_{n}", select_sql(chances, f"steps_{n}")
+    # Squares of distances from the mean: those from the bound would lose the digits that differ.
+    centred = [*keys, "bound", "chance", f"sum(gap * chance) OVER ({partition}) AS shift", "gap"]
+    yield f"centred_{n}", select_sql(centred, f"chances_{n}")
     yield f"spread_{n}", _moments(n, keys)
 
 
 def _moments(n: int, keys: list[str]) -> str:
-    mean = f"CAST(any_value(bound) AS DOUBLE) + sum(gap * chance) AS mean_{n}"
-    variance = f"greatest(sum(gap * gap * chance) - sum(gap * chance) ** 2, 0) AS variance_{n}"
+    mean = f"CAST(any_value(bound) AS DOUBLE) + any_value(shift) AS mean_{n}"
+    variance = f"sum((gap - shift) * (gap - shift) * chance) AS variance_{n}"
     grouped = f"\nGROUP BY {', '.join(keys)}" if keys else ""
-    return select_sql([*keys, mean, variance], f"chances_{n}") + grouped
+    return select_sql([*keys, mean, variance], f"centred_{n}") + grouped
 
 
 _PARTS = 5
 
 
-def result_of(view: View, bound: Bound, rows: list[tuple[Any, ...]]) -> Result:
-    """Read the rows of `rewriter.parts_sql`: keys, then number, lower, upper, mean and variance of each aggregate."""
+def result_of(view: View, bound: Bound, rows: list[tuple[Any, ...]], codes: Container[str] = ()) -> Result:
+    """Read the rows of `rewriter.parts_sql`: keys, then number, lower, upper, mean and variance of each aggregate.
+
+    Columns in `codes` come as places among their sorted values.
+    """
     keys = {
-        key.alias: pa.array([row[i] for row in rows], view.array(key.column.name).type)
+        key.alias: _key(view, key.column.name, [row[i] for row in rows], coded=key.column.name in codes)
         for i, key in enumerate(bound.keys)
         if isinstance(key.column, Column)
     }
@@ -299,6 +357,13 @@ def result_of(view: View, bound: Bound, rows: list[tuple[Any, ...]]) -> Result:
         for n, item in enumerate(bound.aggregates)
     }
     return Result(keys, estimates, len(rows))
+
+
+def _key(view: View, name: str, found: list[Any], *, coded: bool) -> pa.Array:
+    if not coded:
+        return pa.array(found, view.array(name).type)
+    domain = view.codes(name).domain
+    return domain.take(pa.array([None if place == len(domain) else place for place in found], pa.int64()))
 
 
 def _estimate(view: View, bound: Bound, item: Aggregate, parts: list[tuple[Any, ...]]) -> Estimate:
