@@ -16,7 +16,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.graph.grouped import GroupedGraph, Side
 from hedgerow.release.bundle import refuse_seeded
 from hedgerow.release.folder import write_folder
-from hedgerow.release.page import pages
+from hedgerow.verify.page import pages
 from hedgerow.verify.graph import PublishedGraph, open_held, verify_graph, verify_graph_bundle
 from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.manifest import GRAPH_FORMAT, GraphCounts, GraphManifest, encode

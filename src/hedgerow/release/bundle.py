@@ -12,7 +12,7 @@ from hedgerow._version import __version__
 from hedgerow.errors import BundleError
 from hedgerow.release.folder import write_folder
 from hedgerow.release.forms import form_of
-from hedgerow.release.page import pages
+from hedgerow.verify.page import pages
 from hedgerow.release.readme import readme
 from hedgerow.release.release import Release
 from hedgerow.verify.holding import HELPERS, Held, Opened, hold, open_bundle, open_held, read_manifest
