@@ -47,6 +47,7 @@ from hedgerow.verify import verify_bundle
 from hedgerow.verify.graph import verify_held_graph
 from hedgerow.verify.holding import Held, open_held
 from hedgerow.verify.manifest import decode, format_of, published
+from hedgerow.verify.page import pages
 from hedgerow.verify.parameters import CRITERIA
 from hedgerow.verify.parquet import read_parquet
 from hedgerow.verify.promise import verify_opened
@@ -288,7 +289,7 @@ def amend(forgery: Forgery) -> bool:
         except (*_UNFIT, HedgerowError, ArithmeticError, AssertionError, RecursionError):
             return False
     page = forgery.texts.get("README.md", "")
-    forgery.texts["README.md"] = page.replace(page_words(release.guarantee), page_words(said))
+    forgery.texts |= pages(page.replace(page_words(release.guarantee), page_words(said)))
     words = {"promise": said.promise, "adversary": said.adversary, "not_promised": list(said.not_promised)}
     forgery.manifest["guarantee"] |= words
     return True
@@ -546,8 +547,10 @@ def _page(forgery: Forgery, rng: random.Random) -> tuple[str, bool]:
     page = forgery.texts["README.md"]
     lie = "**What is promised.** Nobody learns anything.\n\n"
     place = page.index("**What is promised.**")
-    act = rng.randrange(3)
-    if act == 0:
+    act = rng.randrange(4)
+    if act == 3:
+        forgery.texts["index.html"] = forgery.texts["index.html"].replace("</body>", "<script>alert(1)</script></body>")
+    elif act == 0:
         forgery.texts["README.md"] = page[:place] + lie + page[place:]
     elif act == 1:
         forgery.texts["README.md"] = lie + page[:place]

@@ -8,6 +8,7 @@ import pytest
 import hedgerow as hr
 from hedgerow import graph
 from hedgerow.verify import verify_bundle
+from hedgerow.verify.page import pages
 from tests.support.forger import Forgery
 
 TABLE = pa.table({"age": list(range(16)), "pay": [float(n % 4) for n in range(16)], "ill": list("wxyz") * 4})
@@ -243,8 +244,18 @@ def test_a_page_for_people_promises_what_the_manifest_does(diverse, tmp_path, fo
     new = [page[:start] + lie + page[start:], page + lie, page[:start] + lie + page[page.index("**Against", start) :]][
         form
     ]
-    diverse.texts["README.md"] = new
+    diverse.texts |= pages(new)
     assert "README.md" in _refused(diverse, tmp_path)
+
+
+@pytest.mark.parametrize("more", ["<script>alert(1)</script>", "<p>Nobody learns anything.</p>"])
+def test_a_page_for_a_browser_is_the_page_for_people(diverse, tmp_path, more):
+    """Nothing but README.md, written as HTML: no script, no picture from elsewhere, no other promise."""
+    diverse.texts["index.html"] = diverse.texts["index.html"].replace("</body>", f"{more}</body>")
+    assert "index.html" in _refused(diverse, tmp_path)
+    del diverse.texts["README.md"]
+    with pytest.raises(hr.BrokenPromise):
+        verify_bundle(diverse.write(tmp_path / "alone"))
 
 
 @pytest.mark.parametrize("left", [{"m": 3}, {"eps": "1"}, {"m": 3, "eps": "1"}])

@@ -16,10 +16,10 @@ from hedgerow.errors import ParameterError
 from hedgerow.graph.grouped import GroupedGraph, Side
 from hedgerow.release.bundle import refuse_seeded
 from hedgerow.release.folder import write_folder
-from hedgerow.verify.page import pages
 from hedgerow.verify.graph import PublishedGraph, open_held, verify_graph, verify_graph_bundle
 from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.manifest import GRAPH_FORMAT, GraphCounts, GraphManifest, encode
+from hedgerow.verify.page import pages
 from hedgerow.verify.values import FileEntry
 from hedgerow.verify.words import page_words
 

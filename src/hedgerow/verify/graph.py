@@ -25,7 +25,7 @@ from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.manifest import GraphManifest, decode_graph
 from hedgerow.verify.structure import check_table
 from hedgerow.verify.values import PAGES, Guarantee, Made, Verification
-from hedgerow.verify.words import check_page, graph_words
+from hedgerow.verify.words import check_pages, graph_words
 
 __all__ = [
     "HUBS",
@@ -133,7 +133,7 @@ def verify_held_graph(bundle: Held, *, max_bytes: int | None = None) -> Verifica
     """Check a bundle that is held open."""
     release = open_held(bundle, max_bytes=max_bytes)
     verification = verify_opened_graph(release)
-    check_page(bundle.page(decode_graph(bundle.manifest).files), release.guarantee)
+    check_pages(bundle.pages(decode_graph(bundle.manifest).files), release.guarantee)
     return verification
 
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from hedgerow.errors import BrokenPromise
 from hedgerow.verify.minimality import minimality
+from hedgerow.verify.page import page
 from hedgerow.verify.values import NOT_PROMISED, Guarantee, PublishedRelease
 
 __all__ = [
@@ -20,7 +21,7 @@ __all__ = [
     "LOOKING",
     "PRESENCE_APART",
     "TOGETHER",
-    "check_page",
+    "check_pages",
     "check_words",
     "graph_words",
     "page_words",
@@ -99,10 +100,13 @@ def page_words(guarantee: Guarantee) -> str:
     return _PAGE.format(promise=guarantee.promise, adversary=guarantee.adversary, not_promised=missing)
 
 
-def check_page(page: str | None, guarantee: Guarantee) -> None:
-    """Raise BrokenPromise unless a README.md promises what the manifest does, once; the rest is for people alone."""
-    if page is not None and (page.count(page_words(guarantee)) != 1 or page.count("**What is promised.**") != 1):
+def check_pages(pages: Mapping[str, str], guarantee: Guarantee) -> None:
+    """Raise BrokenPromise unless README.md promises what the manifest does, once, and index.html says the same."""
+    text = pages.get("README.md", "")
+    if pages and (text.count(page_words(guarantee)) != 1 or text.count("**What is promised.**") != 1):
         raise BrokenPromise("README.md does not promise what the manifest does, and nothing else.")
+    if "index.html" in pages and pages["index.html"] != page(text):
+        raise BrokenPromise("index.html is not README.md as a page for a browser.")
 
 
 def _quoted(names: Iterable[str]) -> str:
