@@ -2,8 +2,8 @@
 
 python -m tests.support.graph_trials 5000 --seed 1
 
-Each release is asked some random questions, and somebody learns some links; bounds, means, deviations, certain links and
-chances are compared with every graph that fits. The first difference ends the run.
+Each release is asked some random questions, and somebody learns some links; bounds, means, deviations, certain links
+and chances are compared with every graph that fits. The first difference ends the run.
 """
 
 from __future__ import annotations
@@ -30,9 +30,8 @@ def main() -> None:
         learned += compare(seed)
         if releases >= chosen.count:
             break
-    print(
-        f"{releases:,} releases, {releases * chosen.questions:,} questions, {learned:,} cases of learned links: none wrong"
-    )
+    asked = releases * chosen.questions
+    print(f"{releases:,} releases, {asked:,} questions, {learned:,} cases of learned links: none wrong")
 
 
 if __name__ == "__main__":

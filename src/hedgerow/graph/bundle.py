@@ -12,11 +12,12 @@ from hedgerow._version import __version__
 from hedgerow.graph.grouped import GroupedGraph
 from hedgerow.release.bundle import refuse_seeded
 from hedgerow.release.folder import write_folder
-from hedgerow.release.page import pages
 from hedgerow.verify.graph import HUBS, PublishedGraph, open_held, verify_graph, verify_graph_bundle
 from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.manifest import GRAPH_FORMAT, GraphCounts, GraphManifest, encode
+from hedgerow.verify.page import pages
 from hedgerow.verify.values import FileEntry
+from hedgerow.verify.words import page_words
 
 __all__ = ["read", "read_held", "readme", "verify_graph", "verify_graph_bundle", "write"]
 
@@ -78,14 +79,7 @@ _PAGE = """\
 groups, {edges:,} links. The links are published exactly, but between numbered nodes; which node of a
 group is which entity of that group is withheld.
 
-**What is promised.** {promise}
-
-**Against whom.** {adversary}
-
-**What is not promised.**
-{not_promised}
-
-## What is in this folder
+{words}What is in this folder
 - `left.parquet`, `right.parquet`: the entities as they were, each with its group (`{left_column}`, `{right_column}`)
 - `left_nodes.parquet`, `right_nodes.parquet`: node numbers, each with its group
 - `edges.parquet`: pairs of node numbers{edge_columns}{hubs}
@@ -114,9 +108,7 @@ def readme(release: GroupedGraph) -> str:
         edges=release.edges,
         left_groups=release.left.groups,
         right_groups=release.right.groups,
-        promise=release.guarantee.promise,
-        adversary=release.guarantee.adversary,
-        not_promised="\n".join(f"- {sentence}" for sentence in release.guarantee.not_promised),
+        words=page_words(release.guarantee),
         edge_columns=_edge_words(release),
         hubs=_hub_words(release),
         left_column=release.group_columns[0],
