@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measure import peak_beyond, seconds, show
-from hedgerow.criteria.neighbourhood import same_value
+from hedgerow.criteria.proximity import same_value
 from hedgerow.datasets import census
 from hedgerow.partition.anatomy import anatomize
 from hedgerow.partition.permutation import ncp_split, round_robin

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.anatomy import coded, compare
-from hedgerow.criteria.neighbourhood import absolute, relative
+from hedgerow.criteria.proximity import absolute, relative
 from hedgerow.exact import line
 from hedgerow.partition.proximity import proximity_split
 

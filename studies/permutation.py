@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.criteria.neighbourhood import same_value
+from hedgerow.criteria.proximity import same_value
 from hedgerow.datasets import census
 from hedgerow.partition.anatomy import anatomize
 from hedgerow.partition.permutation import ncp_split, round_robin

@@ -17,8 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.criteria.neighbourhood import Neighbourhood, absolute, largest_retention, relative
-from hedgerow.criteria.proximity import eps_below
+from hedgerow.criteria.proximity import Neighbourhood, absolute, eps_below, largest_retention, relative
 from hedgerow.datasets import census
 from hedgerow.errors import Infeasible
 from hedgerow.partition.proximity import proximity_split

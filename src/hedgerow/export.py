@@ -20,10 +20,9 @@ import pyarrow.compute as pc
 
 from hedgerow.errors import BundleError, InputError, ParameterError
 from hedgerow.query import help_table
-from hedgerow.release.folder import folder_beside
+from hedgerow.release.folder import folder_beside, put_in_place
 from hedgerow.release.forms.example import name_sql
 from hedgerow.release.readme import readme
-from hedgerow.release.swap import put_in_place
 from hedgerow.table import write_csv
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def _with_words(release: Release, tables: Mapping[str, pa.Table], folder: Path, 
         (folder / "question.sql").write_text("-- DuckDB\n" + sql.replace(".parquet'", ".csv'"))
         files.append(folder / "question.sql")
     page = readme(release, helpers).split("## How to ask")[0].replace(".parquet`", f".{ending}`")
-    page = "\n".join(line for line in page.splitlines() if not line.startswith("- `manifest.json`"))
+    page = "\n".join(line for line in page.splitlines() if not line.startswith(("- `manifest.json`", "- `index.html`")))
     (folder / "README.md").write_text(page.rstrip() + "\n")
     return [*files, folder / "README.md"]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.criteria.neighbourhood import absolute, general, one_sided, relative, same_value
+from hedgerow.criteria.proximity import absolute, general, one_sided, relative, same_value
 from hedgerow.errors import ParameterError
 from hedgerow.exact import line
 

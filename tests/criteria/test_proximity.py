@@ -7,8 +7,16 @@ import numpy as np
 import pytest
 
 from hedgerow.criteria.groupwise import groups_of
-from hedgerow.criteria.neighbourhood import absolute, general, one_sided, relative
-from hedgerow.criteria.proximity import EpsM, largest_cover, largest_m, require_proximity
+from hedgerow.criteria.proximity import (
+    EpsM,
+    absolute,
+    general,
+    largest_cover,
+    largest_m,
+    one_sided,
+    relative,
+    require_proximity,
+)
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.exact import line
 from tests.support.exhaustive import partitions

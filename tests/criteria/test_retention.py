@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.criteria.neighbourhood import Reach, absolute, largest_retention, retention_risk
+from hedgerow.criteria.proximity import Reach, absolute, largest_retention, retention_risk
 from hedgerow.errors import Infeasible
 from hedgerow.exact import line
 

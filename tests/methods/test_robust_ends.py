@@ -153,8 +153,30 @@ def test_a_refusal_names_what_causes_it() -> None:
     schema = hr.Schema(quasi=["a"], sensitive="s")
     with pytest.raises(hr.Infeasible, match=r"'x' limits it to r = \d"):
         Robust(20, KnowledgeEstimate(support=20), protect=["x"]).publish(table, schema)
-    with pytest.raises(hr.Infeasible, match=r"most frequent protected value limits it to r = \d"):
+    with pytest.raises(hr.Infeasible, match=r"most frequent protected value limits it to r = \d") as raised:
         Robust(20, KnowledgeEstimate(support=20)).publish(table, schema)
+    assert "'x'" not in str(raised.value)
+    assert raised.value.values[0].startswith("'y' (r = ")  # most rows are y: nobody else is less hidden
+    assert any(value.startswith("'x' (r = ") for value in raised.value.values)
+
+
+def test_an_r_that_odds_rule_out_is_refused_before_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search for groups is asked about the smaller r of the refusal alone, and on some of the rows."""
+    from hedgerow.partition.robust import gather
+
+    asked: list[tuple[Fraction, int]] = []
+    real = gather.art
+
+    def noted(check: Check, **options: object) -> object:
+        asked.append((check.r, check.crowd.size))
+        return real(check, **options)
+
+    monkeypatch.setattr(gather, "art", noted)
+    table = rare(20_000, 0.01, 0.9)
+    with pytest.raises(hr.Infeasible, match=r"r = [\d.]+ was reached with 8,000 of the rows; whatever the grouping"):
+        Robust(400, protect=["x"]).publish(table, hr.Schema(quasi=["a"], sensitive="s"))
+    assert asked
+    assert all(r < 400 and rows == 8000 for r, rows in asked)
 
 
 def test_progress_moves_while_groups_grow() -> None:

@@ -12,8 +12,7 @@ import pytest
 
 from hedgerow.criteria.groupwise import All, KAnonymity, groups_of, one_group
 from hedgerow.criteria.l_diversity import DistinctDiversity, FrequencyDiversity
-from hedgerow.criteria.neighbourhood import absolute, relative, same_value
-from hedgerow.criteria.proximity import EpsM
+from hedgerow.criteria.proximity import EpsM, absolute, relative, same_value
 from hedgerow.errors import Infeasible
 from hedgerow.exact import line
 from hedgerow.partition.anatomy import anatomize

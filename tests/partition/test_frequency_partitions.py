@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from hedgerow.criteria.neighbourhood import same_value
+from hedgerow.criteria.proximity import same_value
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.partition.anatomy import _admissible, anatomize, anatomize_several
 from hedgerow.partition.permutation import ncp_split, round_robin

@@ -13,7 +13,6 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.release import folder as folders
-from hedgerow.release import swap
 from hedgerow.verify import holding, parquet
 
 
@@ -35,7 +34,13 @@ def test_a_round_trip_keeps_everything(salaries_release, bundle):
 
 def test_the_files_are_those_of_the_format(bundle):
     """The folder holds exactly what docs/bundle.md says, and no input metadata."""
-    assert sorted(f.name for f in bundle.iterdir()) == ["README.md", "help.parquet", "manifest.json", "release.parquet"]
+    assert sorted(f.name for f in bundle.iterdir()) == [
+        "README.md",
+        "help.parquet",
+        "index.html",
+        "manifest.json",
+        "release.parquet",
+    ]
     assert pq.read_schema(bundle / "release.parquet").metadata is None
     assert "salary" in (bundle / "README.md").read_text()
 
@@ -59,7 +64,7 @@ def test_nothing_is_overwritten_by_accident(salaries_release, bundle, tmp_path):
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
 
 
-@pytest.mark.parametrize("name", ["README.md", "help.parquet", "manifest.json", "release.parquet"])
+@pytest.mark.parametrize("name", ["README.md", "help.parquet", "index.html", "manifest.json", "release.parquet"])
 @pytest.mark.parametrize("damage", ["truncated", "edited", "removed"])
 def test_damaged_files_are_refused(bundle, name, damage):
     """Each file, cut, changed in one byte or missing, is noticed on reading."""
@@ -150,7 +155,7 @@ def test_two_writers_do_not_mix(salaries_release, tmp_path, monkeypatch):
 
 def test_without_exchange_the_old_release_steps_aside(salaries_release, bundle, monkeypatch):
     """Where folders cannot be exchanged in one step, a crash between two renames still leaves the old release."""
-    monkeypatch.setattr(swap, "_exchange", lambda one, other: False)
+    monkeypatch.setattr(folders, "_exchange", lambda one, other: False)
     salaries_release.save(bundle, overwrite=True, allow_insecure=True)
     hr.open(bundle)
     os.rename(bundle, holding.place_aside(bundle))
@@ -168,7 +173,7 @@ def test_a_bundle_that_announces_too_much_is_not_read(salaries_release, tmp_path
 
 _WRITER = """
     import dataclasses, os, signal, sys
-    from hedgerow.release import swap
+    from hedgerow.release import folder
     from hedgerow.release.bundle import read_all, write
 
     target, step = sys.argv[1], int(sys.argv[2])
@@ -184,8 +189,8 @@ _WRITER = """
             done += 1
             return function(*args, **kwargs)
         return wrapped
-    os.fsync, os.rename, swap._exchange = before(os.fsync), before(os.rename), before(swap._exchange)
-    swap.shutil.rmtree = before(swap.shutil.rmtree)
+    os.fsync, os.rename, folder._exchange = before(os.fsync), before(os.rename), before(folder._exchange)
+    folder.shutil.rmtree = before(folder.shutil.rmtree)
     write(release, target, helpers=helpers, overwrite=True, allow_insecure=True)
     print(done)
 """

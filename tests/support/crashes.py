@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from hedgerow import table
-from hedgerow.release import swap
+from hedgerow.release import folder
 
 __all__ = ["failed_at_each_step", "forked", "interrupted", "killed_at_each_step"]
 
@@ -112,7 +112,7 @@ def _armed(act: Act, step: int, strike: Callable[[], None]) -> object:
             tick()
 
     os.fsync = _before(os.fsync, tick)
-    swap._exchange = _before(swap._exchange, tick)
+    folder._exchange = _before(folder._exchange, tick)
     table.write_csv = _before(table.write_csv, tick)  # which writes where the interpreter does not see it
     sys.addaudithook(watch)
     code = act()

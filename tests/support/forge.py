@@ -44,10 +44,9 @@ from hedgerow.query import help_table
 from hedgerow.release.bundle import as_release
 from hedgerow.schema import Schema
 from hedgerow.verify import verify_bundle
-from hedgerow.verify.bundle import open_held
 from hedgerow.verify.graph import open_held as open_held_graph
 from hedgerow.verify.graph import verify_opened_graph
-from hedgerow.verify.holding import Held
+from hedgerow.verify.holding import Held, open_held
 from hedgerow.verify.manifest import decode, format_of, published
 from hedgerow.verify.parameters import CRITERIA
 from hedgerow.verify.parquet import read_parquet

@@ -124,8 +124,8 @@ def test_kill_whole_verbs(tmp_path, verb, start, stride):
 def test_kill_where_folders_cannot_be_exchanged(tmp_path):
     """With two renames instead of one exchange a reader still finds the old release or the new one."""
     body = """
-        from hedgerow.release import swap
-        swap._exchange = lambda one, other: False
+        from hedgerow.release import folder
+        folder._exchange = lambda one, other: False
         seen = killed_at_each_step(write, look, reset)
         assert seen == sorted(seen) and set(seen) == {OLD, NEW}, seen
         print(len(seen) - 1)

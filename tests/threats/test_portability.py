@@ -16,7 +16,6 @@ import hedgerow as hr
 from hedgerow.cli import main
 from hedgerow.ledger import store
 from hedgerow.release import folder as folders
-from hedgerow.release import swap
 from hedgerow.verify.holding import place_aside
 from tests.support.every_method import PEOPLE, SCHEMA
 
@@ -38,7 +37,7 @@ def release():
 def no_folders(monkeypatch):
     """A system on which a folder cannot be opened, and two cannot change places."""
     monkeypatch.delattr(os, "O_DIRECTORY")
-    monkeypatch.setattr(swap, "_exchange", lambda one, other: False)
+    monkeypatch.setattr(folders, "_exchange", lambda one, other: False)
 
 
 def test_bundles_are_written_and_read_where_folders_cannot_be_opened(bundle, release, no_folders):

@@ -11,7 +11,7 @@ from hedgerow.methods.microaggregation import Microaggregation
 from hedgerow.methods.noise import Noise
 from hedgerow.methods.rank_swap import RankSwap
 from hedgerow.methods.retention import Retention
-from hedgerow.verify.baselines import joint
+from hedgerow.verify.frequency import joint
 
 SCHEMA = hr.Schema(quasi=["age"], sensitive="pay")
 TABLE = pa.table({"age": range(12), "pay": [n % 6 for n in range(12)]})

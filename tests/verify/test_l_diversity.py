@@ -5,8 +5,7 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.errors import BrokenPromise
-from hedgerow.verify.group_counts import Counted
-from hedgerow.verify.l_diversity import check_l
+from hedgerow.verify.groupwise import Counted, check_l
 
 
 def _counted(counts):

@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.errors import BrokenPromise
-from hedgerow.verify.group_counts import Counted
-from hedgerow.verify.t_closeness import check_t
+from hedgerow.verify.groupwise import Counted, check_t
 
 
 def _counted(groups):

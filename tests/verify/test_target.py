@@ -15,8 +15,7 @@ from hedgerow.query import help_table
 from hedgerow.release.forms.disguised import target_table
 from hedgerow.schema.target import uniform
 from hedgerow.verify.help import check_help
-from hedgerow.verify.subdomains import Counts, Trees
-from hedgerow.verify.target import check_ratios, still_tells
+from hedgerow.verify.target import Counts, Trees, check_ratios, still_tells
 from tests.support.trees import weighted_trees
 
 TREE = uniform(hr.Hierarchy.binary([30, 40, 50, 60]))

@@ -5,7 +5,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.inference.knowledge import KnowledgeEstimate
-from hedgerow.verify.texts import POLICIES, in_form, is_in_form, text_in_form
+from hedgerow.verify.names import POLICIES, in_form, is_in_form, text_in_form
 from tests.support.forger import Forgery
 
 ILLS = ["flu", "flu ", "Flu", "caf\u00e9", "cafe\u0301", "\u00a0caf\u00e9", "gout", "GOUT", "Stra\u00dfe", "STRASSE"]

@@ -28,7 +28,7 @@ from hedgerow.attack.candidates import (
 )
 from hedgerow.attack.matching import Placement, fit, place_people
 from hedgerow.attack.worlds import CodedGroups, bin_numbers, cut_points
-from hedgerow.criteria.neighbourhood import Reach, relative, same_value
+from hedgerow.criteria.proximity import Reach, relative, same_value
 from hedgerow.errors import ParameterError
 from hedgerow.exact import column_line
 from hedgerow.randomness import Keys

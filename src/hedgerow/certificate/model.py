@@ -18,15 +18,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 import numpy as np
 
 from hedgerow._version import __version__
 from hedgerow.arrays import Ints
+from hedgerow.errors import BundleError
 from hedgerow.release.folder import FileEntry
-from hedgerow.release.seal import seal, unseal
 from hedgerow.verify.values import Guarantee
 from hedgerow.verify.words import TOGETHER
 
@@ -58,6 +58,8 @@ __all__ = [
     "never_promised",
     "promises_privacy",
     "round_share",
+    "seal",
+    "unseal",
     "unverifiable",
 ]
 
@@ -381,3 +383,36 @@ def group_sizes(of: str, sizes: Ints) -> GroupSizes:
     return GroupSizes(
         of=of, groups=len(sizes), least=int(sizes.min()), median=int(np.median(sizes)), most=int(sizes.max())
     )
+
+
+Sealed = TypeVar("Sealed", bound=msgspec.Struct)
+
+
+def seal(manifest: msgspec.Struct) -> bytes:
+    """Turn a manifest with the fields `format` and `checksum` into JSON with its checksum."""
+    sealed = msgspec.structs.replace(manifest, checksum=_checksum(manifest))
+    return msgspec.json.format(msgspec.json.encode(sealed), indent=2) + b"\n"
+
+
+def unseal(text: bytes, kind: type[Sealed], format: str, *, name: str = "manifest") -> Sealed:
+    """Read a manifest, or what `name` says; raise BundleError for anything but a whole, unedited one of this format."""
+    ask = f"ask for {'the bundle' if name == 'manifest' else 'it'} again"
+    try:
+        manifest = msgspec.json.decode(text, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BundleError(f"{name}.json is not a hedgerow {name} ({_kind_of(error)}); {ask}.") from None
+    fields: Any = manifest
+    if fields.format != format:
+        raise BundleError(f"{name}.json has a format that this version does not read; it reads {format!r}.")
+    if fields.checksum != _checksum(manifest):
+        raise BundleError(f"{name}.json was edited or damaged: its checksum does not fit; {ask}.")
+    return manifest
+
+
+def _checksum(manifest: msgspec.Struct) -> str:
+    bare = msgspec.structs.replace(manifest, checksum="")
+    return hashlib.sha256(msgspec.json.encode(bare)).hexdigest()
+
+
+def _kind_of(error: Exception) -> str:
+    return "a field is missing or wrong" if isinstance(error, msgspec.ValidationError) else "not valid JSON"

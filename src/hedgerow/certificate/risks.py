@@ -37,8 +37,7 @@ from hedgerow.release import Release
 from hedgerow.release.forms.generalized import SETS
 from hedgerow.utility.compare import QuestionOutcome, answer_width, outcomes_of
 from hedgerow.utility.random_questions import RandomQuestion, Workload, draw_questions
-from hedgerow.verify.baselines import joint
-from hedgerow.verify.frequency import value_codes
+from hedgerow.verify.frequency import joint, value_codes
 
 __all__ = [
     "attack_report",

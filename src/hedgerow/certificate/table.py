@@ -42,7 +42,7 @@ from hedgerow.release import Release
 from hedgerow.release.bundle import as_release
 from hedgerow.release.readme import done
 from hedgerow.utility.compare import QuestionOutcome, outcomes_of, score, true_answers
-from hedgerow.verify.bundle import open_bundle
+from hedgerow.verify.holding import open_bundle
 from hedgerow.verify.manifest import decode
 from hedgerow.verify.promise import verify_opened
 

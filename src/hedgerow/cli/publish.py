@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from hedgerow.cli.reading import parameter_flags, reading_flags, recipe_of, role_flags
-from hedgerow.errors import InputError, ParameterError, QueryError, SchemaError
+from hedgerow.errors import Infeasible, InputError, ParameterError, QueryError, SchemaError
 from hedgerow.methods.registry import METHODS, Parameter, method_class, parameters_of
 from hedgerow.recipe import Recipe, publish_recipe, read_recipe
 
@@ -70,7 +70,7 @@ def _default(parameter: Parameter) -> str:
 @click.option("--again", is_flag=True, help="publish although the ledger knows these rows")
 @click.option("--overwrite", is_flag=True, help="replace a bundle that is there already")
 @click.option("--plan", is_flag=True, help="say what would be kept, and publish nothing (walk)")
-@click.option("--show-values", is_flag=True, help="name cells that are in no hierarchy; for your own screen alone")
+@click.option("--show-values", is_flag=True, help="name cells that stand in the way; for your own screen alone")
 @click.option(
     "--threshold", type=click.FloatRange(0, 1), default=0.2, show_default=True, help="risk to count rows above"
 )
@@ -114,10 +114,10 @@ def publish(
                 allow_insecure=allow_insecure,
                 measuring=Measuring(threshold, population, file),
             )
-    except SchemaError as error:
+    except (SchemaError, Infeasible) as error:
         if not show_values or not error.values:
             raise
-        raise SchemaError(f"{error} They are: {', '.join(map(repr, error.values))}.") from None
+        raise type(error)(f"{error} They are: {', '.join(map(repr, error.values))}.") from None
 
 
 def show_plan(recipe: Recipe) -> None:

@@ -16,6 +16,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.graph.grouped import GroupedGraph, Side
 from hedgerow.release.bundle import refuse_seeded
 from hedgerow.release.folder import write_folder
+from hedgerow.release.page import pages
 from hedgerow.verify.graph import PublishedGraph, open_held, verify_graph, verify_graph_bundle
 from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.manifest import GRAPH_FORMAT, GraphCounts, GraphManifest, encode
@@ -32,7 +33,7 @@ def write(
     write_folder(
         path,
         tables=release.tables,
-        texts={"README.md": readme(release)},
+        texts=pages(readme(release)),
         manifest=lambda files: encode(_describe(release, files)),
         overwrite=overwrite,
     )
@@ -93,6 +94,7 @@ group is which entity of that group is withheld.
 - `left_nodes.parquet`, `right_nodes.parquet`: node numbers, each with its group
 - `edges.parquet`: pairs of node numbers
 - `manifest.json`: method, parameters, guarantee, counts, checksums
+- `index.html`: this page for a browser
 
 ## How to ask
 With hedgerow (`pip install hedgerow`):

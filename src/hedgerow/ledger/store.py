@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import BundleError, unwritten
 from hedgerow.randomness import token
-from hedgerow.release.swap import sync_folder
+from hedgerow.release.folder import sync_folder
 
 __all__ = [
     "MEMORY",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import Infeasible, SchemaError, within_limits
 from hedgerow.randomness import Keys, seeded_keys, system_keys
 from hedgerow.release import Made, PublishedColumns, Release, Rows
-from hedgerow.verify.texts import text_in_form
+from hedgerow.verify.names import text_in_form
 
 if TYPE_CHECKING:
     from hedgerow.ledger import PendingEntry

@@ -47,8 +47,7 @@ from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.disguised import DISGUISED, DisguisedGroups, disguised
 from hedgerow.release.release import free_name
 from hedgerow.schema.hierarchy import Hierarchy
-from hedgerow.verify.personal import covering_nodes, spans
-from hedgerow.verify.subdomains import Counts, trees_of
+from hedgerow.verify.target import Counts, covering_nodes, spans, trees_of
 
 __all__ = ["PARTITIONS", "Personal", "check_nodes", "named_nodes", "require_consent"]
 

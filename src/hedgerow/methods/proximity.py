@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.neighbourhood import Neighbourhood, one_sided, relative
+from hedgerow.criteria.proximity import Neighbourhood, one_sided, relative
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.criteria.neighbourhood import Reach, absolute, largest_retention, relative, same_value
+from hedgerow.criteria.proximity import Reach, absolute, largest_retention, relative, same_value
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, written
 from hedgerow.methods.method import Method, Prepared, Progress

@@ -205,7 +205,7 @@ def _blind(prepared: Prepared, codes: NDArray[np.int32], l: int, *, deal: bool) 
 
 
 def _near(prepared: Prepared, codes: NDArray[np.int32], l: int, grouping: str) -> NDArray[np.int32]:  # noqa: E741
-    from hedgerow.criteria.neighbourhood import same_value
+    from hedgerow.criteria.proximity import same_value
     from hedgerow.partition.permutation import ncp_split
     from hedgerow.partition.proximity import proximity_split
 

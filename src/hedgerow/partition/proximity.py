@@ -32,8 +32,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
 from hedgerow.cores import cores
-from hedgerow.criteria.neighbourhood import Reach
-from hedgerow.criteria.proximity import require_proximity
+from hedgerow.criteria.proximity import Reach, require_proximity
 from hedgerow.kernel import SMALL, kernel
 from hedgerow.parameters import read_whole
 from hedgerow.partition.shuffles import by_value

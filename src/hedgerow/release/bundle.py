@@ -12,10 +12,10 @@ from hedgerow._version import __version__
 from hedgerow.errors import BundleError
 from hedgerow.release.folder import write_folder
 from hedgerow.release.forms import form_of
+from hedgerow.release.page import pages
 from hedgerow.release.readme import readme
 from hedgerow.release.release import Release
-from hedgerow.verify.bundle import HELPERS, Opened, open_bundle, open_held
-from hedgerow.verify.holding import Held, hold, read_manifest
+from hedgerow.verify.holding import HELPERS, Held, Opened, hold, open_bundle, open_held, read_manifest
 from hedgerow.verify.manifest import decode, describe, encode
 from hedgerow.verify.values import Made, PublishedRelease
 
@@ -35,7 +35,7 @@ def write(
     write_folder(
         path,
         tables={**release.tables, **helpers},
-        texts={"README.md": readme(release, helpers)},
+        texts=pages(readme(release, helpers)),
         manifest=lambda files: encode(describe(release.published, files, __version__)),
         overwrite=overwrite,
     )

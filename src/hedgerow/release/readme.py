@@ -75,6 +75,7 @@ _HELP = (
     "maximum of a sensitive column of numbers without gaps"
 )
 _MANIFEST = "method, parameters, guarantee, row counts, checksums"
+_BROWSER = "this page for a browser"
 _ROWS = " Rows: {rows:,} published, {suppressed:,} suppressed."
 
 
@@ -109,7 +110,7 @@ def _files(release: Release, helpers: Mapping[str, pa.Table]) -> dict[str, str]:
     words = _words(release)
     files = {f"{name}.parquet": release.form.files[name].format(**words) for name in release.tables}
     helped = {f"{name}.parquet": _HELP for name in helpers}
-    return files | helped | {"manifest.json": _MANIFEST}
+    return files | helped | {"manifest.json": _MANIFEST, "index.html": _BROWSER}
 
 
 def _words(release: Release) -> dict[str, str | int]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import SchemaError
 from hedgerow.exact import as_fraction
 from hedgerow.table.checks import BLANKS
-from hedgerow.verify.texts import text_in_form
+from hedgerow.verify.names import text_in_form
 
 __all__ = ["Domain", "Kind", "is_number"]
 

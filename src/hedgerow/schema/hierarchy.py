@@ -33,7 +33,7 @@ from hedgerow.schema.hierarchy_build import (
     nested_tree,
 )
 from hedgerow.schema.hierarchy_flatten import flatten
-from hedgerow.verify.texts import in_form, text_in_form
+from hedgerow.verify.names import in_form, text_in_form
 
 if TYPE_CHECKING:
     from hedgerow.table import Encoded

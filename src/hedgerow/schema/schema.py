@@ -17,7 +17,7 @@ from hedgerow.errors import SchemaError
 from hedgerow.markup import html_table
 from hedgerow.schema.domain import Domain
 from hedgerow.schema.hierarchy import Hierarchy
-from hedgerow.verify.texts import POLICIES, in_form
+from hedgerow.verify.names import POLICIES, in_form
 
 if TYPE_CHECKING:
     from hedgerow.table import Table

@@ -4,19 +4,42 @@ Source     [Li 2015], definition 2
 Guarantee  passes exactly the releases in which l * c <= N for every group of N rows and every value, of which it has c,
            in each sensitive column; where rows and values are in two tables, both have the same groups
 Cost       O(n log n) time; codes and a sorted copy of one column beyond the table
+
+m-invariance [Xiao 2007] as far as the published bytes tell, which is m-uniqueness: `check_m_invariance` passes exactly
+the releases whose every group publishes at least m values, all different, for at least one and at most as many rows,
+with as many counterfeits as declared. Who was published before, and under which signature, is known to the owner alone,
+and checked before a release leaves.
+
+What can be seen of a baseline's promise (docs/methods/baselines.md) is little, and the sentence says so. Retention: p
+is a probability and every value is in the published domain. Microaggregation: every combination of means is shared by k
+rows. Noise and rank swapping: the columns are of the declared kind.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.errors import BrokenPromise
 from hedgerow.verify.ke import group_starts
 from hedgerow.verify.values import PublishedRelease
 
-__all__ = ["check_frequency", "sensitive_groups", "value_codes"]
+__all__ = [
+    "check_frequency",
+    "check_m_invariance",
+    "check_microaggregation",
+    "check_noise",
+    "check_rank_swap",
+    "check_retention",
+    "joint",
+    "sensitive_groups",
+    "value_codes",
+]
 
 
 def check_frequency(release: PublishedRelease) -> str:
@@ -64,3 +87,96 @@ def _count_crowded(
     owners = groups[firsts]
     runs = np.diff(np.append(firsts, len(ascending)))
     return len(np.unique(owners[runs > sizes[owners] // l]))
+
+
+def check_m_invariance(release: PublishedRelease) -> str:
+    """Every group publishes at least m values, each once, and no more rows than values."""
+    if release.guarantee.columns != release.columns.sensitive or len(release.columns.sensitive) != 1:
+        raise BrokenPromise("m-invariance speaks of one sensitive column.")
+    m = int(release.guarantee.parameters["m"])
+    people, values = release.tables["quasi"], release.tables["sensitive"]
+    column = values.column(release.columns.sensitive[0])
+    rows, sizes = (np.diff(np.append(group_starts(t, release), t.num_rows)) for t in (people, values))
+    if column.null_count or (sizes < rows).any():
+        raise BrokenPromise("A group has a missing value, or fewer values than rows.")
+    if broken := _count_broken(np.repeat(np.arange(len(sizes)), sizes), value_codes(column), sizes, m):
+        raise BrokenPromise(f"{broken} group(s) publish fewer than {m} values, or one of them twice.")
+    counterfeits = int(sizes.sum() - rows.sum())
+    if counterfeits != release.guarantee.parameters["counterfeits"]:
+        raise BrokenPromise("The number of counterfeits is not the one that the release declares.")
+    return (
+        f"each of {len(sizes):,} groups publishes {sizes.min():,} to {sizes.max():,} different values, "
+        f"{counterfeits:,} of them counterfeit; that everybody kept the signature of earlier releases was checked by "
+        "the owner"
+    )
+
+
+def _count_broken(groups: Ints, codes: Ints, sizes: Ints, m: int) -> int:
+    """Count the groups that publish fewer than m values, or one of them twice."""
+    width = int(codes.max(initial=0)) + 1
+    pairs = np.sort(groups * width + codes)
+    is_broken = sizes < m
+    is_broken[pairs[1:][pairs[1:] == pairs[:-1]] // width] = True
+    return int(is_broken.sum())
+
+
+def check_retention(release: PublishedRelease) -> str:
+    """The retention probability is one, and every published value belongs to the published domain."""
+    p = Fraction(release.guarantee.parameters["p"])
+    if not 0 <= p <= 1:
+        raise BrokenPromise("The retention probability must lie between 0 and 1.")
+    (name,) = _replaced(release)
+    values, domain = release.tables["release"].column(name), release.tables["domain"].column(name)
+    if values.null_count or domain.null_count or len(domain.unique()) != len(domain):
+        raise BrokenPromise(f"The published values of '{name}' or of its domain are missing or listed twice.")
+    if not pc.all(pc.is_in(values, value_set=domain.combine_chunks())).as_py():
+        raise BrokenPromise(f"'{name}' has values outside the published domain.")
+    return f"values are from a domain of {len(domain):,}; how many were kept cannot be seen"
+
+
+def check_noise(release: PublishedRelease) -> str:
+    """The noisy columns hold numbers and nothing missing."""
+    _require_complete(release)
+    return "noisy columns have no gaps; how much noise was added cannot be seen"
+
+
+def check_rank_swap(release: PublishedRelease) -> str:
+    """The swapped columns hold nothing missing, and a window is declared for each."""
+    _require_complete(release)
+    windows = [release.guarantee.parameters.get(f"window of '{name}'") for name in _replaced(release)]
+    if not all(isinstance(window, int) and window >= 1 for window in windows):
+        raise BrokenPromise("A swapped column has no window.")
+    return "swapped columns have no gaps; who swapped with whom cannot be seen"
+
+
+def check_microaggregation(release: PublishedRelease) -> str:
+    """Every combination of means is shared by at least k rows."""
+    _require_complete(release)
+    k = int(release.guarantee.parameters["k"])
+    table = release.tables["release"]
+    classes = np.zeros(table.num_rows, np.int64)
+    for name in _replaced(release):
+        classes = joint(classes, value_codes(table.column(name)))
+    sizes = np.bincount(classes)
+    if sizes.min() < k:
+        raise BrokenPromise(f"{int((sizes < k).sum())} combination(s) of means are shared by fewer than {k} rows.")
+    return f"each of {len(sizes):,} combinations of means is shared by {sizes.min():,} to {sizes.max():,} rows"
+
+
+def joint(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number the pairs that occur."""
+    _, numbers = np.unique(one * (int(other.max(initial=0)) + 1) + other, return_inverse=True)
+    joint: NDArray[np.int64] = numbers.astype(np.int64)
+    return joint
+
+
+def _replaced(release: PublishedRelease) -> tuple[str, ...]:
+    names = release.guarantee.columns
+    if not names or not set(names) <= set(release.columns.all):
+        raise BrokenPromise("The guarantee speaks of columns that are not published.")
+    return names
+
+
+def _require_complete(release: PublishedRelease) -> None:
+    if any(release.tables["release"].column(name).null_count for name in _replaced(release)):
+        raise BrokenPromise("A replaced column has missing values.")

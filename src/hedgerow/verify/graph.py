@@ -24,7 +24,7 @@ from hedgerow.errors import BrokenPromise, BundleError, within_limits
 from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.manifest import GraphManifest, decode_graph
 from hedgerow.verify.structure import check_table
-from hedgerow.verify.values import Guarantee, Made, Verification
+from hedgerow.verify.values import PAGES, Guarantee, Made, Verification
 from hedgerow.verify.words import graph_words
 
 __all__ = [
@@ -135,7 +135,7 @@ def open_held(bundle: Held, *, max_bytes: int | None = None) -> PublishedGraph:
     if missing := [name for name in files if name not in manifest.files]:
         raise BundleError(f"The bundle has no {missing[0]}.")
     files += [f"{name}.parquet" for name in HUBS if f"{name}.parquet" in manifest.files]
-    if not set(manifest.files) <= {*files, "README.md"}:
+    if not set(manifest.files) <= {*files, *PAGES}:
         raise BundleError("The manifest lists a file that no release has.")
     found = bundle.tables(manifest.files, files, max_bytes=max_bytes)
     release = PublishedGraph(

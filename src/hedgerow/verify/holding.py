@@ -4,6 +4,8 @@ A writer puts a new folder in the place of the old one and removes the old. Path
 other in the middle; open files would not. So a reader opens the folder, through it every file, and looks whether the
 folder is still in its place: then nothing had been removed, and whatever happens from here on, the files stay as they
 are. A table is read from the very bytes whose checksum was compared.
+
+Opening a bundle checks checksums, manifest, tables and their structure, all of one moment, or raises BundleError.
 """
 
 from __future__ import annotations
@@ -16,14 +18,28 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import pyarrow as pa
 
-from hedgerow.errors import BundleError
+from hedgerow.errors import BrokenPromise, BundleError
+from hedgerow.verify.manifest import Manifest, decode, published
 from hedgerow.verify.parquet import read_parquet
-from hedgerow.verify.values import MANIFEST, FileEntry
+from hedgerow.verify.structure import TABLES, check_structure
+from hedgerow.verify.values import MANIFEST, PAGES, FileEntry, PublishedRelease
 
-__all__ = ["Held", "can_open_folders", "hold", "place_aside", "read_manifest", "settled"]
+__all__ = [
+    "HELPERS",
+    "Held",
+    "Opened",
+    "can_open_folders",
+    "hold",
+    "open_bundle",
+    "open_held",
+    "place_aside",
+    "read_manifest",
+    "settled",
+]
 
 _TRIES = 100
 _MOST_MANIFEST = 16 << 20
@@ -169,3 +185,47 @@ def place_aside(target: Path) -> Path:
 def can_open_folders() -> bool:
     """Tell whether a folder can be opened as a file is; Windows cannot."""
     return hasattr(os, "O_DIRECTORY")
+
+
+HELPERS = ("help",)
+"""Tables that are derived from the published ones, so that plain SQL can answer; not part of the release itself."""
+
+
+Kind = TypeVar("Kind", covariant=True)
+
+
+@dataclass(frozen=True)
+class Opened(Generic[Kind]):
+    """All that a bundle holds: the release, the helper tables, and the text of the manifest that names their bytes."""
+
+    release: Kind
+    helpers: Mapping[str, pa.Table]
+    manifest: bytes
+
+
+def open_bundle(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Opened[PublishedRelease]:
+    """Open a bundle with its helper tables."""
+    with hold(path) as bundle:
+        return open_held(bundle, max_bytes=max_bytes)
+
+
+def open_held(bundle: Held, *, helpers: bool = True, max_bytes: int | None = None) -> Opened[PublishedRelease]:
+    """Read a bundle that is held open; without `helpers` their bytes are compared but not decoded."""
+    manifest = decode(bundle.manifest)
+    stems = [stem for stem in _stems(manifest) if helpers or stem not in HELPERS]
+    found = bundle.tables(manifest.files, [f"{stem}.parquet" for stem in stems], max_bytes=max_bytes)
+    tables = {Path(name).stem: table for name, table in found.items()}
+    beside = {stem: tables.pop(stem) for stem in HELPERS if stem in tables}
+    release = published(manifest, tables)
+    try:
+        check_structure(release)
+    except BrokenPromise as error:
+        raise BundleError(f"The bundle is not a release: {error}") from None
+    return Opened(release, beside, bundle.manifest)
+
+
+def _stems(manifest: Manifest) -> list[str]:
+    """The tables that the manifest lists; no other name of a file is ever looked at."""
+    if not set(manifest.files) <= {*PAGES, *(f"{name}.parquet" for name in TABLES)}:
+        raise BundleError("The manifest lists a file that no release has.")
+    return [Path(name).stem for name in manifest.files if name.endswith(".parquet")]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from hedgerow.errors import BundleError
-from hedgerow.verify.texts import POLICIES
+from hedgerow.verify.names import POLICIES
 from hedgerow.verify.values import MANIFEST, FileEntry, Guarantee, Made, PublishedColumns, PublishedRelease, Rows
 
 __all__ = [

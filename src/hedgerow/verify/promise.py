@@ -13,25 +13,24 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 
 from hedgerow.errors import BundleError, within_limits
-from hedgerow.verify.baselines import (
+from hedgerow.verify.boxes import check_boxes
+from hedgerow.verify.frequency import (
+    check_frequency,
+    check_m_invariance,
     check_microaggregation,
     check_noise,
     check_rank_swap,
     check_retention,
 )
-from hedgerow.verify.boxes import check_boxes
-from hedgerow.verify.bundle import Opened, open_bundle
-from hedgerow.verify.frequency import check_frequency
 from hedgerow.verify.groupwise import check_groupwise
 from hedgerow.verify.help import check_help
+from hedgerow.verify.holding import Opened, open_bundle
 from hedgerow.verify.ke import check_ke
-from hedgerow.verify.m_invariance import check_m_invariance
-from hedgerow.verify.personal import check_personal
 from hedgerow.verify.properties import check_properties
 from hedgerow.verify.proximity import check_proximity
 from hedgerow.verify.robust import check_robust
 from hedgerow.verify.structure import check_structure, layout_of
-from hedgerow.verify.target import check_target
+from hedgerow.verify.target import check_personal, check_target
 from hedgerow.verify.values import PublishedRelease, Verification
 from hedgerow.verify.words import check_words
 

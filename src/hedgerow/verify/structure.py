@@ -17,9 +17,8 @@ import pyarrow as pa
 
 from hedgerow.errors import BrokenPromise, SchemaError
 from hedgerow.exact import Line, column_line
-from hedgerow.verify.names import SETS, box_columns, subdomain_columns
+from hedgerow.verify.names import POLICIES, SETS, box_columns, is_in_form, subdomain_columns
 from hedgerow.verify.parameters import check_parameters
-from hedgerow.verify.texts import POLICIES, is_in_form
 from hedgerow.verify.values import PublishedRelease
 
 __all__ = [

@@ -16,6 +16,7 @@ from hedgerow.markup import html_table
 __all__ = [
     "MANIFEST",
     "NOT_PROMISED",
+    "PAGES",
     "FileEntry",
     "Guarantee",
     "Made",
@@ -24,6 +25,9 @@ __all__ = [
     "Rows",
     "Verification",
 ]
+
+PAGES = ("README.md", "index.html")
+"""Files of a bundle for people; they are covered by checksums and are no part of the promise."""
 
 MANIFEST = "manifest.json"
 

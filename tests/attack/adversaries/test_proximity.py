@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.attack.adversaries.proximity import proximity
 from hedgerow.attack.beliefs import beliefs
-from hedgerow.criteria.neighbourhood import Neighbourhood, absolute, relative
+from hedgerow.criteria.proximity import Neighbourhood, absolute, relative
 
 
 def _seen(release, groups, values):

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from hedgerow.criteria.groupwise import groups_of
-from hedgerow.criteria.neighbourhood import absolute, general, one_sided, relative
-from hedgerow.criteria.proximity import EpsM, largest_m
+from hedgerow.criteria.proximity import EpsM, absolute, general, largest_m, one_sided, relative
 from hedgerow.errors import Infeasible
 from hedgerow.exact import line
 from hedgerow.partition.proximity import proximity_split

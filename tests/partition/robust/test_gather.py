@@ -13,6 +13,7 @@ from hedgerow.partition.robust.candidates import Crowd, new_group
 from hedgerow.partition.robust.check import Check
 from hedgerow.partition.robust.gather import art, rescue
 from hedgerow.partition.robust.grow import GroupLimits, closest, closest_exhaustive, form, give_back
+from hedgerow.partition.robust.place import place_by_sums
 from hedgerow.randomness import seeded_keys
 from hedgerow.testing import posterior_worlds as worlds
 
@@ -233,3 +234,23 @@ def test_rescue_exchanges_rows_of_one_value() -> None:
     placed, stuck = rescue(check, groups, np.array([7], np.int32), seeded_keys(1))
     assert len(stuck) == 0
     assert sorted(sorted(rows.tolist()) for rows in placed) == [[0, 4, 5, 6], [1, 2, 3, 7]]
+
+
+@pytest.mark.parametrize("values", [1, 3])
+def test_rows_that_are_placed_by_sums_break_no_group(values: int) -> None:
+    """Every group that took a stuck row still holds, nobody is lost, and most find a place in either loop."""
+    for rows, most in ((500, 60), (6000, 600)):
+        crowd = crowd_of(11, rows, share=0.1, protect=None if values > 1 else ("x",), values=values)
+        check = Check(crowd, Fraction(3, 2), "binary")
+        found = art(check, keys=seeded_keys(5), restarts=0)
+        members_of = [np.flatnonzero(found.groups == g).astype(np.int32) for g in range(found.groups.max() + 1)]
+        members_of = [group for group in members_of if len(group) > 2][: rows // 10]
+        out = [group[0] for group in members_of if check.holds(group[1:])][: rows // 50]
+        groups = [group[1:] if group[0] in out else group for group in members_of]
+        stuck = np.array(out, np.int32)
+        placed, left = place_by_sums(check, groups, stuck, seeded_keys(1), most)
+        assert len(left) < len(stuck) or len(stuck) == 0
+        assert all(check.holds(group) for group in placed)
+        together = np.concatenate([*placed, left])
+        assert sorted(together.tolist()) == sorted(np.concatenate([*groups, stuck]).tolist())
+        assert place_by_sums(check, groups, stuck, seeded_keys(1), 0)[1] is stuck

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import SchemaError
 from hedgerow.exact import as_fraction
-from hedgerow.partition.walk.grid import grid_of
+from hedgerow.partition.walk.segments import grid_of
 from hedgerow.schema import Domain
 
 DAY = datetime.date(2001, 2, 3)

@@ -19,7 +19,7 @@ from hedgerow.attack.beliefs import Beliefs
 from hedgerow.attack.context import Context, need_original, need_quasi
 from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, percent, sampled_rate
 from hedgerow.attack.matching import Placement
-from hedgerow.criteria.neighbourhood import Reach
+from hedgerow.criteria.proximity import Reach
 
 __all__ = ["ADVERSARY", "best", "guesses", "is_right"]
 

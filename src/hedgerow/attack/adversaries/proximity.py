@@ -24,7 +24,7 @@ from hedgerow.arrays import Floats
 from hedgerow.attack.beliefs import Beliefs
 from hedgerow.attack.context import Context, need_groups
 from hedgerow.attack.finding import KNOWS_GROUPS, NOTHING_TO_DO, STOP, Adversary, Finding, exact_rate, percent
-from hedgerow.criteria.neighbourhood import Neighbourhood, Reach, general
+from hedgerow.criteria.proximity import Neighbourhood, Reach, general
 from hedgerow.errors import ParameterError
 from hedgerow.exact import as_fraction, column_line, written
 from hedgerow.release import Release

@@ -174,6 +174,13 @@ class Crowd:
         """A tree over the cells for each protected set."""
         return build_trees(self.ticks, len({name for known in self.distributions for name in known.attributes}))
 
+    def sample(self, rows: int, keys: Keys) -> Crowd:
+        """Some of the rows, drawn by `keys`, to an adversary who knows the same; all of them where they are few."""
+        if rows >= self.size:
+            return self
+        drawn = np.sort(np.argsort(keys(self.size))[:rows])
+        return Crowd(self.knowledge, [known[drawn] for known in self.signatures], self.values[drawn], self.member)
+
     def pool(self, keys: Keys) -> Pool:
         """All rows free, with secret ranks drawn from `keys`."""
         forest = self.forest

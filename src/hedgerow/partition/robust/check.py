@@ -146,8 +146,11 @@ class RobustLimits:
         """`below` where it is not ruled out, for all protected sets or for one, else the largest tenth; at least 1."""
 
         def is_ruled_out(r: Fraction) -> bool:
-            lost = self.least_suppressed(r, most=allowed)
-            return bool((lost.sum() if x is None else lost[x]) > allowed)
+            if x is None:
+                return bool(self.least_suppressed(r, most=allowed).sum() > allowed)
+            count = np.array([(self.crowd.secret == x).sum()])
+            lost = least_held_back(count, self.crowd.size, r, most=allowed, lost=self._lost(x, float(r)))
+            return bool(lost.sum() > allowed)
 
         if not is_ruled_out(below):
             return below

@@ -5,9 +5,9 @@ Guarantee  every group satisfies inference.robust; rows that fit nowhere are lef
 Cost       a search in a tree per row, near n log n; groups that need many rows come last
 Deviates   groups grow until p itself is at most 1/r, not the printed bound, which is wider and for many values false;
            a group takes single rows until it holds and is then left alone; the number of rows that a group may take
-           starts small and doubles, so that the few who stand out most cannot use up everybody else's companions;
-           every other start serves those first who stand out most; order and ties are secret-random; stuck rows are
-           rescued (`art_rescue`)
+           starts at a multiple of r and doubles, so that the few who stand out most cannot use up everybody else's
+           companions; the first starts serve those first who stand out most; order and ties are secret-random; stuck
+           rows are placed by sums (`place`) and then one by one
 Bound      the number of rows that a group may take doubles until it reaches the free rows, beyond which nobody has
            companions: at most log2 n rounds, in each of which a row joins a growing group at most `WORK` n times
 
@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,8 @@ from hedgerow.exact import float_above
 from hedgerow.kernel import SMALL, kernel
 from hedgerow.partition.robust.candidates import Crowd, new_group
 from hedgerow.partition.robust.check import Check
-from hedgerow.partition.robust.grow import Group, GroupLimits, Pool, form, give_back, grow, needed
+from hedgerow.partition.robust.grow import Gathered, Group, GroupLimits, Pool, form, gather, give_back, grow, needed
+from hedgerow.partition.robust.place import place_by_sums
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = ["RobustGroups", "art", "rescue", "widening"]
@@ -53,13 +55,14 @@ _HOPELESS = 3
 
 _FEW = 500
 
-_MOST = 1500
-"""Places are looked for of at most so many rows, drawn by coins: the rest of a large table stays stuck."""
+_MOST = 400
+"""Places are looked for of at most so many rows, drawn by coins: where more must find one, none is looked for."""
 
 
 def rescue(check: Check, groups: list[Rows], stuck: Rows, keys: Keys, allowed: int = 0) -> tuple[list[Rows], Rows]:
     """Find places for as many stuck rows as possible; return the groups and the rows that are still stuck."""
-    if len(stuck) == 0 or not groups or len(stuck) > max(_FEW, _HOPELESS * allowed):
+    is_hopeless = len(stuck) > max(_FEW, min(_HOPELESS * allowed, allowed + _MOST))
+    if len(stuck) == 0 or not groups or is_hopeless:
         return groups, stuck
     hall = _Hall(check, list(groups))
     stuck, rest = np.split(stuck[np.argsort(keys(len(stuck)))], [_MOST])
@@ -171,11 +174,18 @@ def widening(
 WORK = 8
 """How often each row is tried in a group, on average, before a round ends."""
 
+_STARTS = ((True, 16), (True, 64), (False, 2))
+"""For one start after the other: whether those who stand out most are served first, and how many times r rows a group
+may take in the first round."""
+
 _FAR = 2
 """A start that leaves out this many times as many rows as allowed is not repeated: coins change little."""
 
-_OFTEN = 64
-"""Rows between two words of progress."""
+_GIVEN_UP = 8
+"""With more rows without companions than this many times those that may be left out a search is given up."""
+
+_OFTEN = 2048
+"""Rows between two words of progress, fewer where there are few."""
 
 _SLICE = 1 << 16
 """Rows whose odds are looked at together."""
@@ -186,6 +196,8 @@ class RobustGroups:
     """A partition: the group of each row, numbered from 0, or -1 for rows that no group could take."""
 
     groups: NDArray[np.int32]
+    is_given_up: bool = False
+    """Tell whether the search ended early, when far more rows than allowed had no companions left."""
 
     @property
     def left_out(self) -> int:
@@ -207,22 +219,25 @@ def art(
     `exhaustive` looks at every cell for the closest row instead of asking the tree: the oracle, quadratic.
     """
     crowd = check.crowd
-    best = None
+    best, hopeless = None, _GIVEN_UP * max(allowed, 100)
     for start in range(1 + restarts):
 
         def report(share: float, done: int = start) -> None:
             progress((done + share) / (1 + restarts))
 
         search = _Search(crowd, check, crowd.pool(keys), new_group(crowd), exhaustive)
-        seeds = _seeds(crowd, keys, hardest_first=start % 2 == 1)
-        groups, stuck = _gather(search, seeds, report)
+        hardest_first, multiple = _STARTS[start % len(_STARTS)]
+        seeds = _seeds(crowd, keys, hardest_first=hardest_first)
+        groups, stuck, is_given_up = _gather(search, seeds, multiple * search.at_least, hopeless, report)
+        if check.model == "binary":
+            groups, stuck = place_by_sums(check, groups, stuck, keys, hopeless)
         groups, stuck = rescue(check, groups, stuck, keys, allowed)
         if best is None or len(stuck) < len(best[1]):
-            best = groups, stuck
+            best = groups, stuck, is_given_up
         if len(best[1]) <= allowed or len(best[1]) > _FAR * max(allowed, 100):
             break
     assert best is not None
-    return RobustGroups(_numbered(crowd, *best))
+    return RobustGroups(_numbered(crowd, *best[:2]), best[2])
 
 
 @dataclass(eq=False)
@@ -232,65 +247,89 @@ class _Search:
     pool: Pool
     group: Group
     exhaustive: bool
-    tried: int = 0
-    """How many rows the last attempt put into its group."""
 
     @property
     def at_least(self) -> int:
         """The fewest rows of any group."""
         return math.ceil(self.check.r)
 
+    @cached_property
+    def r(self) -> float:
+        """r as a float, not below it."""
+        return float_above(self.check.r)
+
     @property
     def is_small(self) -> bool:
         """Tell whether plain loops finish before compiled ones are loaded."""
         return self.crowd.size * self.crowd.secrets * len(self.crowd.signatures) <= SMALL
 
-    def attempt(self, row: int, most: int) -> tuple[Rows | None, float]:
-        """Grow a group from a row; else tell how many rows it would need, infinitely many where none is left for it."""
-        group, r, at_least = self.group, float_above(self.check.r), self.at_least
-        run = form.plain if self.is_small else form.compiled
-        size = run(self.pool, group, row, GroupLimits(r, at_least, most), self.exhaustive)
-        self.tried = abs(size)
-        while size > 0 and self.check.model == "full" and not self.check.holds_full(group.rows[:size]):
-            size = self._one_more(group, size, most)
-        if size > 0:
-            return group.rows[:size].copy(), 0.0
-        rows = max((needed.plain if self.is_small else needed.compiled)(group, -size, r), -size + 1.0)
-        return None, rows if rows > most else math.inf
+    def gather(self, waiting: Rows, needs: NDArray[np.float64], most: int, work: int) -> tuple[list[Rows], int]:
+        """Grow groups of at most `most` rows from the waiting ones; return them and the work that is left."""
+        limits = GroupLimits(self.r, self.at_least, most)
+        if self.check.model == "full" or self.exhaustive:
+            return self._one_by_one(waiting, needs, limits, work)
+        size = self.crowd.size
+        found = Gathered(
+            np.empty(size, np.int32), np.zeros(size + 1, np.int64), np.zeros(1, np.int64), np.array([work])
+        )
+        run = gather.plain if self.is_small else gather.compiled
+        run(self.pool, self.group, waiting, needs, limits, found)
+        number = int(found.number[0])
+        groups = np.split(found.rows[: found.ends[number]].copy(), found.ends[1:number]) if number else []
+        return groups, int(found.work[0])
 
-    def _one_more(self, group: Group, size: int, most: int) -> int:
-        """Add a row to a group that fails only the test for all values."""
-        x = int(np.argmax(group.counts > 0))
+    def _one_by_one(
+        self, waiting: Rows, needs: NDArray[np.float64], limits: GroupLimits, work: int
+    ) -> tuple[list[Rows], int]:
+        """The same where every group is also tested by other means, or exhaustively."""
+        groups: list[Rows] = []
+        for row in waiting.tolist():
+            if self.pool.is_free[row] and needs[row] <= limits.most and work > 0:
+                size = (form.plain if self.is_small else form.compiled)(
+                    self.pool, self.group, row, limits, self.exhaustive
+                )
+                work -= abs(size)
+                while size > 0 and self.check.model == "full" and not self.check.holds_full(self.group.rows[:size]):
+                    size = self._one_more(size, limits)
+                if size > 0:
+                    groups.append(self.group.rows[:size].copy())
+                    continue
+                rows = max((needed.plain if self.is_small else needed.compiled)(self.group, -size, self.r), 1.0 - size)
+                needs[row] = rows if rows > limits.most else math.inf
+        return groups, work
+
+    def _one_more(self, size: int, limits: GroupLimits) -> int:
+        """Add a row to the group, which fails only the test for all values."""
+        x = int(np.argmax(self.group.counts > 0))
         run = grow.plain if self.is_small else grow.compiled
-        limits = GroupLimits(float_above(self.check.r), self.at_least, most)
-        grown = run(self.pool, group, size, limits, x, self.exhaustive)
+        grown = run(self.pool, self.group, size, limits, x, self.exhaustive)
         if grown < 0:
-            (give_back.plain if self.is_small else give_back.compiled)(self.pool, group.rows[:-grown])
+            (give_back.plain if self.is_small else give_back.compiled)(self.pool, self.group.rows[:-grown])
         return grown
 
 
-def _gather(search: _Search, waiting: Rows, progress: Callable[[float], None]) -> tuple[list[Rows], Rows]:
-    """Form groups around all rows with a protected value, those that need few companions first."""
+def _gather(
+    search: _Search, waiting: Rows, most: int, hopeless: int, progress: Callable[[float], None]
+) -> tuple[list[Rows], Rows, bool]:
+    """Form groups around all rows with a protected value, of at most `most` rows at first; tell whether it gave up."""
     groups: list[Rows] = []
     needs = np.zeros(search.crowd.size)
-    most = 2 * search.at_least
     share = 0.5  # of the work, by guess: the first round half, the second half of the rest
     while len(waiting):
         work = WORK * max(search.crowd.size, most)
-        for place, row in enumerate(waiting.tolist()):
-            if search.pool.is_free[row] and needs[row] <= most and work > 0:
-                found, needs[row] = search.attempt(row, most)
-                work -= search.tried
-                if found is not None:
-                    groups.append(found)
-            if place % _OFTEN == 0:
-                progress(1.0 - 2.0 * share + share * place / len(waiting))
+        step = min(_OFTEN, len(waiting) // 16 + 1)
+        for place in range(0, len(waiting), step):
+            found, work = search.gather(waiting[place : place + step], needs, most, work)
+            groups += found
+            progress(1.0 - 2.0 * share + share * place / len(waiting))
+            if (np.isinf(needs) & search.pool.is_free).sum() > hopeless:
+                return groups, waiting[search.pool.is_free[waiting]], True
         waiting = waiting[search.pool.is_free[waiting]]
         if most >= search.pool.is_free.sum():
             break  # nobody who still waits can have the companions they need
         most, share = min(2 * most, search.crowd.size), share / 2.0
     progress(1.0)
-    return groups, waiting
+    return groups, waiting, False
 
 
 def _seeds(crowd: Crowd, keys: Keys, *, hardest_first: bool) -> Rows:

@@ -33,6 +33,7 @@ __all__ = [
     "closest",
     "closest_exhaustive",
     "form",
+    "gather",
     "give_back",
     "grow",
     "needed",
@@ -96,6 +97,15 @@ class GroupLimits(NamedTuple):
     r: float
     at_least: int
     most: int
+
+
+class Gathered(NamedTuple):
+    """Groups that were found, one after the other, and the work that is left: rows that may still be tried."""
+
+    rows: NDArray[np.int32]
+    ends: NDArray[np.int64]
+    number: NDArray[np.int64]
+    work: NDArray[np.int64]
 
 
 @kernel
@@ -346,3 +356,28 @@ def grow(pool: Pool, group: Group, size: int, limits: GroupLimits, x: int, is_ex
             return -size
         _add(pool, group, size, pool.stacked[pool.stack_head[s]])
         size += 1
+
+
+@kernel
+def gather(
+    pool: Pool,
+    group: Group,
+    waiting: NDArray[np.int32],
+    needs: NDArray[np.float64],
+    limits: GroupLimits,
+    gathered: Gathered,
+) -> None:
+    """Grow a group from each waiting row that is free and may need no more than the limit; `needs` is filled in."""
+    for row in waiting:
+        if not pool.is_free[row] or needs[row] > limits.most or gathered.work[0] <= 0:
+            continue
+        size = form(pool, group, row, limits, False)
+        gathered.work[0] -= abs(size)
+        if size > 0:
+            start = gathered.ends[gathered.number[0]]
+            gathered.rows[start : start + size] = group.rows[:size]
+            gathered.number[0] += 1
+            gathered.ends[gathered.number[0]] = start + size
+        else:
+            rows = max(needed(group, -size, limits.r), -size + 1.0)
+            needs[row] = rows if rows > limits.most else np.inf

@@ -31,8 +31,18 @@ from numpy.typing import NDArray
 from hedgerow.criteria.properties import Property, Relation, Threshold
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.exact import MAX_TICK, as_fraction, column_numbers
-from hedgerow.partition.walk.grid import Grid, bounds_of, grid_of
-from hedgerow.partition.walk.segments import Localities, Segments, keep_sides, localities, runs, sample, scattered
+from hedgerow.partition.walk.segments import (
+    Grid,
+    Localities,
+    Segments,
+    bounds_of,
+    grid_of,
+    keep_sides,
+    localities,
+    runs,
+    sample,
+    scattered,
+)
 from hedgerow.randomness import Keys
 
 if TYPE_CHECKING:
