@@ -141,8 +141,8 @@ class Estimate:
     """One aggregate in every cell. `slack` widens bounds by what floats differ from the decimals that they print.
 
     Where `is_bounded` is false, bounds are None and `expected` is an estimate. `domain` lists values that are no
-    numbers. `reached` says of each cell whether some assignment reaches both bounds, where that is known; `endless` where
-    a number has no bounds.
+    numbers. `reached` says of each cell whether some assignment reaches both bounds, where that is known; `endless`
+    where a number has no bounds.
     """
 
     lower: list[Fraction | None]
