@@ -36,10 +36,10 @@ from hedgerow.release.forms import form_of
 from hedgerow.verify.robust import sensitive_values
 
 if TYPE_CHECKING:
-    from hedgerow.partition.robust.candidates import Crowd
+    from hedgerow.partition.robust.candidates import CandidateRows
     from hedgerow.partition.robust.check import RobustLimits
 
-__all__ = ["FORMS", "Robust", "check_grouped", "check_odds", "grouped_of", "protected"]
+__all__ = ["FORMS", "Robust", "check_grouped", "check_odds", "grouped_of", "protected_sets"]
 
 _MOST_FRACTIONS = 20_000
 """Beyond this many states a doubt is not settled by fractions."""
@@ -49,7 +49,7 @@ def check_odds(release: Release, knowledge: Knowledge) -> str:
     """Nobody has a protected value with a probability above 1/r under this knowledge."""
     model: Model = "full" if release.guarantee.parameters["model"] == "full" else "binary"
     criterion = Robustness(release.guarantee.parameters["r"], model)
-    member = protected(release, knowledge.values)
+    member = protected_sets(release, knowledge.values)
     return check_grouped(knowledge, grouped_of(release, knowledge), member, criterion)
 
 
@@ -74,7 +74,7 @@ def grouped_of(release: Release, knowledge: Knowledge) -> GroupedRows:
     return GroupedRows(knowledge.signatures(people.select(list(release.columns.quasi))), codes, offsets)
 
 
-def protected(release: Release, values: pa.Array) -> NDArray[np.bool_]:
+def protected_sets(release: Release, values: pa.Array) -> NDArray[np.bool_]:
     """Which of the values belong to which protected set that the guarantee names."""
     sets = json.loads(str(release.guarantee.parameters["protect"]))
     if sets is None:
@@ -206,7 +206,7 @@ class Robust(Method):
             object.__setattr__(self, "protect", [self.protect])
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
-        from hedgerow.partition.robust.candidates import Crowd
+        from hedgerow.partition.robust.candidates import CandidateRows
 
         column = _one_sensitive(prepared)
         if (protect := prepared.in_form(column, self.protect)) != self.protect:
@@ -216,11 +216,13 @@ class Robust(Method):
         quasi = prepared.table.arrow.select(list(prepared.columns.quasi))
         knowledge = self._knowledge(prepared, column)
         codes = knowledge.value_codes(prepared.table.arrow.column(column))
-        crowd = Crowd(knowledge, knowledge.signatures(quasi), codes, members(knowledge.values, self.protect))
+        candidates = CandidateRows(
+            knowledge, knowledge.signatures(quasi), codes, members(knowledge.values, self.protect)
+        )
         progress("partitioning", 0.2)
-        labels = self._labels(crowd, criterion, prepared, progress)
+        labels = self._labels(candidates, criterion, prepared, progress)
         progress("publishing", 0.7)
-        return self._published(prepared, crowd, criterion, labels)
+        return self._published(prepared, candidates, criterion, labels)
 
     def _knowledge(self, prepared: Prepared, column: str) -> Knowledge:
         if isinstance(self.knowledge, KnowledgeEstimate):
@@ -229,22 +231,24 @@ class Robust(Method):
             raise SchemaError(f"The knowledge is about '{self.knowledge.column}', the sensitive column is '{column}'.")
         return self.knowledge
 
-    def _labels(self, crowd: Crowd, criterion: Robustness, prepared: Prepared, progress: Progress) -> NDArray[np.int32]:
+    def _labels(
+        self, candidates: CandidateRows, criterion: Robustness, prepared: Prepared, progress: Progress
+    ) -> NDArray[np.int32]:
         from hedgerow.partition.robust.check import Check, RobustLimits
         from hedgerow.partition.robust.gather import art
 
-        if criterion.r > crowd.size:
+        if criterion.r > candidates.size:
             raise Infeasible(
-                f"{criterion.r}-robustness needs as many rows in a group; there are {crowd.size:,} in all."
+                f"{criterion.r}-robustness needs as many rows in a group; there are {candidates.size:,} in all."
             )
-        limits, allowed = RobustLimits(crowd), int(_share(self.max_suppressed) * crowd.size)
+        limits, allowed = RobustLimits(candidates), int(_share(self.max_suppressed) * candidates.size)
 
         def suppressed(r: Fraction, *, restarts: int, begin: float, end: float) -> tuple[NDArray[np.int32] | None, str]:
             """The groups, None where too many rows would be suppressed, and how many would; limits are asked first."""
             if (lost := int(limits.least_suppressed(r, most=allowed).sum())) > allowed:
                 return None, f"at least {lost:,}"
             found = art(
-                Check(crowd, r, self.model),
+                Check(candidates, r, self.model),
                 allowed=allowed,
                 restarts=restarts,
                 keys=prepared.keys,
@@ -264,17 +268,17 @@ class Robust(Method):
                 low, high, begin = (low, middle, begin + step) if found is None else (middle, high, begin + step)
         reached = f"r = {low / 10:g} was reached" if low > 10 else "No r above 1 was reached"
         raise Infeasible(
-            f"{criterion.r}-robustness would suppress {lost} of {crowd.size:,} rows, which is more than the "
+            f"{criterion.r}-robustness would suppress {lost} of {candidates.size:,} rows, which is more than the "
             f"{allowed:,} allowed. {reached}{self._cause(criterion.r, limit, limits, allowed)}; protect fewer values, "
             "suppress more, or assume an adversary who knows less."
         )
 
     def _cause(self, r: Fraction, limit: Fraction, limits: RobustLimits, allowed: int) -> str:
         """Say what no grouping can pass, and which protected value is the cause: as given, or by its rank."""
-        crowd = limits.crowd
+        candidates = limits.candidates
         if limit >= r:
             return ""
-        counts = np.bincount(crowd.secret, minlength=crowd.secrets + 1)[: crowd.secrets]
+        counts = np.bincount(candidates.secret, minlength=candidates.secrets + 1)[: candidates.secrets]
         own = {x: limits.largest_r(r, allowed, int(x)) for x in np.argsort(-counts, kind="stable")[:_NAMED]}
         x = min(own, key=lambda x: own[x])
         if own[x] > limit:
@@ -286,22 +290,22 @@ class Robust(Method):
             name = f"the {_ORDINAL.get(place, f'{place}th ')}most frequent protected value"
         return f", and {name} limits it to r = {float(own[x]):g} whatever the grouping"
 
-    def _published(self, prepared: Prepared, crowd: Crowd, criterion: Robustness, labels: NDArray[np.int32]) -> Release:
-        from hedgerow.methods.robust import check_grouped, check_odds
-
-        check_grouped(crowd.knowledge, _grouped(crowd, labels), crowd.member, criterion)
-        held_back = int((labels < 0).sum())
-        rows = Rows(prepared.rows.input, prepared.rows.published - held_back, prepared.rows.suppressed + held_back)
+    def _published(
+        self, prepared: Prepared, candidates: CandidateRows, criterion: Robustness, labels: NDArray[np.int32]
+    ) -> Release:
+        check_grouped(candidates.knowledge, _grouped(candidates, labels), candidates.member, criterion)
+        suppressed = int((labels < 0).sum())
+        rows = Rows(prepared.rows.input, prepared.rows.published - suppressed, prepared.rows.suppressed + suppressed)
         release = release_of(
             replace(prepared, rows=rows),
             labels,
             form=self.form,
             together=True,
-            guarantee=self._guarantee(prepared.columns.sensitive[0], crowd, criterion, held_back),
+            guarantee=self._guarantee(prepared.columns.sensitive[0], candidates, criterion, suppressed),
             made=prepared.made("Robust", self._parameters(criterion)),
         )
         if not form_of(self.form).has_boxes:
-            check_odds(release, crowd.knowledge)
+            check_odds(release, candidates.knowledge)
         return release
 
     def _parameters(self, criterion: Robustness) -> dict[str, int | str]:
@@ -313,10 +317,10 @@ class Robust(Method):
             "form": self.form,
         }
 
-    def _guarantee(self, column: str, crowd: Crowd, criterion: Robustness, suppressed: int) -> Guarantee:
-        counts: dict[str, int | str] = {"sets": len(crowd.distributions), "suppressed": suppressed}
-        counts |= {"protected": int((crowd.secret < crowd.secrets).sum())}
-        counts |= {"unprotected": int(not crowd.member.any(axis=0).all())}
+    def _guarantee(self, column: str, candidates: CandidateRows, criterion: Robustness, suppressed: int) -> Guarantee:
+        counts: dict[str, int | str] = {"sets": len(candidates.distributions), "suppressed": suppressed}
+        counts |= {"protected": int((candidates.secret < candidates.secrets).sum())}
+        counts |= {"unprotected": int(not candidates.member.any(axis=0).all())}
         return Guarantee(
             criterion="robust",
             parameters={"r": str(criterion.r), "model": self.model, "protect": _written(self.protect)} | counts,
@@ -335,11 +339,11 @@ def _one_sensitive(prepared: Prepared) -> str:
     return prepared.columns.sensitive[0]
 
 
-def _grouped(crowd: Crowd, labels: NDArray[np.int32]) -> GroupedRows:
+def _grouped(candidates: CandidateRows, labels: NDArray[np.int32]) -> GroupedRows:
     kept = np.flatnonzero(labels >= 0)
     order = kept[np.argsort(labels[kept], kind="stable")]
     offsets = np.append(0, np.cumsum(np.bincount(labels[order])))
-    return GroupedRows([signatures[order] for signatures in crowd.signatures], crowd.values[order], offsets)
+    return GroupedRows([signatures[order] for signatures in candidates.signatures], candidates.values[order], offsets)
 
 
 def _share(share: object) -> Fraction:

@@ -97,11 +97,11 @@ class Session:
 
     def run(self, bound: Bound, scalars: Mapping[str, Estimate] | None = None) -> Result:
         """Answer a bound question: the engine's results, and what the question says about them."""
-        from hedgerow.query.answer import finished
+        from hedgerow.query.answer import finish_result
 
         found = self.engine.run(bound)
         more = {name: estimate.take([0] * found.cells) for name, estimate in (scalars or {}).items()}
-        return finished(bound, replace(found, estimates=found.estimates | more))
+        return finish_result(bound, replace(found, estimates=found.estimates | more))
 
     def _answer(self, lookups: Mapping[str, Lookup], question: Question, scalars: Mapping[str, Estimate]) -> Result:
         return self.run(self._fit(question, lookups), scalars)

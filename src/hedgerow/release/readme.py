@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hedgerow.release.release import Release
 
-__all__ = ["done", "readme"]
+__all__ = ["readme", "what_was_done"]
 
 _PAGE = """\
 # A protected table
@@ -82,7 +82,7 @@ _ROWS = " Rows: {rows:,} published, {suppressed:,} suppressed."
 def readme(release: Release, helpers: Mapping[str, pa.Table]) -> str:
     """Write the page for a release and its help table."""
     return _PAGE.format(
-        done=done(release),
+        done=what_was_done(release),
         promise=release.guarantee.promise,
         adversary=release.guarantee.adversary,
         not_promised="\n".join(f"- {sentence}" for sentence in release.guarantee.not_promised),
@@ -91,7 +91,7 @@ def readme(release: Release, helpers: Mapping[str, pa.Table]) -> str:
     )
 
 
-def done(release: Release) -> str:
+def what_was_done(release: Release) -> str:
     """Say what was done to the table."""
     return (release.form.done + _ROWS).format(**_words(release))
 

@@ -32,7 +32,7 @@ from hedgerow.query.engines.help import GROUPED, help_name, is_helped
 from hedgerow.query.engines.placeholders import is_portable
 from hedgerow.query.evidence.rows import numbers_of
 from hedgerow.query.evidence.view import View
-from hedgerow.query.sql.printing import predicate_sql, quoted, select_sql, value_sql
+from hedgerow.query.sql.printing import predicate_sql, quote, select_sql, value_sql
 from hedgerow.query.sql.question import NUMBERS, Aggregate, Bound, Column, Kind, Truth, columns_of
 
 if TYPE_CHECKING:
@@ -79,9 +79,9 @@ class Layout:
     def statistic(self, view: View, column: str, name: str) -> str:
         """A column of the help table."""
         if not self.by_group:
-            return quoted(help_name(view, column, name))
+            return quote(help_name(view, column, name))
         return _BY_GROUP[name].format(
-            **{part: quoted(help_name(view, column, part)) for part in ("sums", "mean", "variance")}
+            **{part: quote(help_name(view, column, part)) for part in ("sums", "mean", "variance")}
         )
 
 
@@ -99,7 +99,7 @@ def is_plain(release: Release, view: View, bound: Bound) -> bool:
 def rewritten(view: View, bound: Bound, group_column: str) -> str:
     """Print the question for an analyst: keys, then x, x_lower, x_upper and x_std for each aggregate x."""
     writer = _Writer(view, bound, group_column)
-    keys = [f"parts.{writer.key(key.column)} AS {quoted(key.alias)}" for key in bound.keys]
+    keys = [f"parts.{writer.key(key.column)} AS {quote(key.alias)}" for key in bound.keys]
     shown = [line for number, item in enumerate(bound.aggregates, 1) for line in _shown(number, item, bound)]
     return writer.statement([*keys, *shown])
 
@@ -119,7 +119,7 @@ def parts_sql(view: View, bound: Bound, group_column: str, layout: Layout) -> st
 def _shown(number: int, item: Aggregate, bound: Bound) -> Iterator[str]:
     over = f" / number_{number}" if item.function == "avg" else ""
     mean = f"mean_{number}{over}" if bound.hides(item) and item.function != "count" else f"lower_{number}{over}"
-    yield f"{mean} AS {quoted(item.alias)}"
+    yield f"{mean} AS {quote(item.alias)}"
     for side, end in (("lower", "-infinity"), ("upper", "infinity")):
         bound_sql = f"{side}_{number}"
         if item.function == "avg":
@@ -127,8 +127,8 @@ def _shown(number: int, item: Aggregate, bound: Bound) -> Iterator[str]:
             bound_sql = f"CAST({bound_sql} AS DOUBLE) / number_{number}"
             for _ in range(2):
                 bound_sql = f"nextafter({bound_sql}, CAST('{end}' AS DOUBLE))"
-        yield f"{bound_sql} AS {quoted(f'{item.alias}_{side}')}"
-    yield f"sqrt(variance_{number}){over} AS {quoted(item.alias + '_std')}"
+        yield f"{bound_sql} AS {quote(f'{item.alias}_{side}')}"
+    yield f"sqrt(variance_{number}){over} AS {quote(item.alias + '_std')}"
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class _Writer:
     def _column(self, column: Column) -> str:
         """Print a column, or what it is derived from."""
         derived = self.bound.derived
-        return value_sql(derived[column.name]) if column.name in derived else quoted(column.name)
+        return value_sql(derived[column.name]) if column.name in derived else quote(column.name)
 
     def key(self, column: object) -> str:
         """Name a GROUP BY column inside the statement."""
@@ -193,7 +193,7 @@ class _Writer:
 
     def _hits(self) -> str:
         keys = [f"{self._grouped(column)} AS {self.key(column)}" for column in self.bound.groups]
-        group = quoted(self.group_column)
+        group = quote(self.group_column)
         own = [line for number, item in self._known() for line in self._known_parts(number, item)]
         columns = [
             *keys,
@@ -208,7 +208,7 @@ class _Writer:
     def _grouped(self, column: Column) -> str:
         """Print a GROUP BY column, or the numbers of its values."""
         code = self.layout.codes.get(column.name)
-        return self._column(column) if code is None else quoted(code)
+        return self._column(column) if code is None else quote(code)
 
     def _known(self) -> list[tuple[int, Aggregate]]:
         """Aggregates of columns that are published as they are, with their numbers."""
@@ -265,7 +265,7 @@ class _Writer:
 
     def _spread(self, number: int, item: Aggregate) -> Iterator[tuple[str, str]]:
         assert isinstance(item.column, Column)
-        names = [quoted(help_name(self.view, item.column.name, name)) for name in ("min_upper", "max_lower")]
+        names = [quote(help_name(self.view, item.column.name, name)) for name in ("min_upper", "max_lower")]
         return extreme_sql(number, item.function, self._keys, *names)
 
     def _same_cell(self, number: int) -> str:
