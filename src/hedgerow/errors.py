@@ -73,7 +73,14 @@ class ParameterError(HedgerowError, ValueError):
 
 
 class Infeasible(HedgerowError):
-    """A promise that this table cannot keep; the message names the nearest one that it can."""
+    """A promise that this table cannot keep; the message names the nearest one that it can.
+
+    `values` holds the cells that stand in the way, for the owner alone: they are no part of the message.
+    """
+
+    def __init__(self, message: str = "", *, values: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.values = values
 
 
 class BrokenPromise(HedgerowError):

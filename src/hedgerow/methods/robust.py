@@ -36,10 +36,10 @@ from hedgerow.release.forms import form_of
 from hedgerow.verify.robust import sensitive_values
 
 if TYPE_CHECKING:
-    from hedgerow.partition.robust.candidates import CandidateRows
+    from hedgerow.partition.robust.candidates import Crowd
     from hedgerow.partition.robust.check import RobustLimits
 
-__all__ = ["FORMS", "Robust", "check_grouped", "check_odds", "grouped_of", "protected_sets"]
+__all__ = ["FORMS", "Robust", "check_grouped", "check_odds", "grouped_of", "protected"]
 
 _MOST_FRACTIONS = 20_000
 """Beyond this many states a doubt is not settled by fractions."""
@@ -49,7 +49,7 @@ def check_odds(release: Release, knowledge: Knowledge) -> str:
     """Nobody has a protected value with a probability above 1/r under this knowledge."""
     model: Model = "full" if release.guarantee.parameters["model"] == "full" else "binary"
     criterion = Robustness(release.guarantee.parameters["r"], model)
-    member = protected_sets(release, knowledge.values)
+    member = protected(release, knowledge.values)
     return check_grouped(knowledge, grouped_of(release, knowledge), member, criterion)
 
 
@@ -74,7 +74,7 @@ def grouped_of(release: Release, knowledge: Knowledge) -> GroupedRows:
     return GroupedRows(knowledge.signatures(people.select(list(release.columns.quasi))), codes, offsets)
 
 
-def protected_sets(release: Release, values: pa.Array) -> NDArray[np.bool_]:
+def protected(release: Release, values: pa.Array) -> NDArray[np.bool_]:
     """Which of the values belong to which protected set that the guarantee names."""
     sets = json.loads(str(release.guarantee.parameters["protect"]))
     if sets is None:
@@ -90,12 +90,17 @@ def _check_binary(
     broken, calls = np.zeros(len(grouped.offsets) - 1, bool), len(knowledge.distributions) * len(member)
     for inside in member:
         held = groups_holding(grouped, inside)
-        doubt = _doubt(held.offsets)
+        doubt, starts = _doubt(held.offsets), held.offsets[:-1]
+        sizes, size = np.unique(np.diff(held.offsets), return_inverse=True)
+        most = np.array([int(rows // r) for rows in sizes.tolist()])
         for known, signatures in zip(knowledge.distributions, grouped.signatures, strict=True):
             if len(held.groups):
-                p = np.maximum.reduceat(binary(known, signatures, held, calls=calls), held.offsets[:-1])
-                broken[held.groups] |= p * float(r) > 1.0 + doubt
-                for g in np.flatnonzero(np.abs(p * float(r) - 1.0) <= doubt):
+                p = np.maximum.reduceat(binary(known, signatures, held, calls=calls), starts)
+                here = signatures[held.rows]
+                is_alike = np.minimum.reduceat(here, starts) == np.maximum.reduceat(here, starts)
+                # People with one signature have x with c / N, in whole numbers; others by floats, in doubt exactly.
+                broken[held.groups] |= np.where(is_alike, held.counts > most[size], p * float(r) > 1.0 + doubt)
+                for g in np.flatnonzero(~is_alike & (np.abs(p * float(r) - 1.0) <= doubt)):
                     broken[held.groups[g]] |= not _odds_hold(known, signatures, held, g, r)
     return broken
 
@@ -127,7 +132,7 @@ def _check_full(
 
 def _doubt(offsets: NDArray[np.int64]) -> NDArray[np.float64]:
     """How near to 1 the ratio of p to 1/r must be in each group for floats not to decide."""
-    return np.array([relative_error(4 * int(size)) + 1e-14 for size in np.diff(offsets)])
+    return np.asarray(relative_error(4 * np.diff(offsets)) + 1e-14)
 
 
 def _fractions_hold(
@@ -170,8 +175,14 @@ FORMS = ("separated", "permuted", "generalized")
 _HALVINGS = 7
 """How many other r are tried after a refusal."""
 
-_NAMED = 8
-"""Of how many protected values, the most frequent ones, a refusal asks which limits r."""
+_TRIED = 8_000
+"""Rows on which they are tried: companions are as rare among some of the rows as among all."""
+
+_NAMED = 3
+"""How many protected values, those that limit r most, a refusal speaks of."""
+
+_LARGEST_NAMED = 50
+"""Values that allow such an r, or twice the r that was asked, are not said to limit it."""
 
 _ORDINAL = {1: "", 2: "second ", 3: "third "}
 
@@ -206,7 +217,7 @@ class Robust(Method):
             object.__setattr__(self, "protect", [self.protect])
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
-        from hedgerow.partition.robust.candidates import CandidateRows
+        from hedgerow.partition.robust.candidates import Crowd
 
         column = _one_sensitive(prepared)
         if (protect := prepared.in_form(column, self.protect)) != self.protect:
@@ -216,13 +227,11 @@ class Robust(Method):
         quasi = prepared.table.arrow.select(list(prepared.columns.quasi))
         knowledge = self._knowledge(prepared, column)
         codes = knowledge.value_codes(prepared.table.arrow.column(column))
-        candidates = CandidateRows(
-            knowledge, knowledge.signatures(quasi), codes, members(knowledge.values, self.protect)
-        )
+        crowd = Crowd(knowledge, knowledge.signatures(quasi), codes, members(knowledge.values, self.protect))
         progress("partitioning", 0.2)
-        labels = self._labels(candidates, criterion, prepared, progress)
+        labels = self._labels(crowd, criterion, prepared, progress)
         progress("publishing", 0.7)
-        return self._published(prepared, candidates, criterion, labels)
+        return self._published(prepared, crowd, criterion, labels)
 
     def _knowledge(self, prepared: Prepared, column: str) -> Knowledge:
         if isinstance(self.knowledge, KnowledgeEstimate):
@@ -231,69 +240,67 @@ class Robust(Method):
             raise SchemaError(f"The knowledge is about '{self.knowledge.column}', the sensitive column is '{column}'.")
         return self.knowledge
 
-    def _labels(
-        self, candidates: CandidateRows, criterion: Robustness, prepared: Prepared, progress: Progress
-    ) -> NDArray[np.int32]:
+    def _labels(self, crowd: Crowd, criterion: Robustness, prepared: Prepared, progress: Progress) -> NDArray[np.int32]:
         from hedgerow.partition.robust.check import Check, RobustLimits
         from hedgerow.partition.robust.gather import art
 
-        if criterion.r > candidates.size:
-            raise Infeasible(
-                f"{criterion.r}-robustness needs as many rows in a group; there are {candidates.size:,} in all."
-            )
-        limits, allowed = RobustLimits(candidates), int(_share(self.max_suppressed) * candidates.size)
-
-        def suppressed(r: Fraction, *, restarts: int, begin: float, end: float) -> tuple[NDArray[np.int32] | None, str]:
-            """The groups, None where too many rows would be suppressed, and how many would; limits are asked first."""
-            if (lost := int(limits.least_suppressed(r, most=allowed).sum())) > allowed:
-                return None, f"at least {lost:,}"
+        r, limits, allowed = criterion.r, RobustLimits(crowd), int(_share(self.max_suppressed) * crowd.size)
+        if r > crowd.size:
+            raise Infeasible(f"{r}-robustness needs as many rows in a group; there are {crowd.size:,} in all.")
+        lost = int(limits.least_suppressed(r, most=allowed).sum())
+        if lost > allowed:
+            how_many, where = f"at least {lost:,}", ""
+        else:
             found = art(
-                Check(candidates, r, self.model),
+                Check(crowd, r, self.model),
                 allowed=allowed,
-                restarts=restarts,
                 keys=prepared.keys,
-                progress=lambda share: progress("partitioning", begin + (end - begin) * share),
+                progress=lambda share: progress("partitioning", 0.2 + 0.3 * share),
             )
-            return (found.groups if found.left_out <= allowed else None), f"{found.left_out:,}"
+            if found.left_out <= allowed:
+                return found.groups
+            how_many = f"far more than {allowed:,}" if found.is_given_up else f"{found.left_out:,}"
+            where = _stuck_most(crowd, found.groups)
+        reached = self._reached(crowd.sample(_TRIED, prepared.keys), limits.largest_r(r, allowed), prepared, progress)
+        raise self._refusal(limits, r, allowed, how_many, f"{reached}{where}")
 
-        groups, lost = suppressed(criterion.r, restarts=2, begin=0.2, end=0.5)
-        if groups is not None:
-            return groups
-        limit = limits.largest_r(criterion.r, allowed)
-        low, high, begin, step = 10, math.ceil(limit * 10) + (limit < criterion.r), 0.5, 0.2 / _HALVINGS
-        for _ in range(_HALVINGS):
+    def _reached(self, crowd: Crowd, limit: Fraction, prepared: Prepared, progress: Progress) -> str:
+        """Say which r the search reaches, on some of the rows where there are many."""
+        from hedgerow.partition.robust.check import Check
+        from hedgerow.partition.robust.gather import art
+
+        low, high, allowed = 10, math.ceil(limit * 10), int(_share(self.max_suppressed) * crowd.size)
+        for step in range(_HALVINGS):
+            progress("finding the largest r", 0.5 + 0.2 * step / _HALVINGS)
             if high - low > 1:
-                middle = (low + high) // 2
-                found, _ = suppressed(Fraction(middle, 10), restarts=0, begin=begin, end=begin + step)
-                low, high, begin = (low, middle, begin + step) if found is None else (middle, high, begin + step)
-        reached = f"r = {low / 10:g} was reached" if low > 10 else "No r above 1 was reached"
-        raise Infeasible(
-            f"{criterion.r}-robustness would suppress {lost} of {candidates.size:,} rows, which is more than the "
-            f"{allowed:,} allowed. {reached}{self._cause(criterion.r, limit, limits, allowed)}; protect fewer values, "
-            "suppress more, or assume an adversary who knows less."
+                check = Check(crowd, Fraction(low + high, 20), self.model)
+                holds = art(check, allowed=allowed, restarts=0, keys=prepared.keys).left_out <= allowed
+                low, high = ((low + high) // 2, high) if holds else (low, (low + high) // 2)
+        rows = f" with {crowd.size:,} of the rows" if crowd.size < prepared.rows.published else ""
+        return f"r = {low / 10:g} was reached{rows}" if low > 10 else f"No r above 1 was reached{rows}"
+
+    def _refusal(self, limits: RobustLimits, r: Fraction, allowed: int, lost: str, reached: str) -> Infeasible:
+        """Say what no grouping can pass by each protected value: as given, or by its rank; named to the owner alone."""
+        crowd, most = limits.crowd, max(Fraction(_LARGEST_NAMED), 2 * r)
+        counts = np.bincount(crowd.secret, minlength=crowd.secrets + 1)[: crowd.secrets]
+        own = [limits.largest_r(most, allowed, x) for x in range(crowd.secrets)]
+        order = sorted(range(crowd.secrets), key=lambda x: (own[x], -counts[x]))
+        named = _names(crowd, self.protect)
+        limiting = [x for x in order if own[x] < most]
+        ranked = [
+            f"{named[x] if self.protect is not None else _rank(counts, x)} limits it to r = {float(own[x]):g}"
+            for x in limiting[:_NAMED]
+        ]
+        whatever = f"; whatever the grouping, {', '.join(ranked)}" if ranked else ""
+        more = f" and {len(limiting) - _NAMED} more do" if len(limiting) > _NAMED else ""
+        return Infeasible(
+            f"{r}-robustness would suppress {lost} of {crowd.size:,} rows; {allowed:,} are allowed. "
+            f"{reached}{whatever}{more}; protect fewer values, suppress more, or assume an adversary who knows less.",
+            values=tuple(f"{named[x]} (r = {float(own[x]):g})" for x in limiting),
         )
 
-    def _cause(self, r: Fraction, limit: Fraction, limits: RobustLimits, allowed: int) -> str:
-        """Say what no grouping can pass, and which protected value is the cause: as given, or by its rank."""
-        candidates = limits.candidates
-        if limit >= r:
-            return ""
-        counts = np.bincount(candidates.secret, minlength=candidates.secrets + 1)[: candidates.secrets]
-        own = {x: limits.largest_r(r, allowed, int(x)) for x in np.argsort(-counts, kind="stable")[:_NAMED]}
-        x = min(own, key=lambda x: own[x])
-        if own[x] > limit:
-            return f", and all protected values together limit it to r = {float(limit):g}"
-        if self.protect is not None:
-            name = "/".join(f"'{value}'" for value in json.loads(_written(self.protect))[x])
-        else:
-            place = int((counts > counts[x]).sum()) + 1
-            name = f"the {_ORDINAL.get(place, f'{place}th ')}most frequent protected value"
-        return f", and {name} limits it to r = {float(own[x]):g} whatever the grouping"
-
-    def _published(
-        self, prepared: Prepared, candidates: CandidateRows, criterion: Robustness, labels: NDArray[np.int32]
-    ) -> Release:
-        check_grouped(candidates.knowledge, _grouped(candidates, labels), candidates.member, criterion)
+    def _published(self, prepared: Prepared, crowd: Crowd, criterion: Robustness, labels: NDArray[np.int32]) -> Release:
+        check_grouped(crowd.knowledge, _grouped(crowd, labels), crowd.member, criterion)
         suppressed = int((labels < 0).sum())
         rows = Rows(prepared.rows.input, prepared.rows.published - suppressed, prepared.rows.suppressed + suppressed)
         release = release_of(
@@ -301,11 +308,11 @@ class Robust(Method):
             labels,
             form=self.form,
             together=True,
-            guarantee=self._guarantee(prepared.columns.sensitive[0], candidates, criterion, suppressed),
+            guarantee=self._guarantee(prepared.columns.sensitive[0], crowd, criterion, suppressed),
             made=prepared.made("Robust", self._parameters(criterion)),
         )
         if not form_of(self.form).has_boxes:
-            check_odds(release, candidates.knowledge)
+            check_odds(release, crowd.knowledge)
         return release
 
     def _parameters(self, criterion: Robustness) -> dict[str, int | str]:
@@ -317,15 +324,36 @@ class Robust(Method):
             "form": self.form,
         }
 
-    def _guarantee(self, column: str, candidates: CandidateRows, criterion: Robustness, suppressed: int) -> Guarantee:
-        counts: dict[str, int | str] = {"sets": len(candidates.distributions), "suppressed": suppressed}
-        counts |= {"protected": int((candidates.secret < candidates.secrets).sum())}
-        counts |= {"unprotected": int(not candidates.member.any(axis=0).all())}
+    def _guarantee(self, column: str, crowd: Crowd, criterion: Robustness, suppressed: int) -> Guarantee:
+        counts: dict[str, int | str] = {"sets": len(crowd.distributions), "suppressed": suppressed}
+        counts |= {"protected": int((crowd.secret < crowd.secrets).sum())}
+        counts |= {"unprotected": int(not crowd.member.any(axis=0).all())}
         return Guarantee(
             criterion="robust",
             parameters={"r": str(criterion.r), "model": self.model, "protect": _written(self.protect)} | counts,
             columns=(column,),
         )
+
+
+def _names(crowd: Crowd, protect: Sequence[object] | None) -> list[str]:
+    """The protected sets of values as the owner wrote them, or as they are in the table."""
+    if protect is not None:
+        return ["/".join(f"'{value}'" for value in values) for values in json.loads(_written(protect))]
+    written = [str(value) for value in crowd.knowledge.values.to_pylist()]
+    return ["/".join(f"'{written[y]}'" for y in np.flatnonzero(row)) for row in crowd.member]
+
+
+def _rank(counts: NDArray[np.int64], x: int) -> str:
+    place = int((counts > counts[x]).sum()) + 1
+    return f"the {_ORDINAL.get(place, f'{place}th ')}most frequent protected value"
+
+
+def _stuck_most(crowd: Crowd, groups: NDArray[np.int32]) -> str:
+    """Say which value those have for whom no companions were found, if one has a good part of them."""
+    counts = np.bincount(crowd.secret, minlength=crowd.secrets + 1)[: crowd.secrets]
+    stuck = np.bincount(crowd.secret[groups < 0], minlength=crowd.secrets + 1)[: crowd.secrets]
+    x = int(stuck.argmax())
+    return f" ({stuck[x] / stuck.sum():.0%} of the rows without companions have {_rank(counts, x)})"
 
 
 def _one_sensitive(prepared: Prepared) -> str:
@@ -339,11 +367,11 @@ def _one_sensitive(prepared: Prepared) -> str:
     return prepared.columns.sensitive[0]
 
 
-def _grouped(candidates: CandidateRows, labels: NDArray[np.int32]) -> GroupedRows:
+def _grouped(crowd: Crowd, labels: NDArray[np.int32]) -> GroupedRows:
     kept = np.flatnonzero(labels >= 0)
     order = kept[np.argsort(labels[kept], kind="stable")]
     offsets = np.append(0, np.cumsum(np.bincount(labels[order])))
-    return GroupedRows([signatures[order] for signatures in candidates.signatures], candidates.values[order], offsets)
+    return GroupedRows([signatures[order] for signatures in crowd.signatures], crowd.values[order], offsets)
 
 
 def _share(share: object) -> Fraction:
