@@ -188,7 +188,7 @@ def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
     from hedgerow.query.engines.rewriter import is_plain, rewritten
     from hedgerow.query.engines.summary import statements
     from hedgerow.query.evidence.view import view_of
-    from hedgerow.query.sql.parse import to_postgres
+    from hedgerow.query.sql.dialect import to_postgres
 
     if dialect not in ("duckdb", "postgres"):
         raise ParameterError(f"'dialect' must be 'duckdb' or 'postgres'; got {dialect!r}")

@@ -23,7 +23,7 @@ from hedgerow.query.engines.help import GROUPED, help_by_group, help_of
 from hedgerow.query.engines.rewriter import Layout, is_plain, parts_sql, result_of
 from hedgerow.query.engines.summary import answer_from_counts, published_tables
 from hedgerow.query.evidence.view import view_of
-from hedgerow.query.sql.parse import to_postgres
+from hedgerow.query.sql.dialect import to_postgres
 from hedgerow.query.sql.printing import literal, quote
 from hedgerow.query.sql.question import Bound
 
