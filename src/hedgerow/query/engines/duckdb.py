@@ -16,7 +16,7 @@ import pyarrow as pa
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Result
 from hedgerow.query.engines.help import GROUPED, help_by_group, help_of
-from hedgerow.query.engines.rewriter import Layout, is_plain, parts_sql, result_of
+from hedgerow.query.engines.rewriter import HelpLayout, is_plain, parts_sql, result_of
 from hedgerow.query.engines.summary import answer_from_counts, published_tables
 from hedgerow.query.evidence.view import view_of
 from hedgerow.query.sql.printing import quote
@@ -45,7 +45,7 @@ class DuckDBEngine:
         self.connection = duckdb.connect()
         for setting in _SETTINGS:  # before anything that came with a bundle is touched
             self.connection.execute(f"SET {setting}")
-        self._layout = Layout(by_group=True)
+        self._layout = HelpLayout(by_group=True)
         for name, table in published_tables(release).items():
             self._load(name, table)
         if release.form.is_permutation:
@@ -72,7 +72,7 @@ class DuckDBEngine:
                 codes[name] = code
                 table = table.append_column(code, pa.array(self._view.codes(name).codes))
         if codes:
-            self._layout = Layout(by_group=True, codes=codes)
+            self._layout = HelpLayout(by_group=True, codes=codes)
             self.connection.execute("DROP TABLE release")
             self._load("release", table)
 

@@ -20,7 +20,7 @@ from hedgerow.errors import InputError, ParameterError, QueryError
 from hedgerow.parameters import came
 from hedgerow.query.answer import Result
 from hedgerow.query.engines.help import GROUPED, help_by_group, help_of
-from hedgerow.query.engines.rewriter import Layout, is_plain, parts_sql, result_of
+from hedgerow.query.engines.rewriter import HelpLayout, is_plain, parts_sql, result_of
 from hedgerow.query.engines.summary import answer_from_counts, published_tables
 from hedgerow.query.evidence.view import view_of
 from hedgerow.query.sql.dialect import to_postgres
@@ -81,7 +81,7 @@ class PostgresEngine:
             self.connection.close()
             raise QueryError(f"schema '{schema}' holds no such release; load it with `hedgerow export` first")
         has_groups = self.connection.execute("SELECT to_regclass(%s)", [GROUPED]).fetchone() != (None,)
-        self._layout = Layout(by_group=has_groups)  # older exports have the long table alone
+        self._layout = HelpLayout(by_group=has_groups)  # older exports have the long table alone
 
     def run(self, bound: Bound) -> Result:
         """Answer a bound question."""

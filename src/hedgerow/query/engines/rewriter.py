@@ -7,7 +7,7 @@ Deviates   the map from rows to groups is a column of the release, so no third t
 
 `hits` counts the rows that satisfy the condition per group, `parts` joins it with `help` and adds up. The final SELECT
 reads as a person expects it. Engines run the same statement with the parts themselves, and round them; they join the
-help table by group and count texts by small numbers (`Layout`), which is faster and harder to read.
+help table by group and count texts by small numbers (`HelpLayout`), which is faster and harder to read.
 
 Mean and variance of MIN and MAX are a walk along the help table's sorted values. The chance that a minimum lies above a
 value is the product, over all values up to it, of the chance that the matching rows miss it: (N - h - t) / (N - t) for
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
 
 __all__ = [
-    "Layout",
+    "HelpLayout",
     "extreme_sql",
     "is_plain",
     "parts_sql",
@@ -57,7 +57,7 @@ _BY_GROUP = {
 
 
 @dataclass(frozen=True)
-class Layout:
+class HelpLayout:
     """How a database holds what it joins: `help` as in a bundle, or by group; and columns that number others' values.
 
     By group there are no minima and maxima.
@@ -104,7 +104,7 @@ def rewritten(view: View, bound: Bound, group_column: str) -> str:
     return writer.statement([*keys, *shown])
 
 
-def parts_sql(view: View, bound: Bound, group_column: str, layout: Layout) -> str:
+def parts_sql(view: View, bound: Bound, group_column: str, layout: HelpLayout) -> str:
     """Print the question for the engine: keys, then rows hit, exact lower and upper, mean and variance of each."""
     is_extreme = any(item.function in ("min", "max") and bound.hides(item) for item in bound.aggregates)
     writer = _Writer(view, bound, group_column, replace(layout, by_group=layout.by_group and not is_extreme))
@@ -138,7 +138,7 @@ class _Writer:
     view: View
     bound: Bound
     group_column: str
-    layout: Layout = field(default_factory=Layout)
+    layout: HelpLayout = field(default_factory=HelpLayout)
 
     def __post_init__(self) -> None:
         hidden = columns_of(self.bound.hidden) | columns_of(self.bound.mixed)
