@@ -16,11 +16,12 @@ from hedgerow.errors import ParameterError
 from hedgerow.graph.grouped import GroupedGraph, Side
 from hedgerow.release.bundle import refuse_seeded
 from hedgerow.release.folder import write_folder
-from hedgerow.release.page import pages
 from hedgerow.verify.graph import PublishedGraph, open_held, verify_graph, verify_graph_bundle
 from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.manifest import GRAPH_FORMAT, GraphCounts, GraphManifest, encode
+from hedgerow.verify.page import pages
 from hedgerow.verify.values import FileEntry
+from hedgerow.verify.words import page_words
 
 __all__ = ["draw", "read", "read_held", "readme", "verify_graph", "verify_graph_bundle", "write"]
 
@@ -82,14 +83,7 @@ _PAGE = """\
 groups, {edges:,} links. The links are published exactly, but between numbered nodes; which node of a
 group is which entity of that group is withheld.
 
-**What is promised.** {promise}
-
-**Against whom.** {adversary}
-
-**What is not promised.**
-{not_promised}
-
-## What is in this folder
+{words}What is in this folder
 - `left.parquet`, `right.parquet`: the entities as they were, each with its group (`{left_column}`, `{right_column}`)
 - `left_nodes.parquet`, `right_nodes.parquet`: node numbers, each with its group
 - `edges.parquet`: pairs of node numbers
@@ -118,9 +112,7 @@ def readme(release: GroupedGraph) -> str:
         edges=release.edges,
         left_groups=release.left.groups,
         right_groups=release.right.groups,
-        promise=release.guarantee.promise,
-        adversary=release.guarantee.adversary,
-        not_promised="\n".join(f"- {sentence}" for sentence in release.guarantee.not_promised),
+        words=page_words(release.guarantee),
         left_column=release.group_columns[0],
         right_column=release.group_columns[1],
     )
