@@ -20,7 +20,7 @@ from sqlglot import exp
 
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Estimate, Result
-from hedgerow.query.answered import Answered, below_each_other, finish, over, stacked
+from hedgerow.query.answered import Answered, below_each_other, finish, over, stack
 from hedgerow.query.sql.computing import run_over
 from hedgerow.query.sql.groupings import groupings_of
 from hedgerow.query.sql.groupings import one_grouping as _one_grouping
@@ -127,7 +127,7 @@ class Composer:
                 raise QueryError("ORDER BY and LIMIT of a part of UNION ALL go into brackets")
             parts.append(node.expression)
             node = node.this
-        return stacked([self.relation(part, scope) for part in (node, *reversed(parts))])
+        return stack([self.relation(part, scope) for part in (node, *reversed(parts))])
 
     def _question(
         self, select: exp.Select, scope: Mapping[str, exp.Expression], *, is_outermost: bool = False
