@@ -222,7 +222,8 @@ def _monotone(function: str, cells: Sequence[_Cell], *, is_whole: bool) -> _Cell
     mean, std = _middle(work, subject, ends)
     # The end of a step function belongs to the end of what it steps over; a turning point need not be any table's.
     turns = len(points) > 2
-    is_same = not steps or (work(subject.ends[0])[0], work(subject.ends[1])[1]) == ends
+    both = [work(end) for end in subject.ends]
+    is_same = not steps or ((both[0][0], both[1][1]) == ends and all(low == high for low, high in both))
     is_reached = is_exact or (subject.is_reached and not turns and is_same)
     return _Cell(ends, mean, std, is_exact, is_reached, subject.may_miss)
 
