@@ -59,10 +59,18 @@ def attack(
     # Before anything is printed: whoever closes the pipe (`| head`) still gets the files.
     files = _write(report, figure, file)
     screen = console()
-    screen.print(_rates(report))
-    screen.print(_explanations(report))
-    screen.print(_skipped(report))
-    screen.print(_legend(report, targets))
+    if report.findings:
+        screen.print(_rates(report))
+        screen.print(_explanations(report))
+    if report.skipped:
+        screen.print(_skipped(report))
+    if report.findings:
+        screen.print(_legend(report, targets))
+    elif not report.skipped:
+        screen.print(
+            "The release has no sensitive column, so that there is no value to guess. How easily people are found in "
+            "it is in the summary of publish: prosecutor, journalist and marketer risk."
+        )
     for written in files:
         click.echo(f"  {written}")
     if any(finding.holds is False for finding in report.findings):
