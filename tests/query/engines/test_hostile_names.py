@@ -133,13 +133,11 @@ def test_a_hostile_parameter_is_a_value(watched, tmp_path, name):
     """Protected values and series of a ledger are written down and read back, and run nowhere."""
     place, nothing_happens = watched
     hostile = name.format(place=place)
-    table = pa.table({"town": list("abcd") * 6, "ill": [hostile, "flu", "gout", "cold"] * 6})
+    ills = [hostile, "flu", "gout", "cold"]
+    table = pa.table({"town": list("abcd") * 6, "ill": [ills[(n + n // 4) % 4] for n in range(24)]})
     method = hr.Robust(r="1.2", protect=[hostile], max_suppressed="0.5", knowledge=KnowledgeEstimate(support=1))
     with nothing_happens():
-        try:
-            method.publish(table, hr.Schema(quasi=["town"], sensitive="ill")).save(tmp_path / "out")
-        except hr.Infeasible:
-            return
+        method.publish(table, hr.Schema(quasi=["town"], sensitive="ill")).save(tmp_path / "out")
         release = hr.open(tmp_path / "out")
         release.verify()
         for engine in ("arrays", "duckdb"):
