@@ -34,6 +34,7 @@ class Job:
     work: Callable[[Job], Any]
     done_at: str = "/"
     key: object = None
+    note: str = ""
     id: str = field(default_factory=lambda: token(8))
     state: str = "waiting"
     step: str = ""
