@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from PIL import Image
 
 from hedgerow.datasets import census
 from tests.app.chromium import Chromium
@@ -74,7 +75,22 @@ def _walk(window: Chromium, address: str, target: Path) -> None:
             window.look(**look)
             window.go(origin + path)
             time.sleep(0.3)
-            window.picture(target / f"{name}-{way}.png", most=1000 if way != "narrow" else 1100)
+            window.picture(target / f"{name}-{way}.png", most=1050)
+        _put_side_by_side([target / f"{name}-{way}.png" for way in ("wide", "dark", "narrow")], target / f"{name}.png")
+
+
+def _put_side_by_side(files: list[Path], target: Path) -> None:
+    """One small picture of three: half the size, few colours."""
+    parts = [Image.open(file).convert("RGB") for file in files]
+    parts = [part.resize((part.width // 2, part.height // 2), Image.Resampling.LANCZOS) for part in parts]
+    sheet = Image.new("RGB", (sum(part.width + 8 for part in parts), max(part.height for part in parts)), "#888888")
+    place = 0
+    for part in parts:
+        sheet.paste(part, (place, 0))
+        place += part.width + 8
+    sheet.quantize(48).save(target, optimize=True)
+    for file in files:
+        file.unlink()
 
 
 def _screens() -> dict[str, str]:
@@ -90,6 +106,7 @@ def _screens() -> dict[str, str]:
         "attacks": f"{first}/attacks",
         "certificate": f"{second}/certificate?title=Census",
         "compare": "/compare",
+        "graph": "/graph",
     }
 
 
