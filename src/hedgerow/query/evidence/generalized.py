@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import QueryError
 from hedgerow.query.evidence.crossing import Crossing
-from hedgerow.query.evidence.events import Events, Leaves, drawn
+from hedgerow.query.evidence.events import Events, Leaves, events_of_chance
 from hedgerow.query.evidence.grid import Coverage, coverage_of_intervals, coverage_of_sets, property_of
 from hedgerow.query.evidence.groups import Moments, Values
 from hedgerow.query.evidence.permuted import RowSource
@@ -149,7 +149,9 @@ class BoxSource(RowSource):
         chance = np.where(everything, 1.0, np.where(anything, np.clip(share, _RARELY, 1.0 - _RARELY), 0.0))
         free = self._sizes - number
         nobody = ~boxes.filled
-        return drawn(np.where(nobody, self._sizes * is_gap_met, forced), np.where(nobody, 0, free), chance, self._sizes)
+        return events_of_chance(
+            np.where(nobody, self._sizes * is_gap_met, forced), np.where(nobody, 0, free), chance, self._sizes
+        )
 
     def _forced(self, name: str, boxes: _Boxes, held: Coverage, met: Any) -> tuple[Ints, Ints]:
         """Of the values that some row of each group has for sure: how many satisfy a condition, and how many there are.
@@ -284,17 +286,23 @@ class BoxSource(RowSource):
             return self._counted(name, boxes, held, met)
         numbers, groups = self.numbers(name), len(self._first)
         low, high = numbers.lows[:groups], numbers.highs[groups:]
+        # Ends that lie on no decimal grid are known to lie between two ticks.
+        within = numbers.highs[:groups], numbers.lows[groups:]
         assert held.ends is not None, "intervals have ends"
         first, last = _enclosed(*held.ends, numbers.unit)
         near, far = (np.where(held.any, np.clip(end, low, high), low) for end in (first, last))
-        ends = (met(boxes.low) & boxes.filled, met(boxes.high) & boxes.filled & (low != high))
+        near, far = np.minimum(near, within[1]), np.maximum(far, within[0])
+        two = pc.not_equal(boxes.low, boxes.high).fill_null(False).to_numpy(zero_copy_only=False)
+        ends = (met(boxes.low) & boxes.filled, met(boxes.high) & boxes.filled & two)
         if not self._is_least or self._is_crowded(name, boxes):
             ends = (np.zeros(groups, np.bool_), np.zeros(groups, np.bool_))
             number = np.zeros(groups, dtype=np.int64)
         else:
-            number = (1 + (low != high)) * boxes.filled
+            number = (1 + two) * boxes.filled
         is_whole = self.view.columns[name].kind is not Kind.FLOAT
-        rows = _Rows(low, high, near, far, *ends, self._free(number, boxes), self._chance(held, boxes), is_whole)
+        rows = _Rows(
+            low, high, within, near, far, *ends, self._free(number, boxes), self._chance(held, boxes), is_whole
+        )
         sure = ends[0].astype(np.int64) + ends[1] + rows.free * (held.all & ~boxes.gaps)
         return rows.values(self._sizes, sure, numbers.unit)
 
@@ -328,11 +336,13 @@ class BoxSource(RowSource):
 class _Rows:
     """The rows of each group, in ticks: one with either end of its box that counts, and free ones.
 
-    A free row counts with a chance, and then lies anywhere between `first` and `last`.
+    The ends lie between `low` and the first of `within`, and between the second of it and `high`. A free row counts
+    with a chance, and then lies anywhere between `first` and `last`.
     """
 
     low: Ints
     high: Ints
+    within: tuple[Ints, Ints]
     first: Ints
     last: Ints
     has_low: Mask
@@ -353,8 +363,8 @@ class _Rows:
         return Values(
             np.concatenate(([0], np.cumsum(number.sum(axis=1)))),
             sizes,
-            _repeated(self._three(self.low, self.first, self.high), number),
-            _repeated(self._three(self.low, self.last, self.high), number),
+            _repeated(self._three(self.low, self.first, self.within[1]), number),
+            _repeated(self._three(self.within[0], self.last, self.high), number),
             unit,
             True,
             None if np.array_equal(sure, sizes) else sure,
