@@ -432,21 +432,21 @@ def _regression(release: Release, formula: str, where: str) -> dict[str, Any]:
 def _questions(release: Release | GroupedGraph) -> list[str]:
     """Questions of this very release to begin with."""
     from hedgerow.query.evidence.view import view_of
-    from hedgerow.query.sql.printing import quoted
+    from hedgerow.query.sql.printing import quote
 
     if not isinstance(release, Release):
         return ["SELECT count(*) FROM edges", "SELECT avg(degree) FROM left", "SELECT max(degree) FROM right"]
     columns = view_of(release).columns
     names = release.columns
     numbers = [name for name in names.sensitive if columns[name].kind.name in ("INT", "DECIMAL", "FLOAT")]
-    what = f"avg({quoted(numbers[0])})" if numbers else "count(*)"
+    what = f"avg({quote(numbers[0])})" if numbers else "count(*)"
     found = [f"SELECT {what} FROM release"]
     known = [name for name in (*names.quasi, *names.plain) if columns[name].kind.name in ("TEXT", "BOOL")]
     if known:
-        found.append(f"SELECT {quoted(known[0])}, {what}, count(*) FROM release GROUP BY {quoted(known[0])}")
+        found.append(f"SELECT {quote(known[0])}, {what}, count(*) FROM release GROUP BY {quote(known[0])}")
     ordered = [name for name in (*names.quasi, *names.plain) if columns[name].kind.name in ("INT", "DECIMAL", "FLOAT")]
     if ordered:
-        found.append(f"SELECT {what} FROM release WHERE {quoted(ordered[0])} BETWEEN 30 AND 50")
+        found.append(f"SELECT {what} FROM release WHERE {quote(ordered[0])} BETWEEN 30 AND 50")
     return found
 
 
