@@ -137,7 +137,7 @@ def _headed(cells: pa.Table, texts: Sequence[pa.Array]) -> int:
     found = 0
     for cell, values in zip(first, texts, strict=True):
         rest = values.filter(pc.fill_null(pc.not_equal(values, cell.strip(BLANKS)), fill_value=False))
-        kind = typed(rest).type if len(rest) else pa.null()
+        kind = type_texts(rest).type if len(rest) else pa.null()
         found += pa.types.is_integer(kind) or pa.types.is_floating(kind)
     return found
 
