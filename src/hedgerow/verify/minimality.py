@@ -55,12 +55,13 @@ MEASURED: dict[str, Measured] = {
         6,
         "with suppressed rows a value promised with at most 1/2 had 3/4, and without them values of two people "
         "together that the release shows with 1/5 had 1/2",
-        "Mondrian with blind=True, Anatomy and PermutationAnonymization with grouping='blind' need no such assumption.",
+        "blind=True chooses levels without looking at sensitive values, needs no such assumption, and was found to "
+        "tell nothing beyond what it shows.",
     ),
     "robust": Measured(
         3,
         "a value promised with at most 10/19 became certain",
-        "No variant of this method avoids it.",
+        "With k (blind groups, odds from elsewhere) nothing was found beyond the promise.",
     ),
     "personal": Measured(
         3,
