@@ -112,7 +112,7 @@ def test_the_structure_is_as_documented(certified):
     assert plain["format"] == FORMAT == "hedgerow-certificate/1"
     assert list(plain) == [
         "format", "version", "hedgerow", "issuer", "promise", "promises_privacy", "not_promised", "checks", "unseen",
-        "published", "risks", "answers", "bundle", "citation", "internal", "checksum",
+        "published", "risks", "answers", "bundle", "citation", "measures", "internal", "checksum",
     ]  # fmt: skip
     assert list(plain["published"]) == [
         "what", "done", "form", "method", "parameters", "counts", "sizes", "columns", "missing",

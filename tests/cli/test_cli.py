@@ -471,7 +471,7 @@ def test_the_summary_has_risk_and_loss_by_the_fields_names(tmp_path, run):
     assert code == 0, errors
     lines = {" ".join(line.split()) for line in output.splitlines()}
     assert "prosecutor risk, highest 100.00% 25.00%" in lines
-    assert "rows above 10% 100.00% 100.00%" in lines
+    assert "prosecutor: rows above 10% 100.00% 100.00%" in lines
     assert "sample uniques 32 0" in lines
     found = json.loads((tmp_path / "s.json").read_text())
     assert found["after"]["smallest_class"] == 4

@@ -44,6 +44,7 @@ __all__ = [
     "GroupSizes",
     "Internal",
     "Issuer",
+    "Measure",
     "Progress",
     "PublishedFacts",
     "Risk",
@@ -187,6 +188,18 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     rows: int
 
 
+class Measure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Risk or loss by one of the field's names, in the release and, in the internal version, in the original table.
+
+    `unit` says how to write it: a share from 0 to 1, or a number.
+    """
+
+    name: str
+    after: float
+    before: float | None = None
+    unit: Literal["share", "number"] = "share"
+
+
 class Internal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What must not be published: it was learnt from the original table, or from the owner's ledger if it was given."""
 
@@ -195,6 +208,7 @@ class Internal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     risks: tuple[Risk, ...] = ()
     skipped: dict[str, str] = {}
     answers: tuple[TrueAnswers, ...] = ()
+    measures: tuple[Measure, ...] = ()
     ledger: tuple[Earlier, ...] | None = None
     note: str = ""
 
@@ -220,6 +234,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     answers: Answers
     bundle: BundleMark
     citation: Citation
+    measures: tuple[Measure, ...] = ()
     internal: Internal | None = None
     checksum: str = ""
 
@@ -337,6 +352,7 @@ class Derived:
     internal: Internal | None
     missing: dict[str, str]
     unverifiable: str | None
+    measures: tuple[Measure, ...] = ()
 
 
 def fill(issuer: Issuer, text: bytes, manifest: Manifest | GraphManifest, derived: Derived) -> Certificate:
@@ -374,6 +390,7 @@ def fill(issuer: Issuer, text: bytes, manifest: Manifest | GraphManifest, derive
         answers=derived.answers,
         bundle=mark,
         citation=cite(issuer, published, promise.parameters, mark),
+        measures=derived.measures,
         internal=derived.internal,
     )
 

@@ -20,9 +20,9 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from hedgerow.certificate.model import Certificate, Risk, Width, list_parameters
+from hedgerow.certificate.model import Certificate, Measure, Risk, Width, list_parameters
 
-__all__ = ["LEAST", "page", "percent", "rate_bar", "scale_top", "visible", "width_bar"]
+__all__ = ["LEAST", "measured", "page", "percent", "rate_bar", "scale_top", "visible", "width_bar"]
 
 LEAST = 0.0001
 """Where the logarithmic scale of widths begins; everything below is drawn there."""
@@ -94,6 +94,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters |= {
         "percent": percent,
+        "measured": measured,
         "marked": _mark_names,
         "headed": _embolden_head,
         "raised": _capitalize,
@@ -155,6 +156,14 @@ def percent(share: float | None) -> str:
     if share > 0.995:
         return ">99%" if share < 1 else f"{share:.0%}"
     return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}" if share >= 0.001 else f"{100 * share:.1g}%"
+
+
+def measured(measure: Measure, which: str) -> str:
+    """Write a measure, before or after, in its unit."""
+    value = getattr(measure, which)
+    if value is None or measure.unit == "share":
+        return percent(value)
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
 
 
 def rate_bar(risk: Risk) -> Markup:

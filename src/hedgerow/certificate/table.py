@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hedgerow.certificate.measures import compared_measures, published_measures
 from hedgerow.certificate.model import (
     Certificate,
     Derived,
@@ -89,6 +90,7 @@ def certify_table(
         internal=internal_part(release, original, risks, _second_half(progress)) if internal else None,
         missing=dict(manifest.missing),
         unverifiable=release.form.unverifiable,
+        measures=published_measures(release),
     )
     return fill(issuer, bundle.manifest, manifest, derived)
 
@@ -126,6 +128,7 @@ def internal_part(
         risks=tuple(risk for risk in risks if (risk.adversary, risk.column) not in reported),
         skipped={skipped.adversary: skipped.reason for skipped in report.skipped},
         answers=measured,
+        measures=compared_measures(release, original),
         note=_SUPPRESSED if release.rows.suppressed and measured else "",
     )
 

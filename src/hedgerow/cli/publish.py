@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import msgspec
 
 from hedgerow.cli.reading import parameter_flags, reading_flags, recipe_of, role_flags
-from hedgerow.errors import Infeasible, InputError, ParameterError, QueryError, SchemaError
+from hedgerow.errors import HedgerowError, Infeasible, InputError, ParameterError, SchemaError
 from hedgerow.methods.registry import METHODS, Parameter, method_class, parameters_of
 from hedgerow.recipe import Recipe, publish_recipe, read_recipe
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
+    from hedgerow.table import Table
     from hedgerow.utility.summary import ReleaseSummary
 
 __all__ = ["publish", "run"]
@@ -74,7 +76,12 @@ def _default(parameter: Parameter) -> str:
 @click.option(
     "--threshold", type=click.FloatRange(0, 1), default=0.2, show_default=True, help="risk to count rows above"
 )
-@click.option("--population", type=int, help="people in the population: estimates how many are unique there")
+@click.option(
+    "--population",
+    metavar="N|FILE",
+    help="people in the population, or a table of them with the "
+    "quasi-identifiers: uniques are estimated, or the journalist's risk is counted",
+)
 @click.option("--json", "file", type=click.Path(), help="write risk and loss as data (.json); it is about your table")
 @click.option("--seed", type=int, help="reproducible and insecure: for tests only")
 @click.option("--allow-insecure", is_flag=True, help="write a bundle in spite of --seed")
@@ -86,7 +93,7 @@ def publish(
     plan: bool,
     show_values: bool,
     threshold: float,
-    population: int | None,
+    population: str | None,
     file: str | None,
     seed: int | None,
     allow_insecure: bool,
@@ -112,12 +119,21 @@ def publish(
                 overwrite=overwrite,
                 seed=seed,
                 allow_insecure=allow_insecure,
-                measuring=Measuring(threshold, population, file),
+                measuring=Measuring(threshold, _population(population), file),
             )
     except (SchemaError, Infeasible) as error:
         if not show_values or not error.values:
             raise
         raise type(error)(f"{error} They are: {', '.join(map(repr, error.values))}.") from None
+
+
+def _population(text: str | None) -> int | Table | None:
+    """A number of people, or a table of them."""
+    from hedgerow.table import read_table
+
+    if text is None or text.replace(",", "").isdecimal():
+        return None if text is None else int(text.replace(",", ""))
+    return read_table(text)
 
 
 def show_plan(recipe: Recipe) -> None:
@@ -135,7 +151,7 @@ class Measuring(NamedTuple):
     """What is measured after publishing: rows above a risk, uniques in a population of so many; where data go."""
 
     threshold: float = 0.2
-    population: int | None = None
+    population: int | Table | None = None
     file: str | None = None
 
 
@@ -170,13 +186,11 @@ def run(
             source=source,
         )
     asked = measuring or Measuring()
-    found = summarize(
-        release,
-        source,
-        recipe.build_schema(source.names),
-        threshold=asked.threshold,
-        population=asked.population,
-    )
+    schema = recipe.build_schema(source.names)
+    try:
+        found = summarize(release, source, schema, threshold=asked.threshold, population=asked.population)
+    except HedgerowError as error:
+        raise type(error)(f"The release was published, but its risk was not measured: {error}") from None
     if asked.file is not None and found is not None:
         try:
             Path(asked.file).write_text(json.dumps(found.to_data(), indent=1), encoding="utf-8")
@@ -185,7 +199,8 @@ def run(
                 f"The release was published, but '{asked.file}' cannot be written: {error.strerror}."
             ) from None
     screen = console()
-    screen.print(summary(release, recipe.output, time.perf_counter() - began))
+    widths = () if found is None else found.widths
+    screen.print(summary(release, recipe.output, time.perf_counter() - began, widths))
     if found is not None:
         screen.print(_risks(found))
         screen.print(_losses(found))
@@ -197,14 +212,34 @@ def _risks(found: ReleaseSummary) -> Any:
     from hedgerow.cli.show import table
 
     before, after = found.before, found.after
+    has_population = not found.population.startswith("none")
     above = f"rows above {before.threshold:.0%}"
     lines = [
         ("classes", f"{before.classes:,}", f"{after.classes:,}"),
         ("prosecutor risk, highest", f"{before.prosecutor_highest:.2%}", f"{after.prosecutor_highest:.2%}"),
-        ("prosecutor risk, average (marketer)", f"{before.marketer:.2%}", f"{after.marketer:.2%}"),
-        (above, f"{before.prosecutor_above_threshold:.2%}", f"{after.prosecutor_above_threshold:.2%}"),
-        ("sample uniques", f"{before.sample_uniques:,}", f"{after.sample_uniques:,}"),
+        ("prosecutor risk, average", f"{before.prosecutor_average:.2%}", f"{after.prosecutor_average:.2%}"),
+        (f"prosecutor: {above}", f"{before.prosecutor_above_threshold:.2%}", f"{after.prosecutor_above_threshold:.2%}"),
     ]
+    if has_population:
+        lines += [
+            ("journalist risk, highest", f"{before.journalist_highest:.2%}", f"{after.journalist_highest:.2%}"),
+            ("journalist risk, average", f"{before.journalist_success:.2%}", f"{after.journalist_success:.2%}"),
+            (f"journalist: {above}", f"{before.journalist_above_threshold:.2%}",
+             f"{after.journalist_above_threshold:.2%}"),
+        ]  # fmt: skip
+    lines += [
+        ("marketer risk", f"{before.marketer:.2%}", f"{after.marketer:.2%}"),
+        ("sample uniques", f"{before.sample_uniques:,}", f"{after.sample_uniques:,}"),
+        ("k-map" if has_population else "k", f"{before.k_map:,}", f"{after.k_map:,}"),
+    ]
+    if found.special_uniques:
+        special = found.special_uniques
+        lines.append(("rows singled out by some columns", f"{special['before']:,}", f"{special['after']:,}"))
+    if found.weighted:
+        first, last = found.weighted["before"], found.weighted["after"]
+        lines.append(("risk under weights, average", f"{first.average:.2%}", f"{last.average:.2%}"))
+        expected = [f"{one.expected_reidentifications:,.1f}" for one in (first, last)]
+        lines.append(("rows found, expected under weights", expected[0], expected[1]))
     for way in ("zayatz", "pitman") if found.population_uniques else ():
         pair = (found.population_uniques[when][way] for when in ("before", "after"))
         former, latter = ("no estimate" if n is None else f"{n:,.0f}" for n in pair)
@@ -218,7 +253,7 @@ def _risks(found: ReleaseSummary) -> Any:
         for one in found.attributes
     ]
     return table(
-        "Risk by quasi-identifiers as published (for you; the journalist's risk is the prosecutor's at most)",
+        f"Risk by quasi-identifiers as published (for you). Population: {found.population}",
         ("measure", "before", "after"),
         lines,
         right=("before", "after"),
@@ -227,28 +262,32 @@ def _risks(found: ReleaseSummary) -> Any:
 
 def _losses(found: ReleaseSummary) -> Any:
     """Loss by the field's names."""
-    from hedgerow.cli.show import facts
+    from hedgerow.cli.show import table
 
-    loss = found.loss
+    loss, before = found.loss, found.loss_before
     columns = [
-        (name, ", ".join([
+        (name, "", ", ".join([
             f"granularity {one.granularity_share:.1%}",
             f"entropy {one.entropy_share:.1%}",
             *([f"precision {one.precision:.1%}"] if one.precision is not None else []),
         ]))
         for name, one in loss.columns.items()
     ]  # fmt: skip
-    return facts(
+    return table(
         "Loss",
+        ("measure", "before", "after"),
         [
-            ("discernibility", f"{loss.discernibility:,}"),
-            ("average class size", f"{loss.average_class_size:,.2f}"),
+            ("NCP", f"{before.ncp:.2%}", f"{loss.ncp:.2%}"),
+            ("discernibility", f"{before.discernibility:,}", f"{loss.discernibility:,}"),
+            ("average class size", f"{before.average_class_size:,.2f}", f"{loss.average_class_size:,.2f}"),
+            ("suppressed rows", "0", f"{loss.suppressed:,}"),
             *columns,
         ],
+        right=("before",),
     )
 
 
-def summary(release: Release, output: str, seconds: float) -> Any:
+def summary(release: Release, output: str, seconds: float, widths: Sequence[tuple[str, float]]) -> Any:
     """Say what was done in a small table."""
     from hedgerow.cli.show import facts
 
@@ -263,7 +302,7 @@ def summary(release: Release, output: str, seconds: float) -> Any:
             ("as they were", _unchanged_fact(release)),
             ("promise", release.guarantee.promise),
             ("against", release.guarantee.adversary),
-            *_width_facts(release),
+            *(("typical bounds", f"±{width:.1%} of the answer for {question}") for question, width in widths),
             (
                 "randomness",
                 "a seed: reproducible and insecure" if release.made.reproducible else "the operating system",
@@ -316,17 +355,6 @@ def _text_facts(release: Release) -> list[tuple[str, str]]:
     merged = {name: count for name, count in release.made.merged.items() if count}
     told = ", ".join(f"{count:,} of {name}" for name, count in merged.items())
     return [("texts merged", f"{told}: different in spaces, Unicode form or case alone")] if told else []
-
-
-def _width_facts(release: Release) -> list[tuple[str, str]]:
-    """What an answer costs, where answers come with bounds."""
-    from hedgerow.utility import typical_widths
-
-    try:
-        widths = typical_widths(release) if release.groups else []
-    except QueryError:
-        widths = []
-    return [("typical bounds", f"±{width:.1%} of the answer for {question}") for question, width in widths]
 
 
 def _read_alone(source: str, flags: dict[str, Any]) -> Recipe:

@@ -154,7 +154,8 @@ def settings_for(table: Table, schema: Schema) -> list[Setting]:
             if "l" in extra:
                 found.append(Setting("mondrian", {"k": _SIZES[2]} | extra | {"blind": True}))
         if schema.hierarchies:
-            found += [Setting("full-domain", {"k": k, "suppression": "0.02"} | promises[0]) for k in _SIZES]
+            few = {"suppression": "0.02"} if possible else {}
+            found += [Setting("full-domain", {"k": k} | promises[0] | few) for k in _SIZES]
     return found
 
 

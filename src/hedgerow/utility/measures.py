@@ -17,15 +17,15 @@ RCE, the reconstruction error of a person with value v in a group of N rows, is
 (1 - s c(v)/N)^2 + sum over other values w of (s c(w)/N)^2.
 
 Loss of generalization by the field's names: granularity [Iyengar 2002], precision [Sweeney 2002], non-uniform entropy
-[Gionis 2009], discernibility [Bayardo 2005], average class size [LeFevre 2006]. Where ARX departs:
-docs/methods/measures.md. What is lost of a cell is told by its box: how many of the domain's values the box covers, and
-how many rows of the table have one of these. The domain is the hierarchy's where there is one, else the values that
-occur. A suppressed row loses everything. A box that may also be missing covers the whole domain.
+[Gionis 2009], discernibility [Bayardo 2005], average class size [LeFevre 2006], ambiguity [Goldberger 2010]. Where ARX
+departs: docs/methods/measures.md. What is lost of a cell is told by its box: how many of the domain's values the box
+covers, and how many rows of the table have one of these. The domain is the hierarchy's where there is one, else the
+values that occur. A suppressed row loses everything. A box that may also be missing covers the whole domain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,7 +35,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.arrays import Codes, Floats, Ints
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line
 from hedgerow.parameters import read_whole
 from hedgerow.release.forms.generalized import SETS, BoxColumns, box_columns
@@ -54,6 +54,7 @@ __all__ = [
     "distortion",
     "generalization_loss",
     "ncp",
+    "original_loss",
     "partition_ncp",
     "rce",
     "rce_bound",
@@ -219,7 +220,16 @@ class Loss:
     suppressed: int
     discernibility: int
     average_class_size: float
+    ambiguity: float
+    """How many combinations of values the boxes of all rows cover; a suppressed row covers every one."""
+    ncp: float
+    """The normalized certainty penalty of [Xu 2006], per row and quasi-identifier: 0 nothing lost, 1 everything."""
     columns: Mapping[str, ColumnLoss]
+
+    @property
+    def granularity_share(self) -> float:
+        """The mean over quasi-identifiers, each between 0 and 1."""
+        return float(np.mean([one.granularity_share for one in self.columns.values()])) if self.columns else 0.0
 
 
 class _Boxes(NamedTuple):
@@ -236,23 +246,57 @@ def generalization_loss(release: Release, original: Table, hierarchies: Mapping[
     classes = class_codes([published.column(name) for name in release.columns.quasi])
     sizes = np.bincount(classes).astype(np.int64) if len(classes) else np.zeros(0, np.int64)
     suppressed, rows = release.rows.suppressed, release.rows.input
-    found = {}
+    found, combinations, everything = {}, np.ones(published.num_rows), 1.0
     if release.form.has_boxes:
         for name, box in box_columns(release.columns, release.group_column).items():
-            found[name] = _column_loss(release, original.encode(name), name, box, hierarchies.get(name))
+            tree = hierarchies.get(name)
+            boxes = _boxes(release, original.encode(name), name, box, tree)
+            found[name] = _column_loss(release, original.encode(name), boxes, tree)
+            combinations *= boxes.covered
+            everything *= max(_domain(original.encode(name), tree), 1)
     return Loss(
         rows=rows,
         suppressed=suppressed,
         discernibility=int((sizes**2).sum()) + suppressed * rows,
         average_class_size=float(sizes.sum() / len(sizes)) if len(sizes) else float("nan"),
+        ambiguity=float(combinations.sum()) + suppressed * everything,
+        ncp=_ncp_share(release, original),
         columns=found,
     )
 
 
-def _column_loss(release: Release, encoded: Encoded, name: str, box: BoxColumns, tree: Hierarchy | None) -> ColumnLoss:
-    table, rows, suppressed = release.tables["release"], release.rows.input, release.rows.suppressed
-    counts = encoded.counts().astype(np.int64)
-    domain = len(encoded.domain) if tree is None else tree.num_leaves
+def original_loss(original: Table, quasi: Sequence[str]) -> Loss:
+    """The loss of a table as it is: nothing but the sizes of its classes."""
+    sizes = np.bincount(class_codes([original.arrow.column(name) for name in quasi])).astype(np.int64)
+    rows = original.num_rows
+    return Loss(rows, 0, int((sizes**2).sum()), rows / len(sizes), float(rows), 0.0, {})
+
+
+def _ncp_share(release: Release, original: Table) -> float:
+    """NCP over the domains of the table, per row and column; suppressed rows lose everything."""
+    rows, quasi = release.rows.input, release.columns.quasi
+    if not release.form.has_boxes or not quasi or not rows:
+        return release.rows.suppressed / rows if rows else 0.0
+    widths = {name: _width(original.encode(name)) for name in quasi}
+    return (ncp(release, widths=widths) + release.rows.suppressed * len(quasi)) / (rows * len(quasi))
+
+
+def _width(encoded: Encoded) -> float:
+    """The range of a column's numbers, or the number of its values."""
+    try:
+        line = column_line(encoded.domain)
+    except SchemaError:
+        return float(max(len(encoded.domain), 1))
+    return float(int(line.positions[-1] - line.positions[0]) * line.unit) if len(encoded.domain) else 1.0
+
+
+def _domain(encoded: Encoded, tree: Hierarchy | None) -> int:
+    return len(encoded.domain) if tree is None else tree.num_leaves
+
+
+def _boxes(release: Release, encoded: Encoded, name: str, box: BoxColumns, tree: Hierarchy | None) -> _Boxes:
+    """What the boxes of a column cover, row by row."""
+    table, rows, counts = release.tables["release"], release.rows.input, encoded.counts().astype(np.int64)
     if tree is not None:
         boxes = _node_boxes(table.column(box.label), encoded, name, tree)
     elif box.set in table.column_names:
@@ -260,7 +304,14 @@ def _column_loss(release: Release, encoded: Encoded, name: str, box: BoxColumns,
     else:
         boxes = _interval_boxes(table.column(box.low), table.column(box.high), encoded)
     if box.missing in table.column_names:
-        boxes = _with_missing(table, box, boxes, (domain, rows, 0 if tree is None else tree.height), counts)
+        whole = (_domain(encoded, tree), rows, 0 if tree is None else tree.height)
+        boxes = _with_missing(table, box, boxes, whole, counts)
+    return boxes
+
+
+def _column_loss(release: Release, encoded: Encoded, boxes: _Boxes, tree: Hierarchy | None) -> ColumnLoss:
+    rows, suppressed, domain = release.rows.input, release.rows.suppressed, _domain(encoded, tree)
+    counts = encoded.counts().astype(np.int64)
     granularity = float((boxes.covered / max(domain, 1)).sum() + suppressed) / rows
     least = 1 / max(domain, 1)
     own = counts[counts > 0]

@@ -67,7 +67,7 @@ def class_codes(columns: Sequence[pa.Array | pa.ChunkedArray]) -> Ints:
     return classes
 
 
-def class_risk(sizes: Ints, population: Ints | None = None, *, threshold: float = 0.2) -> ClassRisk:
+def class_risk(sizes: Ints, population: Ints | Floats | None = None, *, threshold: float = 0.2) -> ClassRisk:
     """Risk from the size of each class, and its size in the population where that is known.
 
     A row is above the threshold if its risk is larger: classes of 5 are not at a threshold of 0.2. Without a population
@@ -150,9 +150,16 @@ def _approximate_risk(f: float, p: float) -> float:
 
 
 def _exact_risk(f: float, p: float) -> float:
-    """p^f / f times the hypergeometric series 2F1(f, f; f+1; 1-p), transformed so that it converges for every p."""
+    """p^f / f times the hypergeometric 2F1(f, f; f+1; 1-p): the integral of v^(f-1) / (1 + r v), r = (1-p)/p."""
     if f <= 2 or p == 1:
         return _approximate_risk(f, p)  # in these cases it is exact
+    if p <= 0.5:
+        # With r of at least 1, stepping from f to f+1 makes no error larger.
+        ratio = (1 - p) / p
+        found = math.log1p(ratio) / ratio
+        for step in range(1, int(f)):
+            found = (1 / step - found) / ratio
+        return found
     # 2F1(f, f; f+1; q) = (1-q)^(1-f) 2F1(1, 1; f+1; q), whose terms fall like q^n n! / (f+1)_n.
     q, term, total, n = 1 - p, 1.0, 1.0, 0
     while term > total * 1e-16 and n < 1_000_000:
