@@ -12,9 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from hedgerow.criteria.groupwise import KAnonymity, require
+from hedgerow.criteria.groupwise import KAnonymity
 from hedgerow.exact import written
 from hedgerow.methods.classic import Classic, require_groups
 from hedgerow.methods.row_groups import quasi_codes, release_of, sensitive_codes
@@ -106,7 +104,6 @@ class FullDomain(Classic):
 
         quasi, _ = quasi_codes(prepared)
         columns, criteria = sensitive_codes(prepared), self._criteria(prepared)
-        require(criteria, [np.bincount(codes) for codes in columns], prepared.columns.sensitive)
         return full_domain(
             quasi,
             _ladders(prepared, trees),
