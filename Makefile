@@ -23,6 +23,7 @@ app: $(VENV)/.dev
 	$(BIN)/hedgerow app $(OUT)/recipe.toml
 
 test: $(VENV)/.dev
+	@sh tools/system_tools.sh chromium
 	$(BIN)/pytest -n 2 --dist worksteal
 
 # Results are kept in .flaky, so that a run that was stopped goes on: make flaky RUNS=50
@@ -104,4 +105,4 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) .judges .flaky .fuzz .mutants .trials .versions $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .browser .judges .flaky .fuzz .mutants .trials .versions $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -21,3 +21,12 @@ def salaries_release():
 
     schema = hr.Schema(quasi=["age", "zipcode", "gender"], sensitive="salary", identifier=["name"])
     return hr.KEAnonymity(k=3, e=2000).publish(salaries(), schema, seed=1)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say loudly how many tests could not run for want of a program."""
+    reasons = [str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])]
+    missing = [reason.split("missing tool: ")[1].rstrip("')") for reason in reasons if "missing tool: " in reason]
+    for tool in sorted(set(missing)):
+        line = f"NOT RUN: {missing.count(tool)} tests, because this machine has no {tool} (make test installs it)"
+        terminalreporter.write_line(line, red=True, bold=True)

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -198,3 +199,12 @@ def test_the_list_of_verbs_is_complete():
     """Every verb of the list has a module."""
     assert [words[0] for words, _ in verbs() if len(words) == 1] == [verb for verb in VERBS if verb != "graph"]
     assert hr.__version__ in run("--version").stdout
+
+
+def test_the_demo_goes_on_without_figures(tmp_path, monkeypatch):
+    """An install without matplotlib shows everything else, and says how to get figures."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr("hedgerow.cli.demo.ROWS", 500)
+    told = run("demo", str(tmp_path / "demo")).stdout
+    assert "pip install 'hedgerow[plot]'" in told
+    assert "Ask more" in told

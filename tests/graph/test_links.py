@@ -15,7 +15,7 @@ from hedgerow.graph.adjacency import adjacency
 from hedgerow.graph.distinct import count_joined
 from hedgerow.graph.grouped import Side
 from hedgerow.graph.links import count_ends, count_links, count_paths, most_links, smallest_sums
-from hedgerow.graph.question import Selected
+from hedgerow.graph.selected import Selected
 
 
 @dataclass(frozen=True, eq=False)

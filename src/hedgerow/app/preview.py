@@ -77,6 +77,7 @@ class Preview:
             ):
                 job.step, job.share = str(point.setting), (place + 1) / len(settings)
                 job.add(point)
+            job.report(job.step, 1.0)
 
         return self.site.jobs.start(Job("frontier", work, "/promise", key=_key(recipe), parts=list(known)))
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
+import uvicorn
 from starlette.applications import Starlette
 
 from hedgerow.app.guard import Guard
@@ -65,10 +66,20 @@ def application(workspace: Workspace, jobs: Jobs) -> Starlette:
     return site.application([*OwnerPages(site).routes(), *ReleasePages(site).routes()])
 
 
+class _Server(uvicorn.Server):
+    """A server that tells open streams to end when it is asked to."""
+
+    def __init__(self, settings: uvicorn.Config, jobs: Jobs) -> None:
+        super().__init__(settings)
+        self._jobs = jobs
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._jobs.is_closing.set()
+        super().handle_exit(sig, frame)
+
+
 def serve(workspace: Workspace, *, port: int = 0, browse: bool = True, say: Callable[[str], None] = print) -> None:
     """Serve until Ctrl-C; `say` gets the address, which lets a browser in."""
-    import uvicorn
-
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     if sys.platform != "win32":
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -89,21 +100,13 @@ def serve(workspace: Workspace, *, port: int = 0, browse: bool = True, say: Call
         timeout_graceful_shutdown=1,
         ws="none",
     )
-    server = uvicorn.Server(settings)
-    leave = server.handle_exit
-
-    def end_streams(number: int, frame: FrameType | None) -> None:
-        jobs.is_closing.set()
-        leave(number, frame)
-
-    server.handle_exit = end_streams  # type: ignore[method-assign]
     address = f"http://127.0.0.1:{listening.getsockname()[1]}{guard.entry}"
     say(address)
     if browse:
         threading.Thread(target=lambda: webbrowser.open(address), daemon=True).start()
     try:
         with suppress(KeyboardInterrupt):
-            server.run([listening])
+            _Server(settings, jobs).run([listening])
     finally:
         listening.close()
         jobs.close()

@@ -203,6 +203,7 @@ def _width(release: GroupedGraph, question: str, share: float, sql: str, conditi
 
 def _ask(release: GroupedGraph, sql: str) -> GraphAnswer | None:
     try:
-        return release.ask(sql)
+        answer: GraphAnswer = release.ask(sql)
+        return answer
     except (QueryError, ParameterError):
         return None

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hedgerow.errors import InputError
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -55,8 +57,11 @@ def demo(folder: Path) -> None:
     )
     screen.print(str(linking(release)))
     _heading(screen, "6  Figures", "")
-    for figure in _figures(release, answered, folder / "figures"):
-        screen.print(f"  {figure}")
+    try:
+        for figure in _figures(release, answered, folder / "figures"):
+            screen.print(f"  {figure}")
+    except InputError as error:
+        screen.print(f"  left out. {error}", markup=False)  # an install without matplotlib shows everything else
     screen.print(f"\nAsk more: hedgerow query {folder / 'release'} 'SELECT max(income) FROM release WHERE age < 25'")
 
 

@@ -94,31 +94,49 @@ def _show_release(release: GroupedGraph, out: str) -> None:
 @graph.command(short_help="Ask a published graph questions.")
 @click.argument("bundle", type=click.Path())
 @click.argument("questions", nargs=-1, required=True)
-def query(bundle: str, questions: tuple[str, ...]) -> None:
+@click.option(
+    "--estimate",
+    type=click.Choice(["fair", "learned"]),
+    default="fair",
+    show_default=True,
+    help="learned adds a guess from how conditions go with degrees, for COUNT(*) FROM edges.",
+)
+def query(bundle: str, questions: tuple[str, ...], estimate: str) -> None:
     """Ask BUNDLE one or more QUESTIONS over left, right, edges, left_paths and right_paths.
 
     \b
     "SELECT count(DISTINCT right) FROM edges WHERE left.location = 'US' AND right.venue = 'SIGMOD'"
     "SELECT max(links(venue = 'VLDB' AND right.degree = 1)) FROM left WHERE location = 'US'"
+    "SELECT l.location, count(*), sum(e.price) FROM edges e JOIN left l ON e.author = l.author GROUP BY l.location"
     """
-    show_answers(bundle, questions)
+    show_answers(bundle, questions, estimate=estimate)
 
 
-def show_answers(bundle: str, questions: tuple[str, ...], max_bytes: int | None = None) -> None:
-    """Print a table of answers."""
+def show_answers(
+    bundle: str, questions: tuple[str, ...], max_bytes: int | None = None, *, estimate: str = "fair"
+) -> None:
+    """Print a table of answers; questions with groups and several results have a table each."""
+    from hedgerow.cli.answers import answers
     from hedgerow.cli.show import console, number, table
+    from hedgerow.graph import GraphAnswer
     from hedgerow.graph import open as open_graph
 
     release = open_graph(bundle, max_bytes=max_bytes)
     rows = []
     for question in questions:
-        answer = release.ask(question)
+        answer = release.ask(question, estimate=estimate)
+        if not isinstance(answer, GraphAnswer):
+            console().print(answers(answer))
+            continue
+        if answer.learned is not None:
+            click.echo(str(answer.learned))
         expected = "no closed form" if answer.expected is None and answer.lower is not None else number(answer.expected)
         std = "no closed form" if answer.std is None and answer.lower is not None else number(answer.std)
         spread = "exact" if answer.exact and answer.lower is not None else std
         rows.append((question, number(answer.lower), expected, number(answer.upper), spread))
     names = ("question", "lower", "expected", "upper", "std")
-    console().print(table("", names, rows, right=names[1:]))
+    if rows:
+        console().print(table("", names, rows, right=names[1:]))
 
 
 @graph.command(short_help="Check a published graph: checksums, sizes and safety.")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hedgerow.graph.ask import GraphAnswer
     from hedgerow.graph.bipartite import BipartiteGraph
     from hedgerow.graph.bundle import read as open
-    from hedgerow.graph.generate import author_paper_graph
+    from hedgerow.graph.generate import author_paper_graph, purchase_graph
     from hedgerow.graph.grouped import GroupedGraph
     from hedgerow.graph.method import SafeGrouping
     from hedgerow.verify.graph import verify_graph as verify
@@ -29,6 +29,7 @@ __all__ = [
     "SafeGrouping",
     "author_paper_graph",
     "open",
+    "purchase_graph",
     "verify",
     "verify_bundle",
 ]
@@ -40,6 +41,7 @@ _HOMES = {
     "SafeGrouping": "method.SafeGrouping",
     "author_paper_graph": "generate.author_paper_graph",
     "open": "bundle.read",
+    "purchase_graph": "generate.purchase_graph",
     "verify": "bundle.verify_graph",
     "verify_bundle": "bundle.verify_graph_bundle",
 }

@@ -1,48 +1,71 @@
 """Answer a question from a grouped graph alone.
 
-Source     [Zhang 2008], section 4.4.4
+Source     [Zhang 2008], section 4.4.4; columns of edges and GROUP BY: own
 Guarantee  the truth lies between the bounds, because the engine has checked that the grouping is safe
-Cost       O(edges + nodes log nodes)
+Cost       O(edges + nodes log nodes) for each aggregate, and each row of GROUP BY
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 import weakref
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.errors import BrokenPromise
+from hedgerow.arrays import Ints
+from hedgerow.errors import BrokenPromise, QueryError
 from hedgerow.exact import float_above, float_below
-from hedgerow.graph.adjacency import count_unsafe
+from hedgerow.graph.adjacency import adjacency, count_unsafe
 from hedgerow.graph.distinct import count_joined
 from hedgerow.graph.draws import Draws, Extent, average, largest, total
+from hedgerow.graph.edge_rows import EdgeRows, Marks, ticks_of_column
 from hedgerow.graph.grouped import GroupedGraph, Side
-from hedgerow.graph.links import count_ends, count_links, count_paths
-from hedgerow.graph.question import ENDS, GraphQuestion, Selected, columns_of_side, degree_name, read_question, select
-from hedgerow.query.evidence.rows import ticks_of
-from hedgerow.query.sql.question import Kind
+from hedgerow.graph.links import Links, count_ends, count_links, count_paths, links_by_group
+from hedgerow.graph.question import ENDS, GraphAggregate, GraphQuestion, Where, degree_name, read_question
+from hedgerow.graph.selected import Selected
+from hedgerow.graph.weighted import EdgeNumbers, average_of_edges, largest_of_edges, sum_of_pairs
+from hedgerow.query.answer import Estimate, Learned, Result, Rounding, finished
+from hedgerow.query.answer_table import AnswerTable
+from hedgerow.query.evidence.view import evaluate, values
+from hedgerow.query.sql.question import Expression, Kind, Predicate, Truth, columns_of
 
 __all__ = ["GraphAnswer", "ask"]
 
+MOST_CELLS = 2_000
+"""Rows of a GROUP BY; each is a question of its own."""
 
 _safe: weakref.WeakSet[GroupedGraph] = weakref.WeakSet()
 
+Number = int | float
 
-def ask(release: GroupedGraph, text: str) -> GraphAnswer:
-    """Answer one aggregate over `left`, `right`, `edges`, `left_paths` or `right_paths`."""
+
+def ask(release: GroupedGraph, text: str, *, estimate: str = "fair") -> GraphAnswer | AnswerTable:
+    """Answer a question over `left`, `right`, `edges`, `left_paths` or `right_paths`.
+
+    One aggregate is a `GraphAnswer`; several, arithmetic, and GROUP BY are a table with a row for each group.
+    """
     _check_safe(release)
-    sides = {"left": release.left, "right": release.right}
-    columns = {name: columns_of_side(side) for name, side in sides.items()}
-    question = read_question(text, columns, {name: degree_name(side) for name, side in sides.items()})
-    places = {**ENDS["edges"], **ENDS[question.source]}
-    chosen = {end: select(sides[places[end]], where, end) for end, where in question.wheres.items()}
-    kind = min(2, len({places[end] for end, where in question.wheres.items() if not where.is_plain}))
-    return _answer(question, chosen, kind)
+    question = read_question(text, release)
+    engine = _Engine(release, question)
+    if question.is_single:
+        (aggregate,) = question.aggregates.values()
+        found = engine.found(aggregate, _Cell())
+        if estimate == "learned":
+            from hedgerow.graph.learned_estimate import learn
+
+            return replace(found.answer, learned=learn(*engine.ends(aggregate), found.answer))
+        return found.answer
+    if estimate == "learned":
+        raise QueryError("a learned estimate is for one COUNT; ask for others without it")
+    return AnswerTable(finished(question.bound, engine.result()))
 
 
 def _check_safe(release: GroupedGraph) -> None:
@@ -55,56 +78,330 @@ def _check_safe(release: GroupedGraph) -> None:
     _safe.add(release)
 
 
-def _answer(question: GraphQuestion, chosen: dict[str, Selected], kind: int) -> GraphAnswer:
-    if question.source.endswith("paths"):
-        return _over_paths(question, chosen, kind)
-    if question.source == "edges":
-        return _over_edges(question, chosen, kind)
-    if question.argument == "links":
-        return _over_links(question, chosen, kind)
-    return _over_entities(question, chosen[question.end], kind)
+@dataclass(frozen=True)
+class _Cell:
+    """One row of a GROUP BY: its values by column, and what they leave of entities, nodes and edges of each end."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    marks: Mapping[tuple[str, str], NDArray[np.bool_]] = field(default_factory=dict)
 
 
-def _over_paths(question: GraphQuestion, chosen: dict[str, Selected], kind: int) -> GraphAnswer:
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Bounds in units of `unit`, which kind of number they are, and for how many sides entities were asked about."""
+
+    extent: Extent
+    kind: int
+    unit: Fraction = Fraction(1)
+    rounding: Rounding = Rounding.WHOLE
+    domain: pa.Array | None = None
+    is_ratio: bool = False
+
+    @functools.cached_property
+    def bounds(self) -> tuple[Fraction, Fraction] | None:
+        extent = self.extent
+        if extent.lower is None or extent.upper is None:
+            return None
+        return extent.lower * self.unit, extent.upper * self.unit
+
+    @property
+    def expected(self) -> float | None:
+        if self.bounds is not None and self.bounds[0] == self.bounds[1]:
+            return float(self.bounds[0])
+        return None if self.extent.expected is None else self.extent.expected * float(self.unit)
+
+    @property
+    def std(self) -> float | None:
+        if self.bounds is not None and self.bounds[0] == self.bounds[1]:
+            return 0.0
+        return None if self.extent.variance is None else math.sqrt(self.extent.variance) * float(self.unit)
+
+    @property
+    def answer(self) -> GraphAnswer:
+        if self.bounds is None:
+            return GraphAnswer(None, None, None, True, self.kind)
+        lower, upper = self.bounds
+        ends: tuple[Any, Any] = (int(lower), int(upper))
+        expected: Any = self.expected
+        if self.rounding is Rounding.OUTWARD:
+            ends = float_below(lower), float_above(upper)
+        elif self.rounding is Rounding.VALUE:
+            answers = self.estimate().answers[0]
+            ends, expected = (answers.lower, answers.upper), answers.expected
+        ratio = self.is_ratio and lower != upper
+        return GraphAnswer(*ends, expected, lower == upper, self.kind, self.std, is_ratio=ratio)
+
+    def estimate(self) -> Estimate:
+        """The same for one row of a table; the middle of the bounds stands in where there is no mean."""
+        if self.bounds is None:
+            return _column([None], [None], [math.nan], [math.nan], [True], self)
+        lower, upper = self.bounds
+        middle = float((lower + upper) / 2) if self.expected is None else self.expected
+        std = math.nan if self.std is None else self.std
+        return _column([lower], [upper], [middle], [std], [lower == upper], self)
+
+
+def _column(lower: Any, upper: Any, expected: Any, std: Any, exact: Any, like: _Found) -> Estimate:
+    return Estimate(lower, upper, expected, std, exact, like.rounding, domain=like.domain, reached=[False] * len(lower))
+
+
+class _Engine:
+    """Answers the aggregates of one question."""
+
+    def __init__(self, release: GroupedGraph, question: GraphQuestion) -> None:
+        self.release, self.question = release, question
+        self.sides = {"left": release.left, "right": release.right}
+        self.places = {**ENDS["edges"], **ENDS[question.source]}
+        self.edges = EdgeRows(release)
+
+    def result(self) -> Result:
+        """Every row of GROUP BY, or the only one."""
+        bound = self.question.bound
+        cells = list(self._cells()) if bound.groups else [_Cell()]
+        found = {name: [self.found(item, cell) for cell in cells] for name, item in self.question.aggregates.items()}
+        if bound.groups:
+            kept = [row for row, cell in enumerate(cells) if self._may_exist(cell)]
+            cells = [cells[row] for row in kept]
+            found = {name: [column[row] for row in kept] for name, column in found.items()}
+        kinds = {column.name: self._values(column.name).type for column in bound.groups}
+        keys = {
+            key.alias: pa.array([cell.values[key.column.name] for cell in cells], kinds[key.column.name])  # type: ignore[union-attr]
+            for key in bound.keys
+        }
+        return Result(keys, {name: _stacked(column) for name, column in found.items()}, len(cells))
+
+    def _may_exist(self, cell: _Cell) -> bool:
+        """Whether some assignment has a row of this cell."""
+        first = next(iter(self.question.aggregates.values()))
+        wheres, edges = first.wheres, first.edges
+        end = next(iter(ENDS[self.question.source]))
+        return bool(self.found(GraphAggregate("count", "*", end, wheres, edges), cell).extent.upper)
+
+    def _cells(self) -> Iterator[_Cell]:
+        """Combine the values of keys: those of one end that occur together, with those of other ends."""
+        parts: dict[tuple[str, str], list[str]] = {}
+        for name, place in self.question.places.items():
+            parts.setdefault(place, []).append(name)
+        choices = []
+        for place, names in parts.items():
+            table = pa.table({str(n): self._values(name) for n, name in enumerate(names)})
+            codes = _codes(table)
+            firsts = np.unique(codes, return_index=True)[1]
+            rows = [{name: table.column(n)[int(first)].as_py() for n, name in enumerate(names)} for first in firsts]
+            choices.append([(place, row, codes == code) for code, row in enumerate(rows)])
+        if math.prod(map(len, choices)) > MOST_CELLS:
+            raise QueryError(
+                f"GROUP BY gives more than {MOST_CELLS:,} rows; each is a question of its own over a graph"
+            )
+        for chosen in itertools.product(*choices):
+            joined = {name: value for _, row, _ in chosen for name, value in row.items()}
+            yield _Cell(joined, {place: marks for place, _, marks in chosen})
+
+    def _values(self, name: str) -> pa.Array:
+        """The values of a GROUP BY column, for each entity, node or edge that it is about."""
+        end, kind = self.question.places[name]
+        expression = self.question.bound.derived.get(name)
+        column = next(column for column in self.question.bound.groups if column.name == name)
+        if kind == "edges":
+            return self.edges.values(expression or column)
+        return self._side_values(expression or column, end, kind)
+
+    def _side_values(self, expression: Expression, end: str, kind: str) -> pa.Array:
+        side = self.sides[self.places[end]]
+        rows = side.entities.num_rows
+        return values(expression, _arrays(side, end, columns_of(expression), is_node=kind == "nodes"), rows)
+
+    def select(self, end: str, where: Where, cell: _Cell) -> Selected:
+        """Apply what a question asks of one end."""
+        side = self.sides[self.places[end]]
+        marks = []
+        for kind, predicate in (("entities", where.entities), ("nodes", where.nodes)):
+            arrays = _arrays(side, end, columns_of(predicate), is_node=kind == "nodes")
+            found = _marked(predicate, arrays, side.entities.num_rows)
+            chosen = cell.marks.get((end, kind))
+            marks.append(found if chosen is None else found & chosen)
+        return Selected(side, marks[0], marks[1])
+
+    def ends(self, item: GraphAggregate) -> tuple[Selected, Selected]:
+        """Both ends of the edges that an aggregate counts, for the learned estimate."""
+        if self.question.source != "edges" or item.function != "count" or item.argument != "*":
+            raise QueryError("a learned estimate is for COUNT(*) FROM edges; ask for others without it")
+        if item.edges != Truth(True):
+            raise QueryError("a learned estimate takes no conditions on columns of edges")
+        return self.select("left", item.wheres["left"], _Cell()), self.select("right", item.wheres["right"], _Cell())
+
+    def found(self, item: GraphAggregate, cell: _Cell) -> _Found:
+        """Answer one aggregate in one cell."""
+        asked = {**item.wheres}
+        if item.argument == "links":
+            asked["left" if item.end == "right" else "right"] = item.far
+        chosen = {end: self.select(end, where, cell) for end, where in asked.items()}
+        sides = {
+            self.places[end] for end, where in asked.items() if not where.is_plain or (end, "entities") in cell.marks
+        }
+        kind = min(2, len(sides))
+        if self.question.source.endswith("paths"):
+            return _over_paths(item, chosen, kind)
+        if self.question.source == "edges":
+            return self._over_edges(item, chosen, cell, kind)
+        if item.argument == "links":
+            return _over_links(item, chosen, kind)
+        return _over_entities(item, chosen[item.end], kind)
+
+    def _over_edges(self, item: GraphAggregate, chosen: dict[str, Selected], cell: _Cell, kind: int) -> _Found:
+        left, right = chosen["left"], chosen["right"]
+        marks = self.edges.marks(item.edges).both(cell.marks.get(("edges", "edges")))
+        if item.argument == "distinct":
+            end, other = (left, right) if item.end == "left" else (right, left)
+            return _Found(_extent_of(self._joined(end, other, item.end, marks)), kind)
+        if item.argument == "*":
+            if marks.is_all and not self.edges.has_repeats:
+                return _Found(_extent_of(count_links(left, right)), kind)
+            return _Found(sum_of_pairs(left, right, self.edges.numbers(marks).counts()), kind)
+        assert item.value is not None
+        ticks, has_value = self.edges.ticks(item.value, marks.may)
+        edges = self.edges.numbers(marks, ticks, has_value)
+        if item.function == "count":
+            return _Found(sum_of_pairs(left, right, edges.counts()), kind)
+        if not sum_of_pairs(left, right, edges.counts()).upper:
+            return _Found(Extent(None, None, None), kind)
+        extent = _aggregate_edges(item.function, left, right, edges)
+        is_value = item.function in ("min", "max") and ticks.domain is not None
+        is_whole = ticks.kind is Kind.INT and item.function != "avg"
+        rounding = Rounding.VALUE if is_value else Rounding.WHOLE if is_whole else Rounding.OUTWARD
+        return _Found(extent, kind, ticks.unit, rounding, ticks.domain if is_value else None, item.function == "avg")
+
+    def _joined(self, counted: Selected, other: Selected, end: str, marks: Marks) -> Links:
+        """COUNT(DISTINCT end) over the edges that count for sure, and over those that may."""
+        if marks.is_all:
+            return count_joined(counted, other)
+        least, most = (
+            count_joined(*_within(counted, other, *self._pairs(kept, end))) for kept in (marks.must, marks.may)
+        )
+        expected = least.expected if marks.is_sure else math.nan
+        return Links(least.lower, most.upper, expected)
+
+    def _pairs(self, kept: NDArray[np.bool_], end: str) -> tuple[Ints, Ints]:
+        left, right = (ends[kept].astype(np.int64) for ends in self.release.ends)
+        return (left, right) if end == "left" else (right, left)
+
+
+def _within(counted: Selected, other: Selected, ends: Ints, others: Ints) -> tuple[Selected, Selected]:
+    """The same selection in the graph of some of the edges; a part of a safe graph is safe."""
+    sizes = len(counted.side.node_groups), len(other.side.node_groups)
+    pairs = np.unique(ends.astype(np.int64) * sizes[1] + others)
+    first, second = (pairs // sizes[1]).astype(np.int32), (pairs % sizes[1]).astype(np.int32)
+    near = replace(counted.side, neighbours=adjacency(first, second, *sizes))
+    far = replace(other.side, neighbours=adjacency(second, first, *sizes[::-1]))
+    return Selected(near, counted.entities, counted.nodes), Selected(far, other.entities, other.nodes)
+
+
+def _aggregate_edges(function: str, left: Selected, right: Selected, edges: EdgeNumbers) -> Extent:
+    if function == "sum":
+        return sum_of_pairs(left, right, edges.pairs())
+    if function == "avg":
+        return average_of_edges(left, right, edges)
+    if function == "max":
+        return largest_of_edges(left, right, edges)
+    mirrored = EdgeNumbers(edges.left, edges.right, -edges.high, -edges.low, edges.must)
+    return largest_of_edges(left, right, mirrored).negated
+
+
+def _codes(table: pa.Table) -> Ints:
+    """Number the combinations of values of a table's rows."""
+    codes = np.zeros(table.num_rows, np.int64)
+    for column in table.columns:
+        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode").indices
+        numbers = np.asarray(encoded.to_numpy(zero_copy_only=False), np.int64)
+        codes = np.unique(codes * (int(numbers.max(initial=0)) + 1) + numbers, return_inverse=True)[1].astype(np.int64)
+    return codes
+
+
+def _stacked(found: list[_Found]) -> Estimate:
+    """One aggregate in all rows."""
+    estimates = [one.estimate() for one in found]
+    if not estimates:
+        return _column([], [], [], [], [], _Found(Extent(None, None, None), 0))
+    like = next((one for one in found if one.bounds is not None), found[0])
+    parts = {name: [getattr(e, name)[0] for e in estimates] for name in ("lower", "upper", "expected", "std", "exact")}
+    return _column(parts["lower"], parts["upper"], parts["expected"], parts["std"], parts["exact"], like)
+
+
+def _arrays(side: Side, end: str, names: frozenset[str], *, is_node: bool) -> dict[str, pa.Array]:
+    if is_node:
+        return {name: pa.array(side.degrees) for name in names if name == f"{end}.{degree_name(side)}"}
+    return {name: side.entities.column(name.removeprefix(f"{end}.")).combine_chunks() for name in names}
+
+
+def _marked(predicate: Predicate, columns: Mapping[str, pa.Array], length: int) -> NDArray[np.bool_]:
+    """Mark the rows where a condition is true; unknown is not true."""
+    truth = evaluate(predicate, columns, length).fill_null(False)
+    return np.asarray(truth.to_numpy(zero_copy_only=False), np.bool_)
+
+
+def _extent_of(links: Links) -> Extent:
+    expected = None if math.isnan(links.expected) else links.expected
+    return Extent(Fraction(links.lower), Fraction(links.upper), expected, links.variance)
+
+
+def _over_paths(item: GraphAggregate, chosen: dict[str, Selected], kind: int) -> _Found:
     ends = chosen["start"], chosen["via"], chosen["end"]
-    if question.argument == "*":
+    if item.argument == "*":
         lower, upper, expected = count_paths(*ends)
-        return GraphAnswer(lower, upper, expected, lower == upper, kind, _std(None, lower == upper))
+        return _Found(Extent(Fraction(lower), Fraction(upper), expected), kind)
     lower, upper = count_ends(*ends)
-    mean = float(lower) if lower == upper else None
-    return GraphAnswer(lower, upper, mean, lower == upper, kind, _std(None, lower == upper))
+    return _Found(Extent(Fraction(lower), Fraction(upper), None), kind)
 
 
-def _over_edges(question: GraphQuestion, chosen: dict[str, Selected], kind: int) -> GraphAnswer:
-    if question.argument == "*":
-        found = count_links(chosen["left"], chosen["right"])
-    else:
-        found = count_joined(chosen[question.end], chosen["left" if question.end == "right" else "right"])
-    exact = found.lower == found.upper
-    return GraphAnswer(found.lower, found.upper, found.expected, exact, kind, _std(found.variance, exact))
+def _over_entities(item: GraphAggregate, chosen: Selected, kind: int) -> _Found:
+    if item.argument != "column":
+        draws = _node_draws(chosen, chosen.side.degrees, chosen.side.degrees)
+        if item.function == "count":
+            return _Found(draws.count(), kind)
+        return _found_in(item.function, draws, kind)
+    assert item.value is not None
+    side, end = chosen.side, item.end
+    array = values(item.value, _arrays(side, end, columns_of(item.value), is_node=False), side.entities.num_rows)
+    has_value = chosen.entities & np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
+    ticks = ticks_of_column(array.filter(pa.array(has_value)), item.value)
+    fitting = np.bincount(side.node_groups, weights=chosen.nodes, minlength=side.groups).astype(np.int64)
+    groups = side.entity_groups[has_value].astype(np.int64)
+    draws = Draws(groups, ticks.lows, ticks.lows if ticks.lows is ticks.highs else ticks.highs, side.sizes, fitting)
+    if item.function == "count":
+        return _Found(draws.count(), kind)
+    found = _found_in(item.function, draws, kind)
+    if item.function in ("min", "max") and ticks.domain is not None:
+        return replace(found, rounding=Rounding.VALUE, domain=ticks.domain)
+    whole = ticks.kind is Kind.INT and item.function != "avg"
+    return replace(found, unit=ticks.unit, rounding=Rounding.WHOLE if whole else Rounding.OUTWARD)
 
 
-def _over_entities(question: GraphQuestion, chosen: Selected, kind: int) -> GraphAnswer:
-    if question.argument == "column":
-        draws, unit, is_whole = _column_draws(question, chosen)
-    else:
-        draws, unit, is_whole = _node_draws(chosen, chosen.side.degrees, chosen.side.degrees), Fraction(1), True
-    if question.function == "count":
-        return _numbers(draws.count(), Fraction(1), kind, is_whole=True)
-    return _numbers(_extent(question.function, draws), unit, kind, is_whole=is_whole and question.function != "avg")
+def _found_in(function: str, draws: Draws, kind: int) -> _Found:
+    is_average = function == "avg"
+    ratio = is_average and not np.array_equal(draws.forced, draws.most)
+    rounding = Rounding.OUTWARD if is_average else Rounding.WHOLE
+    return _Found(_extent(function, draws), kind, rounding=rounding, is_ratio=ratio)
 
 
-def _over_links(question: GraphQuestion, chosen: dict[str, Selected], kind: int) -> GraphAnswer:
+def _over_links(item: GraphAggregate, chosen: dict[str, Selected], kind: int) -> _Found:
     """Aggregate, over entities, how many of their edges lead to a selected entity of the other side."""
-    near = chosen[question.end]
-    far = chosen["left" if question.end == "right" else "right"]
+    near = chosen[item.end]
+    far = chosen["left" if item.end == "right" else "right"]
     graph = near.side.neighbours
     low, high = graph.sums(far.must[graph.neighbours]), graph.sums(far.may[graph.neighbours])
     draws = _node_draws(near, low, low if np.array_equal(low, high) else high)
-    extent = _extent(question.function, draws)
-    if question.function in ("sum", "avg") and not draws.is_certain and extent.lower is not None:
-        extent = _through_edges(question.function, near, far, draws, extent)
-    return _numbers(extent, Fraction(1), kind, is_whole=question.function != "avg")
+    found = _found_in(item.function, draws, kind)
+    if draws.is_certain or found.extent.lower is None:
+        return found
+    if item.function in ("sum", "avg"):
+        return replace(found, extent=_through_edges(item.function, near, far, draws, found.extent))
+    if item.function == "max":
+        # Whoever has the most has at least the mean of its group.
+        least, most = links_by_group(near, far), draws.most
+        means = -(-least[most > 0] // most[most > 0])
+        lower = max(found.extent.lower, Fraction(int(means.max(initial=0))))
+        return replace(found, extent=replace(found.extent, lower=lower))
+    return found
 
 
 def _through_edges(function: str, near: Selected, far: Selected, draws: Draws, extent: Extent) -> Extent:
@@ -127,28 +424,12 @@ def _tighter(extent: Extent, lower: Fraction, upper: Fraction) -> tuple[Fraction
     return max(extent.lower, lower), min(extent.upper, upper)
 
 
-def _node_draws(chosen: Selected, low: NDArray[np.int64], high: NDArray[np.int64]) -> Draws:
+def _node_draws(chosen: Selected, low: Ints, high: Ints) -> Draws:
     """Nodes that fit carry a number; as many are drawn as entities are selected."""
     nodes = chosen.nodes
     inside = low[nodes]
     groups = chosen.side.node_groups[nodes].astype(np.int64)
     return Draws(groups, inside, inside if low is high else high[nodes], chosen.sizes, chosen.counts)
-
-
-def _column_draws(question: GraphQuestion, chosen: Selected) -> tuple[Draws, Fraction, bool]:
-    """Selected entities carry their value; as many are drawn as nodes fit."""
-    side: Side = chosen.side
-    column = question.column
-    assert column is not None
-    array = side.entities.column(column.name.partition(".")[2]).combine_chunks()
-    has_value = chosen.entities & np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
-    numbers = ticks_of(array.filter(pa.array(has_value)), column.kind)
-    groups = side.entity_groups[has_value].astype(np.int64)
-    fitting = np.bincount(side.node_groups, weights=chosen.nodes, minlength=side.groups).astype(np.int64)
-    draws = Draws(
-        groups, numbers.lows, numbers.lows if numbers.lows is numbers.highs else numbers.highs, side.sizes, fitting
-    )
-    return draws, numbers.unit, column.kind is Kind.INT
 
 
 def _extent(function: str, draws: Draws) -> Extent:
@@ -157,57 +438,46 @@ def _extent(function: str, draws: Draws) -> Extent:
     return {"sum": total, "avg": average, "max": largest}[function](draws)
 
 
-def _numbers(extent: Extent, unit: Fraction, kind: int, *, is_whole: bool) -> GraphAnswer:
-    """Turn fixed-point units into numbers: whole ones as they are, others rounded outwards."""
-    if extent.lower is None or extent.upper is None:
-        return GraphAnswer(None, None, None, True, kind)
-    lower, upper = extent.lower * unit, extent.upper * unit
-    expected = None if extent.expected is None else extent.expected * float(unit)
-    if lower == upper:
-        expected = float(lower)
-    std = _std(None if extent.variance is None else extent.variance * float(unit) ** 2, lower == upper)
-    if is_whole:
-        return GraphAnswer(int(lower), int(upper), expected, lower == upper, kind, std)
-    return GraphAnswer(float_below(lower), float_above(upper), expected, lower == upper, kind, std)
-
-
-def _std(variance: float | None, exact: bool) -> float | None:
-    """The standard deviation; what is exact does not scatter."""
-    if exact:
-        return 0.0
-    return None if variance is None else math.sqrt(variance)
-
-
-Number = int | float
-
-
 @dataclass(frozen=True)
 class GraphAnswer:
     """One aggregate over a grouped graph.
 
     `lower` and `upper` enclose the true answer. `expected` is the mean over all assignments of entities to nodes that
     fit the release, each as likely as the others, and `std` their standard deviation; each is None where it has no
-    closed form. `exact` says that every assignment gives the same answer; bounds that are no whole numbers are rounded
-    outwards all the same. `kind` counts the sides with conditions on entities: 0, 1 or 2. SQL's NULL is None in all
-    numbers; where some assignments select nothing, the numbers speak of those that select something.
+    closed form. Where `is_ratio`, AVG is over an uncertain number of things, and `expected` is the mean sum divided by
+    the mean number, which is not the mean of the averages. Neither is a statement about the truth, which is one
+    assignment: where columns go with degrees it lies away from `expected`; `learned` is an estimate that takes that
+    into account, where it was asked for. `exact` says that every assignment gives the same answer; bounds that are no
+    whole numbers are rounded outwards all the same. `kind` counts the sides with conditions on entities: 0, 1 or 2.
+    SQL's NULL is None in all numbers; where some assignments select nothing, the numbers speak of those that select
+    something.
     """
 
-    lower: Number | None
-    upper: Number | None
-    expected: float | None
+    lower: Any
+    upper: Any
+    expected: Any
     exact: bool
     kind: int
     std: float | None = None
+    is_ratio: bool = False
+    learned: Learned | None = None
 
     def __repr__(self) -> str:
         if self.lower is None or self.upper is None:
             return "NULL (exact)"
         if self.exact:
-            return f"{_text(self.lower if isinstance(self.lower, int) else float(self.expected or 0))} (exact)"
-        middle = "no expectation in closed form" if self.expected is None else f"expected {self.expected:.8g}"
+            number = self.expected if isinstance(self.lower, float) and self.expected is not None else self.lower
+            return f"{_text(number)} (exact)"
+        middle = "no expectation in closed form" if self.expected is None else f"expected {_shown(self.expected)}"
+        middle += " (ratio of means)" if self.is_ratio and self.expected is not None else ""
         spread = "" if self.std is None else f" with a standard deviation of {self.std:.4g}"
-        return f"between {_text(self.lower)} and {_text(self.upper)}, {middle}{spread}"
+        guess = "" if self.learned is None else f"; {self.learned}"
+        return f"between {_text(self.lower)} and {_text(self.upper)}, {middle}{spread}{guess}"
 
 
-def _text(number: Number) -> str:
-    return str(number) if isinstance(number, int) else f"{number:.15g}"
+def _shown(number: Any) -> str:
+    return f"{number:.8g}" if isinstance(number, int | float) else str(number)
+
+
+def _text(number: Any) -> str:
+    return f"{number:.15g}" if isinstance(number, float) else str(number)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Ints
 from hedgerow.graph.adjacency import side_by_side
 from hedgerow.graph.links import Links, most_links, smallest_sums
-from hedgerow.graph.question import MultiEdgePairs, Selected, multi_edge_pairs
+from hedgerow.graph.selected import MultiEdgePairs, Selected, multi_edge_pairs
 from hedgerow.kernel import kernel
 
 __all__ = ["count_joined"]

@@ -6,6 +6,10 @@ Cost       O(edges)
 Authors and papers: papers appear one after the other. The first author of a paper is new, a recent one, or one drawn in
 proportion to the papers written so far; the others are new, co-authors of the first one's latest paper, or drawn like
 the first.
+
+Purchases: households differ in how much they buy and products in how popular they are, both heavy-tailed. A household's
+`segment` goes with how much it buys, and families buy children's products more often: columns that depend on the links,
+as real ones do.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from hedgerow.graph.bipartite import BipartiteGraph
 from hedgerow.kernel import kernel
 from hedgerow.randomness import generator
 
-__all__ = ["author_paper_graph"]
+__all__ = ["author_paper_graph", "purchase_graph"]
 
 _REGIONS = ("US", "EU", "AS", "SA", "AF", "OC")
 _REGION_SHARES = (0.36, 0.31, 0.24, 0.05, 0.02, 0.02)
@@ -148,3 +152,38 @@ def _another(
             return author
         author = (author + 1) % known
     return -1
+
+
+def purchase_graph(
+    households: int = 2_000, products: int = 3_000, rows: int = 20_000, *, busiest: float = 0.02, seed: int = 0
+) -> BipartiteGraph:
+    """Generate purchases with a price, a quantity and a day; some households buy a product several times.
+
+    No product makes up more than the share `busiest` of the purchases; a larger one makes hubs.
+    """
+    random = generator(seed)
+    spending = random.lognormal(0.0, 0.9, households)
+    is_family = random.random(households) < 0.3
+    popularity = 1.0 / np.arange(1, products + 1) ** 0.7
+    is_for_children = random.random(products) < 0.2
+    ends = random.choice(households, rows, p=spending / spending.sum())
+    shares = []
+    for wanted in (np.where(is_for_children, 0.4, 1.0), np.where(is_for_children, 3.0, 1.0)):
+        weights = popularity * wanted / (popularity * wanted).sum()
+        shares.append(np.minimum(weights, busiest) / np.minimum(weights, busiest).sum())
+    choices = [random.choice(products, rows, p=share) for share in shares]
+    others = np.where(is_family[ends], choices[1], choices[0])
+    bought = np.bincount(ends, minlength=households) * random.lognormal(0, 0.5, households)
+    segment = np.array(["small", "middle", "large"])[np.digitize(bought, [5, 15])]
+    left = {"household": np.arange(households), "segment": segment, "family": is_family}
+    sorts = np.where(is_for_children, "children", random.choice(["food", "home", "garden"], products))
+    right = {"product": np.arange(products), "sort": sorts}
+    price = (random.lognormal(1.5, 0.8, products)[others] * random.uniform(0.8, 1.0, rows)).round(2)
+    edges = {
+        "household": ends,
+        "product": others,
+        "price": price,
+        "quantity": random.geometric(0.6, rows),
+        "day": np.datetime64("2024-01-01") + random.integers(0, 365, rows),
+    }
+    return BipartiteGraph.read(pa.table(left), pa.table(right), pa.table(edges), values=["price", "quantity", "day"])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,6 @@ from hedgerow.graph.adjacency import Adjacency, adjacency
 from hedgerow.verify.graph import SIDES, TABLES, PublishedGraph, verify_graph
 
 if TYPE_CHECKING:
-    from hedgerow.graph.ask import GraphAnswer
     from hedgerow.verify import Verification
 
 __all__ = ["SIDES", "TABLES", "GroupedGraph", "Side"]
@@ -99,11 +98,15 @@ class GroupedGraph(PublishedGraph):
         left, right = (_int32(edges.column(f"{side}_node")) for side in SIDES)
         return left, right
 
-    def ask(self, question: str) -> GraphAnswer:
-        """Answer one aggregate over `left`, `right` or `edges` with bounds that hold."""
+    def ask(self, question: str, *, estimate: str = "fair") -> Any:
+        """Answer a question over `left`, `right`, `edges` or paths with bounds that hold.
+
+        One aggregate gives a `GraphAnswer`; several, arithmetic and GROUP BY a table as `sql` of a release of a table.
+        `estimate` "learned" adds a guess that takes into account how conditions go with degrees.
+        """
         from hedgerow.graph.ask import ask
 
-        return ask(self, question)
+        return ask(self, question, estimate=estimate)
 
     def verify(self) -> Verification:
         """Re-derive the guarantee from what is published; return what was checked, or raise BrokenPromise."""

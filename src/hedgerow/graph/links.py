@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.graph.adjacency import Adjacency, side_by_side
-from hedgerow.graph.question import MultiEdgePairs, Selected, multi_edge_pairs
+from hedgerow.graph.selected import MultiEdgePairs, Selected, multi_edge_pairs
 from hedgerow.kernel import kernel
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "count_ends",
     "count_links",
     "count_paths",
+    "links_by_group",
     "most_links",
     "pair_variance",
     "side_variance",
@@ -86,6 +87,11 @@ def _variance(left: Selected, right: Selected) -> float:
 def most_links(left: Selected, right: Selected, among: NDArray[np.bool_]) -> int:
     """Return an upper bound of the edges from selected left nodes to selected right ones that `among` marks."""
     return int(_by_group(left, right, np.where(among, right.codes, np.uint32(0))).upper.sum())
+
+
+def links_by_group(near: Selected, far: Selected) -> Ints:
+    """For each group of the near side the fewest edges of any choice to selected nodes of the far side."""
+    return _by_group(near, far, far.codes).lower
 
 
 def smallest_sums(values: Ints, sizes: Ints, counts: Ints) -> Ints:
@@ -288,10 +294,36 @@ def _add_variances(
 
 
 def count_paths(start: Selected, via: Selected, end: Selected) -> tuple[int, int, float]:
-    """COUNT(*) over paths whose start and end are different nodes: lower, upper, expected."""
-    lower = _pairs(via, start.must.astype(np.float64), end.must.astype(np.float64), via.must.astype(np.float64))
-    upper = _pairs(via, start.may.astype(np.float64), end.may.astype(np.float64), via.may.astype(np.float64))
-    return round(lower), round(upper), _pairs(via, start.chances, end.chances, via.chances)
+    """COUNT(*) over paths whose start and end are different nodes: lower, upper, expected.
+
+    Seen from one of the three, each of its nodes has as many paths as the other two must, or may, be selected; a group
+    with a selected entities has at least the a smallest of these numbers, and at most the a largest.
+    """
+    must = [side.must.astype(np.int64) for side in (start, via, end)]
+    may = [side.may.astype(np.int64) for side in (start, via, end)]
+    lower = max(_choose(side, counts, 1) for side, counts in zip((start, via, end), _paths(via, must), strict=True))
+    upper = min(_choose(side, counts, -1) for side, counts in zip((start, via, end), _paths(via, may), strict=True))
+    return lower, upper, _pairs(via, start.chances, end.chances, via.chances)
+
+
+def _paths(via: Selected, marks: list[Ints]) -> tuple[Ints, Ints, Ints]:
+    """For each node as start, as middle and as end, the number of its paths whose other two nodes are marked."""
+    near = via.side.neighbours
+    starts, ends = near.sums(marks[0][near.neighbours]), near.sums(marks[2][near.neighbours])
+    both = near.sums((marks[0] * marks[2])[near.neighbours])
+    middle = starts * ends - both
+    nodes = len(marks[0])
+    as_start, as_end = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
+    np.add.at(as_start, near.neighbours, (marks[1] * ends)[near.ends])
+    np.add.at(as_end, near.neighbours, (marks[1] * starts)[near.ends])
+    through = np.zeros(nodes, np.int64)
+    np.add.at(through, near.neighbours, marks[1][near.ends])
+    return as_start - through * marks[2], middle, as_end - through * marks[0]
+
+
+def _choose(side: Selected, counts: Ints, way: int) -> int:
+    """The least (way 1) or the greatest (-1) sum over the nodes that the selected entities of each group can be."""
+    return way * int(smallest_sums(way * np.where(side.nodes, counts, 0), side.sizes, side.counts).sum())
 
 
 def count_ends(start: Selected, via: Selected, end: Selected) -> tuple[int, int]:

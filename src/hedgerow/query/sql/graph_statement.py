@@ -1,14 +1,15 @@
-"""One aggregate over a part of a grouped graph: SQL text to questions about one table, for the same strict reader.
+"""Questions to a grouped graph: SQL text to a question about one table, for the same strict reader as tables.
 
-    SELECT count(*) | count(DISTINCT left) | sum|avg|min|max(degree | column | links(condition)) FROM source WHERE ...
+    SELECT left.town, count(*), sum(price) FROM edges JOIN left ON ... JOIN right ON ... WHERE ... GROUP BY left.town
+    SELECT count(DISTINCT left) FROM edges | avg(degree) FROM left | max(links(condition)) FROM left | ...
 
-`left.x` becomes the one name "left.x", the source becomes the table 'release', and a condition in links() becomes a
-WHERE of its own. What is left is read like any other question.
+The source becomes the table 'release', `left.x` the one name "left.x", and a condition in links() becomes a question of
+its own. What is left is read like any other question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,119 +19,161 @@ from hedgerow.errors import QueryError
 from hedgerow.query.sql.parse import question_of, statement_of
 from hedgerow.query.sql.question import SLOT, Question
 from hedgerow.query.sql.reader import DEEPEST
-from hedgerow.query.sql.strict import NODES, is_set, refusal
+from hedgerow.query.sql.strict import is_set, refusal
 
 __all__ = ["GraphStatement", "read_graph_statement"]
 
 _LONGEST = 200_000
 _EXAMPLE = "SELECT count(DISTINCT right) FROM edges WHERE left.x = 'a' AND right.y = 'b'"
-_FUNCTIONS: dict[type[exp.Expression], str] = {
-    exp.Count: "count",
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    exp.Min: "min",
-    exp.Max: "max",
-}
+_JOIN = "FROM edges e JOIN left l ON e.{0} = l.{0} JOIN right r ON e.{1} = r.{1}"
+_FUNCTIONS = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.CountIf)
 
 
 @dataclass(frozen=True, eq=False)
 class GraphStatement:
-    """A parsed statement; each part is read as a question about the table 'release' when it is asked for."""
+    """A question about the part `source` of a graph; `links` are the conditions in links(), by the names put there."""
 
-    function: str
     source: str
-    call: Any
-    where: exp.Expression | None
-
-    @property
-    def is_star(self) -> bool:
-        """Whether it is count(*)."""
-        return isinstance(self.call.this, exp.Star)
-
-    @property
-    def distinct(self) -> str:
-        """The name in count(DISTINCT name), in small letters; empty where something else is counted."""
-        inner = self.call.this
-        names = inner.expressions if isinstance(inner, exp.Distinct) and not is_set(inner.args.get("on")) else []
-        is_name = len(names) == 1 and isinstance(names[0], exp.Column) and isinstance(names[0].this, exp.Identifier)
-        return str(names[0].name).lower() if is_name and len(names[0].parts) == 1 else ""
-
-    @property
-    def has_links(self) -> bool:
-        """Whether the aggregate is over links(condition)."""
-        inner = self.call.this
-        return isinstance(inner, exp.Anonymous) and str(inner.this).lower() == "links" and len(inner.expressions) <= 1
-
-    def aggregate(self, ends: Collection[str]) -> Question:
-        """The aggregate without its condition."""
-        return self._question(self.call, None, ends)
-
-    def condition(self, ends: Collection[str]) -> Question:
-        """The condition, with the number of rows that satisfy it."""
-        return self._question(exp.Count(this=exp.Star(), big_int=True), self.where, ends)
-
-    def links(self, ends: Collection[str]) -> Question:
-        """The condition in links(), with the number of rows that satisfy it."""
-        inner = self.call.this.expressions
-        return self._question(exp.Count(this=exp.Star(), big_int=True), inner[0] if inner else None, ends)
-
-    def _question(self, call: exp.Expression, condition: exp.Expression | None, ends: Collection[str]) -> Question:
-        tree = exp.Select(
-            expressions=[call.copy()],
-            from_=exp.From(this=exp.Table(this=exp.to_identifier("release"))),
-            where=exp.Where(this=condition.copy()) if condition is not None else None,
-        )
-        try:
-            for column in list(tree.find_all(exp.Column)):
-                self._rename(column, ends)
-            return question_of(tree)
-        except RecursionError:
-            raise QueryError(f"the question is nested deeper than {DEEPEST} levels; flatten it") from None
-
-    def _rename(self, column: exp.Column, ends: Collection[str]) -> None:
-        """Write `end.name` as one name; anything longer stays and is refused by the reader."""
-        end = column.table.lower()
-        if not end or column.args.get("db") is not None or not isinstance(column.this, exp.Identifier):
-            return
-        if end not in ends:
-            raise QueryError(
-                f"conditions on {end} have no place FROM {self.source}: ask FROM edges, or count an "
-                f"entity's edges that satisfy a condition with links(condition)"
-            )
-        name = exp.to_identifier(f"{end}.{column.this.this}", quoted=bool(column.this.quoted))
-        column.set("this", name)
-        column.set("table", None)
+    question: Question
+    links: Mapping[str, Question]
 
 
-def read_graph_statement(text: str, sources: Collection[str]) -> GraphStatement:
-    """Parse one aggregate over one of the `sources`; raises QueryError for everything else."""
+def read_graph_statement(text: str, sources: Mapping[str, Collection[str]], keys: tuple[str, str]) -> GraphStatement:
+    """Parse a question over one of the `sources`, which have these ends; raises QueryError for everything else."""
     if not isinstance(text, str) or len(text) > _LONGEST or SLOT in text:
         raise QueryError(f"a question is SQL text of at most {_LONGEST:,} characters, like: {_EXAMPLE}")
     try:
-        tree = statement_of(text)
+        tree = statement_of(text).copy()
     except (QueryError, RecursionError):
-        raise QueryError(f"a question to a graph is one aggregate, like: {_EXAMPLE}") from None
-    source = _source(tree.args.get("from_"))
+        raise QueryError(f"a question to a graph has at least one aggregate, like: {_EXAMPLE}") from None
+    try:
+        return _read(tree, sources, keys)
+    except RecursionError:
+        raise QueryError(f"the question is nested deeper than {DEEPEST} levels; flatten it") from None
+
+
+def _read(tree: exp.Select, sources: Mapping[str, Collection[str]], keys: tuple[str, str]) -> GraphStatement:
+    source, names = _source(tree, sources, keys)
+    if next(tree.find_all(exp.AggFunc), None) is None:
+        raise QueryError(f"a question to a graph has at least one aggregate, like: {_EXAMPLE}")
+    for function in tree.find_all(exp.AggFunc):
+        if not isinstance(function, _FUNCTIONS):
+            raise QueryError("a graph answers COUNT, SUM, AVG, MIN, MAX")
+    tree.set("expressions", _named(tree.expressions))
+    links = {}
+    for number, call in enumerate(list(tree.find_all(exp.Anonymous)), 1):
+        if str(call.this).lower() != "links" or len(call.expressions) > 1:
+            continue
+        if source not in ("left", "right"):
+            raise QueryError("links(condition) is asked FROM left or FROM right")
+        other = "right" if source == "left" else "left"
+        inner = call.expressions[0].copy() if call.expressions else None
+        links[f"links {number}"] = question_of(_rename(_count(inner), {other: other}, other))
+        call.replace(exp.column(exp.to_identifier(f"links {number}", quoted=True)))
+    return GraphStatement(source, question_of(_rename(tree, names, source)), links)
+
+
+def _named(items: list[Any]) -> list[Any]:
+    """Call results after their columns without the name of the end, where that tells them apart."""
+    plain = [_plain_name(item) for item in items]
+    return [
+        exp.alias_(item, name, quoted=True) if name and plain.count(name) == 1 else item
+        for item, name in zip(items, plain, strict=True)
+    ]
+
+
+def _plain_name(item: exp.Expression) -> str:
+    if isinstance(item, exp.Column):
+        return str(item.name)
+    inner = item.this if isinstance(item, _FUNCTIONS) else None
+    return f"{item.key}_{inner.name}" if isinstance(inner, exp.Column) else ""
+
+
+def _count(condition: exp.Expression | None) -> exp.Select:
+    where = exp.Where(this=condition) if condition is not None else None
+    star = exp.Count(this=exp.Star(), big_int=True)
+    release = exp.From(this=exp.Table(this=exp.to_identifier("release")))
+    return exp.Select(expressions=[star], from_=release, where=where)
+
+
+def _rename(tree: exp.Select, names: Mapping[str, str], source: str) -> exp.Select:
+    """Write `end.name` as one name; anything longer stays and is refused by the reader."""
+    for column in list(tree.find_all(exp.Column)):
+        end = column.table.lower()
+        if not end or column.args.get("db") is not None or not isinstance(column.this, exp.Identifier):
+            continue
+        if end not in names:
+            raise QueryError(
+                f"conditions on {end} have no place FROM {source}: ask FROM edges, or count an "
+                f"entity's edges that satisfy a condition with links(condition)"
+            )
+        name = exp.to_identifier(f"{names[end]}.{column.this.this}", quoted=bool(column.this.quoted))
+        column.set("this", name)
+        column.set("table", None)
+    return tree
+
+
+def _source(
+    tree: exp.Select, sources: Mapping[str, Collection[str]], keys: tuple[str, str]
+) -> tuple[str, dict[str, str]]:
+    """What is asked about, and the end that each name of a table stands for; leaves FROM release behind."""
+    clause, joins = tree.args.get("from_"), tree.args.get("joins") or []
+    source, alias = _table(clause.this if clause is not None else None)
     if source not in sources:
         raise QueryError(f"ask FROM {', '.join(sources)}; for example: {_EXAMPLE}")
-    if is_set(tree.args.get("group")):
-        raise QueryError("GROUP BY is not answered over graphs; ask once for each value")
-    others = {clause for clause, content in tree.args.items() if is_set(content)} - {"expressions", "from_", "where"}
-    call: Any = tree.expressions[0] if len(tree.expressions) == 1 else None
-    if others or not isinstance(call, exp.Func):
-        raise QueryError(f"a question to a graph is one aggregate, like: {_EXAMPLE}")
-    kind: Any = type(call)
-    if kind not in _FUNCTIONS:
-        raise QueryError("a graph answers one of COUNT, SUM, AVG, MIN, MAX at a time")
-    for name, content in call.args.items():
-        if is_set(content) and name not in NODES[kind]:
-            raise refusal(call, "an aggregate takes one column, degree or links(condition)")
-    where = tree.args.get("where")
-    return GraphStatement(_FUNCTIONS[kind], source, call, where.this if where is not None else None)
+    names = {end: end for end in sources[source]}
+    names[alias] = source
+    if joins:
+        names = _joined(source, alias, joins, keys)
+        source = "edges"
+    tree.set("from_", exp.From(this=exp.Table(this=exp.to_identifier("release"))))
+    tree.set("joins", None)
+    return source, names
 
 
-def _source(clause: exp.Expression | None) -> str:
-    table = clause.this if clause is not None else None
+def _joined(first: str, alias: str, joins: list[exp.Join], keys: tuple[str, str]) -> dict[str, str]:
+    """Read joins of the edges with their ends, which are what the edges are about anyway."""
+    advice = f"edges are joined with their ends, each once: {_JOIN.format(*keys)}"
+    names = {alias: first}
+    for join in joins:
+        table, name = _table(join.this)
+        extras = {part for part, content in join.args.items() if is_set(content)} - {"this", "on", "using"}
+        if extras - {"kind"} or (join.args.get("kind") or "").upper() not in ("", "INNER") or name in names:
+            raise QueryError(advice)
+        if table not in ("left", "right", "edges") or table in names.values():
+            raise QueryError(advice)
+        names[name] = table
+        _check_join(join, names, keys, advice)
+    if "edges" not in names.values():
+        raise QueryError(advice)
+    return {"left": "left", "right": "right", "edges": "edges"} | names
+
+
+def _check_join(join: exp.Join, names: Mapping[str, str], keys: tuple[str, str], advice: str) -> None:
+    """The condition of a join must be that an end of the edge is the entity, and nothing else."""
+    allowed = {end: {keys[number].lower(), end, f"{end}_node"} for number, end in enumerate(("left", "right"))}
+    using = [str(item.name).lower() for item in join.args.get("using") or []]
+    if using:
+        known = any(len(using) == 1 and using[0] == keys[number].lower() for number in (0, 1))
+        if not known or is_set(join.args.get("on")):
+            raise QueryError(advice)
+        return
+    on = join.args.get("on")
+    sides = (on.this, on.expression) if isinstance(on, exp.EQ) else ()
+    if len(sides) != 2 or not all(isinstance(side, exp.Column) and side.table.lower() in names for side in sides):
+        raise QueryError(advice)
+    ends: dict[str, str] = {names[side.table.lower()]: side.name.lower() for side in sides}
+    other = next((end for end in ends if end != "edges"), "")
+    if set(ends) != {"edges", other} or other not in allowed or not set(ends.values()) <= allowed[other]:
+        raise QueryError(advice)
+
+
+def _table(table: Any) -> tuple[str, str]:
+    """The name of a table and its alias, in small letters; empty where it is anything else."""
     extras = {part for part, content in table.args.items() if is_set(content)} if table is not None else set()
-    is_plain = isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier) and extras == {"this"}
-    return table.name.lower() if is_plain and table is not None else ""
+    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier) or extras - {"this", "alias"}:
+        return "", ""
+    alias = table.args.get("alias")
+    if alias is not None and is_set(alias.args.get("columns")):
+        raise refusal(table, "an alias of a table has no columns")
+    return table.name.lower(), table.alias_or_name.lower()

@@ -1,0 +1,176 @@
+"""Questions about columns of edges, groups and joins, against every graph that fits a release of a tiny graph."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+
+import numpy as np
+import pytest
+
+import hedgerow.graph as hg
+from hedgerow.errors import Infeasible, QueryError, SchemaError
+from hedgerow.graph.adjacency import ORDERS
+from tests.support.graph_worlds import tiny_graph, worlds
+
+LEFT = {"": lambda a: True, "left.town = 'x'": lambda a: a["town"] == "x", "left.size > 0": lambda a: a["size"] > 0}
+RIGHT = {"": lambda b: True, "right.town <> 'y'": lambda b: b["town"] != "y", "right.size < 2": lambda b: b["size"] < 2}
+EDGES = {"": lambda e: True, "day >= 2": lambda e: e["day"] >= 2, "sort = 'm'": lambda e: e["sort"] == "m"}
+AGGREGATES = {
+    "count(*)": lambda rows: len(rows),
+    "count(price)": lambda rows: len(rows),
+    "count(DISTINCT left)": lambda rows: len({a["v"] for a, _, _ in rows}),
+    "count(DISTINCT right.w)": lambda rows: len({b["w"] for _, b, _ in rows}),
+    "sum(price)": lambda rows: sum(e["price"] for _, _, e in rows) if rows else None,
+    "avg(price)": lambda rows: statistics.fmean(e["price"] for _, _, e in rows) if rows else None,
+    "min(price)": lambda rows: min((e["price"] for _, _, e in rows), default=None),
+    "max(price)": lambda rows: max((e["price"] for _, _, e in rows), default=None),
+    "sum(price * day)": lambda rows: sum(e["price"] * e["day"] for _, _, e in rows) if rows else None,
+    "min(sort)": lambda rows: min((e["sort"] for _, _, e in rows), default=None),
+}
+COMBINATIONS = list(itertools.product(AGGREGATES, LEFT, RIGHT, EDGES))
+
+
+def published(seed: int) -> hg.GroupedGraph | None:
+    """A release of a tiny graph with values, in one of the orders, with hubs set aside; None where there is none."""
+    k, l = ((2, 2), (2, 1), (3, 2), (1, 2), (2, 3))[seed % 5]  # noqa: E741
+    method = hg.SafeGrouping(k, l, ORDERS[seed % 4], hubs=("refuse", "suppress", "apart")[seed % 3])
+    try:
+        return method.publish(tiny_graph(seed, values=True), seed=seed)
+    except (Infeasible, SchemaError):
+        return None
+
+
+def graphs(release: hg.GroupedGraph) -> list[list[tuple[dict, dict, dict]]]:
+    """Every graph that fits, as rows of a left entity, a right entity and an edge."""
+    edges = release.tables["edges"].to_pylist()
+    return [[(a, b, e) for (a, b), e in zip(world, edges, strict=True)] for world in worlds(release)]
+
+
+def judge(answer: hg.GraphAnswer, truths: list, *, tight: bool, whole: bool) -> None:
+    """Bounds hold, are reached where they must be, and mean and deviation are exact where they are given."""
+    found = [truth for truth in truths if truth is not None]
+    if not found:
+        assert answer.lower is None
+        return
+    if isinstance(found[0], str):
+        assert answer.lower <= min(found)
+        assert max(found) <= answer.upper
+        return
+    assert answer.lower - 1e-9 <= min(found)
+    assert max(found) <= answer.upper + 1e-9
+    if tight:
+        assert (answer.lower, answer.upper) == pytest.approx((min(found), max(found)))
+    if whole and answer.expected is not None and not answer.is_ratio:
+        assert answer.expected == pytest.approx(statistics.fmean(found))
+        if answer.std is not None:
+            assert answer.std == pytest.approx(statistics.pstdev(found), abs=1e-6)
+
+
+def check(seed: int, questions: int) -> bool:
+    """Ask random questions to one release; False where there is none."""
+    release = published(seed)
+    if release is None:
+        return False
+    every = graphs(release)
+    random = np.random.default_rng(seed)
+    for number in random.choice(len(COMBINATIONS), questions, replace=False).tolist():
+        name, left, right, edges = COMBINATIONS[number]
+        where = " AND ".join(part for part in (left, right, edges) if part)
+        answer = release.ask(f"SELECT {name} FROM edges" + (f" WHERE {where}" if where else ""))
+        rows = [[r for r in g if LEFT[left](r[0]) and RIGHT[right](r[1]) and EDGES[edges](r[2])] for g in every]
+        truths = [AGGREGATES[name](chosen) for chosen in rows]
+        always = all(rows) or "count" in name
+        is_sum = name in ("count(*)", "count(price)", "sum(price)", "sum(price * day)")
+        judge(answer, truths, tight=is_sum and answer.kind <= 1 and always, whole=always)
+    return True
+
+
+def test_every_graph_that_fits_is_inside_the_bounds() -> None:
+    """COUNT, SUM, AVG, MIN, MAX and DISTINCT over edges with columns, in all orders and with hubs set aside."""
+    assert sum(check(seed, 8) for seed in range(60)) > 20
+
+
+def test_groups_and_joins_are_the_questions_one_by_one() -> None:
+    """GROUP BY over ends, edges and degrees: each row is the question with that condition."""
+    done = 0
+    for seed in range(30):
+        release = published(seed)
+        if release is None:
+            continue
+        done += 1
+        table = (
+            release.ask(
+                "SELECT l.town, e.sort, count(*) AS n, sum(e.price) AS total FROM edges e JOIN left l ON e.v = l.v "
+                "JOIN right r USING (w) WHERE r.size < 3 GROUP BY l.town, e.sort ORDER BY 1, 2"
+            )
+            .to_arrow()
+            .to_pylist()
+        )
+        for row in table:
+            where = f"left.town = '{row['town']}' AND sort = '{row['sort']}' AND right.size < 3"
+            one = release.ask(f"SELECT count(*) FROM edges WHERE {where}")
+            assert (row["n_lower"], row["n_upper"]) == (one.lower, one.upper)
+            two = release.ask(f"SELECT sum(price) FROM edges WHERE {where}")
+            assert (row["total_lower"], row["total_upper"]) == (two.lower, two.upper)
+        possible = {(a["town"], e["sort"]) for g in graphs(release) for a, b, e in g if b["size"] < 3}
+        assert possible <= {(row["town"], row["sort"]) for row in table}
+    assert done > 9
+
+
+def test_results_can_be_computed_filtered_and_sorted() -> None:
+    """Arithmetic, FILTER, HAVING, ORDER BY and LIMIT are those of table questions."""
+    release = next(r for seed in range(40) if (r := published(seed)) is not None and r.edges > 5)
+    rows = len(release.tables["edges"])
+    table = (
+        release.ask(
+            "SELECT count(*) AS n, count(*) FILTER (WHERE day >= 2) AS late, sum(price) / count(*) AS mean, "
+            "100 * count(*) AS many FROM edges"
+        )
+        .to_arrow()
+        .to_pylist()[0]
+    )
+    late = sum(e["day"] >= 2 for e in release.tables["edges"].to_pylist())
+    assert (table["n"], table["late"], table["many"]) == (rows, late, 100 * rows)
+    prices = release.tables["edges"]["price"].to_pylist()
+    assert table["mean_lower"] == pytest.approx(sum(prices) / rows)
+    days = release.ask("SELECT day, count(*) AS n FROM edges GROUP BY day HAVING n > 0 ORDER BY n DESC LIMIT 1")
+    assert days.to_arrow().num_rows == 1
+    degrees = release.ask("SELECT degree, count(*) AS n FROM left GROUP BY degree ORDER BY degree").to_arrow()
+    assert sum(degrees["n"].to_pylist()) == release.tables["left"].num_rows
+    assert degrees["n_lower"].to_pylist() == degrees["n_upper"].to_pylist()
+
+
+def test_more_rows_than_can_be_asked_are_refused() -> None:
+    """GROUP BY over the keys of both sides of a larger graph has too many combinations."""
+    release = hg.SafeGrouping(2, 2).publish(hg.author_paper_graph(60, 80, 150, seed=1))
+    with pytest.raises(QueryError, match="more than"):
+        release.ask("SELECT left.author, right.paper, count(*) FROM edges GROUP BY left.author, right.paper")
+
+
+def test_disguised_columns_have_bounds_that_hold() -> None:
+    """With intervals the true graph, and every choice inside the intervals, lies inside the bounds."""
+    done = 0
+    for seed in range(60):
+        graph = tiny_graph(seed, values=True)
+        try:
+            release = hg.SafeGrouping(2, 2, edge_k=2).publish(graph, seed=seed)
+        except (Infeasible, SchemaError):
+            continue
+        done += 1
+        table, values = graph.to_arrow(), graph.values.columns
+        left = {row["v"]: row for row in table["left"].to_pylist()}
+        true = [(left[e["left"]], None, e) for e in table["edges"].to_pylist()]
+        for name in ("count(*)", "sum(price)", "avg(price)", "min(price)", "max(price)"):
+            for where, is_in in {
+                "": lambda a, e: True,
+                "day >= 2": lambda a, e: e["day"] >= 2,
+                "NOT day IN (1, 3)": lambda a, e: e["day"] not in (1, 3),
+                "left.town = 'x' AND price < 4": lambda a, e: a["town"] == "x" and e["price"] < 4,
+            }.items():
+                answer = release.ask(f"SELECT {name} FROM edges" + (f" WHERE {where}" if where else ""))
+                truth = AGGREGATES[name]([row for row in true if is_in(row[0], row[2])])
+                if truth is not None:
+                    assert answer.lower - 1e-9 <= truth <= answer.upper + 1e-9
+        assert len(values) == 3
+    assert done > 8
