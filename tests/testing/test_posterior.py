@@ -47,6 +47,7 @@ SAFE = {
     "ke count": (hr.KEAnonymity(k=2, e=1, objective="count"), FIVE, {}),
     "ke random": (hr.KEAnonymity(k=2, e=1, objective="random"), FOUR, {}),
     **{f"ke {o}, shared value": (hr.KEAnonymity(k=2, e=1, objective=o), TIES, {}) for o in OBJECTIVES},
+    **{f"ke {o}, capped": (hr.KEAnonymity(k=2, e=1, objective=o, l=2), FIVE, {}) for o in ("sum", "max", "count")},
     "m-invariant": ("m-invariant", FOUR.set_column(0, "q", pa.array(range(4))), {}),
     "mondrian": (hr.Mondrian(k=2), PLANE, {}),
     "mondrian blind": (hr.Mondrian(k=2, l=2, blind=True), PLANE, {}),

@@ -40,8 +40,9 @@ class FullDomain(Classic):
     groups fail; none by default, since a suppressed row is known to be unusual.
 
     `blind` chooses the levels, and the rows that are suppressed, by numbers of rows alone, and refuses a table of which
-    some group then misses a criterion: knowing the algorithm helps nobody. It is off by default: at one level for all
-    rows a single homogeneous group refuses the whole table, which it did on Adult and ACS up to k = 1,000 and l = 2.
+    some group then misses a criterion: knowing the algorithm helps nobody. On Adult (occupation, five columns, k = 10,
+    50, 100 and l = 2, 3, 4) it gave the same levels and loss as without in 4 of 9 settings and refused 5; with 2 % of
+    the rows suppressed it refused 8 of 9. So it is worth asking for and off by default.
     """
 
     suppression: Number = 0
