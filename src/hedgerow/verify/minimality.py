@@ -80,7 +80,8 @@ MEASURED: dict[str, Measured] = {
     "fakes": Measured(
         4,
         "a value that the target gives 1/4 had 1/2",
-        "Without fakes less is told.",
+        "Without fakes the worst was 3/8 at 8 rows; on average over all tables fakes were found to tell both more and "
+        "less than none.",
         "how many fake values there are, and which, was chosen by looking at the true ones, and whoever knows the "
         "algorithm can learn from the choice",
     ),
