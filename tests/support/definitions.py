@@ -316,6 +316,12 @@ def says_what_is_there(forgery: Forgery, honest: Forgery) -> str:
             return f"a field more in {part or 'the manifest'}"
     if strange := (set(forgery.tables) - _TABLES) | set(forgery.raw) - {f"{name}.parquet" for name in forgery.tables}:
         return f"a file more: {sorted(strange)}" if set(honest.texts) == set(forgery.texts) else "texts"
+    page = forgery.texts.get("README.md")
+    promised = f"**What is promised.** {manifest['guarantee']['promise']}\n"
+    if page is not None and (page.count(promised) != 1 or page.count("**What is promised.**") != 1):
+        return "the page promises something else"
+    if "<script" in forgery.texts.get("index.html", ""):
+        return "a script"
     if manifest["format"].startswith("hedgerow-graph"):
         sides = [forgery.tables[side].column_names for side in ("left", "right")]
         return "" if [list(names) for names in manifest["columns"]] == sides else "entities have other columns"

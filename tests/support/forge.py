@@ -44,16 +44,16 @@ from hedgerow.query import help_table
 from hedgerow.release.bundle import as_release
 from hedgerow.schema import Schema
 from hedgerow.verify import verify_bundle
-from hedgerow.verify.graph import open_held as open_held_graph
-from hedgerow.verify.graph import verify_opened_graph
+from hedgerow.verify.graph import verify_held_graph
 from hedgerow.verify.holding import Held, open_held
 from hedgerow.verify.manifest import decode, format_of, published
+from hedgerow.verify.page import pages
 from hedgerow.verify.parameters import CRITERIA
 from hedgerow.verify.parquet import read_parquet
 from hedgerow.verify.promise import verify_opened
 from hedgerow.verify.structure import FORMS
 from hedgerow.verify.values import FileEntry
-from hedgerow.verify.words import word
+from hedgerow.verify.words import page_words, word
 from tests.support.definitions import keeps_promise, says_what_is_there
 from tests.support.every_method import SCHEMA, TREE, cases, people
 from tests.support.forger import Forgery, encoded, seal
@@ -272,7 +272,7 @@ def _forge_one(name: str, honest: Mapping[str, Original], rng: random.Random, pa
 
 def _verify_held(held: InMemory) -> object:
     if format_of(held.manifest).startswith("hedgerow-graph"):
-        return verify_opened_graph(open_held_graph(held))
+        return verify_held_graph(held)
     return verify_opened(open_held(held))
 
 
@@ -288,6 +288,8 @@ def amend(forgery: Forgery) -> bool:
                 forgery.tables["help"] = help_table(as_release(release))
         except (*_UNFIT, HedgerowError, ArithmeticError, AssertionError, RecursionError):
             return False
+    page = forgery.texts.get("README.md", "")
+    forgery.texts |= pages(page.replace(page_words(release.guarantee), page_words(said)))
     words = {"promise": said.promise, "adversary": said.adversary, "not_promised": list(said.not_promised)}
     forgery.manifest["guarantee"] |= words
     return True
@@ -540,6 +542,24 @@ def _uniform(forgery: Forgery, rng: random.Random) -> tuple[str, bool]:
     return f"group of {table}.{column} has {len(few)} values", False
 
 
+def _page(forgery: Forgery, rng: random.Random) -> tuple[str, bool]:
+    """The page for people promises something else."""
+    page = forgery.texts["README.md"]
+    lie = "**What is promised.** Nobody learns anything.\n\n"
+    place = page.index("**What is promised.**")
+    act = rng.randrange(4)
+    if act == 3:
+        forgery.texts["index.html"] = forgery.texts["index.html"].replace("</body>", "<script>alert(1)</script></body>")
+    elif act == 0:
+        forgery.texts["README.md"] = page[:place] + lie + page[place:]
+    elif act == 1:
+        forgery.texts["README.md"] = lie + page[:place]
+    else:
+        end = page.index("\n", place)
+        forgery.texts["README.md"] = page[:place] + lie.strip() + page[end:]
+    return "another promise on the page", True
+
+
 def _form(forgery: Forgery, rng: random.Random) -> tuple[str, bool]:
     if rng.random() < 0.5:
         forgery.manifest["form"] = rng.choice(sorted(FORMS))
@@ -550,7 +570,7 @@ def _form(forgery: Forgery, rng: random.Random) -> tuple[str, bool]:
 
 _MUTATIONS: dict[Callable[[Forgery, random.Random], tuple[str, bool]], int] = {
     _field: 8, _remove: 1, _add: 1, _cells: 10, _permute: 3, _rows: 2, _type: 2, _columns: 3, _files: 4, _swap_roles: 2,
-    _form: 1, _claim: 5, _uniform: 5,
+    _page: 1, _form: 1, _claim: 5, _uniform: 5,
 }  # fmt: skip
 
 

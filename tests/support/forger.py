@@ -28,7 +28,7 @@ class Forgery:
     def of(path: Path) -> Forgery:
         """Take a bundle apart."""
         tables = {file.stem: pq.read_table(file) for file in sorted(path.glob("*.parquet"))}
-        texts = {file.name: file.read_text() for file in path.glob("*.md")}
+        texts = {file.name: file.read_text() for file in path.iterdir() if file.suffix in (".md", ".html")}
         return Forgery(json.loads((path / "manifest.json").read_text()), tables, texts)
 
     def edit(self, table: str, column: str, values: Any) -> None:

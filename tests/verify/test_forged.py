@@ -2,11 +2,13 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
 from hedgerow import graph
 from hedgerow.verify import verify_bundle
+from hedgerow.verify.page import pages
 from tests.support.forger import Forgery
 
 TABLE = pa.table({"age": list(range(16)), "pay": [float(n % 4) for n in range(16)], "ill": list("wxyz") * 4})
@@ -163,6 +165,115 @@ def test_words_that_a_stranger_wrote_are_a_lie(diverse, tmp_path, field):
     lie = "In each group at least 1000 distinct values."
     diverse.manifest["guarantee"][field] = [lie] if field == "not_promised" else lie
     assert "words of the guarantee" in _refused(diverse, tmp_path)
+
+
+@pytest.mark.parametrize("column", ["sum_expected", "sum_variance", "size", "hits", "group", "sum_lower", "max_upper"])
+@pytest.mark.parametrize("method", [
+    hr.KEAnonymity(k=2, e=1), hr.Anatomy(l=2), hr.TargetDistribution(target="uniform"), hr.MInvariant(m=2)
+], ids=lambda method: type(method).__name__)  # fmt: skip
+def test_every_column_of_the_help_table_is_derived(tmp_path, method, column):
+    """One number more in one row of any column, of any form: also expectations and sizes, of subdomains too."""
+    forgery = _bundle(tmp_path, method, "pay")
+    values = forgery.tables["help"][column].to_pylist()
+    forgery.edit("help", column, [type(values[0])(values[0] + 1), *values[1:]])
+    assert "help.parquet" in _refused(forgery, tmp_path)
+
+
+def test_metadata_of_the_help_table(ke, tmp_path):
+    """What Arrow stores beside a table could tell anything."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(ke.tables.pop("help").replace_schema_metadata({"note": "hello"}), sink)
+    ke.raw["help.parquet"] = sink.getvalue().to_pybytes()
+    _refused(ke, tmp_path)
+
+
+@pytest.mark.parametrize("change", ["without", "renamed", "more"])
+def test_columns_of_the_help_table(ke, tmp_path, change):
+    """A bound that is missing or renamed does not switch off its check; nothing more is carried along."""
+    helper = ke.tables["help"]
+    ke.tables["help"] = {
+        "without": lambda: helper.drop_columns(["sum_lower"]),
+        "renamed": lambda: helper.rename_columns(
+            [name.replace("sum_lower", "sum_low") for name in helper.column_names]
+        ),
+        "more": lambda: helper.append_column("note", helper["group"]),
+    }[change]()
+    _refused(ke, tmp_path)
+
+
+@pytest.fixture
+def boxes(tmp_path):
+    """Groups of four rows as intervals of ages and sets of towns."""
+    table = pa.table({"age": range(16), "town": list("abcdefgh") * 2, "ill": list("wxyz") * 4})
+    hr.Mondrian(k=4).publish(table, hr.Schema(quasi=["age", "town"], sensitive="ill")).save(tmp_path / "in")
+    assert "names that the owner gave" not in str(verify_bundle(tmp_path / "in"))
+    return Forgery.of(tmp_path / "in")
+
+
+@pytest.mark.parametrize("column", ["age", "town"])
+def test_a_label_of_a_box_follows_from_it_or_is_said_to_be_a_name(boxes, tmp_path, column):
+    """A box has one label; where it is not the one that follows, verify says that the owner gave it."""
+    labels = boxes.tables["release"][column].to_pylist()
+    boxes.edit("release", column, [f"{label}?" for label in labels])
+    assert f"labels of '{column}' are names" in str(verify_bundle(boxes.write(tmp_path / "named")))
+    boxes.edit("release", column, ["90..99", *labels[1:]])
+    _refused(boxes, tmp_path)
+
+
+def test_sets_of_a_column_that_nobody_declared(boxes, tmp_path):
+    """A set of a column that is not published, or that no row refers to."""
+    extra = pa.table({"column": ["ill"], "set": [0], "value": ["w"]}, schema=boxes.tables["sets"].schema)
+    boxes.tables["sets"] = pa.concat_tables([boxes.tables["sets"], extra])
+    assert "Sets are listed" in _refused(boxes, tmp_path)
+
+
+def test_a_target_is_checked_node_by_node(tmp_path):
+    """A node whose ends are not those of the values below it."""
+    forgery = _bundle(tmp_path, hr.TargetDistribution(target="uniform"), "pay")
+    highs = forgery.tables["target"]["high"].to_pylist()
+    forgery.edit("target", "high", [*highs[:-1], highs[-1] + 1])
+    _refused(forgery, tmp_path)
+
+
+@pytest.mark.parametrize("form", [0, 1, 2])
+def test_a_page_for_people_promises_what_the_manifest_does(diverse, tmp_path, form):
+    """README.md with another promise, before, after or instead of the true one."""
+    page = diverse.texts["README.md"]
+    lie = "**What is promised.** Nobody learns anything.\n\n"
+    start = page.index("**What is promised.**")
+    new = [page[:start] + lie + page[start:], page + lie, page[:start] + lie + page[page.index("**Against", start) :]][
+        form
+    ]
+    diverse.texts |= pages(new)
+    assert "README.md" in _refused(diverse, tmp_path)
+
+
+@pytest.mark.parametrize("more", ["<script>alert(1)</script>", "<p>Nobody learns anything.</p>"])
+def test_a_page_for_a_browser_is_the_page_for_people(diverse, tmp_path, more):
+    """Nothing but README.md, written as HTML: no script, no picture from elsewhere, no other promise."""
+    diverse.texts["index.html"] = diverse.texts["index.html"].replace("</body>", f"{more}</body>")
+    assert "index.html" in _refused(diverse, tmp_path)
+    del diverse.texts["README.md"]
+    with pytest.raises(hr.BrokenPromise):
+        verify_bundle(diverse.write(tmp_path / "alone"))
+
+
+@pytest.mark.parametrize("left", [{"m": 3}, {"eps": "1"}, {"m": 3, "eps": "1"}])
+def test_half_a_risk_is_refused(tmp_path, left):
+    """Retention's risk is m, eps and relative together: one of them alone ended in a KeyError."""
+    forgery = _bundle(tmp_path, hr.Retention(p="0.5"), "pay")
+    forgery.manifest["guarantee"]["parameters"] |= left
+    assert "together" in _refused(forgery, tmp_path)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_group_numbers_of_a_graph_that_are_far_apart(grouped, tmp_path, side):
+    """A group called 2147483647 took 16 GB; numbers follow each other."""
+    for table, column in ((side, grouped.manifest["group_columns"][side == "right"]), (f"{side}_nodes", "group")):
+        numbers = grouped.tables[table][column].to_pylist()
+        grouped.edit(table, column, [2**31 - 1 if number == max(numbers) else number for number in numbers])
+    with pytest.raises(hr.BrokenPromise, match="numbered from 0"):
+        graph.verify_bundle(grouped.write(tmp_path / "out"))
 
 
 @pytest.fixture

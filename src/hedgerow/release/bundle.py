@@ -12,11 +12,11 @@ from hedgerow._version import __version__
 from hedgerow.errors import BundleError
 from hedgerow.release.folder import write_folder
 from hedgerow.release.forms import form_of
-from hedgerow.release.page import pages
 from hedgerow.release.readme import readme
 from hedgerow.release.release import Release
 from hedgerow.verify.holding import HELPERS, Held, Opened, hold, open_bundle, open_held, read_manifest
 from hedgerow.verify.manifest import decode, describe, encode
+from hedgerow.verify.page import pages
 from hedgerow.verify.values import Made, PublishedRelease
 
 __all__ = ["HELPERS", "as_release", "checksum", "read", "read_all", "read_held", "refuse_seeded", "write"]
@@ -64,7 +64,7 @@ def read_held(bundle: Held, *, max_bytes: int | None = None) -> Release:
 def read_all(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Opened[Release]:
     """Open a bundle with its helper tables, all of one moment."""
     opened = open_bundle(path, max_bytes=max_bytes)
-    return Opened(as_release(opened.release), opened.helpers, opened.manifest)
+    return Opened(as_release(opened.release), opened.helpers, opened.manifest, opened.pages)
 
 
 def as_release(found: PublishedRelease) -> Release:

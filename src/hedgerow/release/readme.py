@@ -9,6 +9,7 @@ from dataclasses import asdict
 import pyarrow as pa
 
 from hedgerow.release.release import Release
+from hedgerow.verify.words import page_words
 
 __all__ = ["done", "readme"]
 
@@ -17,14 +18,7 @@ _PAGE = """\
 
 **What was done.** {done}
 
-**What is promised.** {promise}
-
-**Against whom.** {adversary}
-
-**What is not promised.**
-{not_promised}
-
-## What is in this folder
+{words}What is in this folder
 {files}
 
 ## How to ask
@@ -83,9 +77,7 @@ def readme(release: Release, helpers: Mapping[str, pa.Table]) -> str:
     """Write the page for a release and its help table."""
     return _PAGE.format(
         done=done(release),
-        promise=release.guarantee.promise,
-        adversary=release.guarantee.adversary,
-        not_promised="\n".join(f"- {sentence}" for sentence in release.guarantee.not_promised),
+        words=page_words(release.guarantee),
         files="\n".join(f"- `{file}`: {line}" for file, line in _files(release, helpers).items()) + "\n",
         ask=_ask(release, helpers),
     )

@@ -90,7 +90,7 @@ def read_csv(path: str | PathLike[str], *, unescape_formulas: bool = False, **op
 def _reading(dialect: Dialect, asked: ReadOptions, decimal: str, encoding: str) -> dict[str, str]:
     """How the file was read, in words."""
     known = {"header": "the first line" if dialect.has_header else "none: columns are numbered"}
-    known |= {"delimiter": {"\t": "tab"}.get(dialect.delimiter, dialect.delimiter), "decimal sign": decimal}
+    known |= {"delimiter": {"\t": "tab"}.get(dialect.delimiter, dialect.delimiter), "decimal": decimal}
     known |= {"quote": dialect.quote or "none", "encoding": asked.encoding or encoding}
     known |= {"thousands": asked.thousands} if asked.thousands else {}
     return known | ({"missing codes": ", ".join(asked.missing_codes)} if asked.missing_codes else {})

@@ -2,7 +2,8 @@
 
 Source     own: the form generalized, docs/bundle.md
 Guarantee  passes exactly the releases whose boxes are the same for all rows of a group, are well formed, and refer to
-           sets that are listed; sets that no row refers to are refused, for they could tell of suppressed rows
+           sets that are listed; sets that no row refers to are refused, for they could tell of suppressed rows. Labels
+           are those that follow from the boxes, or names, one for each box: then the sentence says whose they are
 Cost       O(n) per column, and a sort of the listed sets
 """
 
@@ -20,6 +21,8 @@ from hedgerow.verify.values import PublishedRelease
 
 __all__ = ["check_boxes"]
 
+_MOST_LISTED = 6
+
 
 def check_boxes(release: PublishedRelease) -> str:
     """Every group has one box, whose ends are in order and whose sets are listed."""
@@ -27,6 +30,7 @@ def check_boxes(release: PublishedRelease) -> str:
     starts = group_starts(table, release)
     boxes = box_columns(release.columns, release.group_column)
     _check_listed(release, [name for name, box in boxes.items() if box.set in table.column_names])
+    named = []
     for name, box in boxes.items():
         parts = [part for part in box.all if part in table.column_names]
         if not all(_is_constant(table.column(part), starts) for part in parts):
@@ -37,7 +41,50 @@ def check_boxes(release: PublishedRelease) -> str:
             _check_ends(
                 name, _heads(table, box.low, starts), _heads(table, box.high, starts), _gaps(table, box, starts)
             )
-    return f"the rows of a group look alike in {len(boxes)} quasi-identifiers"
+        if not _labels_follow(release, name, box, starts):
+            named.append(f"'{name}'")
+    told = f"; the labels of {', '.join(named)} are names that the owner gave" if named else ""
+    return f"the rows of a group look alike in {len(boxes)} quasi-identifiers{told}"
+
+
+def _labels_follow(release: PublishedRelease, name: str, box: BoxColumns, starts: NDArray[np.int64]) -> bool:
+    """Tell whether labels follow from the boxes; raise unless they do or are names, the same for the same box."""
+    table = release.tables["release"]
+    labels, gaps = _heads(table, box.label, starts).to_pylist(), _gaps(table, box, starts).tolist()
+    if box.set in table.column_names:
+        boxes = _heads(table, box.set, starts).to_pylist()
+        texts = _set_texts(release.tables[SETS], name)
+    else:
+        ends = [_heads(table, end, starts).cast(pa.string()).to_pylist() for end in (box.low, box.high)]
+        boxes = [None if low is None else (low, high) for low, high in zip(*ends, strict=True)]
+        texts = {ends: ends[0] if ends[0] == ends[1] else f"{ends[0]}..{ends[1]}" for ends in boxes if ends is not None}
+    wanted = [_label(None if key is None else texts[key], gap) for key, gap in zip(boxes, gaps, strict=True)]
+    if labels == wanted:
+        return True
+    names: dict[object, str | None] = {}
+    for key, gap, label in zip(boxes, gaps, labels, strict=True):
+        bare = label.removesuffix(" or missing") if gap and key is not None and label is not None else label
+        if names.setdefault(key, bare) != bare or label != (_label(bare, gap) if key is not None else "missing"):
+            raise BrokenPromise(f"One box of '{name}' has two labels, or one that does not tell what is missing.")
+    return False
+
+
+def _label(text: str | None, gap: bool) -> str:
+    return "missing" if text is None else f"{text} or missing" if gap else text
+
+
+def _set_texts(sets: pa.Table, name: str) -> dict[object, str]:
+    """The label that each listed set of a column has: its value, or the first of its values."""
+    found: dict[object, list[str]] = {}
+    listed = sets.filter(pc.equal(sets.column("column"), name))
+    for number, value in zip(listed.column("set").to_pylist(), listed.column("value").to_pylist(), strict=True):
+        found.setdefault(number, []).append(value)
+    return {number: _listed(sorted(values, key=str.encode)) for number, values in found.items()}
+
+
+def _listed(texts: list[str]) -> str:
+    more = f", ... ({len(texts)} values)" if len(texts) > _MOST_LISTED else ""
+    return texts[0] if len(texts) == 1 else "{" + ", ".join(texts[:_MOST_LISTED]) + more + "}"
 
 
 def _check_listed(release: PublishedRelease, names: list[str]) -> None:

@@ -25,7 +25,7 @@ from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.manifest import GraphManifest, decode_graph
 from hedgerow.verify.structure import check_table
 from hedgerow.verify.values import PAGES, Guarantee, Made, Verification
-from hedgerow.verify.words import graph_words
+from hedgerow.verify.words import check_pages, graph_words
 
 __all__ = [
     "HUBS",
@@ -40,6 +40,7 @@ __all__ = [
     "open_held",
     "verify_graph",
     "verify_graph_bundle",
+    "verify_held_graph",
     "verify_opened_graph",
 ]
 
@@ -125,7 +126,15 @@ def _words(guarantee: Guarantee) -> tuple[str, str, tuple[str, ...]]:
 def verify_graph_bundle(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Verification:
     """Check a bundle on disk: checksums first, then the promise."""
     with hold(path) as bundle:
-        return verify_opened_graph(open_held(bundle, max_bytes=max_bytes))
+        return verify_held_graph(bundle, max_bytes=max_bytes)
+
+
+def verify_held_graph(bundle: Held, *, max_bytes: int | None = None) -> Verification:
+    """Check a bundle that is held open."""
+    release = open_held(bundle, max_bytes=max_bytes)
+    verification = verify_opened_graph(release)
+    check_pages(bundle.pages(decode_graph(bundle.manifest).files), release.guarantee)
+    return verification
 
 
 def open_held(bundle: Held, *, max_bytes: int | None = None) -> PublishedGraph:

@@ -2,8 +2,9 @@
 
 Source     [Zhang 2008], section 2.5.2 and table 2.4; docs/bundle.md
 Guarantee  passes exactly the tables that have the columns of docs/bundle.md and no others, whose groups, hits, sizes
-           and bounds are those that follow from the published rows; expectations agree to 9 digits, and of subdomains,
-           whose expectation depends on how targets are read, they lie between the bounds
+           and bounds are those that follow from the published rows; expectations agree to 9 digits. A value of a
+           subdomain follows the target below its node; where the target gives nothing below it a chance, expectations
+           lie between the bounds
 Cost       O(n log n) per sensitive column; exact integers beyond 64 bits where sums need them
 
 Bounds are sums and ends of exact ticks: floats without a common decimal unit lie between two ticks of 15 digits of the
@@ -20,11 +21,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Ints
+from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import BrokenPromise, SchemaError
 from hedgerow.exact import ticks
 from hedgerow.verify.names import subdomain_columns
 from hedgerow.verify.structure import check_table, layout_of
+from hedgerow.verify.target import trees_of
 from hedgerow.verify.values import PublishedRelease
 
 __all__ = ["check_help"]
@@ -63,8 +65,12 @@ def check_help(release: PublishedRelease, helper: pa.Table) -> str:
         _check_bounds(helper, prefix, values, group, hits)
         if layout_of(release).has_subdomains:
             _check_between(helper, prefix)
+            means, variances = _node_moments(release, table)
         else:
-            _check_means(helper, prefix, values, group, hits)
+            means = (values.lows.astype(float) + values.highs.astype(float)) / 2.0 * float(values.unit)
+            variances = np.zeros(len(means))
+        if means is not None:
+            _check_means(helper, prefix, values, (group, hits), (means, variances))
     return f"help.parquet: {(len(_BOUNDS) + len(_MEANS)) * len(helped)} columns follow from the published rows"
 
 
@@ -183,21 +189,51 @@ def _is_same(column: pa.Array, wanted: NDArray[Any], unit: Fraction) -> bool:
     return all(upper * 2**64 + lower % 2**64 == number for lower, upper, number in pairs)
 
 
-def _check_means(helper: pa.Table, prefix: str, values: _Values, group: Ints, hits: Ints) -> None:
+def _node_moments(release: PublishedRelease, table: pa.Table) -> tuple[Floats | None, Floats]:
+    """The mean and the variance of each published subdomain under the target, in the order of the groups.
+
+    None where the target gives no value below some published node a chance: then there is nothing to expect.
+    """
+    trees, target = trees_of(release), release.tables["target"]
+    lows, highs = (target.column(end).cast(pa.float64()).to_numpy() for end in ("low", "high"))
+    means, squares, has_chance = lows.copy(), np.zeros(len(lows)), trees.totals == 0
+    has_chance &= lows == highs
+    for depth in range(int(trees.depths.max(initial=0)) - 1, -1, -1):
+        inner = np.flatnonzero((trees.depths == depth) & (trees.totals > 0))
+        children = np.flatnonzero((trees.depths == depth + 1) & (trees.weights > 0))
+        children = children[has_chance[children]]
+        above = trees.parents[children]
+        shares = trees.weights[children] / trees.totals[above]
+        sums = np.bincount(above, shares * means[children], minlength=len(means))
+        means[inner] = sums[inner]
+        apart = squares[children] + (means[children] - means[above]) ** 2
+        squares[inner] = np.bincount(above, shares * apart, minlength=len(means))[inner]
+        has_chance[inner] = np.bincount(above, shares, minlength=len(means))[inner] > 1 - _NEAR
+    nodes = table.column(subdomain_columns(release.columns, release.group_column)[2]).to_numpy()
+    if not has_chance[nodes].all():
+        return None, squares
+    return means[nodes], squares[nodes]
+
+
+def _check_means(
+    helper: pa.Table, prefix: str, values: _Values, asked: tuple[Ints, Ints], moments: tuple[Floats, Floats]
+) -> None:
     """What to expect of h values drawn from a group without putting them back, and how it varies."""
+    (group, hits), (means, inside) = asked, moments
     unit, sizes = float(values.unit), values.sizes
-    middles = (values.lows.astype(float) + values.highs.astype(float)) / 2.0
     owner = np.repeat(np.arange(len(sizes)), sizes)
-    mean = np.bincount(owner, middles, minlength=len(sizes)) / sizes
-    variance = np.bincount(owner, (middles - mean[owner]) ** 2, minlength=len(sizes)) / sizes
+    mean = np.bincount(owner, means, minlength=len(sizes)) / sizes
+    variance = np.bincount(owner, (means - mean[owner]) ** 2, minlength=len(sizes)) / sizes
+    own = np.bincount(owner, inside, minlength=len(sizes)) / sizes
     size = sizes[group]
-    wanted = (hits * mean[group], hits * (size - hits) / np.maximum(size - 1, 1) * variance[group])
+    drawn = hits * (size - hits) / np.maximum(size - 1, 1) * variance[group]
+    wanted = (hits * mean[group], drawn + hits * own[group])
     widest = np.maximum.reduceat(np.maximum(np.abs(values.lows), np.abs(values.highs)).astype(float), values.starts)
     gap = float((values.highs - values.lows).max())  # where values lie between ticks, so do expectations
     slacks = (hits * (_NEAR * widest + gap)[group], hits * (_NEAR * widest**2 + gap * (2 * widest + gap))[group])
     for name, numbers, slack, power in zip(_MEANS, wanted, slacks, (1, 2), strict=True):
         found = helper.column(prefix + name).to_numpy()
-        if not (np.abs(found - numbers * unit**power) <= slack * unit**power).all():
+        if not (np.abs(found - numbers) <= slack * unit**power).all():
             raise BrokenPromise(f"help.parquet: '{prefix + name}' does not follow from the published rows.")
 
 

@@ -15,7 +15,7 @@ import os
 import stat
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BufferedReader
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -43,6 +43,7 @@ __all__ = [
 
 _TRIES = 100
 _MOST_MANIFEST = 16 << 20
+_MOST_PAGE = 16 << 20
 
 Place = int | Path
 """An open folder; its path, where folders cannot be opened, but then what is open in them holds them in place."""
@@ -71,6 +72,18 @@ class Held:
         for name in entries.keys() - set(wanted):
             self._check(name, entries[name])
         return {name: self._table(name, entries[name], max_bytes) for name in wanted}
+
+    def pages(self, entries: Mapping[str, FileEntry]) -> dict[str, str]:
+        """The texts of the pages for people that there are, held against their checksums."""
+        return {name: self._page(name, entries[name]) for name in PAGES if name in entries}
+
+    def _page(self, name: str, entry: FileEntry) -> str:
+        if entry.bytes > _MOST_PAGE:
+            raise BundleError(f"{name} has more than {_MOST_PAGE >> 20} MB, so it is not read.")
+        with _readable(name):
+            content = self._sized(name, entry).read(entry.bytes)
+        _require(name, hashlib.sha256(content).hexdigest() == entry.sha256)
+        return content.decode(errors="replace")
 
     def _check(self, name: str, entry: FileEntry) -> None:
         with _readable(name):
@@ -196,11 +209,12 @@ Kind = TypeVar("Kind", covariant=True)
 
 @dataclass(frozen=True)
 class Opened(Generic[Kind]):
-    """All that a bundle holds: the release, the helper tables, and the text of the manifest that names their bytes."""
+    """All that a bundle holds: the release, the helper tables, the manifest that names their bytes, and the pages."""
 
     release: Kind
     helpers: Mapping[str, pa.Table]
     manifest: bytes
+    pages: Mapping[str, str] = field(default_factory=dict)
 
 
 def open_bundle(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Opened[PublishedRelease]:
@@ -221,7 +235,7 @@ def open_held(bundle: Held, *, helpers: bool = True, max_bytes: int | None = Non
         check_structure(release)
     except BrokenPromise as error:
         raise BundleError(f"The bundle is not a release: {error}") from None
-    return Opened(release, beside, bundle.manifest)
+    return Opened(release, beside, bundle.manifest, bundle.pages(manifest.files))
 
 
 def _stems(manifest: Manifest) -> list[str]:

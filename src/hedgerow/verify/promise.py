@@ -32,7 +32,7 @@ from hedgerow.verify.robust import check_robust
 from hedgerow.verify.structure import check_structure, layout_of
 from hedgerow.verify.target import check_personal, check_target
 from hedgerow.verify.values import PublishedRelease, Verification
-from hedgerow.verify.words import check_words
+from hedgerow.verify.words import check_pages, check_words
 
 __all__ = ["Verification", "verified", "verify", "verify_bundle", "verify_opened"]
 
@@ -88,6 +88,7 @@ def verify_opened(bundle: Opened[PublishedRelease]) -> Verification:
     """Check a bundle whose files were read, and so held against their checksums."""
     release = bundle.release
     checks = ("every file fits its SHA-256 in the manifest", *verify(release).checks)
+    check_pages(bundle.pages, release.guarantee)
     if not release.groups:  # there are no bounds to help with
         return Verification(checks)
     if "help" not in bundle.helpers:

@@ -13,9 +13,20 @@ from fractions import Fraction
 
 from hedgerow.errors import BrokenPromise
 from hedgerow.verify.minimality import minimality
+from hedgerow.verify.page import page
 from hedgerow.verify.values import NOT_PROMISED, Guarantee, PublishedRelease
 
-__all__ = ["BLIND", "LOOKING", "PRESENCE_APART", "TOGETHER", "check_words", "graph_words", "word"]
+__all__ = [
+    "BLIND",
+    "LOOKING",
+    "PRESENCE_APART",
+    "TOGETHER",
+    "check_pages",
+    "check_words",
+    "graph_words",
+    "page_words",
+    "word",
+]
 
 BLIND = (
     "Knows everybody's quasi-identifiers, that they are in the table, and this algorithm; knows nobody's sensitive "
@@ -70,6 +81,32 @@ def check_words(release: PublishedRelease) -> str:
     if word(release) != release.guarantee:
         raise BrokenPromise("The words of the guarantee are not those that follow from its parameters.")
     return "the guarantee says in words what its parameters say, and nothing else"
+
+
+_PAGE = """\
+**What is promised.** {promise}
+
+**Against whom.** {adversary}
+
+**What is not promised.**
+{not_promised}
+
+## """
+
+
+def page_words(guarantee: Guarantee) -> str:
+    """The part of a bundle's README.md that says what is promised, up to the next heading."""
+    missing = "\n".join(f"- {sentence}" for sentence in guarantee.not_promised)
+    return _PAGE.format(promise=guarantee.promise, adversary=guarantee.adversary, not_promised=missing)
+
+
+def check_pages(pages: Mapping[str, str], guarantee: Guarantee) -> None:
+    """Raise BrokenPromise unless README.md promises what the manifest does, once, and index.html says the same."""
+    text = pages.get("README.md", "")
+    if pages and (text.count(page_words(guarantee)) != 1 or text.count("**What is promised.**") != 1):
+        raise BrokenPromise("README.md does not promise what the manifest does, and nothing else.")
+    if "index.html" in pages and pages["index.html"] != page(text):
+        raise BrokenPromise("index.html is not README.md as a page for a browser.")
 
 
 def _quoted(names: Iterable[str]) -> str:
@@ -204,8 +241,8 @@ def _microaggregation(release: PublishedRelease) -> Words:
     others = f", and in particular not {_quoted(rest)}" if rest else ""
     nodes = _listed(release, "nodes")
     means = [name for name in names if name not in nodes]
-    held = [f"{_quoted(means)} hold the means"] * bool(means)
-    held += [f"{_quoted(nodes)} hold the lowest common nodes in a hierarchy"] * bool(nodes)
+    held = [f"{_quoted(means)} {_hold(means)} the means"] * bool(means)
+    held += [f"{_quoted(nodes)} {_hold(nodes)} the lowest common nodes in a hierarchy"] * bool(nodes)
     what = " or ".join(["means"] * bool(means) + ["nodes"] * bool(nodes))
     promise = (
         f"{' and '.join(held)} of groups of near rows, and every combination of them is shared by at least "
@@ -215,7 +252,10 @@ def _microaggregation(release: PublishedRelease) -> Words:
         f"Knows nothing about a person but the columns that hold {what}{others}; of these nobody can tell a person's "
         f"row from {k - 1} others."
     )
+    plain = _quoted(name for name in release.columns.sensitive if name not in names)
+    beside = f"Sensitive columns: every published value of {plain} is the true one, beside the {what} of its group."
     missing = (
+        *((beside,) if plain else ()),
         *_unchanged(_listed(release, "unchanged"), "it is the same in all rows of each group"),
         _ESTIMATES,
         "Sensitive values: the rows of a group may all have the same one, and a mean of near values tells roughly "
@@ -224,6 +264,10 @@ def _microaggregation(release: PublishedRelease) -> Words:
         _COMPOSITION,
     )
     return promise, adversary, missing
+
+
+def _hold(names: Iterable[str]) -> str:
+    return "holds" if len(list(names)) == 1 else "hold"
 
 
 def _noise(release: PublishedRelease) -> Words:

@@ -238,3 +238,20 @@ def test_a_box_must_be_inside_every_part_of_a_condition():
     either = ask(release, "SELECT count(*) FROM release WHERE a = 2 OR b = 'x'")
     assert (both.lower, both.upper, both.expected) == (0, 2, 1)
     assert (either.lower, either.upper) == (2, 2)
+
+
+def test_counts_under_retention_are_inverted_in_every_cell():
+    """Grouped by known columns they add up to the count without groups, and per value they are its counts."""
+    table = pa.table({"a": [n % 3 for n in range(600)], "s": [n * n % 7 for n in range(600)]})
+    release = hr.Retention(p="0.5").publish(table, hr.Schema(quasi=["a"], sensitive="s"))
+    for session in (release.connect(), release.connect("duckdb")):
+        alone = session.ask("SELECT count(*) FROM release WHERE s < 3 AND a < 2").expected
+        grouped = session.sql("SELECT a, count(*) AS n FROM release WHERE s < 3 AND a < 2 GROUP BY a")
+        assert sum(grouped["n"].to_pylist()) == pytest.approx(alone)
+        for question in ("s", "s % 2", "a, s"):
+            keys = [key.strip() for key in question.split(",")]
+            named = ", ".join(f"{key} AS k{place}" for place, key in enumerate(keys))
+            for row in session.sql(f"SELECT {named}, count(*) AS n FROM release GROUP BY {question}").to_pylist():
+                condition = " AND ".join(f"{key} = {row[f'k{place}']}" for place, key in enumerate(keys))
+                again = session.ask(f"SELECT count(*) FROM release WHERE {condition}").expected
+                assert row["n"] == pytest.approx(again)

@@ -3,6 +3,7 @@
 import itertools
 import math
 import random
+import statistics
 from dataclasses import replace
 
 import pyarrow as pa
@@ -176,3 +177,15 @@ def test_engines_agree(gaps, url):
         for question in QUESTIONS:
             for other in (connect(release, "duckdb"), server):
                 assert disagreement(connect(release), other, f"SELECT {question}") is None, question
+
+
+def test_ends_that_lie_on_no_decimal_grid_are_inside():
+    """0.2 beside 1/3 is known to 15 digits; extremes and quantiles enclose it, and one value is not taken for two."""
+    for values in ([0.1, 0.2, 0.2, 1 / 3, 2.5, 7.0], [0.2] * 3 + [1 / 3] * 3):
+        table = pa.table({"a": values, "s": list(range(6))})
+        release = Mondrian(k=3).publish(table, Schema(quasi=["a"], sensitive="s"))
+        truths = {"min": min(values), "max": max(values), "median": statistics.median(values), "sum": sum(values)}
+        for function, truth in truths.items():
+            answer = release.ask(f"SELECT {function}(a) FROM release")
+            assert answer.lower <= truth <= answer.upper, function
+    assert release.ask("SELECT quantile_disc(a, 0.5) FROM release").upper < 0.21

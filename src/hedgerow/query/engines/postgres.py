@@ -21,6 +21,7 @@ from hedgerow.parameters import came
 from hedgerow.query.answer import Result
 from hedgerow.query.engines.help import GROUPED, help_by_group, help_of
 from hedgerow.query.engines.rewriter import Layout, is_plain, parts_sql, result_of
+from hedgerow.query.engines.server_functions import server_functions
 from hedgerow.query.engines.summary import digested, published_tables
 from hedgerow.query.evidence.view import view_of
 from hedgerow.query.sql.parse import to_postgres
@@ -132,6 +133,8 @@ def export(release: Release, url: str, *, schema: str = SCHEMA, overwrite: bool 
             connection.execute(f'CREATE UNIQUE INDEX ON {GROUPED} ("group")')
             connection.execute('CREATE UNIQUE INDEX ON help ("group", hits)')
             connection.execute(f"CREATE INDEX ON release ({quoted(release.group_column)})")
+            for statement in server_functions(view, release.group_column, schema):
+                connection.execute(statement.encode())
     with _connect(url) as connection, _refusals():
         connection.autocommit = True
         connection.execute(f"VACUUM ANALYZE {', '.join(f'{quoted(schema)}.{quoted(name)}' for name in tables)}")

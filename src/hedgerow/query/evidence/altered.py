@@ -5,14 +5,16 @@ Guarantee  none: the published values are not the true ones, and no bound on the
 Cost       that of the plain question
 
 Under retention a value is the true one with chance p and drawn uniformly from a domain otherwise. COUNT with a
-condition on that column is estimated without bias by inverting this. Everything else is what the published rows say.
+condition on that column, or per value of it, is estimated without bias by inverting this. Everything else is what the
+published rows say.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,8 +27,8 @@ from hedgerow.query.evidence.known import known_estimate
 from hedgerow.query.evidence.permuted import Plan
 from hedgerow.query.evidence.regroup import rows_by_cell
 from hedgerow.query.evidence.rows import Numbers, hits_of, numbers_of, select
-from hedgerow.query.evidence.view import View, evaluate, view_of
-from hedgerow.query.sql.question import Aggregate, And, Bound, Column, Predicate, Truth, columns_of
+from hedgerow.query.evidence.view import View, evaluate, values, view_of
+from hedgerow.query.sql.question import Aggregate, And, Bound, Column, Expression, Predicate, Truth, columns_of
 from hedgerow.release.forms.perturbed import inverted_count
 
 if TYPE_CHECKING:
@@ -64,10 +66,13 @@ class _Retention:
         (name,) = release.guarantee.columns
         return _Retention(name, Fraction(p), pa.concat_arrays(domain.column(name).chunks))
 
-    def share(self, condition: Predicate) -> Fraction:
-        """The part of the domain that satisfies a condition."""
-        truth = evaluate(condition, {self.column: self._domain}, len(self._domain))
-        return Fraction(int(truth.fill_null(False).to_numpy(zero_copy_only=False).sum()), len(self._domain))
+    def shares(self, condition: Predicate, keys: list[Expression], wanted: list[tuple[Any, ...]]) -> list[Fraction]:
+        """For each wanted tuple of values of `keys`, the part of the domain that gives it and satisfies a condition."""
+        known, size = {self.column: self._domain}, len(self._domain)
+        truth = evaluate(condition, known, size).fill_null(False).to_pylist()
+        found = zip(*(values(key, known, size).to_pylist() for key in keys), strict=True) if keys else [()] * size
+        number = Counter(key for key, is_true in zip(found, truth, strict=True) if is_true)
+        return [Fraction(number[key], size) for key in wanted]
 
 
 class _Plan:
@@ -108,14 +113,42 @@ class _Plan:
         return _estimated(found, self._inverted(aggregate, found))
 
     def _inverted(self, aggregate: Aggregate, found: Estimate) -> list[float] | None:
+        """Counts that depend on the retained column, through a condition or a key, in every cell."""
         retention, bound = self._retention, self._bound
-        is_count = aggregate.function == "count" and columns_of(bound.hidden) == {retention.column if retention else ""}
-        if retention is None or not is_count or bound.groups or not isinstance(bound.mixed, Truth):
+        if retention is None or aggregate.function != "count" or not isinstance(bound.mixed, Truth):
             return None
-        selected = float(self._view.rows_where(bound.known).sum())
-        (observed,) = found.lower
-        share = retention.share(bound.hidden)
-        return [inverted_count(float(observed or 0), selected, p=retention.p, share=share)]
+        reads = {column.name: self._reads(column.name) for column in bound.groups}
+        changed = [name for name, columns in reads.items() if retention.column in columns]
+        asked = columns_of(bound.hidden).union(*(reads[name] for name in changed))
+        if asked != {retention.column}:
+            return None
+        sample = self._sample()
+        wanted = list(zip(*(self._view.array(name).take(sample).to_pylist() for name in changed), strict=True))
+        keys = [self._view.derived.get(name, self._view.column(name)) for name in changed]
+        shares = retention.shares(bound.hidden, keys, wanted if changed else [()] * self.cells)
+        selected = self._selected([name for name in reads if name not in changed], sample)
+        cells = zip(found.lower, selected, shares, strict=True)
+        return [inverted_count(float(seen or 0), float(rows), p=retention.p, share=part) for seen, rows, part in cells]
+
+    def _reads(self, name: str) -> frozenset[str]:
+        return columns_of(self._view.derived.get(name, self._view.column(name)))
+
+    def _sample(self) -> pa.Array:
+        """One row of each cell."""
+        rows = np.zeros(self.cells, dtype=np.int64)
+        if self._selection.cell is not None:
+            rows[self._selection.cell] = self._selection.index
+        return pa.array(rows)
+
+    def _selected(self, groups: list[str], sample: pa.Array) -> list[int]:
+        """How many rows satisfy the known condition with the open keys of each cell."""
+        every = select(self._view, self._view.rows_where(self._bound.known), groups, {})
+        if every.cell is None:
+            return [int(every.rows.sum())] * self.cells
+        cell = np.zeros(self._view.num_rows, dtype=np.int64)
+        cell[every.index] = every.cell
+        number: list[int] = np.bincount(every.cell, minlength=every.cells)[cell[sample.to_numpy()]].tolist()
+        return number
 
     def evidence(self, aggregate: Aggregate | None) -> tuple[Hits, Values]:
         """The rows of each cell as a group of its own."""

@@ -284,17 +284,23 @@ class BoxSource(RowSource):
             return self._counted(name, boxes, held, met)
         numbers, groups = self.numbers(name), len(self._first)
         low, high = numbers.lows[:groups], numbers.highs[groups:]
+        # Ends that lie on no decimal grid are known to lie between two ticks.
+        within = numbers.highs[:groups], numbers.lows[groups:]
         assert held.ends is not None, "intervals have ends"
         first, last = _enclosed(*held.ends, numbers.unit)
         near, far = (np.where(held.any, np.clip(end, low, high), low) for end in (first, last))
-        ends = (met(boxes.low) & boxes.filled, met(boxes.high) & boxes.filled & (low != high))
+        near, far = np.minimum(near, within[1]), np.maximum(far, within[0])
+        two = pc.not_equal(boxes.low, boxes.high).fill_null(False).to_numpy(zero_copy_only=False)
+        ends = (met(boxes.low) & boxes.filled, met(boxes.high) & boxes.filled & two)
         if not self._is_least or self._is_crowded(name, boxes):
             ends = (np.zeros(groups, np.bool_), np.zeros(groups, np.bool_))
             number = np.zeros(groups, dtype=np.int64)
         else:
-            number = (1 + (low != high)) * boxes.filled
+            number = (1 + two) * boxes.filled
         is_whole = self.view.columns[name].kind is not Kind.FLOAT
-        rows = _Rows(low, high, near, far, *ends, self._free(number, boxes), self._chance(held, boxes), is_whole)
+        rows = _Rows(
+            low, high, within, near, far, *ends, self._free(number, boxes), self._chance(held, boxes), is_whole
+        )
         sure = ends[0].astype(np.int64) + ends[1] + rows.free * (held.all & ~boxes.gaps)
         return rows.values(self._sizes, sure, numbers.unit)
 
@@ -328,11 +334,13 @@ class BoxSource(RowSource):
 class _Rows:
     """The rows of each group, in ticks: one with either end of its box that counts, and free ones.
 
-    A free row counts with a chance, and then lies anywhere between `first` and `last`.
+    The ends lie between `low` and the first of `within`, and between the second of it and `high`. A free row counts
+    with a chance, and then lies anywhere between `first` and `last`.
     """
 
     low: Ints
     high: Ints
+    within: tuple[Ints, Ints]
     first: Ints
     last: Ints
     has_low: Mask
@@ -353,8 +361,8 @@ class _Rows:
         return Values(
             np.concatenate(([0], np.cumsum(number.sum(axis=1)))),
             sizes,
-            _repeated(self._three(self.low, self.first, self.high), number),
-            _repeated(self._three(self.low, self.last, self.high), number),
+            _repeated(self._three(self.low, self.first, self.within[1]), number),
+            _repeated(self._three(self.within[0], self.last, self.high), number),
             unit,
             True,
             None if np.array_equal(sure, sizes) else sure,

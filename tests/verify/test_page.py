@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 import hedgerow as hr
-from hedgerow.release.page import page
+from hedgerow.verify.page import page
 from tests.support.every_form import EVERY_FORM, sample_of
 
 
