@@ -184,26 +184,38 @@ def _counts(subject: Subject, number: int) -> Iterator[tuple[str, float]]:
 
 
 def draw(found: dict[str, list[Line]], path: Path) -> None:
-    """Width of bounds against the error of a count, a panel a table and a mark a method; hollow marks are blind."""
+    """A row for each method and a panel for each table: the width of bounds and the error of a count, on one scale."""
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import FuncFormatter
 
     from hedgerow.report.release_figures import save_figure
 
-    figure, panels = plt.subplots(1, len(found), figsize=(12, 4.2), sharey=True, layout="constrained")
-    numbers = {name: number for number, name in enumerate(METHODS, 1)}
+    figure, panels = plt.subplots(1, len(found), figsize=(13, 5.2), sharey=True, layout="constrained")
+    names = list(METHODS)[::-1]
     for axes, (table, lines) in zip(np.atleast_1d(panels), found.items(), strict=True):
-        for line in lines:
-            is_kept = line.method in KEPT
-            colour = "tab:green" if is_kept else "tab:orange"
-            axes.plot(line.width, line.count, "o" if is_kept else "s", color=colour, markersize=7)
-            axes.annotate(str(numbers[line.method]), (line.width, line.count), (4, 4), textcoords="offset points")
-        axes.set(title=table, xscale="log", yscale="log", xlabel="width of AVG, share of the truth")
-    np.atleast_1d(panels)[0].set_ylabel("error of COUNT, share of the truth")
-    marks = [
-        plt.Line2D([], [], color="tab:green", marker="o", ls=""),
-        plt.Line2D([], [], color="tab:orange", marker="s", ls=""),
-    ]
-    figure.legend(marks, ["kept to whoever knows the algorithm", "can fail"], loc="outside lower center", ncols=2)
+        by_name = {line.method: line for line in lines}
+        for place, name in enumerate(names):
+            colour = "tab:green" if name in KEPT else "tab:orange"
+            if name not in by_name:
+                axes.text(0.02, place, "refused", transform=axes.get_yaxis_transform(), color="grey", va="center")
+                continue
+            line = by_name[name]
+            axes.plot([line.count, line.width], [place, place], color=colour, alpha=0.3)
+            axes.plot(line.width, place, "o", color=colour)
+            axes.plot(line.count, place, "D", color=colour, markerfacecolor="white")
+        axes.set(title=table, xscale="log", xlabel="share of the truth", xlim=(0.002, 30))
+        axes.set_xticks([0.01, 0.1, 1, 10])
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share:.0%}"))
+        axes.grid(axis="both", alpha=0.3)
+    np.atleast_1d(panels)[0].set_yticks(range(len(names)), names)
+    legend = {
+        "median width of the bounds of AVG": ("o", "grey", "grey"),
+        "median error of COUNT": ("D", "grey", "white"),
+        "kept to whoever knows the algorithm": ("s", "tab:green", "tab:green"),
+        "can fail": ("s", "tab:orange", "tab:orange"),
+    }
+    marks = [plt.Line2D([], [], ls="", marker=m, color=c, markerfacecolor=f) for m, c, f in legend.values()]
+    figure.legend(marks, list(legend), loc="outside lower center", ncols=4)
     save_figure(figure, path.parent, path.stem)
 
 
