@@ -91,8 +91,8 @@ class PermutationAnonymization(Method):
       preprocessing looks at the same things
     - "ncp": the paper's preprocessing: each row to the side that it widens least
     - "blind": sensitive values and secret random numbers alone, so that knowing the algorithm does not help anybody; it
-      is not the default because quasi-identifiers are shuffled, too: bounds are 223 % of the truth on ACS, 7 % near, and
-      a guess is 26 % off, 1 % near (docs/choosing.md)
+      is not the default because quasi-identifiers are shuffled, too: bounds are 223 % of the truth on ACS, 7 % near,
+      and a guess is 26 % off, 1 % near (docs/choosing.md)
 
     Several sensitive columns are each protected. `together` keeps a person's sensitive values in one row.
     """
