@@ -12,7 +12,7 @@ NAME   ?= ke
 N      ?= 10000
 SEED   ?= 1
 
-.PHONY: demo app test docs pages flaky lint bench study judges fuzz forge tables versions mutants clean
+.PHONY: demo app test docs pages flaky lint bench study judges fuzz forge graphs tables versions mutants clean
 
 demo: $(VENV)/.demo
 	$(BIN)/hedgerow demo $(OUT)
@@ -76,6 +76,10 @@ tables: $(VENV)/.dev
 # The whole test suite with the oldest and the newest versions that pyproject allows: make versions PATHS=tests/query
 versions: $(VENV)/.dev
 	$(BIN)/python tools/versions.py $(PATHS)
+
+# Tiny graphs against enumeration: make graphs N=5000 SEED=1. The first difference ends it with an error.
+graphs: $(VENV)/.dev
+	PYTHONPATH=src:. $(BIN)/python -m tests.support.graph_trials $(N) --seed $(SEED)
 
 # Random questions of every form, asked of the release and of the table behind it: make questions N=100000
 questions: $(VENV)/.dev

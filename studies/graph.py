@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hedgerow.graph import BipartiteGraph, SafeGrouping
-from hedgerow.graph.bundle import draw
+from hedgerow.graph.picture import draw
 from hedgerow.report.release_figures import save_figure
 from studies.graph_groupings import grouping, ordering
 from studies.graph_permutation import permutation

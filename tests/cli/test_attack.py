@@ -96,3 +96,16 @@ def test_a_closed_pipe_does_not_lose_the_files(folder, tmp_path):
     assert run.returncode == 141
     assert (tmp_path / "rates.png").stat().st_size > 5000
     assert json.loads((tmp_path / "rates.json").read_text())["method"] == "Anatomy"
+
+
+def test_a_release_without_a_sensitive_column_has_no_tables(run, tmp_path):
+    """One sentence instead of empty tables; what was asked for is written."""
+    import hedgerow as hr
+
+    table = pa.table({"age": np.arange(60) % 12, "pay": np.arange(60)})
+    hr.Microaggregation(k=3).publish(table, hr.Schema(quasi="age", plain="pay")).save(tmp_path / "out")
+    code, output, _ = run("attack", tmp_path / "out", "--json", tmp_path / "r.json", "--figure", tmp_path / "r.png")
+    assert code == 0
+    assert "The release has no sensitive column" in output
+    assert "adversary" not in output
+    assert json.loads((tmp_path / "r.json").read_text())["findings"] == []

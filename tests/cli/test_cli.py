@@ -451,7 +451,7 @@ def test_inspect_shows_how_a_file_was_read_and_takes_declarations(tmp_path, run)
     (tmp_path / "t.csv").write_text("a;b\n1,5;x\n2,5;y\n")
     code, output, _ = run("inspect", tmp_path / "t.csv")
     assert code == 0
-    assert "decimal sign   ," in output
+    assert "decimal     ," in output
     assert "double" in output
     code, output, _ = run("inspect", tmp_path / "t.csv", "--no-header", "--types", "column1=text")
     assert code == 0

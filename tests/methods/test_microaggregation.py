@@ -63,6 +63,20 @@ def test_a_column_with_a_hierarchy_is_published_as_nodes():
     for row in rows:  # pay is the number of the row
         low, high = tree.leaves_under(tree.labels.index(row["town"]))
         assert towns[row["pay"]] in tree.leaves.to_pylist()[low:high]
-    assert "'town' hold the lowest common nodes" in release.guarantee.promise
+    assert "'town' holds the lowest common nodes" in release.guarantee.promise
     with pytest.raises(hr.SchemaError, match="not used: 'columns' does not name it"):
         Microaggregation(k=2, columns="age").publish(table, schema)
+
+
+def test_sensitive_columns_beside_the_means_are_named():
+    """Who reads the guarantee knows that these values are the true ones."""
+    table = pa.table({"age": [1, 2, 3, 4, 5, 6], "pay": [10, 20, 30, 40, 50, 60]})
+    schema = hr.Schema(quasi="age", sensitive="pay")
+    release = hr.Microaggregation(k=3).publish(table, schema)
+    assert release.guarantee.promise.startswith("'age' holds the means")
+    assert any(
+        line.startswith("Sensitive columns: every published value of 'pay' is the true one")
+        for line in release.guarantee.not_promised
+    )
+    both = hr.Microaggregation(k=3, columns="age,pay").publish(table, schema)
+    assert not any(line.startswith("Sensitive columns") for line in both.guarantee.not_promised)

@@ -26,7 +26,7 @@ def test_a_decimal_comma_is_found_where_commas_cut_no_cells(tmp_path):
     """Semicolons and commas in numbers: a European file; the table says how it was read."""
     table = hr.read_table(_write(tmp_path, PLAIN))
     assert _columns(table)["pay"] == [1.5, 2.25]
-    assert table.reading["decimal sign"] == ","
+    assert table.reading["decimal"] == ","
     assert table.reading["delimiter"] == ";"
 
 

@@ -22,7 +22,7 @@ CASES = cases()
 
 @pytest.fixture(scope="module")
 def tainted():
-    """A frame with canaries in identifiers, held back rows, index, attributes and unused categories."""
+    """A frame with canaries in identifiers, suppressed rows, index, attributes and unused categories."""
     return tainted_people()
 
 

@@ -47,6 +47,9 @@ def attack(
     from hedgerow.cli.show import console, progress_bar
 
     reading = pop_reading(flags)
+    if front.holds_graph(bundle):
+        _attack_graph(bundle, plain=original is None and holdout is None and not (also or figure or file))
+        return
     with progress_bar() as progress:
         report = front.attack(
             bundle,
@@ -59,14 +62,33 @@ def attack(
     # Before anything is printed: whoever closes the pipe (`| head`) still gets the files.
     files = _write(report, figure, file)
     screen = console()
-    screen.print(_rates(report))
-    screen.print(_explanations(report))
-    screen.print(_skipped(report))
-    screen.print(_legend(report, targets))
+    if report.findings:
+        screen.print(_rates(report))
+        screen.print(_explanations(report))
+    if report.skipped:
+        screen.print(_skipped(report))
+    if report.findings:
+        screen.print(_legend(report, targets))
+    elif not report.skipped:
+        screen.print(
+            "The release has no sensitive column, so that there is no value to guess. How easily people are found in "
+            "it is in the summary of publish: prosecutor, journalist and marketer risk."
+        )
     for written in files:
         click.echo(f"  {written}")
     if any(finding.holds is False for finding in report.findings):
         raise SystemExit(1)
+
+
+def _attack_graph(bundle: Path, *, plain: bool) -> None:
+    """Hand a graph to its own adversaries, which need nothing but the release."""
+    from hedgerow.cli.graph import attack_release
+    from hedgerow.errors import ParameterError
+    from hedgerow.graph import open as open_graph
+
+    if not plain:
+        raise ParameterError("This bundle holds a graph: `hedgerow graph attack BUNDLE` has options of its own.")
+    attack_release(open_graph(bundle))
 
 
 def _rates(report: AttackReport) -> Any:

@@ -44,12 +44,18 @@ def export(
     hedgerow export out/ --sqlite release.sqlite
     """
     from hedgerow.export import export_files
+    from hedgerow.front import holds_graph
     from hedgerow.release import read
 
     named = {kind: target for kind, target in targets.items() if target is not None}
     if len(named) + (url is not None) != 1:
         ways = ", ".join(f"--{kind}" for kind in targets)
         raise ParameterError(f"A release goes to one place at a time: give --to URL or one of {ways}.")
+    if set(named) == {"csv"} and holds_graph(bundle):
+        from hedgerow.cli.graph import export_files as export_graph
+
+        export_graph(bundle, str(named["csv"]))
+        return
     release = read(bundle, max_bytes=max_bytes)
     if url is not None:
         _load(release, bundle, url, schema, overwrite)

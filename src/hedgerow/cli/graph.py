@@ -1,18 +1,18 @@
-"""`hedgerow graph`: publish, query, verify and attack bipartite graphs."""
+"""`hedgerow graph`: advise on, publish, query, verify, attack, compare, draw and export bipartite graphs."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hedgerow.errors import BrokenPromise, BundleError, ParameterError
 
 if TYPE_CHECKING:
-    from hedgerow.graph import GroupedGraph
+    from hedgerow.graph import BipartiteGraph, GroupedGraph
 
-__all__ = ["graph", "show_answers"]
+__all__ = ["attack_release", "export_files", "graph", "show_answers"]
 
 
 @click.group()
@@ -25,60 +25,160 @@ def graph() -> None:
     """
 
 
-@graph.command(short_help="Publish a graph: two tables of entities and one of edges.")
-@click.argument("left", type=click.Path())
-@click.argument("right", type=click.Path())
-@click.argument("edges", type=click.Path())
+def _reading(command: Any) -> Any:
+    """Add the arguments and options that say which graph is read."""
+    options = [
+        click.argument("tables", nargs=-1, required=True, type=click.Path()),
+        click.option("--left-key", help="Column that names left entities; the first one unless given."),
+        click.option("--right-key", help="Column that names right entities; the first one unless given."),
+        click.option("--edge-columns", nargs=2, help="Columns of the edges: left end, right end."),
+        click.option("--value", "values", multiple=True, help="Column of the edges to publish with them; repeatable."),
+        click.option("--no-values", is_flag=True, help="Leave out all other columns of the edges."),
+        click.option(
+            "--repeats", default="refuse", show_default=True, help="Edges that repeat: refuse, count or drop."
+        ),
+        click.option("--drop-duplicates", is_flag=True, help="The same as --repeats drop."),
+        click.option("--dangling", default="refuse", show_default=True, help="Edges that name nobody: refuse or drop."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _read(flags: dict[str, Any]) -> BipartiteGraph:
+    """Read the graph that the arguments name: LEFT RIGHT EDGES, or EDGES alone."""
+    from hedgerow.graph import BipartiteGraph
+
+    tables, no_values, values = (flags.pop(name) for name in ("tables", "no_values", "values"))
+    left_key, right_key = flags.pop("left_key"), flags.pop("right_key")
+    reading = {name: flags.pop(name) for name in ("edge_columns", "repeats", "drop_duplicates", "dangling")}
+    reading["values"] = list(values) or ([] if no_values else None)
+    if len(tables) == 1:
+        return BipartiteGraph.from_edges(tables[0], **reading)
+    if len(tables) != 3:
+        raise ParameterError("Give three tables, LEFT RIGHT EDGES, or a table of EDGES alone.")
+    return BipartiteGraph.read(*tables, left_key=left_key, right_key=right_key, **reading)
+
+
+@graph.command(short_help="Publish a graph: two tables of entities and one of edges, or edges alone.")
+@_reading
 @click.option("-k", "--left-size", "k", type=int, required=True, help="Least number of left nodes in a group.")
 @click.option("-l", "--right-size", "l", type=int, required=True, help="Least number of right nodes in a group.")
 @click.option("--out", required=True, type=click.Path(), help="Folder to write.")
-@click.option("--order", default="random", show_default=True, help="random, degree or neighbourhood.")
+@click.option("--order", default="random", show_default=True, help="random, blurred, degree or neighbourhood.")
 @click.option("--strict", is_flag=True, help="No groups but those of k and k + 1, l and l + 1.")
-@click.option("--left-key", help="Column that names left entities; the first one unless given.")
-@click.option("--right-key", help="Column that names right entities; the first one unless given.")
-@click.option("--edge-columns", nargs=2, help="Columns of the edges: left end, right end.")
-@click.option("--drop-duplicates", is_flag=True, help="Edges that occur twice count once.")
+@click.option("--edge-k", type=int, default=1, show_default=True, help="Nodes a side that share values of edges.")
+@click.option(
+    "--hubs", default="refuse", show_default=True, help="Nodes with too many links: refuse, suppress or apart."
+)
 @click.option(
     "--ledger", type=click.Path(), help="Your record of what was published; refuses releases that undo others."
 )
 @click.option("--again", is_flag=True, help="Publish although the ledger knows this graph.")
 @click.option("--overwrite", is_flag=True, help="Replace the folder if it holds a release.")
-def publish(
-    left: str,
-    right: str,
-    edges: str,
-    k: int,
-    l: int,  # noqa: E741 - the paper's letter
-    out: str,
-    order: str,
-    strict: bool,
-    left_key: str | None,
-    right_key: str | None,
-    edge_columns: tuple[str, str] | None,
-    drop_duplicates: bool,
-    ledger: str | None,
-    again: bool,
-    overwrite: bool,
-) -> None:
-    """Publish the graph of two tables of entities, LEFT and RIGHT, and a table of EDGES between them."""
-    from hedgerow.cli.show import progress_bar
-    from hedgerow.graph import BipartiteGraph, SafeGrouping
+def publish(out: str, ledger: str | None, again: bool, overwrite: bool, **flags: Any) -> None:
+    """Publish the graph of LEFT RIGHT EDGES, two tables of entities and one of edges between them, or of EDGES alone.
 
-    method = SafeGrouping(k, l, order, strict)  # type: ignore[arg-type]  # the method checks the name of the order
+    \b
+    hedgerow graph publish authors.csv papers.csv wrote.csv -k 5 -l 5 --out out/
+    hedgerow graph publish purchases.csv --value price --value day --edge-k 5 --hubs apart -k 5 -l 5 --out out/
+    """
+    from hedgerow.cli.show import progress_bar
+    from hedgerow.graph import SafeGrouping
+
+    chosen = {name: flags.pop(name) for name in ("k", "l", "order", "strict", "edge_k", "hubs")}
+    method = SafeGrouping(**chosen)
     with progress_bar() as progress:
         progress("reading", 0.0)
-        known = BipartiteGraph.read(
-            left,
-            right,
-            edges,
-            left_key=left_key,
-            right_key=right_key,
-            edge_columns=edge_columns,
-            drop_duplicates=drop_duplicates,
-        )
+        known = _read(flags)
         release = method.publish(known, ledger=ledger, again=again, progress=progress)
         release.save(out, overwrite=overwrite)
+    if known.dropped:
+        click.echo(f"edges  {known.dropped:,} that named nobody were left out")
     _show_release(release, out)
+
+
+@graph.command(short_help="Say which sizes a graph allows, and what its hubs cost.")
+@_reading
+@click.option("-k", "--left-size", "k", type=int, default=5, show_default=True, help="Size of left groups to aim for.")
+@click.option(
+    "-l", "--right-size", "l", type=int, default=5, show_default=True, help="Size of right groups to aim for."
+)
+def advise(k: int, l: int, **flags: Any) -> None:  # noqa: E741
+    """Look for the largest groups on each side, and for what setting hubs aside saves and costs."""
+    from hedgerow.cli.show import progress_bar
+    from hedgerow.graph.hubs import hub_costs
+    from hedgerow.graph.safe_grouping import Patience, largest_found
+
+    with progress_bar() as progress:
+        progress("reading", 0.0)
+        known = _read(flags)
+        found = [
+            largest_found(side, other, patience=Patience(name, progress))
+            for name, side, other in (("k", known.by_left, known.by_right), ("l", known.by_right, known.by_left))
+        ]
+        costs = hub_costs(known, k, l)
+    click.echo(f"{known!r}")
+    for name, largest in zip("kl", found, strict=True):
+        ended = "" if largest.is_finished else "; the search was cut short"
+        click.echo(f"largest {name} found  {largest.size:,} (order {largest.order}{ended})")
+    for cost in costs:
+        click.echo(
+            f"hubs, tightness {cost.tightness}  {cost.left_hubs:,} left and {cost.right_hubs:,} right entities aside "
+            f"lose {cost.links_lost:.1%} of the links; counting then allows k = {cost.most_k:,}, l = {cost.most_l:,}"
+        )
+
+
+@graph.command(short_help="Draw a published graph.")
+@click.argument("bundle", type=click.Path())
+@click.option("--out", required=True, type=click.Path(), help="Picture to write: .png, .svg or .pdf.")
+def draw(bundle: str, out: str) -> None:
+    """Draw BUNDLE: every node of a small graph, groups as blocks of a large one."""
+    from hedgerow.graph import open as open_graph
+    from hedgerow.graph.picture import draw as picture
+
+    picture(open_graph(bundle)).savefig(out, bbox_inches="tight")
+    click.echo(f"written to {out}")
+
+
+@graph.command(short_help="Write the published tables as CSV files.")
+@click.argument("bundle", type=click.Path())
+@click.option("--csv", "folder", required=True, type=click.Path(), help="A new folder: one CSV file a table.")
+def export(bundle: str, folder: str) -> None:
+    """Write the published tables of BUNDLE as CSV files, for tools that read no Parquet."""
+    export_files(bundle, folder)
+
+
+def export_files(bundle: str, folder: str) -> None:
+    """Write one CSV file for each published table into a new folder."""
+    from pathlib import Path
+
+    from hedgerow.graph import open as open_graph
+    from hedgerow.table import write_csv
+
+    release, place = open_graph(bundle), Path(folder)
+    if place.exists():
+        raise ParameterError("--csv names a folder that is there already; give a new one.")
+    place.mkdir(parents=True)
+    for name, table in release.tables.items():
+        write_csv(table, place / f"{name}.csv")
+    click.echo(f"{len(release.tables)} files in {folder}")
+
+
+@graph.command(short_help="Compare a release with the graph behind it.")
+@click.argument("bundle", type=click.Path())
+@_reading
+@click.option("--count", default=15, show_default=True, help="Random questions of each kind.")
+def compare(bundle: str, count: int, **flags: Any) -> None:
+    """Ask BUNDLE and the graph of TABLES the same random questions: width of the bounds, and errors."""
+    from hedgerow.cli.show import console, table
+    from hedgerow.graph import open as open_graph
+    from hedgerow.graph.compare import HEADER, compare_answers
+
+    rows = compare_answers(open_graph(bundle), _read(flags), count=count)
+    console().print(table("", HEADER, [row.texts for row in rows], right=HEADER[1:]))
+    if any(row.outside for row in rows):
+        raise SystemExit(1)
 
 
 def _show_release(release: GroupedGraph, out: str) -> None:
@@ -162,19 +262,26 @@ def verify(bundle: str) -> None:
     help="A second release of the same graph, to join by signatures: one with k = 1, one with l = 1.",
 )
 @click.option("--rounds", default=4, show_default=True, help="Rounds of colour refinement.")
-def attack(bundle: str, links: str | None, other: str | None, rounds: int) -> None:
+@click.option("--items", default=2, show_default=True, help="Items of a basket that somebody knows; 0 leaves it out.")
+def attack(bundle: str, links: str | None, other: str | None, rounds: int, items: int) -> None:
     """Attack BUNDLE: with nothing but the release, with learned links, with a second release."""
     from hedgerow.graph import open as open_graph
 
-    release = open_graph(bundle)
+    attack_release(open_graph(bundle), rounds, items)
+    if links is not None:
+        _show_learned(open_graph(bundle), links)
+    if other is not None:
+        _show_join(open_graph(bundle), open_graph(other), rounds)
+
+
+def attack_release(release: GroupedGraph, rounds: int = 4, items: int = 2) -> None:
+    """Print what adversaries find who know nothing beside the release, or who know some items or columns of edges."""
     _show_static(release)
     _show_degrees(release)
     _show_edges(release)
     _show_signatures(release, rounds)
-    if links is not None:
-        _show_learned(release, links)
-    if other is not None:
-        _show_join(release, open_graph(other), rounds)
+    if items:
+        _show_items(release, items)
 
 
 def _show_static(release: GroupedGraph) -> None:
@@ -209,6 +316,18 @@ def _show_edges(release: GroupedGraph) -> None:
             f"columns and repetitions; who knows those of an entity's edge finds its node with a chance of "
             f"{found.found[0]:.3g} on the left (else {found.baseline[0]:.3g}), {found.found[1]:.3g} on the right (else "
             f"{found.baseline[1]:.3g})"
+        )
+
+
+def _show_items(release: GroupedGraph, items: int) -> None:
+    from hedgerow.graph.transactions import item_attack
+
+    found = item_attack(release, m=items)
+    if found.tried:
+        click.echo(
+            f"items       who knows {found.m} right entities of a left one: {found.unique:,} of {found.tried:,} tried "
+            f"are found in the plain graph; in the release {found.found:,} nodes are found knowing whose they are "
+            f"(mean chance {found.chance:.3g}), {found.found_blind:,} not knowing it ({found.chance_blind:.3g})"
         )
 
 

@@ -198,7 +198,6 @@ class Prompt:
         if not sys.stdin.isatty():
             refused = [self._is_refused(text.strip()) for text in _until_quit(statements(sys.stdin))]
             return any(refused)
-        from hedgerow.cli.prompt import line_editing
 
         self._greet()
         with line_editing(self._release.columns.all, keep_history=keep_history) as remember:

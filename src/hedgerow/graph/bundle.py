@@ -1,29 +1,25 @@
 """The door out for graphs: a grouped graph as a folder of Parquet files with a manifest.
 
 The page inside a graph's bundle, for the person who receives it and has never heard of hedgerow.
-
-A picture of a small grouped graph: nodes and edges as published, and beside each group the entities it may be.
 """
 
 from __future__ import annotations
 
 import os
 from dataclasses import fields
-from typing import Any
 
 from hedgerow._version import __version__
-from hedgerow.errors import ParameterError
-from hedgerow.graph.grouped import GroupedGraph, Side
+from hedgerow.graph.grouped import GroupedGraph
 from hedgerow.release.bundle import refuse_seeded
 from hedgerow.release.folder import write_folder
-from hedgerow.verify.graph import PublishedGraph, open_held, verify_graph, verify_graph_bundle
+from hedgerow.verify.graph import HUBS, PublishedGraph, open_held, verify_graph, verify_graph_bundle
 from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.manifest import GRAPH_FORMAT, GraphCounts, GraphManifest, encode
 from hedgerow.verify.page import pages
 from hedgerow.verify.values import FileEntry
 from hedgerow.verify.words import page_words
 
-__all__ = ["draw", "read", "read_held", "readme", "verify_graph", "verify_graph_bundle", "write"]
+__all__ = ["read", "read_held", "readme", "verify_graph", "verify_graph_bundle", "write"]
 
 
 def write(
@@ -86,7 +82,7 @@ group is which entity of that group is withheld.
 {words}What is in this folder
 - `left.parquet`, `right.parquet`: the entities as they were, each with its group (`{left_column}`, `{right_column}`)
 - `left_nodes.parquet`, `right_nodes.parquet`: node numbers, each with its group
-- `edges.parquet`: pairs of node numbers
+- `edges.parquet`: pairs of node numbers{edge_columns}{hubs}
 - `manifest.json`: method, parameters, guarantee, counts, checksums
 - `index.html`: this page for a browser
 
@@ -113,59 +109,25 @@ def readme(release: GroupedGraph) -> str:
         left_groups=release.left.groups,
         right_groups=release.right.groups,
         words=page_words(release.guarantee),
+        edge_columns=_edge_words(release),
+        hubs=_hub_words(release),
         left_column=release.group_columns[0],
         right_column=release.group_columns[1],
     )
 
 
-MOST = 40
-"""More nodes a side cannot be read."""
-
-_GAP = 0.8
-
-
-def draw(release: GroupedGraph) -> Any:
-    """Return a matplotlib figure of a release with at most 40 nodes a side."""
-    from hedgerow.report.release_figures import COLOURS, new_figure
-
-    sides = release.left, release.right
-    if max(len(side.node_groups) for side in sides) > MOST:
-        raise ParameterError(f"A picture shows at most {MOST} nodes a side; draw a smaller release.")
-    height = 0.55 * max(len(side.node_groups) + _GAP * side.groups for side in sides) + 0.6
-    figure, axes = new_figure(width=7.2, height=height)
-    axes.set_axis_off()
-    axes.grid(visible=False)
-    tops = [_tops(side, sides) for side in sides]
-    near = release.left.neighbours
-    for v, w in zip(near.ends.tolist(), near.neighbours.tolist(), strict=True):
-        axes.plot([1.0, 2.0], [tops[0][v], tops[1][w]], color="#888888", linewidth=1.0, zorder=1)
-    for number, side in enumerate(sides):
-        _draw_side(axes, side, tops[number], 1.0 + number, COLOURS[number])
-    axes.set_xlim(-0.05, 3.05)
-    axes.set_title(f"({release.k}, {release.l})-grouping: the edges are exact, who is which node of a group is secret")
-    return figure
+def _edge_words(release: GroupedGraph) -> str:
+    if "edge_k" not in release.guarantee.parameters:
+        return ""
+    names = ", ".join(f"`{name}`" for name in release.edge_columns)
+    return f", a row for each link{', with ' + names if names else ''}; a pair may occur several times"
 
 
-def _tops(side: Side, sides: tuple[Side, Side]) -> list[float]:
-    """Where each node stands: a gap between groups, both sides equally tall."""
-    tallest = max(len(other.node_groups) + _GAP * other.groups for other in sides)
-    own = len(side.node_groups) + _GAP * side.groups
-    return [-(node + _GAP * int(group)) * tallest / own for node, group in enumerate(side.node_groups)]
-
-
-def _draw_side(axes: Any, side: Side, tops: list[float], x: float, colour: str) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
-    outwards = -1 if side.name == "left" else 1
-    keys = side.entities.column(side.key).to_pylist()
-    for group in range(side.groups):
-        rows = [node for node, owner in enumerate(side.node_groups) if owner == group]
-        low, high = tops[rows[-1]], tops[rows[0]]
-        box = FancyBboxPatch((x - 0.09, low - 0.35), 0.18, high - low + 0.7, boxstyle="round,pad=0.02", zorder=0)
-        box.set(facecolor="white", edgecolor=colour, linewidth=1.4)
-        axes.add_patch(box)
-        names = sorted(str(key) for key, owner in zip(keys, side.entity_groups, strict=True) if owner == group)
-        place = {"ha": "right" if outwards < 0 else "left", "va": "center"}
-        axes.text(x + 0.17 * outwards, (low + high) / 2, "{" + ", ".join(names) + "}", color=colour, **place)
-        for node in rows:
-            axes.plot([x], [tops[node]], "o", color=colour, markersize=7, zorder=3)
+def _hub_words(release: GroupedGraph) -> str:
+    names = [name for name in HUBS if name in release.tables]
+    if not names:
+        return ""
+    files = " and ".join(f"`{name}.parquet`" for name in names)
+    return (
+        f"\n- {files}: entities that were set aside, with their number of links; these links are not in `edges.parquet`"
+    )

@@ -301,14 +301,20 @@ class Robust(Method):
 
     def _published(self, prepared: Prepared, crowd: Crowd, criterion: Robustness, labels: NDArray[np.int32]) -> Release:
         check_grouped(crowd.knowledge, _grouped(crowd, labels), crowd.member, criterion)
-        held_back = int((labels < 0).sum())
-        rows = Rows(prepared.rows.input, prepared.rows.published - held_back, prepared.rows.suppressed + held_back)
+        lost = np.setdiff1d(crowd.secret, crowd.secret[labels >= 0])
+        if self.protect is not None and (lost < crowd.secrets).any():
+            raise Infeasible(
+                "Every row with one of the protected values would have to be suppressed, so that nothing would be "
+                "promised of it; protect other values, lower r, or assume an adversary who knows less."
+            )
+        suppressed = int((labels < 0).sum())
+        rows = Rows(prepared.rows.input, prepared.rows.published - suppressed, prepared.rows.suppressed + suppressed)
         release = release_of(
             replace(prepared, rows=rows),
             labels,
             form=self.form,
             together=True,
-            guarantee=self._guarantee(prepared.columns.sensitive[0], crowd, criterion, held_back),
+            guarantee=self._guarantee(prepared.columns.sensitive[0], crowd, criterion, suppressed),
             made=prepared.made("Robust", self._parameters(criterion)),
         )
         if not form_of(self.form).has_boxes:

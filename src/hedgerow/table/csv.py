@@ -37,7 +37,7 @@ from hedgerow.table.checks import BLANKS, attempt, check_names, read_bytes
 from hedgerow.table.flat import flatten
 from hedgerow.table.options import DELIMITERS, ReadOptions, read_options, require_columns
 from hedgerow.table.table import Table
-from hedgerow.table.typed import MISSING, declared, has_decimals, is_number_text, typed
+from hedgerow.table.typed import MISSING, has_decimals, is_number_text, type_declared, type_texts
 from hedgerow.table.write import unescape, unescape_name
 
 __all__ = ["DELIMITERS", "Dialect", "find_dialect", "read_csv", "record", "to_utf8"]
@@ -90,7 +90,7 @@ def read_csv(path: str | PathLike[str], *, unescape_formulas: bool = False, **op
 def _reading(dialect: Dialect, asked: ReadOptions, decimal: str, encoding: str) -> dict[str, str]:
     """How the file was read, in words."""
     known = {"header": "the first line" if dialect.has_header else "none: columns are numbered"}
-    known |= {"delimiter": {"\t": "tab"}.get(dialect.delimiter, dialect.delimiter), "decimal sign": decimal}
+    known |= {"delimiter": {"\t": "tab"}.get(dialect.delimiter, dialect.delimiter), "decimal": decimal}
     known |= {"quote": dialect.quote or "none", "encoding": asked.encoding or encoding}
     known |= {"thousands": asked.thousands} if asked.thousands else {}
     return known | ({"missing codes": ", ".join(asked.missing_codes)} if asked.missing_codes else {})
@@ -120,7 +120,7 @@ def _has_no_header(names: Sequence[str], cells: pa.Table) -> bool:
     for name, column in zip(names, cells.columns, strict=True):
         values = pa.concat_arrays([chunk.dictionary for chunk in column.chunks])
         if is_number_text(name):
-            numbers = numbers or pa.types.is_integer(kind := typed(values).type) or pa.types.is_floating(kind)
+            numbers = numbers or pa.types.is_integer(kind := type_texts(values).type) or pa.types.is_floating(kind)
         else:
             repeated = repeated or bool(pc.any(pc.equal(_trimmed(values), name)).as_py())
     return numbers and repeated
@@ -219,7 +219,7 @@ def _read_column(cells: pa.ChunkedArray, texts: pa.Array, name: str, signs: Read
     """Type the distinct texts of a column together, and point every row at its value."""
     if signs.missing_codes:
         texts = pc.if_else(pc.is_in(texts, pa.array(list(signs.missing_codes))), None, texts)
-    values = declared(texts, name, signs)
+    values = type_declared(texts, name, signs)
     ends = accumulate((len(chunk.dictionary) for chunk in cells.chunks), initial=0)
     places = [
         pc.add(chunk.indices, pa.scalar(start, pa.int32())) for chunk, start in zip(cells.chunks, ends, strict=False)

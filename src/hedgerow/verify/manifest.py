@@ -117,7 +117,7 @@ def describe(release: PublishedRelease, files: Mapping[str, FileEntry], version:
     )
 
 
-def published(manifest: Manifest, tables: Mapping[str, Any]) -> PublishedRelease:
+def release_of(manifest: Manifest, tables: Mapping[str, Any]) -> PublishedRelease:
     """The release that a manifest describes."""
     return PublishedRelease(
         form=manifest.form,

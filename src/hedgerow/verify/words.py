@@ -241,8 +241,8 @@ def _microaggregation(release: PublishedRelease) -> Words:
     others = f", and in particular not {_quoted(rest)}" if rest else ""
     nodes = _listed(release, "nodes")
     means = [name for name in names if name not in nodes]
-    held = [f"{_quoted(means)} hold the means"] * bool(means)
-    held += [f"{_quoted(nodes)} hold the lowest common nodes in a hierarchy"] * bool(nodes)
+    held = [f"{_quoted(means)} {_hold(means)} the means"] * bool(means)
+    held += [f"{_quoted(nodes)} {_hold(nodes)} the lowest common nodes in a hierarchy"] * bool(nodes)
     what = " or ".join(["means"] * bool(means) + ["nodes"] * bool(nodes))
     promise = (
         f"{' and '.join(held)} of groups of near rows, and every combination of them is shared by at least "
@@ -252,7 +252,10 @@ def _microaggregation(release: PublishedRelease) -> Words:
         f"Knows nothing about a person but the columns that hold {what}{others}; of these nobody can tell a person's "
         f"row from {k - 1} others."
     )
+    plain = _quoted(name for name in release.columns.sensitive if name not in names)
+    beside = f"Sensitive columns: every published value of {plain} is the true one, beside the {what} of its group."
     missing = (
+        *((beside,) if plain else ()),
         *_unchanged(_listed(release, "unchanged"), "it is the same in all rows of each group"),
         _ESTIMATES,
         "Sensitive values: the rows of a group may all have the same one, and a mean of near values tells roughly "
@@ -261,6 +264,10 @@ def _microaggregation(release: PublishedRelease) -> Words:
         _COMPOSITION,
     )
     return promise, adversary, missing
+
+
+def _hold(names: Iterable[str]) -> str:
+    return "holds" if len(list(names)) == 1 else "hold"
 
 
 def _noise(release: PublishedRelease) -> Words:

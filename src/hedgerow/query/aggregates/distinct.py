@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.query.aggregates.aggregator import Aggregator, Gives, Interval, Spread
-from hedgerow.query.evidence.groups import Hits, Ints, Values, deviation, matches, runs_of, totals, unrolled
+from hedgerow.query.evidence.groups import Hits, Ints, Values, deviation, matches, runs_of, totals, unroll
 
 __all__ = ["DISTINCT", "distinct"]
 
@@ -139,7 +139,7 @@ def _fewest(hits: Hits, least: Ints, entry: Ints, count: Ints) -> list[int]:
 
 def _spread(hits: Hits, values: Values, entry: Ints, label: Ints, count: Ints) -> Spread:
     """A value is missed by a group's rows with a hypergeometric chance; deviations take values as independent."""
-    owner, order = unrolled(count)
+    owner, order = unroll(count)
     size, h = values.sizes[hits.group[entry[owner]]], hits.expected[entry[owner]]
     missed: NDArray[np.float64] = np.maximum(size - h - order, 1e-300) / (size - order)
     logs = np.bincount(owner, np.log(missed), minlength=len(entry))

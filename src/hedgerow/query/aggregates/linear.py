@@ -36,8 +36,8 @@ __all__ = [
     "Linear",
     "LinearBounds",
     "Products",
-    "arranged",
     "coefficients",
+    "extreme_orders",
     "inverse",
     "value_moments",
 ]
@@ -122,7 +122,7 @@ class Linear:
     def bounds(self, factors: Sequence[Fraction]) -> LinearBounds:
         """Bound the sum over rows of (sum of factor * column) * value; factors are for the columns' whole numbers."""
         key, error = self._keys(factors)
-        greatest, least = arranged(key, self.first, self.start, self.end)
+        greatest, least = extreme_orders(key, self.first, self.start, self.end)
         upper = self._total(factors, greatest)
         lower = self._total(factors, least)
         slack = self._slack(error)
@@ -173,7 +173,7 @@ class Linear:
         return float(total @ mean), float(variance.sum())
 
 
-def arranged(key: Floats, first: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
+def extreme_orders(key: Floats, first: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
     """For each row the number of the value that it gets in the greatest, and in the least sum of key * value."""
     return _arranged(np.ascontiguousarray(key), first, start, end)
 

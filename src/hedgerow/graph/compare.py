@@ -1,0 +1,106 @@
+"""The same random questions to a release and to the graph behind it: how wide the bounds are, and how far guesses miss.
+
+Source     own
+Cost       a question each, and a pass over the edges of the plain graph
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.errors import ParameterError
+from hedgerow.graph.bipartite import BipartiteGraph
+from hedgerow.graph.grouped import GroupedGraph
+from hedgerow.query.evidence.view import column_of, evaluate
+from hedgerow.query.sql.bind import bind
+from hedgerow.query.sql.parse import parse
+from hedgerow.utility.random_questions import Workload, draw_questions
+
+__all__ = ["HEADER", "GraphComparison", "compare_answers"]
+
+HEADER = ("question", "asked", "half width", "error of expected", "error of learned", "outside")
+_SHARES = (0.01, 0.1, 0.3)
+
+
+@dataclass
+class GraphComparison:
+    """One kind of question: medians, relative to the truth, and how many truths lay outside the bounds."""
+
+    question: str
+    half_widths: list[float] = field(default_factory=list)
+    expected: list[float] = field(default_factory=list)
+    learned: list[float] = field(default_factory=list)
+    outside: int = 0
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The line of a table."""
+        medians = (
+            statistics.median(found) if found else None for found in (self.half_widths, self.expected, self.learned)
+        )
+        shown = ["-" if median is None else f"{median:.1%}" for median in medians]
+        return self.question, str(len(self.half_widths)), *shown, str(self.outside)
+
+
+def compare_answers(release: GroupedGraph, graph: BipartiteGraph, *, count: int = 15) -> list[GraphComparison]:
+    """Ask for numbers of edges with random conditions on the left, on the right and on both sides."""
+    drawn = [
+        _conditions(table, key, count) for table, key in ((graph.left, graph.left_key), (graph.right, graph.right_key))
+    ]
+    found = []
+    for share in _SHARES:
+        for name, chosen in (("left", drawn[0].get(share, [])), ("right", drawn[1].get(share, []))):
+            found.append(_compared(release, graph, f"edges, {share:.0%} of {name}", [{name: c} for c in chosen]))
+        both = [{"left": a, "right": b} for a, b in zip(drawn[0].get(share, []), drawn[1].get(share, []), strict=False)]
+        found.append(_compared(release, graph, f"edges, {share:.0%} of both", both))
+    if not any(line.half_widths for line in found):
+        raise ParameterError("The entities have no columns beside their keys: every question about the graph is exact.")
+    return [line for line in found if line.half_widths]
+
+
+def _conditions(table: pa.Table, key: str, count: int) -> dict[float, list[str]]:
+    columns = {name: table.column(name) for name in table.column_names if name != key}
+    if not columns:
+        return {}
+    workload = Workload(aggregates=("avg",), dimensions=(1,), selectivity=_SHARES, count=count)
+    shares: dict[float, list[str]] = {}
+    for question in draw_questions(workload, columns, next(iter(columns.values())), "unused"):
+        shares.setdefault(question.selectivity, []).append(question.sql.partition(" WHERE ")[2])
+    return shares
+
+
+def _compared(
+    release: GroupedGraph, graph: BipartiteGraph, name: str, questions: list[dict[str, str]]
+) -> GraphComparison:
+    line = GraphComparison(name)
+    for conditions in questions:
+        kept = np.ones(graph.edges, np.bool_)
+        for side, condition in conditions.items():
+            table, ends = (graph.left, graph.left_ends) if side == "left" else (graph.right, graph.right_ends)
+            kept &= _marked(table, condition)[ends]
+        owners = np.arange(graph.edges) if graph.values is None else graph.values.pairs
+        truth = int(kept[owners].sum())
+        where = " AND ".join(f"{side}.{condition}" for side, condition in conditions.items())
+        answer = release.ask(f"SELECT count(*) FROM edges WHERE {where}", estimate="learned")
+        line.outside += not answer.lower <= truth <= answer.upper
+        scale = max(1, truth)
+        line.half_widths.append((answer.upper - answer.lower) / 2 / scale)
+        if answer.expected is not None:
+            line.expected.append(abs(answer.expected - truth) / scale)
+        if answer.learned is not None and answer.learned.estimate is not None:
+            line.learned.append(abs(answer.learned.estimate - truth) / scale)
+    return line
+
+
+def _marked(table: pa.Table, condition: str) -> NDArray[np.bool_]:
+    """The entities of the plain graph that satisfy a condition."""
+    columns = {name: column_of(name, table.schema.field(name).type) for name in table.column_names}
+    bound = bind(parse(f"SELECT count(*) FROM release WHERE {condition}"), columns, ())
+    arrays = {name: table.column(name).combine_chunks() for name in table.column_names}
+    truth = evaluate(bound.known, arrays, table.num_rows).fill_null(False)
+    return np.asarray(truth.to_numpy(zero_copy_only=False), np.bool_)

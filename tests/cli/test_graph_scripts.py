@@ -1,0 +1,91 @@
+"""Three graphs from the command line: advise, publish, verify, ask, attack, compare, draw, export, certify."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+import hedgerow.graph as hg
+from hedgerow.cli import main
+
+
+def run(*arguments: object, code: int = 0) -> str:
+    """Run one command, and return what it prints."""
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def dense() -> hg.BipartiteGraph:
+    """Twelve groups of sensors and rooms, one in eight pairs joined."""
+    random = np.random.default_rng(4)
+    v, w = np.nonzero(random.random((80, 80)) < 0.03)
+    sides = ({"sensor": np.arange(80), "floor": np.arange(80) % 5}, {"room": np.arange(80), "wing": np.arange(80) % 3})
+    return hg.BipartiteGraph.read(*map(pa.table, sides), pa.table({"sensor": v, "room": w}))
+
+
+GRAPHS = {
+    "authors": (lambda: hg.author_paper_graph(600, 800, 2_000, seed=3), ["-k", 5, "-l", 5], "left.location = 'US'", []),
+    "purchases": (
+        lambda: hg.purchase_graph(400, 700, 2_500, busiest=0.05, seed=1),
+        ["-k", 4, "-l", 4, "--order", "blurred", "--hubs", "apart", "--edge-k", 3],
+        "left.segment = 'small'",
+        ["--value", "price", "--value", "quantity", "--value", "day"],
+    ),
+    "dense": (dense, ["-k", 3, "-l", 3, "--order", "degree"], "left.floor = 2", []),
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_graph_from_files_to_a_certificate(name: str, tmp_path: Path) -> None:
+    """Every verb works on each other's output, and the answer has the truth inside."""
+    made, options, condition, values = GRAPHS[name]
+    graph = made()
+    files = []
+    for part, table in graph.to_arrow().items():
+        files.append(tmp_path / f"{part}.parquet")
+        pq.write_table(table, files[-1])
+    named = [*files, "--edge-columns", "left", "right", *values]
+    out = tmp_path / "out"
+    assert "largest k found" in run("graph", "advise", *named, "-k", 3, "-l", 3)
+    text = run("graph", "publish", *named, *options, "--out", out)
+    assert "published exactly" in text
+    assert "as stated" in run("graph", "verify", out)
+    assert "ok  " in run("verify", out)
+    text = run("graph", "query", out, f"SELECT count(*) FROM edges WHERE {condition}", "--estimate", "learned")
+    assert "learned" in text
+    grouped = "SELECT l.{0}, count(*) AS n FROM edges e JOIN left l USING ({1}) GROUP BY l.{0} ORDER BY n DESC"
+    column, key = condition.split()[0].partition(".")[2], graph.left_key
+    assert "n" in run("graph", "query", out, grouped.format(column, key))
+    text = run("graph", "attack", out)
+    assert all(word in text for word in ("static", "degrees", "signatures", "items"))
+    assert ("edges   " in text) == (name == "purchases")
+    assert run("attack", out) == text
+    release = hg.open(out)
+    kept = graph if name != "purchases" else None
+    if kept is not None:
+        assert "outside" in run("graph", "compare", out, *named, "--count", 3)
+    picture = tmp_path / "graph.png"
+    run("graph", "draw", out, "--out", picture)
+    assert picture.stat().st_size > 5_000
+    run("graph", "export", out, "--csv", tmp_path / "csv")
+    assert len(list((tmp_path / "csv").iterdir())) == len(release.tables)
+    run("certify", out, "--title", "Links", "--publisher", "Elm", "--out", tmp_path / "c")
+    run("certify", out, "--check", tmp_path / "c" / "certificate.json")
+
+
+def test_edges_alone_are_published(tmp_path: Path) -> None:
+    """One table of edges, with repetitions counted and dangling ones dropped, is enough."""
+    graph = dataclasses.replace(hg.purchase_graph(300, 400, 900, busiest=0.01, seed=2))
+    edges = graph.to_arrow()["edges"].select(["left", "right"])
+    pq.write_table(edges, tmp_path / "edges.parquet")
+    run("graph", "publish", tmp_path / "edges.parquet", "-k", 2, "-l", 2, "--out", tmp_path / "out", code=2)
+    options = ["--repeats", "count", "--order", "blurred", "--hubs", "suppress"]
+    run("graph", "publish", tmp_path / "edges.parquet", "-k", 2, "-l", 2, *options, "--out", tmp_path / "out")
+    assert hg.open(tmp_path / "out").ask("SELECT count(*) FROM edges").exact
