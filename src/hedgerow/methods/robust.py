@@ -217,11 +217,13 @@ class Robust(Method):
             object.__setattr__(self, "protect", [self.protect])
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
+        column = _one_sensitive(prepared)
+        in_form = replace(self, protect=prepared.in_form(column, self.protect))
+        return in_form._release_of(column, prepared, progress)
+
+    def _release_of(self, column: str, prepared: Prepared, progress: Progress) -> Release:
         from hedgerow.partition.robust.candidates import Crowd
 
-        column = _one_sensitive(prepared)
-        if (protect := prepared.in_form(column, self.protect)) != self.protect:
-            return replace(self, protect=protect)._release(prepared, progress)
         criterion = Robustness(self.r, self.model)
         progress("estimating odds", 0.1)
         quasi = prepared.table.arrow.select(list(prepared.columns.quasi))
