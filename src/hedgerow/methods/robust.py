@@ -301,6 +301,12 @@ class Robust(Method):
 
     def _published(self, prepared: Prepared, crowd: Crowd, criterion: Robustness, labels: NDArray[np.int32]) -> Release:
         check_grouped(crowd.knowledge, _grouped(crowd, labels), crowd.member, criterion)
+        lost = np.setdiff1d(crowd.secret, crowd.secret[labels >= 0])
+        if self.protect is not None and (lost < crowd.secrets).any():
+            raise Infeasible(
+                "Every row with one of the protected values would have to be suppressed, so that nothing would be "
+                "promised of it; protect other values, lower r, or assume an adversary who knows less."
+            )
         suppressed = int((labels < 0).sum())
         rows = Rows(prepared.rows.input, prepared.rows.published - suppressed, prepared.rows.suppressed + suppressed)
         release = release_of(
