@@ -38,6 +38,7 @@ __all__ = ["ReleasePages"]
 _MOST_LINES = 200
 _LEAST_TO_COMPARE = 2
 _BASE = "/releases/{name}"
+_LIMIT = re.compile(r"\blimit\s+\d+(\s+offset\s+\d+)?\s*;?\s*$", re.IGNORECASE)
 
 
 class ReleasePages:
@@ -344,17 +345,19 @@ def _error_bars(result: AnswerTable, truths: dict[tuple[Any, ...], dict[str, Any
             places = _place(row[f"{name}_lower"]), _place(row[name]), _place(row[f"{name}_upper"])
             true_value = None if truth is None else truth.get(name)
             spans.append((name, places))
-            true_values.append(true_value)
+            true_values.append((true_value, truth is None))
             ends[name] += [place for place in (*places, _place(true_value)) if place is not None]
     parts: dict[str, dict[str, Any]] = {
         name: {"name": name, "lines": [], "scale": (min(places, default=0.0), max(places, default=0.0))}
         for name, places in ends.items()
     }
-    for cells, (name, places), true_value in zip(said.lines[: len(spans)], spans, true_values, strict=True):
+    for cells, (name, places), (true_value, is_unknown) in zip(
+        said.lines[: len(spans)], spans, true_values, strict=True
+    ):
         numbers, part = cells[-4:], parts[name]
         label = f"{numbers[0]} – {numbers[2]}, {numbers[1]}"
         part["lines"].append({
-            "keys": cells[:-5], "numbers": numbers, "truth": None if truths is None else number(true_value),
+            "keys": cells[:-5], "numbers": numbers, "truth": "–" if is_unknown else number(true_value),
             "bar": charts.span_bar(label, places, part["scale"], _place(true_value)),
         })  # fmt: skip
     return {
@@ -374,7 +377,8 @@ def _truths(original: pa.Table, question: str, result: AnswerTable) -> dict[tupl
     with duckdb.connect(config={"enable_external_access": "false"}) as connection:
         connection.register("release", original)
         try:
-            found = connection.execute(question)
+            # A limit takes some of the groups, and not the same ones where their order is open.
+            found = connection.execute(_LIMIT.sub("", question))
             columns = [column[0] for column in found.description]
             rows = found.fetchall()
         except duckdb.Error:

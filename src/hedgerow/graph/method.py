@@ -120,9 +120,10 @@ class SafeGrouping:
             release = replace(release, tables={**release.tables, **aside.tables(keys)})
         progress("auditing", 0.8)
         release.verify()
+        # Whoever stops the work by raising from here leaves no entry: after recording nothing is reported.
+        progress("done", 1.0)
         if ledger is not None:
             record_graph(ledger, graph, self.k, self.l, again=again)
-        progress("done", 1.0)
         return release
 
     def _group(
