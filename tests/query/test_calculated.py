@@ -178,3 +178,17 @@ def test_refusals_give_the_reason(item, reason):
     sample = sample_of("permuted, whole numbers", random.Random(13), rows=50)
     with pytest.raises(QueryError, match=reason):
         connect(sample.release).sql(f"SELECT {item} AS x FROM release WHERE s > -30 AND fee > 20")
+
+
+@pytest.mark.parametrize("form", ["separated, dates", "generalized, dates", "permuted, whole numbers"])
+def test_means_of_dates_are_moments(form):
+    """AVG, MEDIAN and quantiles of dates, as DuckDB has them."""
+    sample = sample_of(form, random.Random(14), rows=50)
+    column = "s" if "dates" in form else "born"
+    for where in ("TRUE", "fee > 40"):
+        items = f"avg({column}) AS a, median({column}) AS m, quantile_cont({column}, 0.3) AS q"
+        text = f"SELECT {items} FROM release WHERE {where}"
+        session, other = connect(sample.release), connect(sample.release, "duckdb")
+        assert contradiction(session, sample.table, text) is None
+        assert disagreement(session, other, text) is None
+        assert session.sql(text).answers("a")[0].bounded

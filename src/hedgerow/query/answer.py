@@ -179,7 +179,7 @@ class Estimate:
                 return Answer(None, None, _number(self.expected[cell]), None, False, bounded=False)
             return Answer(None, None, None, None, True)
         if self.rounding is Rounding.VALUE:
-            return self._valued(int(lower), int(upper), cell)
+            return self._valued(math.floor(lower), math.ceil(upper), cell)
         slack = self.slack[cell] if self.slack is not None else Fraction(0)
         low, high = self._rounded(lower - slack, upper + slack)
         if self.exact[cell]:
@@ -209,7 +209,8 @@ class Estimate:
             return Answer(
                 low, high, low if self.exact[cell] else None, 0.0 if self.exact[cell] else None, self.exact[cell]
             )
-        middle = lower if self.exact[cell] else round(min(max(self.expected[cell], lower), upper))
+        exactly = self.lower[cell] or 0
+        middle = round(exactly) if self.exact[cell] else round(min(max(self.expected[cell], lower), upper))
         low, high, mean = (_moment(tick, kind) for tick in (lower, upper, middle))
         scale = 1.0 if pa.types.is_date(kind) else 1e6
         return Answer(low, high, mean, 0.0 if self.exact[cell] else self.std[cell] / scale, self.exact[cell])

@@ -165,6 +165,8 @@ class Binder:
         return node
 
 
+_MEANS = ("avg", "quantile_cont")
+"""Aggregates between the values: of dates and timestamps they are timestamps."""
 _MIXING = ("count", "sum", "avg")
 _BETWEEN = (
     "between aggregates there may be + - * / and numbers: sum(x) / count(*) * 100; and functions: round(avg(x), 2)"
@@ -248,8 +250,10 @@ class _Fitter:
             # The number of rows for which it is true.
             ones = [(Compare("=", item.column, Constant(truth)), Constant(int(truth))) for truth in (True, False)]
             column = self.column(Case(tuple(ones), Constant(None)), function=item.function)
+        if item.function in _MEANS and column.kind is Kind.DATE:
+            column = self.column(Scalar("CAST(a0 AS TIMESTAMP)", (item.column,)), function=item.function)
         takes_any = item.function in AGGREGATES and AGGREGATES[item.function].takes_any
-        if not takes_any and column.kind not in NUMBERS:
+        if not takes_any and column.kind not in NUMBERS and not (item.function in _MEANS and column.kind is Kind.TIME):
             name = item.function.removesuffix("_distinct").upper()
             raise QueryError(
                 f"{name} needs numbers; '{_readable(item.column, column)}' is a {column.kind} column. "
@@ -377,7 +381,7 @@ def bind_outcome(bound: Bound, outcome: Outcome, computed: Sequence[Computed]) -
 
 
 def _result_column(item: Aggregate) -> Column:
-    is_value = item.function in AGGREGATES and AGGREGATES[item.function].gives is Gives.VALUE
+    is_value = item.function in _MEANS or AGGREGATES.get(item.function, AGGREGATES["sum"]).gives is Gives.VALUE
     is_valued = is_value and isinstance(item.column, Column) and item.column.kind not in NUMBERS
     return Column(item.alias, item.column.kind if is_valued and isinstance(item.column, Column) else Kind.FLOAT)
 

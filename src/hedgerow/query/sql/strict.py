@@ -118,6 +118,14 @@ _WORDS = {
 
 _NAMES = {
     "regexplike": "~",
+    "explode": "UNNEST",
+    "var": "ORDER BY ALL",
+    "withingroup": "WITHIN GROUP",
+    "order": "ORDER BY inside an aggregate",
+    "jsonextract": "->",
+    "placeholder": "a parameter",
+    "parameter": "a parameter",
+    "groupingsets": "GROUPING SETS",
     "currentdate": "CURRENT_DATE, which changes from day to day,",
     "currenttimestamp": "CURRENT_TIMESTAMP, which changes all the time,",
     "subquery": "a sub-query",
@@ -347,6 +355,8 @@ def _check(node: exp.Expression) -> None:
         )
     if isinstance(node, exp.Star):
         raise refusal(node, "name the columns")
+    if isinstance(node, exp.Any):
+        raise refusal(node, "x = ANY([1, 2]) and x IN (1, 2) are understood")
 
 
 def _check_function(function: str, arguments: int) -> None:
