@@ -10,7 +10,7 @@ from benchmarks.measure import peak_beyond, seconds, show
 from hedgerow.exact import line
 from hedgerow.partition.ke import ke_count, ke_max, ke_max_overlap, ke_random, ke_sum
 from hedgerow.release import PublishedColumns
-from hedgerow.release.forms.permuted import permuted
+from hedgerow.release.forms.permuted import publish_permuted
 from hedgerow.table.encode import encode
 
 DISTINCT = 100_000
@@ -43,7 +43,7 @@ def partition_and_permute(source: pa.Table) -> pa.Table:
     where = line(sensitive.domain.to_numpy())
     pieces = ke_sum(where.positions, sensitive.counts(), k=4, e=10)
     columns = PublishedColumns(("age", "zip"), ("salary",))
-    return permuted(source, columns, sensitive, pieces, group_column="group")
+    return publish_permuted(source, columns, sensitive, pieces, group_column="group")
 
 
 def main() -> None:

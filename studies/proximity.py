@@ -22,7 +22,7 @@ from hedgerow.datasets import census
 from hedgerow.errors import Infeasible
 from hedgerow.partition.proximity import proximity_split
 from hedgerow.randomness import seeded_keys
-from hedgerow.release.forms.perturbed import retained
+from hedgerow.release.forms.perturbed import retain_values
 from studies.counting import (
     Coded,
     Panel,
@@ -134,7 +134,7 @@ class _Runs:
         if p == 0:
             return None
         size = len(self.table.counts)
-        published = retained(self.table.sensitive, size, p=p, keys=seeded_keys(3))
+        published = retain_values(self.table.sensitive, size, p=p, keys=seeded_keys(3))
         return mean_error(
             self._workload(3, VOLUME), lambda q: expected_retained(q, self.table.quasi, published, p=p, size=size)
         )

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.partition.target.least_range import node_ranges, shifted
+from hedgerow.partition.target.least_range import node_counts, node_ranges
 from hedgerow.randomness import seeded_keys
 from hedgerow.schema import Hierarchy
 from hedgerow.schema.target import histogram, normal, quantize, uniform, zipf
@@ -276,7 +276,7 @@ def _shifts(this: _Run, adult: Losses) -> None:
     sums: Curves = {}
     for name, target in targets.items():
         this.progress(f"shift towards {name}")
-        sums[name] = [float(ranges @ shifted(counts, target, shift=s)) / len(adult.loss) for s in SHIFTS]
+        sums[name] = [float(ranges @ node_counts(counts, target, shift=s)) / len(adult.loss) for s in SHIFTS]
     _shift_claims(this, sums, adult)
     tried = SHIFTS[::5] if this.quick else SHIFTS
     errors: Curves = {}

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.criteria.l_diversity import DistinctDiversity
-from hedgerow.methods.property_walk import walked
+from hedgerow.methods.property_walk import walk_column
 from hedgerow.partition.mondrian.split import mondrian
 from hedgerow.partition.walk.kept import Settings, plan_column
 from hedgerow.randomness import Keys, seeded_keys
@@ -65,7 +65,7 @@ def substitute(
     keys, columns = seeded_keys(seed), []
     for name, column in zip(table.columns, table.values.T, strict=True):
         plan = plan_column(name, encode(pa.array(column)), Domain.numeric(), (), settings, keys=keys)
-        columns.append(walked(plan, len(column), steps="auto", keys=keys).published.to_numpy())
+        columns.append(walk_column(plan, len(column), steps="auto", keys=keys).published.to_numpy())
     return np.column_stack(columns)
 
 

@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import SchemaError
-from hedgerow.exact import as_fraction, column_line, decimal_places, float_above, float_below, line, ticks, written
+from hedgerow.exact import (
+    as_fraction,
+    column_line,
+    decimal_places,
+    float_above,
+    float_below,
+    fraction_text,
+    line,
+    ticks,
+)
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -104,4 +113,4 @@ def test_long_decimals_are_refused():
 @given(st.fractions() | st.decimals(-(10**40), 10**40, places=20).map(Fraction))
 def test_written_numbers_read_back(number):
     """A threshold in a manifest is the threshold that was asked for."""
-    assert Fraction(written(number)) == number
+    assert Fraction(fraction_text(number)) == number

@@ -29,11 +29,11 @@ __all__ = [
     "decimal_places",
     "float_above",
     "float_below",
+    "fraction_text",
     "line",
     "require_ticks",
     "ticks",
     "without_exponent",
-    "written",
 ]
 
 MAX_TICK = 2**62
@@ -62,7 +62,7 @@ def as_fraction(number: object) -> Fraction:
     raise ValueError("not a finite number")
 
 
-def written(number: Fraction) -> str:
+def fraction_text(number: Fraction) -> str:
     """Write a fraction so that `Fraction` reads it back: as a decimal if it has one, else as a ratio."""
     rest, places = number.denominator, 0
     while rest % 10 == 0 or rest % 2 == 0 or rest % 5 == 0:

@@ -109,11 +109,33 @@ def test_a_released_graph_is_asked_and_attacked(browser):
     """The same pages for a bundle of a graph."""
     from hedgerow.graph import SafeGrouping, author_paper_graph
 
-    graph = author_paper_graph()
-    SafeGrouping(k=2, l=2).publish(graph).save(browser.workspace.folder / "links")
+    SafeGrouping(k=2, l=2).publish(author_paper_graph()).save(browser.workspace.folder / "links")
     assert "All hold" in browser.get("/releases/links").text
     assert _cells(browser.get("/releases/links/ask?q=SELECT count(*) FROM edges").text)
     browser.post("/releases/links/attacks")
     browser.settle(browser.jobs.last("attack links"))
     assert "surest guess of a link" in browser.get("/releases/links/attacks").text
     browser.get("/releases/links/certificate.html")
+
+
+def test_a_graph_is_published_by_the_same_path(browser, tmp_path):
+    """Three tables, k and l; a mistake is one sentence and the fields stay; the ledger refuses a second release."""
+    edges = "person,shop\n" + "".join(f"p{row},s{(row * 7 + turn) % 30}\n" for row in range(60) for turn in (0, 11))
+    files = {
+        "left": "person,town\n" + "".join(f"p{row},t{row % 4}\n" for row in range(60)),
+        "right": "shop,kind\n" + "".join(f"s{row},k{row % 3}\n" for row in range(30)),
+        "edges": edges,
+    }
+    form = {"k": "3", "l": "3", "ledger": "1", "output": "links"}
+    for name, text in files.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+        form[name] = str(tmp_path / f"{name}.csv")
+    assert str(tmp_path / "left.csv") in browser.post("/graph", form | {"k": "many"}, 422).text
+    browser.post("/graph", form | {"edges": ""}, 422)
+    job = browser.wait(browser.post("/graph", form))
+    assert job.state == "done", job.problem
+    assert "All hold" in browser.get("/releases/links").text
+    job = browser.wait(browser.post("/graph", form | {"output": "links-2"}))
+    assert job.state == "failed"
+    assert "hedgerow graph publish" in browser.get(f"/jobs/{job.id}").text
+    assert not (browser.workspace.folder / "links-2").exists()

@@ -213,7 +213,7 @@ def _screens():
     return [
         "/table", "/table?preview=1", "/roles", "/promise", "/promise?method=mondrian", "/publish", "/releases", base,
         f"{ask}?q=SELECT sex, avg(income) FROM release GROUP BY sex&truth=1&why=1", f"{ask}?q=SELECT nothing",
-        f"{ask}?formula=income ~ age", f"{base}/attacks", f"{base}/certificate", "/compare", "/nothing",
+        f"{ask}?formula=income ~ age", f"{base}/attacks", f"{base}/certificate", "/compare", "/graph", "/nothing",
     ]  # fmt: skip
 
 

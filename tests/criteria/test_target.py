@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hedgerow.criteria.target import Target, below, implied, node_probabilities
+from hedgerow.criteria.target import Target, below, implied_distribution, node_probabilities
 from hedgerow.errors import SchemaError
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import uniform
@@ -41,14 +41,14 @@ def test_printed_generalizations(counts, private):
 def test_weights_change_what_is_private():
     """Under 2:1 the pair [30, 40] stands for two thirds 30."""
     tree = Hierarchy.binary([30, 40, 50, 60]).with_target([2, 1, 0, 3])
-    assert implied(published(tree, **{"[30, 40]": 1}), tree) == (Fraction(2, 3), Fraction(1, 3), 0, 0)
+    assert implied_distribution(published(tree, **{"[30, 40]": 1}), tree) == (Fraction(2, 3), Fraction(1, 3), 0, 0)
     assert Target(tree).holds(published(tree, **{"[30, 40]": 1, "60": 1}))
 
 
 def test_a_subdomain_without_chance_is_never_private():
     """What the target excludes may not be published."""
     tree = Hierarchy.binary([30, 40, 50, 60]).with_target([1, 1, 0, 0])
-    assert implied(published(tree, **{"50": 1}), tree) is None
+    assert implied_distribution(published(tree, **{"50": 1}), tree) is None
     assert not Target(tree).holds(published(tree, **{"50": 1}))
     assert not Target(tree, 1).holds(published(tree, **{"50": 1, "30": 1}))
 

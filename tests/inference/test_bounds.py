@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hedgerow.inference.bounds import delta_max, least_held_back, pair_bound, printed_bound_holds, rate_bound
+from hedgerow.inference.bounds import delta_max, least_suppressed, pair_bound, printed_bound_holds, rate_bound
 from hedgerow.inference.full import binary_posteriors
 from hedgerow.testing import posterior_worlds as worlds
 
@@ -78,7 +78,7 @@ def test_impossible_values_promise_nothing() -> None:
     assert (pair_bound(np.array([[0.0, 1.0], [0.5, 0.5]]), np.array([1, 1])) == 1).all()
 
 
-def test_least_held_back_is_what_trying_every_number_finds() -> None:
+def test_least_suppressed_is_what_trying_every_number_finds() -> None:
     """The least number of rows to hold back so that no value fills more than 1/r of the rest, by trying them all."""
     rng = np.random.default_rng(5)
     for _ in range(300):
@@ -87,5 +87,5 @@ def test_least_held_back_is_what_trying_every_number_finds() -> None:
         possible = [
             held for held in range(rows + 1) if sum(max(0, int(c) - (rows - held) // r) for c in counts) <= held
         ]
-        assert least_held_back(counts, rows, r, most=rows).sum() == possible[0]
-        assert least_held_back(counts, rows, r, most=0).sum() == 0 or possible[0] > 0
+        assert least_suppressed(counts, rows, r, most=rows).sum() == possible[0]
+        assert least_suppressed(counts, rows, r, most=0).sum() == 0 or possible[0] > 0

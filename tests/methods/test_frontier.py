@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.methods.frontier import FrontierPoint, Setting, frontier, recommend, settings_for, undominated
+from hedgerow.methods.frontier import FrontierPoint, Setting, frontier, pareto_points, recommend, settings_for
 from hedgerow.randomness import seeded_keys
 from hedgerow.table import read_table
 
@@ -115,7 +115,9 @@ def test_the_undominated_are_those_that_no_other_beats():
     """Against every pair, on all small grids."""
     for figures in itertools.product(itertools.product((0.2, 0.5), (0.1, 0.3)), repeat=3):
         points = [point(likeliest=chance, width=width) for chance, width in figures]
-        kept = {(one.likeliest, one.width) for one in undominated([*points, point(refusal="no"), point(likeliest=1.0)])}
+        kept = {
+            (one.likeliest, one.width) for one in pareto_points([*points, point(refusal="no"), point(likeliest=1.0)])
+        }
         expected = {(c, w) for c, w in figures if not any(a <= c and b <= w and (a, b) != (c, w) for a, b in figures)}
         assert kept == expected
 

@@ -36,7 +36,7 @@ def test_columns_are_published_at_one_level():
     assert {(row["age_low"], row["age_high"]) for row in rows} == {(0, 7), (8, 15)}
 
 
-def test_rows_held_back_are_counted_and_never_too_many():
+def test_suppressed_rows_are_counted_and_never_too_many():
     """One row in ten may stay behind, and the finest level wins by it."""
     schema = hr.Schema(quasi=["age"], sensitive="pay", hierarchies={"age": AGES})
     table = pa.table({"age": [0, 1, 2, 3, 8, 9] * 2 + [12], "pay": list(range(13))})
@@ -47,8 +47,8 @@ def test_rows_held_back_are_counted_and_never_too_many():
     assert hr.FullDomain(k=2, suppression="0.07").publish(table, schema).rows.suppressed == 0
 
 
-def test_rows_held_back_leave_no_trace():
-    """No value of a held-back row is in the release."""
+def test_suppressed_rows_leave_no_trace():
+    """No value of a suppressed row is in the release."""
     table = pa.table({"town": ["Ash"] * 3 + ["canary"], "pay": [1, 2, 3, 4]})
     release = hr.FullDomain(k=2, suppression="0.25").publish(table, hr.Schema(quasi=["town"], sensitive="pay"))
     assert release.rows.suppressed == 1

@@ -33,7 +33,7 @@ def test_the_contract() -> None:
 @pytest.mark.parametrize("form", ["separated", "permuted", "generalized"])
 @pytest.mark.parametrize("model", ["binary", "full"])
 def test_every_form_withstands_the_adversary(form: str, model: str) -> None:
-    """No row has x with more than 1/r; rows held back stay below the share, and rows add up."""
+    """No row has x with more than 1/r; suppressed rows stay below the share, and rows add up."""
     knowledge = KnowledgeEstimate(support=20)
     release = Robust(4, knowledge, model=model, protect=["x"], max_suppressed=0.05, form=form).publish(
         table_of(), SCHEMA
@@ -106,7 +106,7 @@ def test_knowledge_of_another_table_and_given_knowledge() -> None:
 
 
 def test_the_guarantee_is_honest() -> None:
-    """It names the model and the sets, and says what held-back rows and the choice of groups may tell."""
+    """It names the model and the sets, and says what suppressed rows and the choice of groups may tell."""
     release = Robust(3, KnowledgeEstimate(support=20), protect=["x"], max_suppressed=0.1).publish(table_of(), SCHEMA)
     words = " ".join(release.guarantee.not_promised)
     assert "Minimality" in words

@@ -191,7 +191,7 @@ def test_averages_over_a_sensitive_condition_hold_the_truth(least):
 
 
 def test_missing_values_need_a_policy():
-    """Missing sensitive values are held back or refused, never guessed."""
+    """Missing sensitive values are suppressed or refused, never guessed."""
     table = PRINTED.set_column(4, "salary", pa.array([None, *PRINTED["salary"].to_pylist()[1:]]))
     with pytest.raises(hr.SchemaError):
         hr.TargetDistribution(TREE).publish(table, SCHEMA)

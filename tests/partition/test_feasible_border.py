@@ -135,7 +135,7 @@ def test_proximity_is_feasible_exactly_when_m_covers_fit(around, radius):
     assert 0.2 * TABLES < works < 0.95 * TABLES
 
 
-def held_back(codes, l):  # noqa: E741
+def suppressed(codes, l):  # noqa: E741
     """The fewest rows in bad groups over the four ways to publish two columns or not, counted row by row."""
     fewest = len(codes)
     for shown in product((False, True), repeat=2):
@@ -154,7 +154,7 @@ def test_levels_are_feasible_exactly_when_some_combination_holds_back_few_enough
     """Of 600 tables, with frequency l-diversity, where a finer combination may hold back less than a coarser one."""
     works = rescued = 0
     for l, codes in columns(11, tables=FEWER):  # noqa: E741
-        needed = held_back(codes, l)
+        needed = suppressed(codes, l)
         if needed > int(float(suppression) * len(codes)):
             with pytest.raises(Infeasible):
                 by_levels(codes, l, suppression=suppression)

@@ -1,4 +1,4 @@
-"""Partitions under frequency l-diversity: laws, feasibility at the border, coins, edges."""
+"""Partitions under frequency l-diversity: laws, feasibility at the border, random draws, edges."""
 
 import functools
 import itertools
@@ -79,7 +79,7 @@ def test_groups_are_as_small_as_they_can_be(partition):
 
 @pytest.mark.parametrize("partition", PARTITIONS)
 def test_compiled_equals_plain(partition, monkeypatch):
-    """The same coins give the same groups from the loops as written and from the compiled ones."""
+    """The same random numbers give the same groups from the loops as written and from the compiled ones."""
     from hedgerow import kernel
     from hedgerow.partition import permutation as by_penalty
     from hedgerow.partition.proximity import split as by_median
@@ -94,7 +94,7 @@ def test_compiled_equals_plain(partition, monkeypatch):
 
 
 def posterior(partition, column, l, runs):  # noqa: E741
-    """How often each row shares its group with each value's row, over all assignments and many coins."""
+    """How often each row shares its group with each value's row, over all assignments and many random draws."""
     seen = Counter()
     for assignment in set(itertools.permutations(column)):
         sensitive = np.array(assignment, np.int32)
@@ -112,7 +112,7 @@ def groups_and_values(labels, sensitive):
 
 @pytest.mark.parametrize("partition", BLIND)
 def test_blind_partitions_tell_nothing_beyond_the_group(partition):
-    """Whoever knows the algorithm and all but the coins still gives each row c/N for each value of its group."""
+    """Whoever knows the algorithm and all but the random draws still gives each row c/N for each value of its group."""
     seen = posterior(partition, [0, 0, 1, 1, 2], 2, 40)
     worlds = Counter()
     for (published, assignment), times in seen.items():

@@ -131,7 +131,7 @@ def test_a_lattice_that_nobody_can_look_at_is_refused():
 
 @pytest.mark.parametrize("share", [1, -1, "x", 2, None, True])
 def test_bad_shares_are_refused(share):
-    """The share of rows held back is a number from 0 to below 1."""
+    """The share of suppressed rows is a number from 0 to below 1."""
     quasi, sensitive = np.zeros((1, 4), np.int32), np.zeros(4, np.int32)
     with pytest.raises(ParameterError, match="'suppression' must be"):
         full_domain(quasi, [plain_ladder(1)], sensitive, KAnonymity(2), suppression=share)
@@ -143,7 +143,7 @@ def test_forty_quasi_identifiers_are_refused_in_a_sentence():
         full_domain(np.zeros((40, 4), np.int32), [plain_ladder(2)] * 40, np.zeros(4, np.int32), KAnonymity(2))
 
 
-def test_rows_that_are_all_different_lose_everything_or_are_held_back():
+def test_rows_that_are_all_different_lose_everything_or_are_suppressed():
     """A column without a hierarchy has two levels."""
     quasi = np.arange(6, dtype=np.int32)[None]
     found = full_domain(quasi, [plain_ladder(6)], np.zeros(6, np.int32), KAnonymity(2))

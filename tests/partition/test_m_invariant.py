@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.partition.m_invariant import Signatures, _taken, m_invariant
 from hedgerow.randomness import seeded_keys
-from hedgerow.testing.posterior_coins import outcomes
+from hedgerow.testing.posterior_draws import outcomes
 
 
 class Series:
@@ -168,7 +168,7 @@ def _seen(groups, shown):
 
 
 def _views(values, presence, m, near):
-    """The probability of everything that can be seen of a sequence, over all coins."""
+    """The probability of everything that can be seen of a sequence, over all random draws."""
 
     def run(keys):
         series = Series(m, near)
@@ -197,7 +197,7 @@ def _posteriors(worlds, presence, m, near=False):
 @pytest.mark.slow
 @pytest.mark.parametrize("presence", [["abc", "abd"], ["ab", "abc"], ["abc", "ab", "ac"], ["abcd", "ab"]])
 def test_whoever_knows_the_algorithm_and_all_releases_knows_at_most_one_in_m(presence):
-    """Over all assignments of three values and all coins no posterior of blind groups exceeds 1/2."""
+    """Over all assignments of three values and all random draws no posterior of blind groups exceeds 1/2."""
     people = sorted(set().union(*presence))
     worlds = [dict(zip(people, world, strict=True)) for world in itertools.product(range(3), repeat=len(people))]
     posteriors = _posteriors(worlds, presence, 2)

@@ -8,7 +8,7 @@ import pytest
 from hedgerow.datasets import printed
 from hedgerow.errors import ParameterError
 from hedgerow.randomness import seeded_keys
-from hedgerow.release.forms.perturbed import retained
+from hedgerow.release.forms.perturbed import retain_values
 from hedgerow.table import read_table
 from studies.counts import (
     CountQuery,
@@ -61,7 +61,9 @@ def test_retention_is_inverted_without_bias():
     keys = seeded_keys(5)
     quasi, sensitive = np.zeros((1, 400), np.int32), np.repeat([0, 1, 2, 3], 100).astype(np.int32)
     query, p = [CountQuery({0: (0, 0)}, (0, 1))], Fraction(1, 3)
-    drawn = [expected_retained(query, quasi, retained(sensitive, 4, p=p, keys=keys), p=p, size=4) for _ in range(400)]
+    drawn = [
+        expected_retained(query, quasi, retain_values(sensitive, 4, p=p, keys=keys), p=p, size=4) for _ in range(400)
+    ]
     assert np.mean(drawn) == pytest.approx(200, abs=4 * np.std(drawn) / 20)
 
 

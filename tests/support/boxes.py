@@ -11,7 +11,7 @@ import pyarrow as pa
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release import Guarantee, Made, PublishedColumns, Release, Rows
 from hedgerow.release.forms import Labelled
-from hedgerow.release.forms.generalized import GENERALIZED, generalized
+from hedgerow.release.forms.generalized import GENERALIZED, publish_generalized
 from hedgerow.release.release import free_name
 from hedgerow.table import read_table
 
@@ -32,11 +32,11 @@ def generalized_release(
     levels: Mapping[str, int] | None = None,
     keys: Keys = system_keys,
 ) -> Release:
-    """Publish rows in the given groups, -1 for rows held back."""
+    """Publish rows in the given groups, -1 for suppressed rows."""
     columns = PublishedColumns(tuple(quasi), tuple(sensitive), tuple(plain))
     labels = np.array(groups, np.int32)
     group_column = free_name("group", columns.all)
-    tables = generalized(
+    tables = publish_generalized(
         Labelled(
             read_table(table),
             columns,
@@ -47,14 +47,14 @@ def generalized_release(
             keys=keys,
         )
     )
-    held_back = int((labels < 0).sum())
+    suppressed = int((labels < 0).sum())
     return Release(
         form=GENERALIZED,
         tables=tables,
         columns=columns,
         group_column=group_column,
         guarantee=Guarantee("none", {}, columns.sensitive, "nothing is promised", "anyone"),
-        rows=Rows(len(labels), len(labels) - held_back, held_back),
+        rows=Rows(len(labels), len(labels) - suppressed, suppressed),
         groups=int(labels.max()) + 1,
         made=Made("by hand", {}, reproducible=True),
     )

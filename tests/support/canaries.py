@@ -1,6 +1,6 @@
 """Canaries: unique texts and numbers planted where nothing may leave from, and the search for them in what left.
 
-They are in identifiers, in rows that are held back, in the index, the attributes and the unused categories of a data
+They are in identifiers, in rows that are suppressed, in the index, the attributes and the unused categories of a data
 frame. Files are searched as bytes and, if they are Parquet, also decompressed, with their footers.
 """
 

@@ -46,7 +46,7 @@ from hedgerow.schema import Schema
 from hedgerow.verify import verify_bundle
 from hedgerow.verify.graph import verify_held_graph
 from hedgerow.verify.holding import Held, open_held
-from hedgerow.verify.manifest import decode, format_of, published
+from hedgerow.verify.manifest import decode, format_of, release_of
 from hedgerow.verify.page import pages
 from hedgerow.verify.parameters import CRITERIA
 from hedgerow.verify.parquet import read_parquet
@@ -287,7 +287,7 @@ def amend(forgery: Forgery) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            release = published(decode(seal(forgery.manifest | {"files": {}})), tables)
+            release = release_of(decode(seal(forgery.manifest | {"files": {}})), tables)
             said = word(release)
             if release.groups and "help" in forgery.tables:
                 forgery.tables["help"] = help_table(as_release(release))

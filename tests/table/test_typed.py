@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from hedgerow.table.typed import typed
+from hedgerow.table.typed import type_texts
 
 CASES = [
     (["1", "-2", "0"], pa.int64()),
@@ -49,17 +49,17 @@ CASES = [
 @pytest.mark.parametrize(("texts", "kind"), CASES)
 def test_every_cell_must_agree(texts, kind):
     """A column has a type only if all of its cells have, whatever their order."""
-    assert typed(pa.array(texts)).type == kind
-    assert typed(pa.array(texts[::-1])).type == kind
-    assert typed(pa.array([None, *texts])).type == kind
+    assert type_texts(pa.array(texts)).type == kind
+    assert type_texts(pa.array(texts[::-1])).type == kind
+    assert type_texts(pa.array([None, *texts])).type == kind
 
 
 def test_missing_stays_missing():
     """Nulls are kept in place."""
-    assert typed(pa.array([None, "1", None])).to_pylist() == [None, 1, None]
+    assert type_texts(pa.array([None, "1", None])).to_pylist() == [None, 1, None]
 
 
 def test_nothing_stays_text():
     """A column without any value is a column of missing texts."""
-    assert typed(pa.array([None], pa.string())).type == pa.string()
-    assert typed(pa.array([], pa.string())).type == pa.string()
+    assert type_texts(pa.array([None], pa.string())).type == pa.string()
+    assert type_texts(pa.array([], pa.string())).type == pa.string()

@@ -166,7 +166,7 @@ def test_mondrian_tells_about_pairs_before_it_tells_about_rows():
 
 
 def test_full_domain_tells_about_pairs():
-    """Without rows held back the promise holds for rows, and pairs tell more than is shown."""
+    """Without suppressed rows the promise holds for rows, and pairs tell more than is shown."""
     audit = audit_posterior(hr.FullDomain(k=2, l=2), FEW)
     assert (audit.is_broken, audit.pair.posterior, audit.pair.shown) == (False, HALF, Fraction(1, 5))
 

@@ -15,7 +15,7 @@ NUMBER = 987654321987
 
 @pytest.fixture(scope="module")
 def tainted():
-    """A frame with canaries wherever something could leak: index, attrs, categories, identifiers, held back rows."""
+    """A frame with canaries wherever something could leak: index, attrs, categories, identifiers, suppressed rows."""
     frame = pd.DataFrame(
         {
             f"id {CANARY}": [f"{CANARY}-{i}" for i in range(12)],

@@ -30,8 +30,8 @@ def test_single_rows_cost_nothing():
     assert partition_ncp(columns, np.arange(3, dtype=np.int32)) == 0
 
 
-def test_missing_and_held_back_rows_cost_everything():
-    """A missing value may be any, and a row held back tells nothing."""
+def test_missing_and_suppressed_rows_cost_everything():
+    """A missing value may be any, and a suppressed row tells nothing."""
     columns = {"age": pa.array([1, None, 9, 9])}
     assert partition_ncp(columns, np.array([0, 0, 1, -1], np.int32)) == 3
     table = pa.table({"age": [1, None, 9, 9], "pay": [1, 2, 3, 4]})

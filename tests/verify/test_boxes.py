@@ -70,7 +70,7 @@ def test_malformed_boxes(table, column, change, message):
 
 
 def test_unused_sets_are_refused():
-    """A set that no row refers to could tell of rows held back."""
+    """A set that no row refers to could tell of suppressed rows."""
     release = _release()
     more = pa.concat_tables(
         [

@@ -3,7 +3,8 @@
 guard      who may talk to it            workspace  recipe.toml, its versions, the releases beside it
 jobs       long work on one thread       charts     pictures as inline SVG
 site       layout, errors, addresses     owner      table, roles, promise, publish
-published  releases: ask, attacks, certificate, compare                serve      the server itself
+preview    what each promise would cost  published  releases: ask, attacks, certificate, compare
+graphs     publishing a bipartite graph  serve      the server itself
 
 Texts are in texts.toml, pages in templates/, the look in static/style.css. Needs the extra [web].
 """

@@ -166,7 +166,7 @@ def _marker(point: ChartPoint, place: tuple[float, float], number: int, is_on_li
     kind = f"point series-{number % 6}{' chosen' if point.is_chosen else faint}"
     shape = _shape(kind, place, 8 if point.is_chosen else 5, number)
     words = f"{point.label}: ±{100 * point.width:.2g}%, {point.chance:.0%}"
-    return Markup('<a href="/promise?{}" aria-label="{}">{}<title>{}</title></a>').format(
+    return Markup('<a href="/promise?{}#how-much" aria-label="{}">{}<title>{}</title></a>').format(
         urlencode(point.query), words, shape, words
     )
 
@@ -182,7 +182,7 @@ def _shape(kind: str, place: tuple[float, float], size: int, number: int) -> Mar
         Markup('<path class="{}" d="M{},{} l{},{} l{},0 z"/>').format(
             kind, f"{a:.1f}", f"{b - size - 1:.1f}", size + 1, 2 * size + 1, -2 * size - 2
         ),
-    )[number % 3]
+    )[(number + number // 6) % 3]
 
 
 def _grid_line(x1: float, y1: float, x2: float, y2: float) -> Markup:

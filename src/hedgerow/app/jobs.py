@@ -34,6 +34,7 @@ class Job:
     work: Callable[[Job], Any]
     done_at: str = "/"
     key: object = None
+    note: str = ""
     id: str = field(default_factory=lambda: token(8))
     state: str = "waiting"
     step: str = ""
@@ -87,8 +88,9 @@ class Jobs:
 
     def start(self, job: Job) -> Job:
         """Put work at the end of the queue."""
-        for id in [known.id for known in self._jobs.values() if known.is_over][: max(0, len(self._jobs) - _MOST_JOBS)]:
-            del self._jobs[id]
+        over = [known.id for known in list(self._jobs.values()) if known.is_over]
+        for id in over[: max(0, len(self._jobs) - _MOST_JOBS)]:
+            self._jobs.pop(id, None)
         self._jobs[job.id] = job
         self._queue.put(job)
         return job
@@ -99,11 +101,11 @@ class Jobs:
 
     def last(self, kind: str) -> Job | None:
         """The latest job of a kind."""
-        return next((job for job in reversed(self._jobs.values()) if job.kind == kind), None)
+        return next((job for job in reversed(list(self._jobs.values())) if job.kind == kind), None)
 
     def close(self, seconds: float = 10.0) -> None:
         """Stop everything and wait for the worker."""
-        for job in self._jobs.values():
+        for job in list(self._jobs.values()):
             if not job.is_over:
                 job.stop()
         self._queue.put(None)

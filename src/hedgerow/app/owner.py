@@ -329,6 +329,7 @@ class OwnerPages:
 
         def work(job: Job) -> None:
             publish_recipe(changed, again=again, progress=job.report, source=self.workspace.table())
+            self.site.jobs.start(Job("prepare", lambda later: self.workspace.prepare(name)))
 
         self.site.stop_previews()
         job = self.site.jobs.start(Job("publish", work, f"/releases/{quote(name)}"))

@@ -38,6 +38,7 @@ __all__ = ["ReleasePages"]
 _MOST_LINES = 200
 _LEAST_TO_COMPARE = 2
 _BASE = "/releases/{name}"
+_LIMIT = re.compile(r"\blimit\s+\d+(\s+offset\s+\d+)?\s*;?\s*$", re.IGNORECASE)
 
 
 class ReleasePages:
@@ -344,17 +345,19 @@ def _error_bars(result: AnswerTable, truths: dict[tuple[Any, ...], dict[str, Any
             places = _place(row[f"{name}_lower"]), _place(row[name]), _place(row[f"{name}_upper"])
             true_value = None if truth is None else truth.get(name)
             spans.append((name, places))
-            true_values.append(true_value)
+            true_values.append((true_value, truth is None))
             ends[name] += [place for place in (*places, _place(true_value)) if place is not None]
     parts: dict[str, dict[str, Any]] = {
         name: {"name": name, "lines": [], "scale": (min(places, default=0.0), max(places, default=0.0))}
         for name, places in ends.items()
     }
-    for cells, (name, places), true_value in zip(said.lines[: len(spans)], spans, true_values, strict=True):
+    for cells, (name, places), (true_value, is_unknown) in zip(
+        said.lines[: len(spans)], spans, true_values, strict=True
+    ):
         numbers, part = cells[-4:], parts[name]
         label = f"{numbers[0]} – {numbers[2]}, {numbers[1]}"
         part["lines"].append({
-            "keys": cells[:-5], "numbers": numbers, "truth": None if truths is None else number(true_value),
+            "keys": cells[:-5], "numbers": numbers, "truth": "–" if is_unknown else number(true_value),
             "bar": charts.span_bar(label, places, part["scale"], _place(true_value)),
         })  # fmt: skip
     return {
@@ -374,7 +377,8 @@ def _truths(original: pa.Table, question: str, result: AnswerTable) -> dict[tupl
     with duckdb.connect(config={"enable_external_access": "false"}) as connection:
         connection.register("release", original)
         try:
-            found = connection.execute(question)
+            # A limit takes some of the groups, and not the same ones where their order is open.
+            found = connection.execute(_LIMIT.sub("", question))
             columns = [column[0] for column in found.description]
             rows = found.fetchall()
         except duckdb.Error:
@@ -432,21 +436,21 @@ def _regression(release: Release, formula: str, where: str) -> dict[str, Any]:
 def _questions(release: Release | GroupedGraph) -> list[str]:
     """Questions of this very release to begin with."""
     from hedgerow.query.evidence.view import view_of
-    from hedgerow.query.sql.printing import quoted
+    from hedgerow.query.sql.printing import quote
 
     if not isinstance(release, Release):
         return ["SELECT count(*) FROM edges", "SELECT avg(degree) FROM left", "SELECT max(degree) FROM right"]
     columns = view_of(release).columns
     names = release.columns
     numbers = [name for name in names.sensitive if columns[name].kind.name in ("INT", "DECIMAL", "FLOAT")]
-    what = f"avg({quoted(numbers[0])})" if numbers else "count(*)"
+    what = f"avg({quote(numbers[0])})" if numbers else "count(*)"
     found = [f"SELECT {what} FROM release"]
     known = [name for name in (*names.quasi, *names.plain) if columns[name].kind.name in ("TEXT", "BOOL")]
     if known:
-        found.append(f"SELECT {quoted(known[0])}, {what}, count(*) FROM release GROUP BY {quoted(known[0])}")
+        found.append(f"SELECT {quote(known[0])}, {what}, count(*) FROM release GROUP BY {quote(known[0])}")
     ordered = [name for name in (*names.quasi, *names.plain) if columns[name].kind.name in ("INT", "DECIMAL", "FLOAT")]
     if ordered:
-        found.append(f"SELECT {what} FROM release WHERE {quoted(ordered[0])} BETWEEN 30 AND 50")
+        found.append(f"SELECT {what} FROM release WHERE {quote(ordered[0])} BETWEEN 30 AND 50")
     return found
 
 

@@ -14,6 +14,7 @@ from types import FrameType
 import uvicorn
 from starlette.applications import Starlette
 
+from hedgerow.app.graphs import GraphPages
 from hedgerow.app.guard import Guard
 from hedgerow.app.jobs import Jobs
 from hedgerow.app.owner import OwnerPages
@@ -63,7 +64,7 @@ def _made(folder: Path) -> Workspace:
 def application(workspace: Workspace, jobs: Jobs) -> Starlette:
     """All pages over a workspace, without a guard."""
     site = Site(workspace, jobs)
-    return site.application([*OwnerPages(site).routes(), *ReleasePages(site).routes()])
+    return site.application([*OwnerPages(site).routes(), *ReleasePages(site).routes(), *GraphPages(site).routes()])
 
 
 class _Server(uvicorn.Server):
@@ -93,7 +94,7 @@ def serve(workspace: Workspace, *, port: int = 0, browse: bool = True, say: Call
     settings = uvicorn.Config(
         guard,
         access_log=False,
-        log_level="error",
+        log_level="critical",  # a trace may hold a cell
         lifespan="off",
         server_header=False,
         date_header=False,

@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hedgerow.errors import HedgerowError, InputError
+from hedgerow.errors import HedgerowError, InputError, QueryError
 from hedgerow.recipe import Recipe, Roles, read_recipe, write_recipe
 from hedgerow.verify.values import MANIFEST
 
@@ -158,6 +159,15 @@ class Workspace:
                 self._opened[name] = (stamp, open_bundle(place))
             found: Release | GroupedGraph = self._opened[name][1]
             return found
+
+    def prepare(self, name: str) -> None:
+        """Open a release and count its rows, so that the first question does not wait for what all of them need."""
+        from hedgerow.release import Release
+
+        release = self.opened(name)
+        if isinstance(release, Release):
+            with suppress(QueryError):
+                release.sql("SELECT count(*) FROM release")
 
     def remember(self, name: str, key: object, make: Callable[[Path], Any]) -> Any:
         """Something about a release that is worked out once; a release that was replaced is looked at anew."""

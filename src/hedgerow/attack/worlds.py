@@ -116,7 +116,7 @@ def swap(offsets: Any, groups: Any, codes: Any, holds: Any, class_of: Any, model
 
     `draws` are two random units for each row: the partner, and whether the exchange takes place.
     """
-    picks, coins = draws
+    picks, uniform = draws
     for place in range(len(groups)):
         first, size = offsets[groups[place]], offsets[groups[place] + 1] - offsets[groups[place]]
         for row in range(first, first + size):
@@ -124,14 +124,14 @@ def swap(offsets: Any, groups: Any, codes: Any, holds: Any, class_of: Any, model
             mine, theirs = class_of[holds[row]], class_of[holds[other]]
             if mine == theirs:
                 # Alike to the model: which of the two it is stays open, half and half.
-                if coins[row] < 0.5:
+                if uniform[row] < 0.5:
                     holds[row], holds[other] = holds[other], holds[row]
                 continue
             gain = _log_likelihood(row, theirs, codes, model)
             gain += _log_likelihood(other, mine, codes, model)
             gain -= _log_likelihood(row, mine, codes, model)
             gain -= _log_likelihood(other, theirs, codes, model)
-            if coins[row] * (1.0 + np.exp(-max(min(gain, 500.0), -500.0))) < 1.0:
+            if uniform[row] * (1.0 + np.exp(-max(min(gain, 500.0), -500.0))) < 1.0:
                 holds[row], holds[other] = holds[other], holds[row]
 
 

@@ -41,7 +41,7 @@ from hedgerow.certificate.risks import (
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 from hedgerow.release.bundle import as_release
-from hedgerow.release.readme import done
+from hedgerow.release.readme import what_was_done
 from hedgerow.utility.compare import QuestionOutcome, outcomes_of, score, true_answers
 from hedgerow.verify.holding import open_bundle
 from hedgerow.verify.manifest import decode
@@ -75,7 +75,7 @@ def certify_table(
     progress("asking", 0.3)
     derived = Derived(
         what="table",
-        done=done(release),
+        done=what_was_done(release),
         counts={
             "input": manifest.rows.input,
             "published": manifest.rows.published,

@@ -137,9 +137,9 @@ def _compare(recipe: Recipe, source: Table, asked: dict[str, Any]) -> None:
 def _points(points: list[FrontierPoint], rows: int) -> Any:
     """The settings, the frontier marked, refusals counted."""
     from hedgerow.cli.show import table
-    from hedgerow.methods.frontier import undominated
+    from hedgerow.methods.frontier import pareto_points
 
-    best = undominated(points)
+    best = pareto_points(points)
     tried = [point for point in points if not point.refusal]
     refused = f"; {len(points) - len(tried)} settings were refused" if len(points) > len(tried) else ""
     has_ranges = any(point.least_range is not None for point in tried)
@@ -238,9 +238,9 @@ def _eps(where: Line, counts: Any, m: int, relative: bool) -> str:
 
 def _words(number: Fraction) -> str:
     """Write a number exactly where it is short, else to six digits; thousands apart."""
-    from hedgerow.exact import written
+    from hedgerow.exact import fraction_text
 
-    text = written(number)
+    text = fraction_text(number)
     if number.denominator == 1 and len(text) <= 18:
         return f"{int(number):,}"
     return text if len(text) <= 18 and "/" not in text else f"about {float(number):,.6g}"

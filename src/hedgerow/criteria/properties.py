@@ -17,7 +17,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from hedgerow.errors import ParameterError
-from hedgerow.exact import as_fraction, written
+from hedgerow.exact import as_fraction, fraction_text
 
 __all__ = ["Property", "Relation", "Threshold", "between", "difference", "order", "ratio", "total"]
 
@@ -31,7 +31,7 @@ class Threshold:
     after: bool = False
 
     def __str__(self) -> str:
-        return f"{_quoted(self.column)} {'>' if self.after else '>='} {written(self.at)}"
+        return f"{_quoted(self.column)} {'>' if self.after else '>='} {fraction_text(self.at)}"
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Relation:
         return total < self.bound if self.strict else total <= self.bound
 
     def __str__(self) -> str:
-        parts = (f"{written(c)}*{_quoted(self.column)}[{written(v)}]" for v, c in self.terms)
-        return f"{' + '.join(parts)} {'<' if self.strict else '<='} {written(self.bound)}"
+        parts = (f"{fraction_text(c)}*{_quoted(self.column)}[{fraction_text(v)}]" for v, c in self.terms)
+        return f"{' + '.join(parts)} {'<' if self.strict else '<='} {fraction_text(self.bound)}"
 
 
 Property = Relation | Threshold

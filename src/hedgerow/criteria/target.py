@@ -34,7 +34,7 @@ __all__ = [
     "Respect",
     "Target",
     "below",
-    "implied",
+    "implied_distribution",
     "implied_weights",
     "is_exact",
     "node_probabilities",
@@ -61,7 +61,7 @@ class Target:
     def holds(self, published: NDArray[np.int64]) -> bool:
         """Tell whether a group's published subdomains keep the promise, by the definition."""
         if self.shift == 0:
-            return implied(published, self.hierarchy) == self.hierarchy.target()
+            return implied_distribution(published, self.hierarchy) == self.hierarchy.target()
         return all(self._is_near(node, below(published, self.hierarchy)) for node in _inner(self.hierarchy))
 
     def _is_near(self, node: int, inside: NDArray[np.int64]) -> bool:
@@ -76,7 +76,7 @@ class Target:
         )
 
 
-def implied(published: NDArray[np.int64], hierarchy: Hierarchy) -> tuple[Fraction, ...] | None:
+def implied_distribution(published: NDArray[np.int64], hierarchy: Hierarchy) -> tuple[Fraction, ...] | None:
     """The distribution that a group's subdomains imply under P; None where P gives a published subdomain no chance."""
     shares, inside = hierarchy.target(), node_probabilities(hierarchy)
     nodes = np.flatnonzero(published).tolist()
@@ -149,7 +149,7 @@ class Respect:
 
     def holds(self, published: NDArray[np.int64], nodes: Iterable[int]) -> bool:
         """Tell whether the subdomains of a group respect every one of `nodes`, by the definition."""
-        told, shares = implied(published, self.hierarchy), self.hierarchy.target()
+        told, shares = implied_distribution(published, self.hierarchy), self.hierarchy.target()
         if told is None:
             return False
         return all(

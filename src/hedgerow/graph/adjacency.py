@@ -9,7 +9,8 @@ Cost       O(nodes + edges) time and memory
 In which order the nodes are grouped: at random, or by structure with secret ties.
 
 Source     [Zhang 2008], section 4.4.5
-Guarantee  the order depends on the published structure and on secret coins, never on entities or on row numbers
+Guarantee  the order depends on the published structure and on secret random numbers, never on entities or on row
+           numbers
 Cost       O(edges log nodes) for `neighbourhood`, O(nodes) for the others
 Deviates   the paper breaks ties as the rows come, which tells an insider which rows came first; here ties are secret,
            and high degrees come first, which fails less often. `blurred` is ours: by degree with secret noise, so that

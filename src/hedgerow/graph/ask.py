@@ -32,7 +32,7 @@ from hedgerow.graph.links import Links, count_ends, count_links, count_paths, li
 from hedgerow.graph.question import ENDS, GraphAggregate, GraphQuestion, Where, degree_name, read_question
 from hedgerow.graph.selected import Selected
 from hedgerow.graph.weighted import EdgeNumbers, average_of_edges, largest_of_edges, sum_of_pairs
-from hedgerow.query.answer import Estimate, Learned, Result, Rounding, finished
+from hedgerow.query.answer import Estimate, Learned, Result, Rounding, finish_result
 from hedgerow.query.answer_table import AnswerTable
 from hedgerow.query.evidence.view import evaluate, values
 from hedgerow.query.sql.question import Expression, Kind, Predicate, Truth, columns_of
@@ -65,7 +65,7 @@ def ask(release: GroupedGraph, text: str, *, estimate: str = "fair") -> GraphAns
         return found.answer
     if estimate == "learned":
         raise QueryError("a learned estimate is for one COUNT; ask for others without it")
-    return AnswerTable(finished(question.bound, engine.result()))
+    return AnswerTable(finish_result(question.bound, engine.result()))
 
 
 def _check_safe(release: GroupedGraph) -> None:

@@ -34,7 +34,7 @@ from hedgerow.graph.grouped import GroupedGraph
 from hedgerow.graph.hubs import HUB_CHOICES, HubChoice, Hubs, set_hubs_aside
 from hedgerow.ledger import GraphEntry, Ledger
 from hedgerow.ledger.ledger import now
-from hedgerow.ledger.store import locked
+from hedgerow.ledger.store import lock
 from hedgerow.randomness import Keys, seeded_keys, system_keys, token
 from hedgerow.release.release import Made
 from hedgerow.verify.values import Guarantee
@@ -120,9 +120,10 @@ class SafeGrouping:
             release = replace(release, tables={**release.tables, **aside.tables(keys)})
         progress("auditing", 0.8)
         release.verify()
+        # Whoever stops the work by raising from here leaves no entry: after recording nothing is reported.
+        progress("done", 1.0)
         if ledger is not None:
             record_graph(ledger, graph, self.k, self.l, again=again)
-        progress("done", 1.0)
         return release
 
     def _group(
@@ -175,7 +176,7 @@ def check_unpublished(ledger: Ledger, graph: BipartiteGraph, k: int, l: int, *, 
 def record_graph(path: Place, graph: BipartiteGraph, k: int, l: int, *, again: bool = False) -> None:  # noqa: E741
     """Write a release into the ledger; look again, since others may have published meanwhile."""
     opened = Ledger.open(path)
-    with locked(opened.path):
+    with lock(opened.path):
         ledger = Ledger.open(path)
         mark = check_unpublished(ledger, graph, k, l, again=again)
         ledger.written((*ledger.entries, GraphEntry(token(4), now(), mark, k, l)))

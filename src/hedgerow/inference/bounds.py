@@ -46,7 +46,7 @@ from hedgerow.randomness import Keys, system_keys
 __all__ = [
     "Sampled",
     "delta_max",
-    "least_held_back",
+    "least_suppressed",
     "pair_bound",
     "presence",
     "presence_at_most",
@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 
-def least_held_back(
+def least_suppressed(
     counts: NDArray[np.int64], rows: int, r: Fraction, *, most: int, lost: NDArray[np.int64] | int = 0
 ) -> NDArray[np.int64]:
     """How many rows of each value no r-robust partition can publish, once above `most` in all not further.

@@ -55,7 +55,7 @@ from hedgerow.ledger.store import (
     Mark,
     TableEntry,
     folder_of,
-    locked,
+    lock,
     read_contents,
     read_hashes,
     replace_file,
@@ -133,7 +133,7 @@ class Ledger:
     def forget(self, ids: Iterable[str]) -> Ledger:
         """Take releases out of the ledger, for those that never left."""
         wanted = set(ids)
-        with locked(self.path):
+        with lock(self.path):
             now = Ledger.open(self.path)
             if unknown := wanted - {entry.id for entry in now.entries}:
                 raise ParameterError(f"The ledger has no release {', '.join(sorted(unknown))}.")
@@ -267,7 +267,7 @@ class Receipt:
 
     def confirm(self, bundle: str) -> None:
         """Note the checksum of the bundle that was saved."""
-        with locked(self.path):
+        with lock(self.path):
             ledger = Ledger.open(self.path)
             ledger.written(
                 msgspec.structs.replace(entry, bundle=bundle)
@@ -318,7 +318,7 @@ class PendingEntry:
     def record(self, release: Release) -> None:
         """Write the release into the ledger; look again, since others may have published meanwhile."""
         path = self.ledger.path
-        with locked(path):
+        with lock(path):
             ledger = self._current()
             ledger.check(self.hashes, again=self.again, series=self.series)
             marks = tuple(write_hashes(path, names, self.hashes.sorted(names, ledger.key)) for names in self.columns)

@@ -34,7 +34,7 @@ __all__ = [
     "Mark",
     "TableEntry",
     "folder_of",
-    "locked",
+    "lock",
     "read_contents",
     "read_hashes",
     "replace_file",
@@ -196,7 +196,7 @@ def _lock_name(path: Path) -> str:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def lock(path: Path) -> Iterator[None]:
     """Hold the ledger against other writers."""
     handle = -1
     try:

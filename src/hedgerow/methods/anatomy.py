@@ -42,8 +42,8 @@ class Anatomy(Method):
 
     `grouping` says what the groups look at:
 
-    - "blind", the default: sensitive values and secret coins alone, as Anatomy does, so that knowing the algorithm
-      does not help anybody
+    - "blind", the default: sensitive values and secret random numbers alone, as Anatomy does, so that knowing the
+      algorithm does not help anybody
     - "near": rows of a group are near each other, which makes answers several times more precise; whoever knows the
       algorithm can learn from where it stopped dividing, and the guarantee says so
     - "ncp": the preprocessing of permutation anonymization, which is near in another way
@@ -90,7 +90,7 @@ class PermutationAnonymization(Method):
     - "near", the default: divided at medians of quasi-identifiers; loses least information, and the paper's own
       preprocessing looks at the same things
     - "ncp": the paper's preprocessing: each row to the side that it widens least
-    - "blind": sensitive values and secret coins alone, so that knowing the algorithm does not help anybody
+    - "blind": sensitive values and secret random numbers alone, so that knowing the algorithm does not help anybody
 
     Several sensitive columns are each protected. `together` keeps a person's sensitive values in one row.
     """

@@ -11,7 +11,7 @@ from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, F
 from hedgerow.criteria.shares import AlphaK, BetaLikeness, DeltaDisclosure, DeltaPresence
 from hedgerow.criteria.t_closeness import DISTANCES, TCloseness, levels_of
 from hedgerow.errors import ParameterError, SchemaError
-from hedgerow.exact import written
+from hedgerow.exact import fraction_text
 from hedgerow.methods.method import Method
 from hedgerow.parameters import Number, read_number, read_whole
 from hedgerow.release import Guarantee
@@ -118,9 +118,9 @@ class Classic(Method):
         parameters: dict[str, int | str] = {}
         for criterion in (*self._on_values(), *self._presence(member=1)):
             for name, value in vars(criterion).items():
-                parameters[_LETTER.get(name, name)] = int(value) if isinstance(value, int) else written(value)
+                parameters[_LETTER.get(name, name)] = int(value) if isinstance(value, int) else fraction_text(value)
         if self.t is not None:
-            parameters |= {"t": written(read_number("t", self.t)), "distance": self.distance}
+            parameters |= {"t": fraction_text(read_number("t", self.t)), "distance": self.distance}
         if self.l is not None:
             parameters["diversity"] = self.diversity
         parameters.pop("member", None)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.errors import HedgerowError, ParameterError, SchemaError
-from hedgerow.exact import Line, column_line, written
+from hedgerow.exact import Line, column_line, fraction_text
 from hedgerow.methods.method import prepare
 from hedgerow.methods.registry import METHODS
 from hedgerow.methods.registry import method as build
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hedgerow.schema import Schema
     from hedgerow.table import Table
 
-__all__ = ["FrontierPoint", "Recommendation", "Setting", "frontier", "recommend", "settings_for", "undominated"]
+__all__ = ["FrontierPoint", "Recommendation", "Setting", "frontier", "pareto_points", "recommend", "settings_for"]
 
 _DIVERSITIES = (2, 3, 5)
 _SIZES = (5, 10, 25)
@@ -169,13 +169,13 @@ def _number_settings(table: Table, schema: Schema, possible: Sequence[int]) -> l
     wide = [e for share in (10, 3) if (e := _rounded(spread / share)) > _SIZES[-1] * line.unit]
     found = []
     for k in (k for k in _SIZES[1:] if k <= len(encoded.domain)):
-        ranges: list[dict[str, Any]] = [{"k": k, "e": written(e)} for e in (Fraction(0), *wide)]
+        ranges: list[dict[str, Any]] = [{"k": k, "e": fraction_text(e)} for e in (Fraction(0), *wide)]
         found += [Setting("ke", promise) for promise in ranges]
         found += [Setting("ke", ranges[0] | {"l": parts}) for parts in possible]
         found += [Setting("ke", ranges[0] | {"refine": "quasi"})] * bool(schema.quasi)
     near = _rounded(spread / 10)
     if schema.quasi and near:
-        found += [Setting("proximity", {"eps": written(near), "m": parts}) for parts in possible[:2]]
+        found += [Setting("proximity", {"eps": fraction_text(near), "m": parts}) for parts in possible[:2]]
     return found
 
 
@@ -280,7 +280,7 @@ class Recommendation:
     reasons: tuple[str, ...]
 
 
-def undominated(points: Iterable[FrontierPoint]) -> list[FrontierPoint]:
+def pareto_points(points: Iterable[FrontierPoint]) -> list[FrontierPoint]:
     """The points that no other beats in certainty and width at once, from the strongest promise to the weakest."""
     known = [point for point in points if not point.refusal and point.likeliest is not None and point.width is not None]
     best: list[FrontierPoint] = []

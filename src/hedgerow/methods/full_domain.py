@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hedgerow.exact import written
+from hedgerow.exact import fraction_text
 from hedgerow.methods.classic import Classic
 from hedgerow.methods.row_groups import quasi_codes, release_of, sensitive_codes
 from hedgerow.parameters import Number, read_number
@@ -51,11 +51,11 @@ class FullDomain(Classic):
         found = self._search(prepared, trees)
         progress("generalizing", 0.6)
         levels = dict(zip(prepared.columns.quasi, found.levels, strict=True))
-        held_back = int((found.labels < 0).sum())
+        suppressed = int((found.labels < 0).sum())
         rows = prepared.rows
-        counted = replace(prepared, rows=Rows(rows.input, rows.published - held_back, rows.suppressed + held_back))
+        counted = replace(prepared, rows=Rows(rows.input, rows.published - suppressed, rows.suppressed + suppressed))
         chosen = {f"level of {name}": level for name, level in levels.items()}
-        share = written(read_number("suppression", self.suppression))
+        share = fraction_text(read_number("suppression", self.suppression))
         return release_of(
             counted,
             found.labels,

@@ -2,8 +2,8 @@
 
 Source     [Zhang 2008], chapter 2
 Guarantee  every group has at least k distinct sensitive values over a range of at least e and, with l, none that
-           fills more than 1/l of it; the grouping looks at the sensitive values and secret coins alone, so knowing the
-           algorithm does not help, unless it is refined
+           fills more than 1/l of it; the grouping looks at the sensitive values and secret random numbers alone, so
+           knowing the algorithm does not help, unless it is refined
 Cost       a counting pass, a partition of the distinct values, two shuffles; refined, a Mondrian
 """
 
@@ -17,12 +17,12 @@ import numpy as np
 
 from hedgerow.criteria.ke import KE, Number
 from hedgerow.errors import ParameterError, SchemaError
-from hedgerow.exact import column_line, written
+from hedgerow.exact import column_line, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import parted, quasi_codes, release_of
+from hedgerow.methods.row_groups import part_clusters, quasi_codes, release_of
 from hedgerow.parameters import read_whole
 from hedgerow.release import Guarantee, Release
-from hedgerow.release.forms.permuted import PERMUTED, permuted
+from hedgerow.release.forms.permuted import PERMUTED, publish_permuted
 from hedgerow.release.release import free_name
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class KEAnonymity(Method):
             return self._of_rows(prepared, sensitive, where, pieces)
         progress("permuting", 0.5)
         group_column = free_name("group", prepared.columns.all)
-        table = permuted(
+        table = publish_permuted(
             prepared.table.arrow, prepared.columns, sensitive, pieces, group_column=group_column, keys=prepared.keys
         )
         return Release(
@@ -122,7 +122,7 @@ class KEAnonymity(Method):
         rows, offsets = deal(sensitive.codes, pieces.values, pieces.groups, pieces.counts, keys=prepared.keys)
         labels = np.empty(len(rows), np.int32)
         labels[rows] = np.repeat(np.arange(pieces.num_groups), np.diff(offsets))
-        labels, criterion = parted(prepared, labels), KE(self.k, self.e)
+        labels, criterion = part_clusters(prepared, labels), KE(self.k, self.e)
         if self.refine == "quasi":
             quasi, scales = quasi_codes(prepared)
             least = where.distance(criterion.e)
@@ -143,12 +143,12 @@ class KEAnonymity(Method):
             return ke_capped(where.positions, counts, k=self.k, e=where.distance(KE(self.k, self.e).e), l=self.l)
         name = f"ke_{self.objective}"
         partition = getattr(importlib.import_module("hedgerow.partition.ke"), name)
-        coins = {"keys": prepared.keys} if self.objective == "random" else {}
-        pieces: Pieces = partition(where.positions, counts, k=self.k, e=where.distance(KE(self.k, self.e).e), **coins)
+        random = {"keys": prepared.keys} if self.objective == "random" else {}
+        pieces: Pieces = partition(where.positions, counts, k=self.k, e=where.distance(KE(self.k, self.e).e), **random)
         return pieces
 
     def _parameters(self) -> dict[str, int | str]:
-        e = written(KE(self.k, self.e).e)
+        e = fraction_text(KE(self.k, self.e).e)
         parameters: dict[str, int | str] = {"k": self.k, "e": e, "objective": self.objective, "refine": self.refine}
         return parameters if self.l is None else parameters | {"l": self.l}
 
@@ -164,5 +164,5 @@ def _one_sensitive(prepared: Prepared) -> str:
 
 def _guarantee(column: str, criterion: KE, l: int | None) -> Guarantee:  # noqa: E741
     """The promise as data."""
-    parameters: dict[str, int | str] = {"k": criterion.k, "e": written(criterion.e)}
+    parameters: dict[str, int | str] = {"k": criterion.k, "e": fraction_text(criterion.e)}
     return Guarantee(criterion="ke", parameters=parameters if l is None else parameters | {"l": l}, columns=(column,))

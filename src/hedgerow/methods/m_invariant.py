@@ -41,9 +41,9 @@ class MInvariant(Method):
     Where people left, counterfeit values fill the gaps; at most the share `fakes` of the published values may be
     counterfeit. The default, a half, stops a series of which little is left; a refusal says how many were needed.
 
-    `grouping` "blind", the default, looks at sensitive values and secret coins alone. "near" is closer to the paper:
-    newcomers fill gaps first, which needs fewer counterfeits, and people of a group are near each other, which makes
-    answers more precise; whoever knows the algorithm can work back from both, and the guarantee says so.
+    `grouping` "blind", the default, looks at sensitive values and secret random numbers alone. "near" is closer to the
+    paper: newcomers fill gaps first, which needs fewer counterfeits, and people of a group are near each other, which
+    makes answers more precise; whoever knows the algorithm can work back from both, and the guarantee says so.
     """
 
     m: int
@@ -81,10 +81,10 @@ class MInvariant(Method):
 
     def _published(self, prepared: Prepared, column: str, series: _Series, found: Invariant) -> Release:
         from hedgerow.release.forms import PADDED, SEPARATED
-        from hedgerow.release.forms.padded import padded
+        from hedgerow.release.forms.padded import publish_padded
 
         group_column = free_name("group", prepared.columns.all)
-        tables = padded(
+        tables = publish_padded(
             prepared.table.arrow,
             prepared.columns,
             found.labels,

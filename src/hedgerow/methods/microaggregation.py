@@ -22,8 +22,8 @@ from hedgerow.exact import column_line
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import (
     asked_columns,
+    column_list,
     is_number,
-    listed,
     release_of_rows,
     require_complete,
     require_squares,
@@ -32,7 +32,7 @@ from hedgerow.parameters import read_whole
 from hedgerow.partition.microaggregate import microaggregate
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.boxes import node_box
-from hedgerow.release.forms.perturbed import PERTURBED, perturbed
+from hedgerow.release.forms.perturbed import PERTURBED, publish_perturbed
 
 __all__ = ["Microaggregation"]
 
@@ -73,7 +73,7 @@ class Microaggregation(Method):
             for n, name in enumerate(names)
         }
         same = [name for n, name in enumerate(names) if _is_same(prepared, name, points[:, n], replaced[name])]
-        table = perturbed(prepared.table.arrow, prepared.columns, replaced, keys=prepared.keys)
+        table = publish_perturbed(prepared.table.arrow, prepared.columns, replaced, keys=prepared.keys)
         return release_of_rows(
             prepared,
             {"release": table},
@@ -86,7 +86,7 @@ class Microaggregation(Method):
     def _guarantee(self, names: tuple[str, ...], same: Sequence[str], nodes: Sequence[str]) -> Guarantee:
         return Guarantee(
             criterion="microaggregation",
-            parameters={"k": int(self.k)} | listed("nodes", nodes) | listed("unchanged", same),
+            parameters={"k": int(self.k)} | column_list("nodes", nodes) | column_list("unchanged", same),
             columns=names,
         )
 

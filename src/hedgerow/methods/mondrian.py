@@ -40,11 +40,11 @@ class Mondrian(Classic):
     A quasi-identifier with a hierarchy is cut between the children of its nodes and published as the lowest node that
     covers its group; `relaxed` does not change its cuts.
 
-    `relaxed` lets rows at a median go to either side by secret coins, which makes groups smaller and boxes overlap.
-    `blind` cuts by quasi-identifiers and numbers of rows alone, and refuses a table of which some group then misses a
-    criterion: coarser, but knowing the algorithm helps nobody. Without it a cut is tried against the sensitive values,
-    and whoever knows the algorithm can learn from where it stopped; the guarantee says so. `form` publishes the same
-    groups in another form; `together` keeps a person's sensitive values in one row.
+    `relaxed` lets rows at a median go to either side by secret random numbers, which makes groups smaller and boxes
+    overlap. `blind` cuts by quasi-identifiers and numbers of rows alone, and refuses a table of which some group then
+    misses a criterion: coarser, but knowing the algorithm helps nobody. Without it a cut is tried against the
+    sensitive values, and whoever knows the algorithm can learn from where it stopped; the guarantee says so. `form`
+    publishes the same groups in another form; `together` keeps a person's sensitive values in one row.
     """
 
     relaxed: bool = False

@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.errors import ParameterError, SchemaError
-from hedgerow.exact import MAX_TICK, Line, column_line, written
+from hedgerow.exact import MAX_TICK, Line, column_line, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import (
     asked_columns,
+    column_list,
     constant,
     is_number,
-    listed,
     release_of_rows,
     require_complete,
     require_protected,
@@ -29,7 +29,7 @@ from hedgerow.methods.row_groups import (
 )
 from hedgerow.parameters import Number, read_number
 from hedgerow.release import Guarantee, Release
-from hedgerow.release.forms.perturbed import NOISES, PERTURBED, noise, perturbed
+from hedgerow.release.forms.perturbed import NOISES, PERTURBED, noise, publish_perturbed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,8 +63,8 @@ class Noise(Method):
         require_squares(prepared, names)
         progress("adding noise", 0.2)
         replaced = {name: self._noisy(prepared, name) for name in names}
-        table = perturbed(prepared.table.arrow, prepared.columns, replaced, keys=prepared.keys)
-        scale = written(read_number("scale", self.scale))
+        table = publish_perturbed(prepared.table.arrow, prepared.columns, replaced, keys=prepared.keys)
+        scale = fraction_text(read_number("scale", self.scale))
         parameters: dict[str, int | str] = {"scale": scale, "kind": self.kind}
         return release_of_rows(
             prepared,
@@ -79,7 +79,7 @@ class Noise(Method):
         """The columns that noise leaves as they are, because they are constant, or because it is rounded away."""
         same = constant(prepared, names)
         lost = [name for name in names if name not in same and self._is_rounded_away(prepared, name)]
-        return listed("unchanged", same) | listed("rounded away", lost)
+        return column_list("unchanged", same) | column_list("rounded away", lost)
 
     def _is_rounded_away(self, prepared: Prepared, name: str) -> bool:
         """Tell whether three standard deviations of the noise are less than half a step between values."""

@@ -28,7 +28,7 @@ from hedgerow.methods.target_distribution import (
     check_target,
     default_tree,
     equal_quasi,
-    grouped,
+    group_rows,
     one_column,
     parts_of,
 )
@@ -44,7 +44,7 @@ from hedgerow.partition.personal import (
 )
 from hedgerow.partition.shuffles import deal
 from hedgerow.release import Guarantee, Release
-from hedgerow.release.forms.disguised import DISGUISED, DisguisedGroups, disguised
+from hedgerow.release.forms.disguised import DISGUISED, DisguisedGroups, publish_disguised
 from hedgerow.release.release import free_name
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.verify.target import Counts, covering_nodes, spans, trees_of
@@ -116,7 +116,7 @@ class Personal(Method):
     def _published(self, prepared: Prepared, groups: DisguisedGroups, tree: Hierarchy, chosen: str) -> Release:
         column = prepared.columns.sensitive[0]
         group_column = free_name("group", prepared.columns.all)
-        tables = disguised(
+        tables = publish_disguised(
             prepared.table.arrow, prepared.columns, groups, [tree], group_column=group_column, keys=prepared.keys
         )
         exact = _count_exact(groups, tree)
@@ -169,7 +169,7 @@ def _kinds(leaves: NDArray[np.int32], nodes: NDArray[np.int32], tree: Hierarchy)
 
 def _by_quasi(prepared: Prepared, kinds: Wishes, places: NDArray[np.int64]) -> list[Bundle]:
     parts = parts_of(prepared.table, None, ())
-    cells = grouped(equal_quasi(prepared.table, prepared.columns.quasi, parts), parts)
+    cells = group_rows(equal_quasi(prepared.table, prepared.columns.quasi, parts), parts)
     # Cells with the same wishes are generalized alike: where every row is a cell there are few kinds of them.
     alike = Counter(np.sort(places[rows]).tobytes() for rows in np.split(cells.rows, cells.offsets[1:-1]))
     bundles: list[Bundle] = []

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from hedgerow.criteria.properties import Property, Relation, Threshold
 from hedgerow.errors import ParameterError, SchemaError
-from hedgerow.exact import as_fraction, written
+from hedgerow.exact import as_fraction, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import require_protected
 from hedgerow.parameters import read_names
@@ -45,7 +45,7 @@ from hedgerow.partition.walk.parallel import Trip, walk_blocks
 from hedgerow.randomness import Keys
 from hedgerow.release.forms.substituted import PropertyTerms
 
-__all__ = ["LAYOUTS", "PropertyWalk", "Replaced", "measured", "walked"]
+__all__ = ["LAYOUTS", "PropertyWalk", "Replaced", "measure_attack", "walk_column"]
 
 LAYOUTS = ("runs", "scattered")
 
@@ -119,8 +119,7 @@ class PropertyWalk(Method):
         return tuple(found)
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
-        from hedgerow.methods.property_walk import measured, walked
-        from hedgerow.release.forms.substituted import SUBSTITUTED, substituted
+        from hedgerow.release.forms.substituted import SUBSTITUTED, publish_substituted
 
         progress("finding properties", 0.1)
         plans = self._plan(prepared)
@@ -128,7 +127,7 @@ class PropertyWalk(Method):
         for n, plan in enumerate(plans):
             share = 0.6 / len(plans)
             results.append(
-                walked(
+                walk_column(
                     plan,
                     prepared.rows.published,
                     steps=_read_steps(self.steps),
@@ -137,14 +136,14 @@ class PropertyWalk(Method):
                 )
             )
         progress("measuring", 0.7)
-        tables = substituted(
+        tables = publish_substituted(
             prepared.table.arrow,
             prepared.columns,
             {result.column: result.published for result in results},
             [result.terms for result in results],
             keys=prepared.keys,
         )
-        rates = measured(results, _unchanged_codes(prepared, results), keys=prepared.keys)
+        rates = measure_attack(results, _unchanged_codes(prepared, results), keys=prepared.keys)
         guarantee = _guarantee(tables["properties"], results, rates)
         return Release(
             form=SUBSTITUTED,
@@ -160,7 +159,7 @@ class PropertyWalk(Method):
 
     def _made(self, prepared: Prepared) -> Made:
         parameters: dict[str, int | str] = {
-            "share": written(as_fraction(self.share)),
+            "share": fraction_text(as_fraction(self.share)),
             "segment": self.segment,
             "steps": _read_steps(self.steps),
             "whole": str(self.whole).lower(),
@@ -244,7 +243,7 @@ def _read_share(share: object) -> float:
     except ValueError:
         raise ParameterError("'share' must be a number from 0 to 1.") from None
     if not 0 <= exact <= 1:
-        raise ParameterError(f"'share' must be a number from 0 to 1; got {written(exact)}.")
+        raise ParameterError(f"'share' must be a number from 0 to 1; got {fraction_text(exact)}.")
     return float(exact)
 
 
@@ -282,7 +281,7 @@ class Replaced:
         return float((self.before == self.after).mean())
 
 
-def walked(
+def walk_column(
     plan: Kept, rows: int, *, steps: int | str, keys: Keys, progress: Callable[[float], None] = lambda done: None
 ) -> Replaced:
     """Walk a column of `rows` rows."""
@@ -307,7 +306,7 @@ def walked(
 NUMBERS_ALONE = ", by the replaced numbers alone"
 
 
-def measured(results: Sequence[Replaced], same: NDArray[np.int64] | None, *, keys: Keys) -> dict[str, Rate]:
+def measure_attack(results: Sequence[Replaced], same: NDArray[np.int64] | None, *, keys: Keys) -> dict[str, Rate]:
     """Attack the replaced columns; only rows that have a value in all of them can be linked.
 
     `same` codes each row's quasi-identifiers that are published as they are. Whoever knows a person knows these, too,
@@ -374,6 +373,6 @@ def _limits(plan: Kept, block: Block) -> list[str]:
     weights: list[Any] = system.coefficients.sum(axis=1).tolist()
     grid, base = plan.grid, block.base
     return [
-        written(grid.unit * (bound + base * weight) + grid.origin * weight) if bound or weight else "0"
+        fraction_text(grid.unit * (bound + base * weight) + grid.origin * weight) if bound or weight else "0"
         for bound, weight in zip(system.bounds.tolist(), weights, strict=True)
     ]

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from hedgerow.criteria.proximity import Neighbourhood, one_sided, relative
 from hedgerow.errors import ParameterError, SchemaError
-from hedgerow.exact import column_line, written
+from hedgerow.exact import column_line, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import check_form, parted, quasi_codes, release_of
+from hedgerow.methods.row_groups import check_form, part_clusters, quasi_codes, release_of
 from hedgerow.parameters import Number, read_number, read_whole
 from hedgerow.release import Guarantee
 
@@ -41,7 +41,7 @@ class Proximity(Method):
 
     - "near", the default: divided at medians of quasi-identifiers, as the paper does; precise, but whoever knows the
       algorithm can learn from where it stopped dividing, and the guarantee says so
-    - "blind": sensitive values and secret coins alone
+    - "blind": sensitive values and secret random numbers alone
 
     `form` is "generalized" (quasi-identifiers widened to what their group covers), "separated", "permuted" or
     "scattered".
@@ -76,9 +76,9 @@ class Proximity(Method):
         column = _one_number(prepared)
         labels = self._labels(prepared, column, progress)
         progress("permuting", 0.6)
-        parameters: dict[str, int | str] = {"eps": written(_exact(self.eps)), "m": int(self.m)}
+        parameters: dict[str, int | str] = {"eps": fraction_text(_exact(self.eps)), "m": int(self.m)}
         parameters |= {"relative": int(self.relative), "grouping": self.grouping, "form": self.form}
-        parameters |= {} if self.e2 is None else {"e2": written(_exact(self.e2))}
+        parameters |= {} if self.e2 is None else {"e2": fraction_text(_exact(self.e2))}
         return release_of(
             prepared,
             labels,
@@ -104,14 +104,14 @@ class Proximity(Method):
         counts = np.bincount(encoded.codes, minlength=len(reach.first))
         require_proximity(reach, counts, m=int(self.m), column=column)
         labels = proximity_split(quasi, scales, encoded.codes, reach, m=int(self.m), keys=prepared.keys)
-        return parted(prepared, labels) if self.grouping == "blind" else labels
+        return part_clusters(prepared, labels) if self.grouping == "blind" else labels
 
     def _guarantee(self, column: str) -> Guarantee:
         around = self._neighbourhood()
         numbers = {"below": around.below, "above": around.above, "relative": around.share}
         return Guarantee(
             criterion="proximity",
-            parameters={"m": int(self.m)} | {name: written(number) for name, number in numbers.items()},
+            parameters={"m": int(self.m)} | {name: fraction_text(number) for name, number in numbers.items()},
             columns=(column,),
         )
 

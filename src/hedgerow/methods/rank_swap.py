@@ -14,12 +14,12 @@ import pyarrow as pa
 
 from hedgerow.criteria.ke import KE
 from hedgerow.errors import Infeasible, ParameterError
-from hedgerow.exact import column_line, written
+from hedgerow.exact import column_line, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import constant, listed, release_of_rows, require_complete
+from hedgerow.methods.row_groups import column_list, constant, release_of_rows, require_complete
 from hedgerow.parameters import Number, read_number
 from hedgerow.release import Guarantee, Release
-from hedgerow.release.forms.perturbed import perturbed
+from hedgerow.release.forms.perturbed import publish_perturbed
 from hedgerow.release.forms.swapped import SWAPPED, swapped_rows, window_for
 
 __all__ = ["RankSwap"]
@@ -53,9 +53,9 @@ class RankSwap(Method):
         windows = {name: self._window(prepared, name) for name in names}
         progress("swapping", 0.4)
         replaced = {name: _swapped(prepared, name, windows[name]) for name in names}
-        table = perturbed(prepared.table.arrow, prepared.columns, replaced, keys=prepared.keys)
+        table = publish_perturbed(prepared.table.arrow, prepared.columns, replaced, keys=prepared.keys)
         told: dict[str, int | str] = {f"window of '{name}'": window for name, window in windows.items()}
-        same = listed("unchanged", constant(prepared, names))
+        same = column_list("unchanged", constant(prepared, names))
         return release_of_rows(
             prepared,
             {"release": table},
@@ -78,9 +78,9 @@ class RankSwap(Method):
 
     def _parameters(self) -> dict[str, int | str]:
         if self.share is not None:
-            return {"share": written(read_number("share", self.share))}
+            return {"share": fraction_text(read_number("share", self.share))}
         assert self.k is not None
-        return {"k": int(self.k), "e": written(KE(self.k, self.e).e)}
+        return {"k": int(self.k), "e": fraction_text(KE(self.k, self.e).e)}
 
 
 def _swapped(prepared: Prepared, name: str, window: int) -> pa.Array:

@@ -17,12 +17,12 @@ import pyarrow.compute as pc
 
 from hedgerow.criteria.proximity import Reach, absolute, largest_retention, relative, same_value
 from hedgerow.errors import ParameterError, SchemaError
-from hedgerow.exact import column_line, written
+from hedgerow.exact import column_line, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import release_of_rows, require_complete
 from hedgerow.parameters import Number, read_number, read_whole
 from hedgerow.release import Guarantee, Release
-from hedgerow.release.forms.perturbed import PERTURBED, perturbed, retained
+from hedgerow.release.forms.perturbed import PERTURBED, publish_perturbed, retain_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,8 +60,8 @@ class Retention(Method):
         domain, codes = _domain(prepared, column)
         p = read_number("p", self.p) if self.p is not None else self._largest(domain, codes, column)
         progress("replacing", 0.4)
-        drawn = domain.take(pa.array(retained(codes, len(domain), p=p, keys=prepared.keys)))
-        table = perturbed(prepared.table.arrow, prepared.columns, {column: drawn}, keys=prepared.keys)
+        drawn = domain.take(pa.array(retain_values(codes, len(domain), p=p, keys=prepared.keys)))
+        table = publish_perturbed(prepared.table.arrow, prepared.columns, {column: drawn}, keys=prepared.keys)
         return release_of_rows(
             prepared,
             {"release": table, "domain": pa.table({column: domain})},
@@ -84,8 +84,12 @@ class Retention(Method):
     def _parameters(self, p: Fraction) -> dict[str, int | str]:
         risk: dict[str, int | str] = {}
         if self.m is not None:
-            risk = {"m": int(self.m), "eps": written(read_number("eps", self.eps)), "relative": int(self.relative)}
-        return {"p": written(p), **risk}
+            risk = {
+                "m": int(self.m),
+                "eps": fraction_text(read_number("eps", self.eps)),
+                "relative": int(self.relative),
+            }
+        return {"p": fraction_text(p), **risk}
 
 
 def _one_sensitive(prepared: Prepared) -> str:

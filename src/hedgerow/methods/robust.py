@@ -217,11 +217,13 @@ class Robust(Method):
             object.__setattr__(self, "protect", [self.protect])
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
+        column = _one_sensitive(prepared)
+        in_form = replace(self, protect=prepared.in_form(column, self.protect))
+        return in_form._release_of(column, prepared, progress)
+
+    def _release_of(self, column: str, prepared: Prepared, progress: Progress) -> Release:
         from hedgerow.partition.robust.candidates import Crowd
 
-        column = _one_sensitive(prepared)
-        if (protect := prepared.in_form(column, self.protect)) != self.protect:
-            return replace(self, protect=protect)._release(prepared, progress)
         criterion = Robustness(self.r, self.model)
         progress("estimating odds", 0.1)
         quasi = prepared.table.arrow.select(list(prepared.columns.quasi))
@@ -301,14 +303,20 @@ class Robust(Method):
 
     def _published(self, prepared: Prepared, crowd: Crowd, criterion: Robustness, labels: NDArray[np.int32]) -> Release:
         check_grouped(crowd.knowledge, _grouped(crowd, labels), crowd.member, criterion)
-        held_back = int((labels < 0).sum())
-        rows = Rows(prepared.rows.input, prepared.rows.published - held_back, prepared.rows.suppressed + held_back)
+        lost = np.setdiff1d(crowd.secret, crowd.secret[labels >= 0])
+        if self.protect is not None and (lost < crowd.secrets).any():
+            raise Infeasible(
+                "Every row with one of the protected values would have to be suppressed, so that nothing would be "
+                "promised of it; protect other values, lower r, or assume an adversary who knows less."
+            )
+        suppressed = int((labels < 0).sum())
+        rows = Rows(prepared.rows.input, prepared.rows.published - suppressed, prepared.rows.suppressed + suppressed)
         release = release_of(
             replace(prepared, rows=rows),
             labels,
             form=self.form,
             together=True,
-            guarantee=self._guarantee(prepared.columns.sensitive[0], crowd, criterion, held_back),
+            guarantee=self._guarantee(prepared.columns.sensitive[0], crowd, criterion, suppressed),
             made=prepared.made("Robust", self._parameters(criterion)),
         )
         if not form_of(self.form).has_boxes:

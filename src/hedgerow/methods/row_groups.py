@@ -38,12 +38,12 @@ __all__ = [
     "axes_of",
     "check_form",
     "check_grouping",
+    "column_list",
     "constant",
     "diverse_labels",
     "frequency_guarantee",
     "is_number",
-    "listed",
-    "parted",
+    "part_clusters",
     "quasi_codes",
     "release_of",
     "release_of_rows",
@@ -62,7 +62,7 @@ def check_form(form: object, forms: tuple[str, ...]) -> None:
         raise ParameterError(f"'form' must be one of {', '.join(forms)}.")
 
 
-def parted(prepared: Prepared, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+def part_clusters(prepared: Prepared, labels: NDArray[np.int32]) -> NDArray[np.int32]:
     """Labels that part the rows of each cluster, for groups that follow from sensitive values alone."""
     clusters = prepared.clusters
     if clusters is None:
@@ -194,7 +194,7 @@ def diverse_labels(
         labels = _blind(prepared, columns[0], l, deal=deal)
     else:
         labels = _near(prepared, columns[0], l, grouping)
-    return parted(prepared, labels) if grouping == "blind" else labels
+    return part_clusters(prepared, labels) if grouping == "blind" else labels
 
 
 def _blind(prepared: Prepared, codes: NDArray[np.int32], l: int, *, deal: bool) -> NDArray[np.int32]:  # noqa: E741
@@ -320,7 +320,7 @@ def constant(prepared: Prepared, names: Sequence[str]) -> list[str]:
     return [name for name in names if prepared.table.encode(name).size == 1]
 
 
-def listed(name: str, columns: Sequence[str]) -> dict[str, int | str]:
+def column_list(name: str, columns: Sequence[str]) -> dict[str, int | str]:
     """A parameter that lists columns, where there are any.
 
     It must follow from the column and the parameters: to tell that chance left every value in its place would undo it.

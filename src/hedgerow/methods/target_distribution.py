@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from hedgerow.criteria.target import read_shift
 from hedgerow.errors import Infeasible, ParameterError, SchemaError
-from hedgerow.exact import as_fraction, written
+from hedgerow.exact import as_fraction, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.partition.target.fake_values import disguise
 from hedgerow.partition.target.least_range import PublishedNodes
 from hedgerow.release import Guarantee, Made, Release
-from hedgerow.release.forms.disguised import DISGUISED, DisguisedGroups, disguised
+from hedgerow.release.forms.disguised import DISGUISED, DisguisedGroups, publish_disguised
 from hedgerow.release.release import free_name
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import histogram, normal, quantize, uniform, zipf
@@ -45,7 +45,7 @@ __all__ = [
     "choose_targets",
     "default_tree",
     "equal_quasi",
-    "grouped",
+    "group_rows",
     "one_column",
     "parts_of",
 ]
@@ -109,7 +109,7 @@ class TargetDistribution(Method):
         sensitive = prepared.table.encode(column)
         parts = parts_of(prepared.table, self.parts, (*prepared.columns.quasi, *prepared.columns.plain))
         cells = parts.codes if self.grouping == "all" else equal_quasi(prepared.table, prepared.columns.quasi, parts)
-        groups = grouped(cells, parts)
+        groups = group_rows(cells, parts)
         targets = choose_targets(self.target, self.quantize, prepared, sensitive, parts, groups)
         return TargetPlan(column, groups, targets, _leaves(sensitive, column, targets.trees, targets.which, groups))
 
@@ -124,7 +124,7 @@ class TargetDistribution(Method):
         group_column = free_name("group", prepared.columns.all)
         return Release(
             form=DISGUISED,
-            tables=disguised(
+            tables=publish_disguised(
                 prepared.table.arrow,
                 prepared.columns,
                 replace(
@@ -157,7 +157,7 @@ class TargetDistribution(Method):
         shift = read_shift(self.shift)
         return Guarantee(
             criterion="target",
-            parameters={"shift": written(shift), "fakes": fakes},
+            parameters={"shift": fraction_text(shift), "fakes": fakes},
             columns=(column,),
         )
 
@@ -165,7 +165,7 @@ class TargetDistribution(Method):
         said = self.target if isinstance(self.target, str) else "given"
         parameters: dict[str, int | str] = {"target": said, "targets": len(targets.trees), "grouping": self.grouping}
         parameters |= {"parts": self.parts if isinstance(self.parts, str) else ",".join(self.parts or ())}
-        parameters |= {"fakes": written(self._fakes()), "shift": written(read_shift(self.shift))}
+        parameters |= {"fakes": fraction_text(self._fakes()), "shift": fraction_text(read_shift(self.shift))}
         parameters |= {"quantize": self.quantize or 0, "distance_asked_used": f"{float(targets.distance):.6g}"}
         return prepared.made("TargetDistribution", parameters)
 
@@ -258,7 +258,7 @@ def equal_quasi(table: Table, quasi: Sequence[str], parts: Parts) -> NDArray[np.
     return cells
 
 
-def grouped(cells: NDArray[np.int64], parts: Parts) -> Grouped:
+def group_rows(cells: NDArray[np.int64], parts: Parts) -> Grouped:
     """Put rows with equal numbers next to each other."""
     if not cells.any():
         rows = np.arange(len(cells), dtype=np.int32)

@@ -5,7 +5,7 @@ Guarantee  frequency l-diversity: groups of l rows with l different values, and 
            a group that lacks its value; feasible exactly when l times the most frequent value is at most the rows
 Cost       O(n) time after drawing one key per row
 Deviates   which of equally large buckets gives a row, which of its rows, and which group takes a row that is left over
-           are secret coins; the printed algorithm takes the first
+           are secret random numbers; the printed algorithm takes the first
 
 Each round takes one row from each of the l largest buckets. Buckets stand in descending order of what they have left;
 all that have c left form a level, a run between two borders. A bucket that gives a row moves to the end of its level,

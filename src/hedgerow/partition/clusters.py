@@ -5,10 +5,10 @@ Guarantee  every group keeps its sensitive values, so that whatever was promised
            one cluster share a group than before
 Cost       O(n) and a number of swaps in the order of the conflicts; each looks at a few dozen rows
 
-Groups that follow from sensitive values and coins alone do not care which of the rows of one value they hold. A row
-that shares its group with another of its cluster changes places with a row of the same sensitive values elsewhere. To
-part all rows is not always possible (one group, or a cluster with more rows than groups), and to decide it is hard in
-general: what is left is counted, and the guarantee says it.
+Groups that follow from sensitive values and random numbers alone do not care which of the rows of one value they hold.
+A row that shares its group with another of its cluster changes places with a row of the same sensitive values
+elsewhere. To part all rows is not always possible (one group, or a cluster with more rows than groups), and to decide
+it is hard in general: what is left is counted, and the guarantee says it.
 """
 
 from __future__ import annotations

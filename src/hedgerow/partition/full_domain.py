@@ -147,7 +147,7 @@ class _Search:
         sizes = [len(ladder.classes[0]) for ladder in ladders]
         counts = [np.bincount(column, minlength=size) for column, size in zip(quasi, sizes, strict=True)]
         self.lattice = Lattice(ladders, counts)
-        # Held-back rows can grow on the way up unless good groups absorb whatever joins them.
+        # Suppressed rows can grow on the way up unless good groups absorb whatever joins them.
         self.tags = all(c.monotone if allowed == 0 else c.absorbing for c in criteria)
         # Least rows and distinct values are absorbed in any case, so failing them rules out everything finer, too.
         limits = [criterion.limits(counts) for criterion, counts in zip(criteria, overall, strict=True)]
@@ -202,7 +202,7 @@ class _Search:
     def _is_possible(self, node: Node) -> bool:
         """Tell whether a node can be good: if not, nothing finer can; if so, everything coarser can, too."""
         if not self.lattice.hopeless[node] and not self.lattice.possible[node]:
-            fails = not self._check(node) if self.tags else self._held_back(node, self.floors) > self.allowed
+            fails = not self._check(node) if self.tags else self._suppressed(node, self.floors) > self.allowed
             (self.lattice.give_up_below if fails else self.lattice.admit_above)(node)
         return bool(self.lattice.possible[node])
 
@@ -214,7 +214,7 @@ class _Search:
                 self.best = node
         return self.known[node] < math.inf
 
-    def _held_back(self, node: Node, limits: Sequence[Limits]) -> int:
+    def _suppressed(self, node: Node, limits: Sequence[Limits]) -> int:
         """Count the rows of groups that break limits."""
         classes = self._classes(node)
         kept = np.ones(int(classes.max()) + 1, np.bool_)
@@ -223,17 +223,17 @@ class _Search:
         return int((self.rows * ~kept[classes]).sum())
 
     def _total(self, node: Node) -> float:
-        """The loss of a node with its held-back rows counted in full, or infinity."""
+        """The loss of a node with its suppressed rows counted in full, or infinity."""
         classes = self._classes(node)
         bad = ~self._good(classes)
-        held_back = self.rows * bad[classes]
-        if held_back.sum() > self.allowed:
+        suppressed = self.rows * bad[classes]
+        if suppressed.sum() > self.allowed:
             return math.inf
         kept_loss = sum(
-            float((ladder.losses[level][codes] * held_back).sum())
+            float((ladder.losses[level][codes] * suppressed).sum())
             for ladder, level, codes in zip(self.ladders, node, self.combinations, strict=True)
         )
-        return float(self.lattice.loss[node]) - kept_loss + len(node) * float(held_back.sum())
+        return float(self.lattice.loss[node]) - kept_loss + len(node) * float(suppressed.sum())
 
     def _classes(self, node: Node) -> NDArray[np.int32]:
         """Number the groups of distinct combinations at a node."""

@@ -34,7 +34,7 @@ from hedgerow.errors import Infeasible
 from hedgerow.partition.shuffles import by_code, by_value, permutation, shuffle_within
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["Invariant", "Signatures", "assigned", "balancing", "m_invariant"]
+__all__ = ["Invariant", "Signatures", "assign_signatures", "balancing", "m_invariant"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ def m_invariant(
     owners = known.copy()
     if near is not None:
         balancing(sensitive, owners, signatures, criterion.m, keys=keys)
-    owners, signatures = assigned(sensitive, owners, signatures, criterion, keys=keys)
+    owners, signatures = assign_signatures(sensitive, owners, signatures, criterion, keys=keys)
     return _split(sensitive, owners, signatures, near, keys)
 
 
@@ -193,7 +193,7 @@ def _taken(offered: Ints, most: Ints, m: int) -> Ints:
     return taken
 
 
-def assigned(
+def assign_signatures(
     sensitive: Codes, owners: Codes, signatures: Signatures, criterion: MInvariance, *, keys: Keys = system_keys
 ) -> tuple[Codes, Signatures]:
     """Give signatures to everybody who has none."""

@@ -27,13 +27,13 @@ from hedgerow.randomness import Keys, order_keys, system_keys
 __all__ = [
     "by_code",
     "by_value",
+    "columns_at",
     "deal",
     "group_numbers",
     "grouped_rows",
     "permutation",
-    "reshuffled",
+    "reshuffle",
     "shuffle_within",
-    "taken",
 ]
 
 _BLOCK = 1 << 20
@@ -166,7 +166,7 @@ def grouped_rows(labels: NDArray[np.int32], *, keys: Keys = system_keys) -> tupl
     return kept[places], offsets
 
 
-def reshuffled(rows: Rows, offsets: Offsets, *, keys: Keys = system_keys) -> Rows:
+def reshuffle(rows: Rows, offsets: Offsets, *, keys: Keys = system_keys) -> Rows:
     """Return the rows in another random order inside each group, independent of the first."""
     again = rows.copy()
     shuffle_within(again, offsets, keys=order_keys(keys))
@@ -178,7 +178,7 @@ def group_numbers(offsets: Offsets) -> pa.Array:
     return pa.array(np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets)))
 
 
-def taken(kept: pa.Table, names: Iterable[str], rows: Rows) -> dict[str, pa.ChunkedArray]:
+def columns_at(kept: pa.Table, names: Iterable[str], rows: Rows) -> dict[str, pa.ChunkedArray]:
     """The named columns at these rows."""
     places = pa.array(rows)
     return {name: kept.column(name).take(places) for name in names}

@@ -97,11 +97,11 @@ class Session:
 
     def run(self, bound: Bound, scalars: Mapping[str, Estimate] | None = None) -> Result:
         """Answer a bound question: the engine's results, and what the question says about them."""
-        from hedgerow.query.answer import finished
+        from hedgerow.query.answer import finish_result
 
         found = self.engine.run(bound)
         more = {name: estimate.take([0] * found.cells) for name, estimate in (scalars or {}).items()}
-        return finished(bound, replace(found, estimates=found.estimates | more))
+        return finish_result(bound, replace(found, estimates=found.estimates | more))
 
     def _answer(self, lookups: Mapping[str, Lookup], question: Question, scalars: Mapping[str, Estimate]) -> Result:
         return self.run(self._fit(question, lookups), scalars)
@@ -188,7 +188,7 @@ def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
     from hedgerow.query.engines.rewriter import is_plain, rewritten
     from hedgerow.query.engines.summary import statements
     from hedgerow.query.evidence.view import view_of
-    from hedgerow.query.sql.parse import to_postgres
+    from hedgerow.query.sql.dialect import to_postgres
 
     if dialect not in ("duckdb", "postgres"):
         raise ParameterError(f"'dialect' must be 'duckdb' or 'postgres'; got {dialect!r}")

@@ -42,9 +42,9 @@ __all__ = [
     "Number",
     "Result",
     "Rounding",
-    "combined",
+    "combine",
     "constant",
-    "finished",
+    "finish_result",
 ]
 
 Number = int | float
@@ -290,7 +290,7 @@ class Result:
         return pa.table(columns)
 
 
-def finished(bound: Bound, result: Result) -> Result:
+def finish_result(bound: Bound, result: Result) -> Result:
     """Compute, filter, sort and cut the results, and keep those that are shown."""
     outcome = bound.outcome
     estimates = dict(result.estimates)
@@ -309,7 +309,7 @@ def finished(bound: Bound, result: Result) -> Result:
 def _computed(node: Expression, estimates: dict[str, Estimate], cells: int) -> Estimate:
     if isinstance(node, Arithmetic):
         left, right = (_computed(side, estimates, cells) for side in (node.left, node.right))
-        return combined(node.operator, left, right)
+        return combine(node.operator, left, right)
     if isinstance(node, Constant):
         assert not isinstance(node.value, bool | str | None), "checked when bound"
         return constant(node.value, cells)
@@ -358,7 +358,7 @@ def constant(value: object, cells: int) -> Estimate:
     return Estimate([exact] * cells, [exact] * cells, [float(exact)] * cells, [0.0] * cells, [True] * cells, rounding)
 
 
-def combined(operator: str, left: Estimate, right: Estimate) -> Estimate:
+def combine(operator: str, left: Estimate, right: Estimate) -> Estimate:
     """Combine two estimates cell by cell; dividing by what may be zero gives NULL."""
     is_count = right.rounding is Rounding.WHOLE
     pairs = [_ends(operator, a, b, is_count) for a, b in zip(left.widened(), right.widened(), strict=True)]

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
-from hedgerow.query.answer import Estimate, Result, Rounding, combined, constant, finished
+from hedgerow.query.answer import Estimate, Result, Rounding, combine, constant, finish_result
 from hedgerow.query.evidence.view import column_of, evaluate, values
 from hedgerow.query.sql.bind import Binder, bind_outcome
 from hedgerow.query.sql.question import (
@@ -49,7 +49,7 @@ from hedgerow.query.sql.question import (
     names_of,
 )
 
-__all__ = ["Answered", "Uncertain", "answered_by", "finish", "over", "stacked"]
+__all__ = ["Answered", "Uncertain", "answered_by", "finish", "over", "stack"]
 
 _TRUE, _FALSE, _NULL = 1, 2, 4
 _FUNCTIONS = ("count", "sum", "avg", "min", "max")
@@ -228,7 +228,7 @@ def finish(result: Result, question: Question) -> Result:
     items = [Aggregate("max", _kind_of(name, found), name) for name, found in result.estimates.items()]
     groups = tuple(key.column for key in keys if isinstance(key.column, Column))
     bound = Bound(keys, tuple(items), groups, Truth(True), Truth(True), {})
-    return finished(bind_outcome(bound, question.outcome, []), result)
+    return finish_result(bind_outcome(bound, question.outcome, []), result)
 
 
 def _kind_of(name: str, estimate: Estimate) -> Column:
@@ -522,7 +522,7 @@ def _std(function: str, numbers: list[float]) -> float:
 def _combined(operator: str, left: Uncertain, right: Uncertain) -> Uncertain:
     if Rounding.VALUE in (left.estimate.rounding, right.estimate.rounding):
         raise QueryError(_NUMBERS)
-    made = combined(operator, left.estimate, right.estimate)
+    made = combine(operator, left.estimate, right.estimate)
     gaps = [a or b for a, b in zip(left.gaps, right.gaps, strict=True)]
     exact = list(made.exact)
     for row, ends in enumerate(right.estimate.widened()):
@@ -590,7 +590,7 @@ _AND = _joined((_FALSE, _NULL, _TRUE))
 _OR = _joined((_TRUE, _NULL, _FALSE))
 
 
-def stacked(parts: Sequence[Answered]) -> Answered:
+def stack(parts: Sequence[Answered]) -> Answered:
     """UNION ALL: the rows of all parts under the names of the first."""
     first = parts[0]
     if any(len(part.names) != len(first.names) for part in parts):

@@ -4,8 +4,8 @@ It is written under a hidden name beside its target, every file synced, the mani
 killed writer leaves behind is swept by the next one.
 
 A finished folder is put in the place of another one so that a reader sees the whole old or the whole new one. Linux and
-macOS exchange two folders in one step. Elsewhere the old folder steps aside first under a name that `settled` looks
-for, so that a crash between the two renames loses nothing.
+macOS exchange two folders in one step. Elsewhere the old folder steps aside first under a name that `folder_to_read`
+looks for, so that a crash between the two renames loses nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 from hedgerow.errors import BundleError, unwritten
 from hedgerow.randomness import token
-from hedgerow.verify.holding import can_open_folders, place_aside, settled
+from hedgerow.verify.holding import can_open_folders, folder_to_read, place_aside
 from hedgerow.verify.values import MANIFEST, FileEntry
 
 __all__ = ["MANIFEST", "FileEntry", "folder_beside", "named_folder", "put_in_place", "sync_folder", "write_folder"]
@@ -100,7 +100,7 @@ def write_folder(
 ) -> None:
     """Write `tables` as <name>.parquet, `texts` as they are named, and last the manifest that lists them."""
     target = named_folder(path)
-    if settled(target).exists() and not overwrite:
+    if folder_to_read(target).exists() and not overwrite:
         raise BundleError(
             f"'{target.name}' exists already; choose another folder, or replace it (--overwrite, overwrite=True)."
         )

@@ -11,7 +11,7 @@ import pyarrow as pa
 from hedgerow.release.release import Release
 from hedgerow.verify.words import page_words
 
-__all__ = ["done", "readme"]
+__all__ = ["readme", "what_was_done"]
 
 _PAGE = """\
 # A protected table
@@ -76,14 +76,14 @@ _ROWS = " Rows: {rows:,} published, {suppressed:,} suppressed."
 def readme(release: Release, helpers: Mapping[str, pa.Table]) -> str:
     """Write the page for a release and its help table."""
     return _PAGE.format(
-        done=done(release),
+        done=what_was_done(release),
         words=page_words(release.guarantee),
         files="\n".join(f"- `{file}`: {line}" for file, line in _files(release, helpers).items()) + "\n",
         ask=_ask(release, helpers),
     )
 
 
-def done(release: Release) -> str:
+def what_was_done(release: Release) -> str:
     """Say what was done to the table."""
     return (release.form.done + _ROWS).format(**_words(release))
 

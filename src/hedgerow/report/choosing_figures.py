@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.methods.frontier import FrontierPoint, undominated
+from hedgerow.methods.frontier import FrontierPoint, pareto_points
 from hedgerow.report.release_figures import COLOURS, new_figure, save_figure
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def frontier_figure(points: Sequence[FrontierPoint], path: Path, chosen: Frontie
         axes.set_xlabel("likeliest value in a group, % (promise: left is stronger)")
         axes.margins(0.08)
         axes.set_ylim(bottom=-0.04 * axes.get_ylim()[1])
-    _draw_frontier(widths, undominated(shown))
+    _draw_frontier(widths, pareto_points(shown))
     widths.set_ylabel("median width of bounds, % of the answer")
     losses.set_ylabel("loss: domain covered by a box, %")
     if chosen is not None and chosen.likeliest is not None:

@@ -73,7 +73,7 @@ _EVERYWHERE = {"missing_codes", "types"}
 
 def read_file(path: str | PathLike[str], **options: Any) -> Table:
     """Read a file by its ending, a folder of Parquet files or a table of a database."""
-    from hedgerow.table.sources import PACKED, is_database, read_database, read_folder, unpacked
+    from hedgerow.table.sources import PACKED, is_database, read_database, read_folder, unpack
 
     limit: dict[str, Any] = {name: options.pop(name) for name in ("max_cells", "header_row") if name in options}
     asked = read_options(options)
@@ -84,7 +84,7 @@ def read_file(path: str | PathLike[str], **options: Any) -> Table:
         _require_known("a folder of Parquet files", set(), asked)
         return _finished(read_folder(Path(path), **limit), asked)
     if Path(path).suffix.lower() in PACKED:
-        with unpacked(Path(path)) as inside:
+        with unpack(Path(path)) as inside:
             return _read_one(inside, asked, limit)
     return _read_one(existing_file(path), asked, limit)
 

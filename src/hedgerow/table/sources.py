@@ -20,7 +20,7 @@ from hedgerow.table.checks import MAX_CELLS, attempt, check_size, existing_file
 from hedgerow.table.flat import flatten
 from hedgerow.table.table import Table
 
-__all__ = ["PACKED", "is_database", "read_database", "read_folder", "unpacked"]
+__all__ = ["PACKED", "is_database", "read_database", "read_folder", "unpack"]
 
 PACKED = (".gz", ".zip", ".zst")
 _MOST_UNPACKED = 16 * 2**30
@@ -30,7 +30,7 @@ _POSTGRES = ("postgresql://", "postgres://")
 
 
 @contextmanager
-def unpacked(path: Path) -> Iterator[Path]:
+def unpack(path: Path) -> Iterator[Path]:
     """The file inside a compressed one, for as long as the block lasts."""
     file = existing_file(path)
     damaged = f"'{file.name}' cannot be unpacked; it may be cut short, damaged or locked by a password."

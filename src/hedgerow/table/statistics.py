@@ -18,7 +18,7 @@ from hedgerow.errors import InputError
 from hedgerow.table.checks import MAX_CELLS, attempt, check_names, check_size, existing_file, optional
 from hedgerow.table.flat import flatten
 from hedgerow.table.table import Table
-from hedgerow.table.typed import column_of, spelled
+from hedgerow.table.typed import cell_text, column_of
 
 __all__ = ["read_statistics"]
 
@@ -61,7 +61,7 @@ def read_statistics(
 
 
 def _present(cells: Sequence[Any], codes: Sequence[str]) -> list[Any]:
-    return [None if codes and spelled(cell) in codes else cell for cell in cells]
+    return [None if codes and cell_text(cell) in codes else cell for cell in cells]
 
 
 def _labelled(cells: Sequence[Any], labels: Mapping[Any, str], name: str) -> list[Any]:

@@ -26,7 +26,7 @@ from hedgerow.errors import InputError
 from hedgerow.table.checks import attempt
 from hedgerow.table.options import TYPES, ReadOptions
 
-__all__ = ["MISSING", "column_of", "declared", "has_decimals", "is_number_text", "spelled", "typed"]
+__all__ = ["MISSING", "cell_text", "column_of", "has_decimals", "is_number_text", "type_declared", "type_texts"]
 
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "?")
 """Cells that stand for a missing value."""
@@ -39,7 +39,7 @@ _NUMBER = rf"(?:{_WHOLE}(?:\.\d*)?|-?\.\d+)(?:[eE][+-]?\d+)?"
 _INFINITE = r"[+-]?(?i:inf|infinity)"
 
 
-def typed(values: pa.Array) -> pa.Array:
+def type_texts(values: pa.Array) -> pa.Array:
     """Give the distinct texts of one whole column their common type; missing markers count where all else agrees."""
     strict = _typed(values)
     if strict is not None:
@@ -50,13 +50,13 @@ def typed(values: pa.Array) -> pa.Array:
     return lenient if lenient is not None else pc.if_else(pc.equal(values, ""), None, values)
 
 
-def declared(texts: pa.Array, name: str, signs: ReadOptions) -> pa.Array:
+def type_declared(texts: pa.Array, name: str, signs: ReadOptions) -> pa.Array:
     """Give distinct texts their declared type, else their common one, with these decimal and thousands signs."""
     kind = signs.types.get(name)
     if kind == "text":
         return pc.if_else(pc.equal(texts, ""), None, texts)
     plain = _with_points(texts, signs.decimal or ".", signs.thousands or "")
-    values = texts if plain is None else typed(plain)
+    values = texts if plain is None else type_texts(plain)
     if kind is None or values.null_count == len(values):
         return values
     wanted = TYPES[kind]
@@ -149,7 +149,7 @@ _LARGEST_EXACT = 2.0**53
 
 def column_of(cells: Sequence[Any], name: str, codes: Sequence[str] = ()) -> pa.Array:
     """An Arrow array of one type, or a refusal that names the types that are mixed; `codes` are missing, too."""
-    values = [None if _is_missing(cell) or (codes and spelled(cell) in codes) else cell for cell in cells]
+    values = [None if _is_missing(cell) or (codes and cell_text(cell) in codes) else cell for cell in cells]
     kinds = {_kind(value) for value in values if value is not None}
     if kinds == {"date", "date with time"}:
         values = [_at_midnight(value) for value in values]
@@ -165,7 +165,7 @@ def _is_missing(cell: Any) -> bool:
     return cell is None or cell != cell or (isinstance(cell, str) and cell.strip() in MISSING)
 
 
-def spelled(cell: Any) -> str:
+def cell_text(cell: Any) -> str:
     """A cell as somebody would write it: whole floats without a point."""
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
 

@@ -1,15 +1,15 @@
 """The posterior auditor: what an adversary who knows the algorithm infers from a release, next to what is promised.
 
 Source     [Wong 2007] (minimality attacks); here by enumeration, with the real method
-Guarantee  exact: every world, every outcome of the method's coins, fractions throughout. Sampled where there are too
-           many: worlds and coins are drawn until enough of them give the release; all intervals hold at once in 999
-           of 1,000 audits
-Cost       exact: worlds times outcomes of the coins, a millisecond or three each; seven rows take seconds
+Guarantee  exact: every world, every outcome of the method's random draws, fractions throughout. Sampled where there
+           are too many: worlds and random draws are drawn until enough of them give the release; all intervals hold at
+           once in 999 of 1,000 audits
+Cost       exact: worlds times outcomes of the random draws, a millisecond or three each; seven rows take seconds
 
 The adversary knows all open columns, which sensitive values there are (or a prior), and the method; sees a release
 without its order and group numbers; and applies Bayes' rule. Two yardsticks: the promise of the guarantee, and what the
 release itself shows, which is the share of a value in the groups that a row may be in. A grouping that looks at nothing
-but the sensitive values and secret coins gives exactly what it shows, for rows and for pairs of rows.
+but the sensitive values and secret random numbers gives exactly what it shows, for rows and for pairs of rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from hedgerow.parameters import read_whole
 from hedgerow.randomness import generator, seeded_keys
 from hedgerow.schema import Schema
 from hedgerow.table import read_table
-from hedgerow.testing.posterior_coins import Uncountable, summed
+from hedgerow.testing.posterior_draws import Uncountable, sum_chances
 from hedgerow.testing.posterior_promise import Secret, Verdict, of_values, promise_of
 from hedgerow.testing.posterior_view import ReleaseView, Shown
 from hedgerow.testing.posterior_worlds import (
@@ -51,7 +51,7 @@ __all__ = [
     "PosteriorFinding",
     "WorstTable",
     "audit_posterior",
-    "judged",
+    "judge_views",
     "worst_table",
 ]
 
@@ -145,7 +145,7 @@ def _written(share: Fraction) -> str:
     return str(share) if share.denominator <= 100 else f"{float(share):.3f}"
 
 
-def judged(setup: AuditSetup, found: Likelihoods, *, is_exact: bool, pairs: bool) -> PosteriorAudit:
+def judge_views(setup: AuditSetup, found: Likelihoods, *, is_exact: bool, pairs: bool) -> PosteriorAudit:
     """Look at every row, and every pair of rows, of every view."""
     if not found.weights:
         raise Infeasible("There is nothing to audit: no release of this table was seen often enough, or at all.")
@@ -178,7 +178,7 @@ def _judgements(places: _Places, found: Likelihoods, is_exact: bool) -> Iterator
     promise = promise_of(found.examples[places.view])
     for row, chances in enumerate(places.chances):
         homes = places.homes[row]
-        if homes == [places.held_back]:
+        if homes == [places.suppressed]:
             continue  # nothing is promised about a row that was not published
         verdict = promise.judge(chances, tuple({value for group in homes for value in group.values}))
         shown = None
@@ -213,14 +213,14 @@ class _Places:
     ) -> None:
         self.view, self.margin = view, margin
         self.weights, self.total = weights, sum(weights.values(), Fraction(0))
-        self.held_back = _held_back(view, next(iter(weights)))
+        self.suppressed = _suppressed(view, next(iter(weights)))
         # Whose open columns were replaced may be any published row; where they were not, such a row was suppressed.
-        elsewhere = [self.held_back] if view.tells_values else list(view.groups)
+        elsewhere = [self.suppressed] if view.tells_values else list(view.groups)
         self.homes: list[list[Shown]] = [[view.groups[home] for home in view.homes(row)] or elsewhere for row in rows]
         self.chances = [self._chances(row) for row in range(len(rows))]
 
     def _chances(self, row: int) -> dict[Secret, Fraction]:
-        return summed((world[row], weight / self.total) for world, weight in self.weights.items())
+        return sum_chances((world[row], weight / self.total) for world, weight in self.weights.items())
 
     def singles(self) -> Iterator[PosteriorFinding]:
         """Each row and value, next to the largest share in a group that the row may be in."""
@@ -238,7 +238,7 @@ class _Places:
         shares = {world: weight / self.total for world, weight in self.weights.items()}
         for pair in itertools.combinations(range(len(self.homes)), 2):
             one, other = pair
-            both = summed(((world[one][0], world[other][0]), share) for world, share in shares.items())
+            both = sum_chances(((world[one][0], world[other][0]), share) for world, share in shares.items())
             for values, chance in both.items():
                 yield PosteriorFinding(pair, values, chance, self._dealt(pair, values), None, self.view, self.margin)
 
@@ -250,7 +250,7 @@ class _Places:
         )
 
 
-def _held_back(view: ReleaseView, world: World) -> Shown:
+def _suppressed(view: ReleaseView, world: World) -> Shown:
     """Rows that are in no published group, and the values that they have among them: those that were not published."""
     left = Counter(secret[0] for secret in world)
     for group in view.groups:
@@ -311,7 +311,7 @@ def audit_posterior(
         is_exact = True
     except Uncountable:
         found, is_exact = sampled_likelihood(setup, prior, samples=extent.samples, keys=keys), False
-    return judged(setup, found, is_exact=is_exact, pairs=extent.pairs)
+    return judge_views(setup, found, is_exact=is_exact, pairs=extent.pairs)
 
 
 def _setup(method: Method, source: object, schema: Schema | None, hidden: tuple[str, ...]) -> AuditSetup:

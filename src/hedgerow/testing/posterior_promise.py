@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from hedgerow.exact import as_fraction
 from hedgerow.release import Release
-from hedgerow.testing.posterior_coins import summed
+from hedgerow.testing.posterior_draws import sum_chances
 
 __all__ = ["Chances", "Promise", "Secret", "TargetTree", "Verdict", "of_values", "promise_of"]
 
@@ -101,7 +101,7 @@ def promise_of(release: Release) -> Promise:
 
 def of_values(chances: Chances) -> dict[Any, Fraction]:
     """The distribution of the sensitive value alone."""
-    return summed((secret[0], chance) for secret, chance in chances.items())
+    return sum_chances((secret[0], chance) for secret, chance in chances.items())
 
 
 def _worst(events: Sequence[tuple[tuple[Any, ...], Fraction, Fraction | None]]) -> Verdict:

@@ -25,7 +25,7 @@ from hedgerow.exact import as_fraction
 from hedgerow.methods.method import Method, prepare
 from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import Keys
-from hedgerow.testing.posterior_coins import Uncountable, outcomes, summed
+from hedgerow.testing.posterior_draws import Uncountable, outcomes, sum_chances
 from hedgerow.testing.posterior_view import ReleaseView, may_show, view_of
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class AuditSetup:
         return prepare(table, self.schema, None)
 
     def publish(self, prepared: Prepared, keys: Keys) -> Release | None:
-        """What the method publishes with these coins; None where it refuses."""
+        """What the method publishes with these random draws; None where it refuses."""
         try:
             return self.method._release(replace(prepared, keys=keys), lambda step, share: None)
         except Infeasible:
@@ -146,7 +146,7 @@ def _chances(prior: Mapping[Any, Any]) -> dict[Secret, Fraction]:
 def every_likelihood(
     setup: AuditSetup, prior: Prior | None, *, order: Keys, most: int, every_release: bool = True
 ) -> Likelihoods:
-    """Run the method on every world with every outcome of its coins, at most `most` times, else raise Uncountable.
+    """Run the method on every world with every outcome of its draws, at most `most` times, else raise Uncountable.
 
     Without `every_release` only what the table itself may be published as is followed up, in the worlds that may show
     it: far fewer runs, and all that matters to the people in this very table.
@@ -184,12 +184,12 @@ def _views(
     for release, chance in outcomes(lambda keys: setup.publish(prepared, keys), order=order, most=most):
         found.runs += 1
         if found.runs > most:
-            raise Uncountable(f"the worlds and coins of this table need more than {most:,} runs")
+            raise Uncountable(f"the worlds and random draws of this table need more than {most:,} runs")
         view = None if release is None else view_of(release)
         seen.append((view, chance))
         if view is not None and release is not None:
             found.examples.setdefault(view, release)
-    yield from summed(seen).items()
+    yield from sum_chances(seen).items()
 
 
 def _values(world: World) -> list[Any]:

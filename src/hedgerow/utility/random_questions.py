@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.errors import InputError, ParameterError
-from hedgerow.query.sql.printing import literal, quoted
+from hedgerow.query.sql.printing import literal, quote
 from hedgerow.randomness import Keys, seeded_keys
 
 __all__ = ["AGGREGATES", "RandomQuestion", "Workload", "draw_questions", "read_workload"]
@@ -137,19 +137,19 @@ def _draw_sql(
     asked |= hidden if aggregate == "count" else {}
     share = selectivity ** (1 / len(asked))
     conditions = [_condition(name, frequencies, share, keys) for name, frequencies in asked.items()]
-    answer = "count(*)" if aggregate == "count" else f"{aggregate}({quoted(next(iter(hidden)))})"
+    answer = "count(*)" if aggregate == "count" else f"{aggregate}({quote(next(iter(hidden)))})"
     return f"SELECT {answer} AS answer FROM release WHERE {' AND '.join(conditions)}"
 
 
 def _condition(name: str, frequencies: _Frequencies, share: float, keys: Keys) -> str:
     if len(frequencies.values) == 0:
-        return f"{quoted(name)} IS NULL"
+        return f"{quote(name)} IS NULL"
     if not frequencies.is_ordered:
         picked = _prefix(np.argsort(keys(len(frequencies.values))), frequencies, share)
-        return f"{quoted(name)} IN ({', '.join(_sql_value(frequencies.values[i].as_py()) for i in sorted(picked))})"
+        return f"{quote(name)} IN ({', '.join(_sql_value(frequencies.values[i].as_py()) for i in sorted(picked))})"
     first, last = _run(frequencies, share, keys)
     low, high = (_sql_value(frequencies.values[place].as_py()) for place in (first, last))
-    return f"{quoted(name)} BETWEEN {low} AND {high}"
+    return f"{quote(name)} BETWEEN {low} AND {high}"
 
 
 def _prefix(order: np.ndarray[Any, np.dtype[np.int64]], frequencies: _Frequencies, share: float) -> Sequence[int]:

@@ -30,7 +30,7 @@ from hedgerow.errors import BrokenPromise
 from hedgerow.verify.frequency import sensitive_groups
 from hedgerow.verify.values import PublishedRelease
 
-__all__ = ["Counted", "Parameters", "check_groupwise", "check_l", "check_t", "counted", "require_shares"]
+__all__ = ["Counted", "Parameters", "check_groupwise", "check_l", "check_t", "count_values", "require_shares"]
 
 Parameters = dict[str, int | str]
 
@@ -56,7 +56,7 @@ class Counted:
         return list(zip(np.split(self.codes, borders), np.split(self.counts, borders), strict=True))
 
 
-def counted(release: PublishedRelease) -> list[Counted]:
+def count_values(release: PublishedRelease) -> list[Counted]:
     """Count every sensitive column."""
     table, starts = sensitive_groups(release)
     sizes = np.diff(np.append(starts, table.num_rows))
@@ -315,6 +315,6 @@ def check_groupwise(release: PublishedRelease) -> str:
     unknown = {name for name in parameters if not name.startswith("hierarchy of ")} - set(_LETTERS) - _BESIDE
     if unknown or "k" not in parameters:
         raise BrokenPromise("The release promises a criterion that this version cannot verify.")
-    columns = counted(release)
+    columns = count_values(release)
     seen = [check(column, parameters) for name, check in _LETTERS.items() if name in parameters for column in columns]
     return f"in each of {len(columns[0].sizes):,} groups: {'; '.join(dict.fromkeys(seen))}"

@@ -23,7 +23,7 @@ from typing import Generic, TypeVar
 import pyarrow as pa
 
 from hedgerow.errors import BrokenPromise, BundleError
-from hedgerow.verify.manifest import Manifest, decode, published
+from hedgerow.verify.manifest import Manifest, decode, release_of
 from hedgerow.verify.parquet import read_parquet
 from hedgerow.verify.structure import TABLES, check_structure
 from hedgerow.verify.values import MANIFEST, PAGES, FileEntry, PublishedRelease
@@ -33,12 +33,12 @@ __all__ = [
     "Held",
     "Opened",
     "can_open_folders",
+    "folder_to_read",
     "hold",
     "open_bundle",
     "open_held",
     "place_aside",
     "read_manifest",
-    "settled",
 ]
 
 _TRIES = 100
@@ -131,14 +131,14 @@ def _held(target: Path, stack: ExitStack) -> Held:
     """Open everything; again, if the folder lost its place before all of it was open."""
     for _ in range(_TRIES):
         with ExitStack() as attempt, suppress(FileNotFoundError):
-            place = _open_folder(settled(target), attempt)
+            place = _open_folder(folder_to_read(target), attempt)
             names = frozenset(os.listdir(place))
             files = {name: attempt.enter_context(_open_file(place, name)) for name in names if _is_file(place, name)}
-            if os.path.samestat(os.stat(place), os.stat(settled(target))):
+            if os.path.samestat(os.stat(place), os.stat(folder_to_read(target))):
                 stack.push(attempt.pop_all())
                 break
     else:
-        if settled(target).exists():
+        if folder_to_read(target).exists():
             raise BundleError(f"'{target.name}' is replaced faster than it can be read; try again later.")
         raise FileNotFoundError
     if MANIFEST not in files:
@@ -184,7 +184,7 @@ def _require(name: str, fits: bool) -> None:
         raise BundleError(f"{name} was edited or damaged: its checksum does not fit the manifest; ask for it again.")
 
 
-def settled(target: Path) -> Path:
+def folder_to_read(target: Path) -> Path:
     """Return the folder to read for `target`: itself, or the old one that a crash left aside."""
     aside = place_aside(target)
     return aside if not target.exists() and aside.exists() else target
@@ -230,7 +230,7 @@ def open_held(bundle: Held, *, helpers: bool = True, max_bytes: int | None = Non
     found = bundle.tables(manifest.files, [f"{stem}.parquet" for stem in stems], max_bytes=max_bytes)
     tables = {Path(name).stem: table for name, table in found.items()}
     beside = {stem: tables.pop(stem) for stem in HELPERS if stem in tables}
-    release = published(manifest, tables)
+    release = release_of(manifest, tables)
     try:
         check_structure(release)
     except BrokenPromise as error:

@@ -18,8 +18,8 @@ def test_ends_are_compared_with_values_in_widened_columns_alone():
     low, high = np.array([1.0, 5.0]), np.array([4.0, 5.0])
     column = CandidateColumn("a", 0, low, high, np.zeros(2, bool))
     people = np.array([[1.0, 4.0, 2.0, 3.0, 5.0]])
-    rows, coins = np.array([0, 0, 0, 0, 1]), np.array([True, False, True, True, True])
-    found = downcoding((column,), rows, people, coins)
+    rows, sides = np.array([0, 0, 0, 0, 1]), np.array([True, False, True, True, True])
+    found = downcoding((column,), rows, people, sides)
     assert (found.hits, found.trials) == (2, 4)
     assert found.baseline == pytest.approx(1 / 4)
 
@@ -30,8 +30,8 @@ def test_minimal_boxes_are_read_as_often_as_enumeration_says():
     values = rng.integers(1, 10, (4000, 3))
     low, high = values.min(axis=1).astype(float), values.max(axis=1).astype(float)
     column = CandidateColumn("a", 0, low, high, np.zeros(4000, bool))
-    coins = rng.random(4000) < 0.5
-    found = downcoding((column,), np.arange(4000), values[:, :1].T.astype(float), coins)
+    sides = rng.random(4000) < 0.5
+    found = downcoding((column,), np.arange(4000), values[:, :1].T.astype(float), sides)
     groups = [group for group in product(range(1, 10), repeat=3) if len(set(group)) > 1]
     expected = np.mean([((group[0] == min(group)) + (group[0] == max(group))) / 2 for group in groups])
     assert found.hits / found.trials == pytest.approx(expected, abs=0.03)

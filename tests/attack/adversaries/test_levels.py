@@ -114,7 +114,7 @@ def test_the_bench_asks_what_the_levels_tell():
 
 
 def test_levels_chosen_for_other_reasons_than_k_tell_nothing():
-    """With l the finer level may have failed for its values, with rows held back for others; nothing is derived."""
+    """With l the finer level may have failed for its values, with suppressed rows for others; nothing is derived."""
     table = pa.table({"a": [1, 2, 1, 2], "s": ["x", "x", "y", "y"]})
     release = hr.FullDomain(k=2, l=2).publish(table, hr.Schema(quasi=["a"], sensitive="s"))
     bench = run(release, table)

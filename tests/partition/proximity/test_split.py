@@ -55,7 +55,7 @@ def table(rows, columns=4):
 
 
 def test_compiled_equals_plain_on_one_core_or_two(monkeypatch):
-    """The same coins give the same groups."""
+    """The same random numbers give the same groups."""
     quasi, sizes, codes, where = table(900)
     reach = absolute(30).reach(where)
     plain = proximity_split(quasi, sizes, codes, reach, m=3, keys=seeded_keys(3))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.criteria.target import Target, implied
+from hedgerow.criteria.target import Target, implied_distribution
 from hedgerow.errors import ParameterError
 from hedgerow.partition.target.least_range import (
     _generalize,
@@ -81,7 +81,7 @@ def test_mass_property(tree, data):
     counts[0] += not counts.any()
     published = least_range(counts, tree)
     assert published.sum() == counts.sum()
-    assert implied(published, tree) == tree.target()
+    assert implied_distribution(published, tree) == tree.target()
     prefix = np.append(0, np.cumsum(counts))
     inside = np.array([published[[n for n in range(tree.num_nodes) if _under(tree, n, node)]].sum()
                        for node in range(tree.num_nodes)])  # fmt: skip

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.criteria.target import Target, implied, implied_weights
+from hedgerow.criteria.target import Target, implied_distribution, implied_weights
 from hedgerow.errors import ParameterError
-from hedgerow.partition.target.least_range import least_range, node_ranges, shifted, spread_out
+from hedgerow.partition.target.least_range import least_range, node_counts, node_ranges, spread_out
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import uniform
 from tests.support.trees import weighted_trees
@@ -44,32 +44,32 @@ def test_the_implied_target_is_followed_exactly(tree, data, s):
     """A shifted group is private for the target that it implies, and that target is within s at every branch."""
     counts = np.array(data.draw(st.lists(st.integers(0, 9), min_size=tree.num_leaves, max_size=tree.num_leaves)))
     counts[0] += not counts.any()
-    published = shifted(counts, tree, shift=s)
+    published = node_counts(counts, tree, shift=s)
     assert published.sum() == counts.sum()
     assert Target(tree, s).holds(published)
     own = implied_weights(published, tree)
-    assert implied(published, own) == own.target()
+    assert implied_distribution(published, own) == own.target()
 
 
 def test_no_shift_is_least_range():
     """A shift of zero changes nothing."""
     tree = uniform(Hierarchy.balanced(range(9), fanout=3))
     counts = np.array([1, 5, 2, 3, 3, 3, 9, 1, 4])
-    assert shifted(counts, tree, shift=0).tolist() == least_range(counts, tree).tolist()
+    assert node_counts(counts, tree, shift=0).tolist() == least_range(counts, tree).tolist()
 
 
 def test_a_full_shift_publishes_values_as_they_are():
     """A shift of one allows every distribution over values that the target allows."""
     tree = uniform(Hierarchy.binary(range(8)))
     counts = np.array([0, 5, 2, 0, 0, 3, 9, 1])
-    assert shifted(counts, tree, shift=1)[:8].tolist() == counts.tolist()
+    assert node_counts(counts, tree, shift=1)[:8].tolist() == counts.tolist()
 
 
 def test_more_shift_costs_less_on_a_skewed_table():
     """On a skewed table the sum of ranges falls as the shift grows."""
     tree = uniform(Hierarchy.binary(range(64)))
     counts = np.random.default_rng(1).geometric(0.1, 64) * np.linspace(0, 20, 64).astype(int)
-    costs = [int(node_ranges(tree)[0] @ shifted(counts, tree, shift=s)) for s in ("0", "0.1", "0.2", "0.3", "0.5")]
+    costs = [int(node_ranges(tree)[0] @ node_counts(counts, tree, shift=s)) for s in ("0", "0.1", "0.2", "0.3", "0.5")]
     assert costs == sorted(costs, reverse=True)
     assert costs[-1] < costs[0] / 4
 
@@ -85,4 +85,4 @@ def test_a_million_values_need_few_steps():
 def test_refusals(shift):
     """A shift is a number from 0 to 1."""
     with pytest.raises(ParameterError, match="shift"):
-        shifted(np.array([1, 1]), uniform(Hierarchy.binary([0, 1])), shift=shift)
+        node_counts(np.array([1, 1]), uniform(Hierarchy.binary([0, 1])), shift=shift)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.partition.walk.segments import keep_sides, runs, scattered
+from hedgerow.partition.walk.segments import deal_to_segments, keep_sides, runs
 from hedgerow.randomness import seeded_keys
 
 columns = st.lists(st.integers(-30, 30), min_size=1, max_size=60).map(np.array)
@@ -37,7 +37,7 @@ def test_runs_stand_in_cells_that_do_not_overlap(column, segment):
 def test_scattered_rows_keep_their_value_and_fill_segments_evenly(column, segment, seed):
     """Every row stands for its own value, and no segment takes more rows than asked."""
     distinct, codes = _encoded(column)
-    cut = scattered(distinct, codes, segment=segment, low=-40, high=40, keys=seeded_keys(seed))
+    cut = deal_to_segments(distinct, codes, segment=segment, low=-40, high=40, keys=seeded_keys(seed))
     assert np.array_equal(cut.values[cut.variables], column)
     home = np.searchsorted(cut.offsets, cut.variables, side="right") - 1
     rows = np.bincount(home, minlength=len(cut.offsets) - 1)
@@ -52,7 +52,7 @@ def test_scattering_is_uniform():
     keys, together = seeded_keys(8), 0
     column = np.arange(12)
     for _ in range(3000):
-        cut = scattered(column, column.astype(np.int32), segment=4, low=0, high=11, keys=keys)
+        cut = deal_to_segments(column, column.astype(np.int32), segment=4, low=0, high=11, keys=keys)
         home = np.searchsorted(cut.offsets, cut.variables, side="right")
         together += int(home[0] == home[1])
     assert abs(together / 3000 - 3 / 11) < 4 * np.sqrt(3 / 11 * 8 / 11 / 3000)

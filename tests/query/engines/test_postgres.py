@@ -5,7 +5,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.query import bound_to, connect
 from hedgerow.query.engines.postgres import PostgresEngine, export
-from hedgerow.query.sql.parse import to_postgres
+from hedgerow.query.sql.dialect import to_postgres
 from tests.support.assignments import release_of
 
 

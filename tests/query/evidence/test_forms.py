@@ -13,7 +13,7 @@ from hedgerow.datasets.printed import PATIENT_GROUPS, patients, patients_scatter
 from hedgerow.query import ask, connect, select
 from hedgerow.release import PublishedColumns
 from hedgerow.release.forms import Labelled, form_of
-from hedgerow.release.forms.generalized import generalized
+from hedgerow.release.forms.generalized import publish_generalized
 from hedgerow.table import read_table
 from tests.support.assignments import release_of
 from tests.support.form_worlds import (
@@ -92,7 +92,7 @@ def test_the_nine_patients_generalized():
     """Half of the first box's ages and a quarter of the second's, half of the sexes, one flu in each: 3/8."""
     columns = PublishedColumns(("age", "sex"), ("disease",))
     table = read_table(patients().select(["age", "sex", "disease"]))
-    tables = generalized(Labelled(table, columns, np.array(PATIENT_GROUPS, np.int32), "group"))
+    tables = publish_generalized(Labelled(table, columns, np.array(PATIENT_GROUPS, np.int32), "group"))
     answer = ask(published("generalized", tables, columns.quasi, "disease"), FLU)
     assert (answer.lower, answer.upper) == (0, 2)
     assert answer.expected == pytest.approx(3 / 8)

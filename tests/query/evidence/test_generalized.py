@@ -14,7 +14,7 @@ from hedgerow.errors import QueryError
 from hedgerow.query import ask, select
 from hedgerow.release import PublishedColumns
 from hedgerow.release.forms import Labelled
-from hedgerow.release.forms.generalized import GENERALIZED, generalized
+from hedgerow.release.forms.generalized import GENERALIZED, publish_generalized
 from hedgerow.table import read_table
 from tests.support.assignments import release_of
 
@@ -77,7 +77,7 @@ def tables(draw):
     labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)
     table = pa.table(arrays)
     whole = release_of(arrays, labels.tolist(), sensitive="s", plain=["p"])
-    published = generalized(Labelled(read_table(table), COLUMNS, labels, "group"))
+    published = publish_generalized(Labelled(read_table(table), COLUMNS, labels, "group"))
     return table, dataclasses.replace(whole, form=GENERALIZED, tables=published, columns=COLUMNS)
 
 
@@ -141,7 +141,7 @@ def test_a_gap_is_somebody_s():
     """One of two values is missing, and nobody can tell whose; that one is there, and one is not, is published."""
     columns = PublishedColumns(("i",), ("s",))
     arrays = {"i": pa.array([None, 1], pa.int64()), "s": pa.array([1, 2], pa.int64())}
-    published = generalized(Labelled(read_table(pa.table(arrays)), columns, np.zeros(2, np.int32), "group"))
+    published = publish_generalized(Labelled(read_table(pa.table(arrays)), columns, np.zeros(2, np.int32), "group"))
     release = dataclasses.replace(release_of(arrays, [0, 0], sensitive="s"), form=GENERALIZED, tables=published)
     for condition in ("i IS NULL", "i IS NOT NULL", "i = 1", "NOT i = 2"):
         answer = ask(release, f"SELECT count(*) FROM release WHERE {condition}")

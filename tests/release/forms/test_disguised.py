@@ -8,7 +8,13 @@ import hedgerow as hr
 from hedgerow.errors import ParameterError
 from hedgerow.randomness import seeded_keys
 from hedgerow.release import PublishedColumns
-from hedgerow.release.forms.disguised import DisguisedGroups, disguised, implied_table, subdomain_columns, target_table
+from hedgerow.release.forms.disguised import (
+    DisguisedGroups,
+    implied_table,
+    publish_disguised,
+    subdomain_columns,
+    target_table,
+)
 from hedgerow.schema.target import uniform
 
 TREE = uniform(hr.Hierarchy.binary([30, 40, 50, 60]))
@@ -21,7 +27,7 @@ GROUPS = DisguisedGroups(
 
 def test_two_tables_hold_every_row_and_every_subdomain():
     """With fakes rows and subdomains are apart, joined by group numbers that agree."""
-    tables = disguised(TABLE, COLUMNS, GROUPS, [TREE], group_column="group", separate=True)
+    tables = publish_disguised(TABLE, COLUMNS, GROUPS, [TREE], group_column="group", separate=True)
     quasi, sensitive = tables["quasi"].to_pandas(), tables["sensitive"].to_pandas()
     assert sorted(quasi.age) == [1, 2, 3, 4, 5]
     by_group = {tuple(sorted(g.age)): tuple(sorted(sensitive[sensitive.group == n].pay_node))
@@ -33,7 +39,7 @@ def test_group_numbers_are_secret():
     """Either group comes first about equally often."""
 
     def publish():
-        return disguised(TABLE, COLUMNS, GROUPS, [TREE], group_column="group", separate=True)["quasi"]
+        return publish_disguised(TABLE, COLUMNS, GROUPS, [TREE], group_column="group", separate=True)["quasi"]
 
     first = [publish()["age"][0].as_py() <= 3 for _ in range(200)]
     assert 60 < sum(first) < 140
@@ -80,7 +86,7 @@ def test_implied_weights_count_subtrees():
 def test_the_same_seed_gives_the_same_tables():
     """Randomness is an argument."""
     one, two = (
-        disguised(TABLE, COLUMNS, GROUPS, [TREE], group_column="group", separate=True, keys=seeded_keys(4))
+        publish_disguised(TABLE, COLUMNS, GROUPS, [TREE], group_column="group", separate=True, keys=seeded_keys(4))
         for _ in range(2)
     )
     assert {n: t.to_pydict() for n, t in one.items()} == {n: t.to_pydict() for n, t in two.items()}

@@ -146,8 +146,8 @@ def test_every_type_of_column():
         assert release.tables["release"][f"{name}_high"][0].as_py() == max(column.to_pylist())
 
 
-def test_held_back_rows_leave_no_trace():
-    """Values of rows held back are in no table."""
+def test_suppressed_rows_leave_no_trace():
+    """Values of suppressed rows are in no table."""
     table = pa.table({"town": ["Ash", "Elm", "canary"], "pay": [1, 2, 3]})
     release = generalized_release(table, (0, 0, -1), quasi=("town",), sensitive=("pay",))
     assert "canary" not in str({name: part.to_pydict() for name, part in release.tables.items()})

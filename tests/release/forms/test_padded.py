@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.randomness import seeded_keys
-from hedgerow.release.forms.padded import padded
+from hedgerow.release.forms.padded import publish_padded
 from hedgerow.release.release import PublishedColumns
 
 KEPT = pa.table({"age": [10, 20, 30, 40], "pay": [1, 2, 1, 3]})
@@ -16,7 +16,7 @@ LABELS = np.array([0, 0, 1, 1], np.int32)
 def _published(seed):
     fakes, values = np.array([1, 0, 1], np.int32), pa.array([7, 8, 9])
     columns = PublishedColumns(("age",), ("pay",))
-    return padded(KEPT, columns, LABELS, fakes, values, group_column="group", keys=seeded_keys(seed))
+    return publish_padded(KEPT, columns, LABELS, fakes, values, group_column="group", keys=seeded_keys(seed))
 
 
 def test_groups_keep_their_people_and_their_values():

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from hedgerow.randomness import seeded_keys
 from hedgerow.release import PublishedColumns
-from hedgerow.release.forms.substituted import PROPERTY_COLUMNS, PropertyTerms, substituted
+from hedgerow.release.forms.substituted import PROPERTY_COLUMNS, PropertyTerms, publish_substituted
 
 KEPT = pa.table({"name": ["p", "q", "r"], "a": [1, 2, 3], "b": [4, 5, 6], "s": ["x", "y", "z"]})
 
@@ -23,7 +23,7 @@ def test_properties_follow_their_rows():
     columns = PublishedColumns(quasi=("a", "b"), sensitive=("s",))
     for seed in range(10):
         replaced = {"a": pa.array([10, 20, 30])}
-        made = substituted(
+        made = publish_substituted(
             KEPT, columns, replaced, [_terms("a", [2, 0, 1]), _terms("b", [0, 1, 2])], keys=seeded_keys(seed)
         )
         release, listed = made["release"], made["properties"]

@@ -45,15 +45,15 @@ class Downcoding:
     baseline: float
 
 
-def downcoding(columns: tuple[CandidateColumn, ...], rows: Ints, people: People, coins: Bools) -> Downcoding:
-    """Guess the values of people who are in the boxes `rows`, by the end that `coins` say."""
+def downcoding(columns: tuple[CandidateColumn, ...], rows: Ints, people: People, sides: Bools) -> Downcoding:
+    """Guess the values of people who are in the boxes `rows`, by the end that `sides` say."""
     hits, trials, blind = 0, 0, 0.0
     for column, values in zip(columns, people, strict=True):
         if column.kind != ORDERED:
             continue
         low, high = column.low[rows], column.high[rows]
         wide = (low < high) & ~np.isnan(values)
-        guess = np.where(coins, low, high)
+        guess = np.where(sides, low, high)
         hits += int((guess == values)[wide].sum())
         trials += int(wide.sum())
         blind += float((1 / _values_inside(column, values, low[wide], high[wide])).sum())
@@ -156,8 +156,8 @@ def _measure(context: Context) -> Finding | None:
 
 def _measure_ends(context: Context, alone: Ints, rows: Ints) -> Finding | None:
     """The ends of intervals."""
-    coins = context.keys(len(alone)) < np.uint64(2**63)
-    found = downcoding(context.candidates.columns, rows, context.people[:, alone], coins)
+    sides = context.keys(len(alone)) < np.uint64(2**63)
+    found = downcoding(context.candidates.columns, rows, context.people[:, alone], sides)
     if not found.trials:
         return None
     finding = Finding(

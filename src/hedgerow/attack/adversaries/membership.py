@@ -4,7 +4,7 @@ Knows      quasi-identifiers and the sensitive value of a person
 Guesses    that the better half of a list, of which half were published, were: those whose record the release supports
            best
 Rate       the share of the list that is put on the right side
-Baseline   a coin: one half
+Baseline   a guess at random: one half
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def support(seen: Beliefs, where: Placement, truth: Ints) -> Floats:
 
 
 def count_right_sides(members: Floats, others: Floats, keys: NDArray[np.uint64]) -> int:
-    """Count who is put on the right side when the better supported half is said to be published; ties by coins."""
+    """Count who is put on the right side when the better supported half is said to be published; ties at random."""
     scores = np.concatenate((members, others))
     order = np.lexsort((keys, scores))
     said = np.zeros(len(scores), bool)

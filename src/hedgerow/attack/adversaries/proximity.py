@@ -26,7 +26,7 @@ from hedgerow.attack.context import Context, need_groups
 from hedgerow.attack.finding import KNOWS_GROUPS, NOTHING_TO_DO, STOP, Adversary, Finding, exact_rate, percent
 from hedgerow.criteria.proximity import Neighbourhood, Reach, general
 from hedgerow.errors import ParameterError
-from hedgerow.exact import as_fraction, column_line, written
+from hedgerow.exact import as_fraction, column_line, fraction_text
 from hedgerow.release import Release
 
 __all__ = ["ADVERSARY", "NearGuess", "proximity"]
@@ -137,7 +137,7 @@ def _hundredth(domain: pa.Array) -> Neighbourhood:
 
 def _words(near: Neighbourhood) -> str:
     if near.share:
-        return f"within {written(near.share * 100)}% of"
+        return f"within {fraction_text(near.share * 100)}% of"
     if near.below == near.above:
         return f"within {_short(near.below)} of"
     return f"from {_short(near.below)} below to {_short(near.above)} above"

@@ -2,7 +2,8 @@
 
 Source     [LeFevre 2006]
 Guarantee  every group satisfies every criterion; no group can be split further by a median of any quasi-identifier;
-           strict: groups are boxes that share no point; relaxed: rows at a median go to either side by secret coins
+           strict: groups are boxes that share no point; relaxed: rows at a median go to either side by secret random
+           numbers
 Cost       O(n d) per level of the tree and about log(n/k) levels; memory of a packed copy of the columns
 Deviates   a strict cut is at the border of the median's value that is nearest to the middle; any monotone criterion or
            combination; widths are measured on the line where the caller says where codes lie. A column with a hierarchy

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.exact import float_above
-from hedgerow.inference.bounds import least_held_back, pair_bound
+from hedgerow.inference.bounds import least_suppressed, pair_bound
 from hedgerow.inference.full import binary_posteriors, full_by_group, relative_error
 from hedgerow.inference.robust import Model
 from hedgerow.kernel import SMALL, kernel
@@ -140,7 +140,7 @@ class RobustLimits:
         """By protected set: how many of its rows no r-robust partition publishes; once above `most`, not further."""
         counts = np.bincount(self.crowd.secret, minlength=self.crowd.secrets + 1)[: self.crowd.secrets]
         lost = np.array([self._lost(x, float(r)) for x in range(self.crowd.secrets)], np.int64)
-        return least_held_back(counts, self.crowd.size, r, most=most, lost=lost)
+        return least_suppressed(counts, self.crowd.size, r, most=most, lost=lost)
 
     def largest_r(self, below: Fraction, allowed: int, x: int | None = None) -> Fraction:
         """`below` where it is not ruled out, for all protected sets or for one, else the largest tenth; at least 1."""
@@ -149,7 +149,7 @@ class RobustLimits:
             if x is None:
                 return bool(self.least_suppressed(r, most=allowed).sum() > allowed)
             count = np.array([(self.crowd.secret == x).sum()])
-            lost = least_held_back(count, self.crowd.size, r, most=allowed, lost=self._lost(x, float(r)))
+            lost = least_suppressed(count, self.crowd.size, r, most=allowed, lost=self._lost(x, float(r)))
             return bool(lost.sum() > allowed)
 
         if not is_ruled_out(below):

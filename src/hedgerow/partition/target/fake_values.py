@@ -40,8 +40,8 @@ from hedgerow.partition.target.least_range import (
     arrays_of_trees,
     least_range,
     least_range_groups,
+    node_counts,
     node_ranges,
-    shifted,
 )
 from hedgerow.schema.hierarchy import Hierarchy
 
@@ -276,7 +276,7 @@ def disguise(
     if fakes:
         return _one_by_one(leaves, offsets, trees, which, lambda counts, tree: with_fakes(counts, tree, fakes))
     if shift:
-        return _one_by_one(leaves, offsets, trees, which, lambda counts, tree: shifted(counts, tree, shift=shift))
+        return _one_by_one(leaves, offsets, trees, which, lambda counts, tree: node_counts(counts, tree, shift=shift))
     return least_range_groups(*_entries(leaves, offsets, trees), arrays_of_trees(trees), which)
 
 

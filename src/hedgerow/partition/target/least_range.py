@@ -51,10 +51,10 @@ __all__ = [
     "arrays_of_trees",
     "least_range",
     "least_range_groups",
+    "node_counts",
     "node_extremes",
     "node_ranges",
     "node_sizes",
-    "shifted",
     "spread_out",
 ]
 
@@ -304,7 +304,7 @@ def _generalize(
                 node = parents[node]
 
 
-def shifted(counts: NDArray[np.int64], tree: Hierarchy, *, shift: object) -> NDArray[np.int64]:
+def node_counts(counts: NDArray[np.int64], tree: Hierarchy, *, shift: object) -> NDArray[np.int64]:
     """How many values are generalized to each node, from the counts in leaf order."""
     s = read_shift(shift)
     if s == 0:

@@ -36,12 +36,12 @@ from hedgerow.partition.walk.segments import (
     Localities,
     Segments,
     bounds_of,
+    deal_to_segments,
     grid_of,
     keep_sides,
     localities,
     runs,
     sample,
-    scattered,
 )
 from hedgerow.randomness import Keys
 
@@ -154,7 +154,7 @@ def _cut(
 ) -> Segments:
     if settings.layout == "runs":
         return runs(distinct, codes, segment=settings.segment, low=low, high=high)
-    return scattered(distinct, codes, segment=settings.segment, low=low, high=high, keys=keys)
+    return deal_to_segments(distinct, codes, segment=settings.segment, low=low, high=high, keys=keys)
 
 
 def _require_room(name: str, segments: Segments) -> None:

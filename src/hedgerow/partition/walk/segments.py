@@ -56,12 +56,12 @@ __all__ = [
     "Localities",
     "Segments",
     "bounds_of",
+    "deal_to_segments",
     "grid_of",
     "keep_sides",
     "localities",
     "runs",
     "sample",
-    "scattered",
 ]
 
 _STEPS = 9
@@ -209,7 +209,7 @@ def runs(distinct: NDArray[np.int64], codes: NDArray[np.int32], *, segment: int,
     return Segments(distinct, np.repeat(lows, cells), np.repeat(highs, cells), offsets, codes)
 
 
-def scattered(
+def deal_to_segments(
     distinct: NDArray[np.int64],
     codes: NDArray[np.int32],
     *,

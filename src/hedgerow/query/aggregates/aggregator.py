@@ -29,7 +29,7 @@ import pyarrow as pa
 
 from hedgerow.exact import float_above, float_below
 from hedgerow.query.answer import Estimate, Rounding
-from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, best, matches, means, rank, totals, unrolled
+from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, best, matches, means, rank, totals, unroll
 from hedgerow.query.evidence.tally import MANY, both_totals, drawn_totals, moment_sums
 
 __all__ = [
@@ -42,17 +42,17 @@ __all__ = [
     "both_ends",
     "chance_of_null",
     "divide",
-    "drawn",
     "draws_of",
     "is_long",
     "is_plain",
     "least_value",
     "long_ends",
     "may_be_null",
+    "mirror_ends",
     "missed_chances",
-    "negated",
     "same_values",
     "sum_moments",
+    "sums_of_smallest",
     "take_below",
 ]
 
@@ -87,7 +87,7 @@ def long_ends(hits: Hits, values: Values, finish: Callable[[int, int], Exact]) -
 def both_ends(least: Any, hits: Hits, values: Values) -> Interval:
     """Both ends of an aggregate from its least one; `exact` where all assignments agree."""
     mirrored = hits.mirrored(len(values.sizes))
-    lower, upper = least(hits, values), negated(least(mirrored, values.mirrored))
+    lower, upper = least(hits, values), mirror_ends(least(mirrored, values.mirrored))
     if values.is_rounded:
         return Interval(lower, upper, same_values(hits, values))
     ends = zip(lower, upper, may_be_null(hits, values), strict=True)
@@ -99,11 +99,14 @@ def same_values(hits: Hits, values: Values) -> list[bool]:
     least, most = matches(hits, values)
     points, mirrored = values.points, hits.mirrored(len(values.sizes))
     low, high = totals(hits, least), totals(hits, most)
-    first, last = drawn(hits, points, most)[0], negated(drawn(mirrored, points.mirrored, most)[0])
+    first, last = (
+        sums_of_smallest(hits, points, most)[0],
+        mirror_ends(sums_of_smallest(mirrored, points.mirrored, most)[0]),
+    )
     return [a == b and c == d for a, b, c, d in zip(low, high, first, last, strict=True)]
 
 
-def negated(bounds: list[Any]) -> list[Any]:
+def mirror_ends(bounds: list[Any]) -> list[Any]:
     """The ends of the mirror image."""
     return [None if bound is None else -bound for bound in bounds]
 
@@ -116,7 +119,7 @@ def may_be_null(hits: Hits, values: Values) -> list[bool]:
     return [low == 0 < high for low, high in zip(totals(hits, least), totals(hits, most), strict=True)]
 
 
-def drawn(hits: Hits, values: Values, taken: Ints) -> tuple[list[int], list[int]]:
+def sums_of_smallest(hits: Hits, values: Values, taken: Ints) -> tuple[list[int], list[int]]:
     """Per cell the sum of the `taken` smallest lows of each group, and how many these are."""
     if len(taken) > MANY and not values.is_large:
         return drawn_totals(hits, values, taken)
@@ -193,7 +196,7 @@ def chance_of_null(hits: Hits, values: Values) -> Floats:
     chance = np.where(forced, 0.0, 1.0)
     if forced.all():
         return chance
-    owner, order = unrolled(np.where(forced[hits.cell], 0, values.counts[hits.group]))
+    owner, order = unroll(np.where(forced[hits.cell], 0, values.counts[hits.group]))
     logs = np.log(missed_chances(hits, values, owner, order))
     return np.where(forced, 0.0, np.exp(np.bincount(hits.cell[owner], weights=logs, minlength=hits.cells)))
 

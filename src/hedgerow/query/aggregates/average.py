@@ -15,11 +15,11 @@ from hedgerow.query.aggregates.aggregator import (
     Spread,
     both_ends,
     divide,
-    drawn,
     is_long,
     is_plain,
     long_ends,
     sum_moments,
+    sums_of_smallest,
     take_below,
 )
 from hedgerow.query.aggregates.count import expected_count
@@ -51,7 +51,7 @@ def _least_average(hits: Hits, values: Values) -> list[Exact | None]:
 
 
 def _ratios(hits: Hits, values: Values, taken: Ints) -> list[Fraction | None]:
-    sums, numbers = drawn(hits, values, taken)
+    sums, numbers = sums_of_smallest(hits, values, taken)
     return [Fraction(s, n) if n else None for s, n in zip(sums, numbers, strict=True)]
 
 

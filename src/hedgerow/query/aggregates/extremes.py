@@ -14,10 +14,10 @@ from hedgerow.query.aggregates.aggregator import (
     Spread,
     least_value,
     may_be_null,
+    mirror_ends,
     missed_chances,
-    negated,
 )
-from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, best, matches, rank, unrolled
+from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, best, matches, rank, unroll
 
 __all__ = ["MAX", "MIN", "maximum", "minimum"]
 
@@ -35,7 +35,7 @@ def minimum(hits: Hits, values: Values) -> Interval:
 def maximum(hits: Hits, values: Values) -> Interval:
     """MAX: MIN seen in the mirror."""
     mirror = minimum(hits.mirrored(len(values.sizes)), values.mirrored)
-    return Interval(negated(mirror.upper), negated(mirror.lower), mirror.exact)
+    return Interval(mirror_ends(mirror.upper), mirror_ends(mirror.lower), mirror.exact)
 
 
 def _greatest_minimum(hits: Hits, values: Values) -> list[int | None]:
@@ -103,7 +103,7 @@ def _chances(hits: Hits, values: Values, ends: Ints) -> tuple[Floats, Floats, In
     The chance is given that all smaller ones were missed; the third result is where each cell starts.
     """
     hits = hits.only(values.lows[values.offsets[hits.group]] <= ends[hits.cell])
-    owner, order = unrolled(rank(values, values.lows, hits.group, ends[hits.cell] + 1))
+    owner, order = unroll(rank(values, values.lows, hits.group, ends[hits.cell] + 1))
     cell, low = hits.cell[owner], values.lows[values.offsets[hits.group[owner]] + order]
     ascending = np.lexsort((low, cell))
     above = (low - ends[cell])[ascending].astype(np.float64)

@@ -13,12 +13,12 @@ from hedgerow.query.aggregates.aggregator import (
     both_ends,
     chance_of_null,
     divide,
-    drawn,
     draws_of,
     is_long,
     least_value,
     long_ends,
     sum_moments,
+    sums_of_smallest,
     take_below,
 )
 from hedgerow.query.aggregates.count import expected_count
@@ -37,7 +37,7 @@ def total(hits: Hits, values: Values) -> Interval:
 def _least_total(hits: Hits, values: Values) -> list[Exact | None]:
     least, most = matches(hits, values)
     taken = most if least is most or np.array_equal(least, most) else take_below(hits, values, 0, least, most)
-    sums, numbers = drawn(hits, values, taken)
+    sums, numbers = sums_of_smallest(hits, values, taken)
     if all(numbers):
         return list(sums)
     # Nothing has to be taken and nothing is negative: an answer that is not NULL takes one value, the smallest.

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.query.aggregates.aggregator import Aggregator, Gives, Interval, Spread
-from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, best, deviation, matches, means, totals, unrolled
+from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, best, deviation, matches, means, totals, unroll
 
 __all__ = ["STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP", "variance"]
 
@@ -70,7 +70,7 @@ def _one_cell(values: Values, group: Ints, taken: Ints) -> tuple[Fraction, Fract
     filled = values.counts[group] > 0
     group, taken = group[filled], taken[filled]
     start, size = values.offsets[group], values.counts[group]
-    owner, order = unrolled(taken)
+    owner, order = unroll(taken)
     first = values.lows[start[owner] + order]
     number = len(first)
     centre = round(float(first.mean()))
@@ -108,7 +108,7 @@ def _sweep(ticks: Floats, leaves: Ints, enters: Ints, steps: Ints) -> tuple[Floa
 
     The t-th step of a group exchanges the t-th values from `leaves` and from `enters` on.
     """
-    owner, order = unrolled(steps)
+    owner, order = unroll(steps)
     out, into = ticks[leaves[owner] + order], ticks[enters[owner] + order]
     where = (out + into) / 2.0
     by_place = np.argsort(where, kind="stable")
@@ -135,7 +135,7 @@ def _least_of_greatest(first: Floats, steps: tuple[Floats, Floats, Floats], numb
 
 
 def _spans(start: Ints, size: Ints) -> Ints:
-    owner, order = unrolled(size)
+    owner, order = unroll(size)
     spans: Ints = start[owner] + order
     return spans
 
@@ -165,7 +165,7 @@ def _spread(hits: Hits, values: Values, is_sample: bool) -> Spread:
 
 def _fourth(hits: Hits, values: Values, centre: Floats) -> Floats:
     """The variance over each group of its values' squared distances to the cell's centre."""
-    owner, order = unrolled(values.counts[hits.group])
+    owner, order = unroll(values.counts[hits.group])
     squares = (values.lows[values.offsets[hits.group[owner]] + order] - centre[hits.cell[owner]]) ** 2
     size = values.sizes[hits.group]
     mean = np.bincount(owner, squares, minlength=len(size)) / size

@@ -16,10 +16,10 @@ import pyarrow as pa
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Result
 from hedgerow.query.engines.help import GROUPED, help_by_group, help_of
-from hedgerow.query.engines.rewriter import Layout, is_plain, parts_sql, result_of
-from hedgerow.query.engines.summary import digested, published_tables
+from hedgerow.query.engines.rewriter import HelpLayout, is_plain, parts_sql, result_of
+from hedgerow.query.engines.summary import answer_from_counts, published_tables
 from hedgerow.query.evidence.view import view_of
-from hedgerow.query.sql.printing import quoted
+from hedgerow.query.sql.printing import quote
 from hedgerow.query.sql.question import Bound, Kind
 from hedgerow.release.bundle import read_all
 
@@ -45,7 +45,7 @@ class DuckDBEngine:
         self.connection = duckdb.connect()
         for setting in _SETTINGS:  # before anything that came with a bundle is touched
             self.connection.execute(f"SET {setting}")
-        self._layout = Layout(by_group=True)
+        self._layout = HelpLayout(by_group=True)
         for name, table in published_tables(release).items():
             self._load(name, table)
         if release.form.is_permutation:
@@ -72,13 +72,13 @@ class DuckDBEngine:
                 codes[name] = code
                 table = table.append_column(code, pa.array(self._view.codes(name).codes))
         if codes:
-            self._layout = Layout(by_group=True, codes=codes)
+            self._layout = HelpLayout(by_group=True, codes=codes)
             self.connection.execute("DROP TABLE release")
             self._load("release", table)
 
     def _load(self, name: str, table: pa.Table, order: str = "") -> None:
         self.connection.register("arriving", table)
-        self.connection.execute(f"CREATE TABLE {quoted(name)} AS SELECT * FROM arriving {order}")
+        self.connection.execute(f"CREATE TABLE {quote(name)} AS SELECT * FROM arriving {order}")
         self.connection.unregister("arriving")
 
     def run(self, bound: Bound) -> Result:
@@ -88,7 +88,7 @@ class DuckDBEngine:
                 statement = parts_sql(self._view, bound, self._release.group_column, self._layout)
                 rows = self.connection.execute(statement).fetchall()
                 return result_of(self._view, bound, rows, self._layout.codes)
-            return digested(self._release, bound, self._fetch)
+            return answer_from_counts(self._release, bound, self._fetch)
         except duckdb.Error:
             # The database's message may quote values; ours does not.
             raise QueryError("the database cannot compute this condition; numbers may leave 64 bits") from None

@@ -20,12 +20,12 @@ from hedgerow.errors import InputError, ParameterError, QueryError
 from hedgerow.parameters import came
 from hedgerow.query.answer import Result
 from hedgerow.query.engines.help import GROUPED, help_by_group, help_of
-from hedgerow.query.engines.rewriter import Layout, is_plain, parts_sql, result_of
+from hedgerow.query.engines.rewriter import HelpLayout, is_plain, parts_sql, result_of
 from hedgerow.query.engines.server_functions import server_functions
-from hedgerow.query.engines.summary import digested, published_tables
+from hedgerow.query.engines.summary import answer_from_counts, published_tables
 from hedgerow.query.evidence.view import view_of
-from hedgerow.query.sql.parse import to_postgres
-from hedgerow.query.sql.printing import literal, quoted
+from hedgerow.query.sql.dialect import to_postgres
+from hedgerow.query.sql.printing import literal, quote
 from hedgerow.query.sql.question import Bound
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class PostgresEngine:
         self.connection.autocommit = True
         # Without transactions of its own the driver's read-only flag does nothing; the server's setting does.
         self.connection.execute("SET default_transaction_read_only = on")
-        self.connection.execute(f"SET search_path TO {quoted(schema)}")
+        self.connection.execute(f"SET search_path TO {quote(schema)}")
         self.connection.execute(f"SET work_mem = '{_MEMORY}'")
         names = [*published_tables(release), *(["help"] if release.form.is_permutation else [])]
         found = self.connection.execute(f"SELECT {', '.join(['to_regclass(%s)'] * len(names))}", names).fetchone()
@@ -82,7 +82,7 @@ class PostgresEngine:
             self.connection.close()
             raise QueryError(f"schema '{schema}' holds no such release; load it with `hedgerow export` first")
         has_groups = self.connection.execute("SELECT to_regclass(%s)", [GROUPED]).fetchone() != (None,)
-        self._layout = Layout(by_group=has_groups)  # older exports have the long table alone
+        self._layout = HelpLayout(by_group=has_groups)  # older exports have the long table alone
 
     def run(self, bound: Bound) -> Result:
         """Answer a bound question."""
@@ -92,7 +92,7 @@ class PostgresEngine:
             if is_plain(self._release, self._view, bound):
                 statement = to_postgres(parts_sql(self._view, bound, self._release.group_column, self._layout))
                 return result_of(self._view, bound, self.connection.execute(statement.encode()).fetchall())
-            return digested(self._release, bound, self._fetch)
+            return answer_from_counts(self._release, bound, self._fetch)
         except psycopg.Error:
             # The database's message may quote values; ours does not.
             raise QueryError("the database cannot compute this condition; numbers may leave 64 bits") from None
@@ -121,9 +121,9 @@ def export(release: Release, url: str, *, schema: str = SCHEMA, overwrite: bool 
     with _connect(url) as connection, _refusals():
         connection.execute("SET LOCAL lock_timeout = '30s'")
         _make_room(connection, schema, overwrite=overwrite)
-        connection.execute(f"CREATE SCHEMA {quoted(schema)}")
-        connection.execute(f"COMMENT ON SCHEMA {quoted(schema)} IS {literal(_MARK)}")
-        connection.execute(f"SET search_path TO {quoted(schema)}")
+        connection.execute(f"CREATE SCHEMA {quote(schema)}")
+        connection.execute(f"COMMENT ON SCHEMA {quote(schema)} IS {literal(_MARK)}")
+        connection.execute(f"SET search_path TO {quote(schema)}")
         connection.execute(_TIMES)
         connection.execute(_PRODUCT)
         connection.execute(_NEXTAFTER)
@@ -132,12 +132,12 @@ def export(release: Release, url: str, *, schema: str = SCHEMA, overwrite: bool 
         if release.form.is_permutation:
             connection.execute(f'CREATE UNIQUE INDEX ON {GROUPED} ("group")')
             connection.execute('CREATE UNIQUE INDEX ON help ("group", hits)')
-            connection.execute(f"CREATE INDEX ON release ({quoted(release.group_column)})")
+            connection.execute(f"CREATE INDEX ON release ({quote(release.group_column)})")
             for statement in server_functions(view, release.group_column, schema):
                 connection.execute(statement.encode())
     with _connect(url) as connection, _refusals():
         connection.autocommit = True
-        connection.execute(f"VACUUM ANALYZE {', '.join(f'{quoted(schema)}.{quoted(name)}' for name in tables)}")
+        connection.execute(f"VACUUM ANALYZE {', '.join(f'{quote(schema)}.{quote(name)}' for name in tables)}")
 
 
 def _require_name(schema: object) -> None:
@@ -160,7 +160,7 @@ def _make_room(connection: Connection[Any], schema: str, *, overwrite: bool) -> 
         raise InputError(f"The database has a schema '{schema}' already; choose another or ask to overwrite it.")
     if found != (_MARK,):
         raise InputError(f"The schema '{schema}' was not made by an export, so it is not replaced; choose another.")
-    connection.execute(f"DROP SCHEMA {quoted(schema)} CASCADE")
+    connection.execute(f"DROP SCHEMA {quote(schema)} CASCADE")
 
 
 @contextmanager
@@ -196,18 +196,18 @@ def _load(connection: Connection[Any], name: str, table: pa.Table) -> None:
         raise InputError(
             f"PostgreSQL cuts names after {_LONGEST} bytes; rename the column '{long[0]}' before publishing."
         )
-    columns = ", ".join(f"{quoted(field.name)} {_type(field.type)}" for field in table.schema)
-    connection.execute(f"CREATE TABLE {quoted(name)} ({columns})")
+    columns = ", ".join(f"{quote(field.name)} {_type(field.type)}" for field in table.schema)
+    connection.execute(f"CREATE TABLE {quote(name)} ({columns})")
     lists = [field.name for field in table.schema if pa.types.is_list(field.type)]
     # Lists that lie in their row as they are need no unpacking, which would cost more than the look-up.
     storage = "PLAIN" if sum(_longest(table[column]) for column in lists) < _PAGE else "EXTERNAL"
     for column in lists:
-        connection.execute(f"ALTER TABLE {quoted(name)} ALTER {quoted(column)} SET STORAGE {storage}")
+        connection.execute(f"ALTER TABLE {quote(name)} ALTER {quote(column)} SET STORAGE {storage}")
         table = table.set_column(table.schema.get_field_index(column), column, _braced(table[column]))
     text = io.BytesIO()
     # Arrow quotes texts and leaves missing values bare, which is how PostgreSQL tells an empty text from a missing one.
     pcsv.write_csv(table, text, pcsv.WriteOptions(include_header=False))
-    with connection.cursor().copy(f"COPY {quoted(name)} FROM STDIN (FORMAT csv)") as copy:
+    with connection.cursor().copy(f"COPY {quote(name)} FROM STDIN (FORMAT csv)") as copy:
         copy.write(text.getbuffer())
 
 

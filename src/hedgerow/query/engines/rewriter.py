@@ -7,7 +7,7 @@ Deviates   the map from rows to groups is a column of the release, so no third t
 
 `hits` counts the rows that satisfy the condition per group, `parts` joins it with `help` and adds up. The final SELECT
 reads as a person expects it. Engines run the same statement with the parts themselves, and round them; they join the
-help table by group and count texts by small numbers (`Layout`), which is faster and harder to read.
+help table by group and count texts by small numbers (`HelpLayout`), which is faster and harder to read.
 
 Mean and variance of MIN and MAX are a walk along the help table's sorted values. The chance that a minimum lies above a
 value is the product, over all values up to it, of the chance that the matching rows miss it: (N - h - t) / (N - t) for
@@ -32,14 +32,14 @@ from hedgerow.query.engines.help import GROUPED, help_name, is_helped
 from hedgerow.query.engines.placeholders import is_portable
 from hedgerow.query.evidence.rows import numbers_of
 from hedgerow.query.evidence.view import View
-from hedgerow.query.sql.printing import predicate_sql, quoted, select_sql, value_sql
+from hedgerow.query.sql.printing import predicate_sql, quote, select_sql, value_sql
 from hedgerow.query.sql.question import NUMBERS, Aggregate, Bound, Column, Kind, Truth, columns_of
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
 __all__ = [
-    "Layout",
+    "HelpLayout",
     "extreme_sql",
     "is_plain",
     "parts_sql",
@@ -57,7 +57,7 @@ _BY_GROUP = {
 
 
 @dataclass(frozen=True)
-class Layout:
+class HelpLayout:
     """How a database holds what it joins: `help` as in a bundle, or by group; and columns that number others' values.
 
     By group there are no minima and maxima.
@@ -79,9 +79,9 @@ class Layout:
     def statistic(self, view: View, column: str, name: str) -> str:
         """A column of the help table."""
         if not self.by_group:
-            return quoted(help_name(view, column, name))
+            return quote(help_name(view, column, name))
         return _BY_GROUP[name].format(
-            **{part: quoted(help_name(view, column, part)) for part in ("sums", "mean", "variance")}
+            **{part: quote(help_name(view, column, part)) for part in ("sums", "mean", "variance")}
         )
 
 
@@ -99,12 +99,12 @@ def is_plain(release: Release, view: View, bound: Bound) -> bool:
 def rewritten(view: View, bound: Bound, group_column: str) -> str:
     """Print the question for an analyst: keys, then x, x_lower, x_upper and x_std for each aggregate x."""
     writer = _Writer(view, bound, group_column)
-    keys = [f"parts.{writer.key(key.column)} AS {quoted(key.alias)}" for key in bound.keys]
+    keys = [f"parts.{writer.key(key.column)} AS {quote(key.alias)}" for key in bound.keys]
     shown = [line for number, item in enumerate(bound.aggregates, 1) for line in _shown(number, item, bound)]
     return writer.statement([*keys, *shown])
 
 
-def parts_sql(view: View, bound: Bound, group_column: str, layout: Layout) -> str:
+def parts_sql(view: View, bound: Bound, group_column: str, layout: HelpLayout) -> str:
     """Print the question for the engine: keys, then rows hit, exact lower and upper, mean and variance of each."""
     is_extreme = any(item.function in ("min", "max") and bound.hides(item) for item in bound.aggregates)
     writer = _Writer(view, bound, group_column, replace(layout, by_group=layout.by_group and not is_extreme))
@@ -119,7 +119,7 @@ def parts_sql(view: View, bound: Bound, group_column: str, layout: Layout) -> st
 def _shown(number: int, item: Aggregate, bound: Bound) -> Iterator[str]:
     over = f" / number_{number}" if item.function == "avg" else ""
     mean = f"mean_{number}{over}" if bound.hides(item) and item.function != "count" else f"lower_{number}{over}"
-    yield f"{mean} AS {quoted(item.alias)}"
+    yield f"{mean} AS {quote(item.alias)}"
     for side, end in (("lower", "-infinity"), ("upper", "infinity")):
         bound_sql = f"{side}_{number}"
         if item.function == "avg":
@@ -127,8 +127,8 @@ def _shown(number: int, item: Aggregate, bound: Bound) -> Iterator[str]:
             bound_sql = f"CAST({bound_sql} AS DOUBLE) / number_{number}"
             for _ in range(2):
                 bound_sql = f"nextafter({bound_sql}, CAST('{end}' AS DOUBLE))"
-        yield f"{bound_sql} AS {quoted(f'{item.alias}_{side}')}"
-    yield f"sqrt(variance_{number}){over} AS {quoted(item.alias + '_std')}"
+        yield f"{bound_sql} AS {quote(f'{item.alias}_{side}')}"
+    yield f"sqrt(variance_{number}){over} AS {quote(item.alias + '_std')}"
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class _Writer:
     view: View
     bound: Bound
     group_column: str
-    layout: Layout = field(default_factory=Layout)
+    layout: HelpLayout = field(default_factory=HelpLayout)
 
     def __post_init__(self) -> None:
         hidden = columns_of(self.bound.hidden) | columns_of(self.bound.mixed)
@@ -172,7 +172,7 @@ class _Writer:
     def _column(self, column: Column) -> str:
         """Print a column, or what it is derived from."""
         derived = self.bound.derived
-        return value_sql(derived[column.name]) if column.name in derived else quoted(column.name)
+        return value_sql(derived[column.name]) if column.name in derived else quote(column.name)
 
     def key(self, column: object) -> str:
         """Name a GROUP BY column inside the statement."""
@@ -193,7 +193,7 @@ class _Writer:
 
     def _hits(self) -> str:
         keys = [f"{self._grouped(column)} AS {self.key(column)}" for column in self.bound.groups]
-        group = quoted(self.group_column)
+        group = quote(self.group_column)
         own = [line for number, item in self._known() for line in self._known_parts(number, item)]
         columns = [
             *keys,
@@ -208,7 +208,7 @@ class _Writer:
     def _grouped(self, column: Column) -> str:
         """Print a GROUP BY column, or the numbers of its values."""
         code = self.layout.codes.get(column.name)
-        return self._column(column) if code is None else quoted(code)
+        return self._column(column) if code is None else quote(code)
 
     def _known(self) -> list[tuple[int, Aggregate]]:
         """Aggregates of columns that are published as they are, with their numbers."""
@@ -265,7 +265,7 @@ class _Writer:
 
     def _spread(self, number: int, item: Aggregate) -> Iterator[tuple[str, str]]:
         assert isinstance(item.column, Column)
-        names = [quoted(help_name(self.view, item.column.name, name)) for name in ("min_upper", "max_lower")]
+        names = [quote(help_name(self.view, item.column.name, name)) for name in ("min_upper", "max_lower")]
         return extreme_sql(number, item.function, self._keys, *names)
 
     def _same_cell(self, number: int) -> str:

@@ -18,11 +18,11 @@ from collections.abc import Iterator
 
 from hedgerow.exact import float_above
 from hedgerow.query.engines.help import GROUPED, help_name, is_helped
-from hedgerow.query.engines.rewriter import Layout, extreme_sql
+from hedgerow.query.engines.rewriter import HelpLayout, extreme_sql
 from hedgerow.query.evidence.rows import numbers_of
 from hedgerow.query.evidence.view import View
-from hedgerow.query.sql.parse import to_postgres
-from hedgerow.query.sql.printing import literal, quoted, select_sql
+from hedgerow.query.sql.dialect import to_postgres
+from hedgerow.query.sql.printing import literal, quote, select_sql
 
 __all__ = ["server_functions"]
 
@@ -37,10 +37,10 @@ _REFUSAL = (
 def server_functions(view: View, group_column: str, schema: str) -> Iterator[str]:
     """Print the statements that make views and functions in a schema."""
     known = [name for name in view.columns if name not in view.sensitive]
-    yield f"CREATE VIEW known AS {select_sql([*map(quoted, known), quoted(group_column)], 'release')}"
+    yield f"CREATE VIEW known AS {select_sql([*map(quote, known), quote(group_column)], 'release')}"
     helped = [name for name in view.sensitive if is_helped(view, name) and not numbers_of(view, name).is_rounded]
     yield _columns(view, known, helped)
-    settings = f"STABLE SET search_path = {quoted(schema)}, pg_temp SET standard_conforming_strings = on"
+    settings = f"STABLE SET search_path = {quote(schema)}, pg_temp SET standard_conforming_strings = on"
     yield _matching(group_column, settings)
     for function in ("sum", "avg", "min", "max"):
         branches = "".join(
@@ -72,7 +72,7 @@ def _columns(view: View, known: list[str], helped: list[str]) -> str:
 
 
 def _matching(group_column: str, settings: str) -> str:
-    group = literal(quoted(group_column))[1:-1]
+    group = literal(quote(group_column))[1:-1]
     body = f"""
 #variable_conflict use_column
 BEGIN
@@ -111,7 +111,7 @@ def _statement(view: View, name: str, function: str) -> str:
         tables = [hits, *_extremes(view, name, function)]
         shown = "n::bigint, low::numeric, mean_1::double precision, high::numeric, sqrt(variance_1), low = high"
         return _with(tables, f"SELECT {shown} FROM parts, spread_1")
-    layout = Layout(by_group=True)
+    layout = HelpLayout(by_group=True)
     low, high, mean, variance = (
         f"sum({layout.statistic(view, name, f'sum_{end}')})" for end in ("lower", "upper", "expected", "variance")
     )
@@ -129,7 +129,7 @@ def _statement(view: View, name: str, function: str) -> str:
 
 
 def _extremes(view: View, name: str, function: str) -> Iterator[tuple[str, str]]:
-    names = {end: quoted(help_name(view, name, end)) for end in ("min_lower", "min_upper", "max_lower", "max_upper")}
+    names = {end: quote(help_name(view, name, end)) for end in ("min_lower", "min_upper", "max_lower", "max_upper")}
     low, high = (f"{function}({names[f'{function}_{end}']})" for end in ("lower", "upper"))
     source = 'hits JOIN help USING ("group", hits)'
     yield "parts", f"SELECT coalesce(sum(hits), 0) AS n, {low} AS low, {high} AS high FROM {source}"

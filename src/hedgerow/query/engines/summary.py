@@ -23,7 +23,7 @@ from hedgerow.query.answer import Result
 from hedgerow.query.engines.placeholders import StandIns, stand_ins
 from hedgerow.query.evidence.permuted import ArrayEngine
 from hedgerow.query.evidence.view import TYPES, is_paired, source_of
-from hedgerow.query.sql.printing import literal, predicate_sql, quoted, select_sql, value_sql
+from hedgerow.query.sql.printing import literal, predicate_sql, quote, select_sql, value_sql
 from hedgerow.query.sql.question import Bound, Expression, Predicate, kind_of
 from hedgerow.release.forms import PERMUTED
 from hedgerow.release.forms.disguised import subdomain_columns
@@ -33,7 +33,7 @@ from hedgerow.release.release import PublishedColumns
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-__all__ = ["CountSelect", "Fetch", "Typed", "digested", "published_tables", "statements"]
+__all__ = ["CountSelect", "Fetch", "Typed", "answer_from_counts", "published_tables", "statements"]
 
 Fetch = Callable[[str, pa.Schema], pa.Table]
 """Runs a statement and returns its columns, by place, under the names and types of a schema."""
@@ -52,11 +52,11 @@ class CountSelect:
     @property
     def sql(self) -> str:
         """Print it: the columns, the group, the number of rows."""
-        named = [sql for sql, _ in self.columns.values()] + ([quoted(self.group)] if self.group else [])
+        named = [sql for sql, _ in self.columns.values()] + ([quote(self.group)] if self.group else [])
         select = [*(f"{sql} AS c{place}" for place, sql in enumerate(named, 1)), "count(*) AS n"]
         places = ", ".join(str(place) for place in range(1, len(named) + 1))
         grouped = f"\nGROUP BY {places}\nORDER BY {len(named)}" if named else ""
-        return select_sql(select, quoted(self.table)) + grouped
+        return select_sql(select, quote(self.table)) + grouped
 
     @property
     def schema(self) -> pa.Schema:
@@ -77,7 +77,7 @@ def published_tables(release: Release) -> dict[str, pa.Table]:
     return {"release": release.form.rows(release)} if release.form.is_permutation else dict(release.tables)
 
 
-def digested(release: Release, bound: Bound, fetch: Fetch) -> Result:
+def answer_from_counts(release: Release, bound: Bound, fetch: Fetch) -> Result:
     """Answer a question from what a database counts."""
     digest = _digest(release, bound)
     return ArrayEngine(source_of(digest.release(fetch))).run(digest.asked.bound)
@@ -151,7 +151,7 @@ class _Digest:
             return predicate_sql(self.asked.decided[name]), pa.bool_()
         if name in self.asked.computed:
             return _computed(self.asked.computed[name])
-        return quoted(name), self._tables[table].schema.field(name).type
+        return quote(name), self._tables[table].schema.field(name).type
 
 
 class _Scattered(_Digest):
@@ -191,7 +191,7 @@ class _Generalized(_Digest):
         for name in self._columns.quasi:
             for theirs, mine in zip(old[name].all[1:], new[name].all[1:], strict=True):
                 if theirs in schema.names:
-                    yield mine, (quoted(theirs), schema.field(theirs).type)
+                    yield mine, (quote(theirs), schema.field(theirs).type)
 
     def _others(self, fetch: Fetch) -> dict[str, pa.Table]:
         if SETS not in self._tables or not self._columns.quasi:
@@ -214,7 +214,7 @@ class _Disguised(_Digest):
     def _nodes(self) -> CountSelect:
         table = "release" if "release" in self._tables else "sensitive"
         old, new = (subdomain_columns(columns, self._group)[2] for columns in (self._release.columns, self._whole))
-        return CountSelect(table, {new: (quoted(old), pa.int32())}, self._group)
+        return CountSelect(table, {new: (quote(old), pa.int32())}, self._group)
 
     @property
     def _whole(self) -> PublishedColumns:
@@ -257,7 +257,7 @@ class _Altered(_Digest):
         if "domain" not in self._tables:
             return {}
         schema = self._tables["domain"].schema
-        return {"domain": fetch(f"SELECT {', '.join(quoted(name) for name in schema.names)} FROM domain", schema)}
+        return {"domain": fetch(f"SELECT {', '.join(quote(name) for name in schema.names)} FROM domain", schema)}
 
 
 def _digest(release: Release, bound: Bound) -> _Digest:

@@ -35,7 +35,7 @@ from hedgerow.query.aggregates.mixed import (
 from hedgerow.query.aggregates.precise import Digits
 from hedgerow.query.answer import Estimate, Rounding
 from hedgerow.query.evidence.factors import Comparison, Product, comparison_of, product_of
-from hedgerow.query.evidence.groups import Floats, Ints, deviation, means, totals, unrolled
+from hedgerow.query.evidence.groups import Floats, Ints, deviation, means, totals, unroll
 from hedgerow.query.evidence.rows import Numbers, Selection, compact, numbers_of, sorted_codes, ticks_of
 from hedgerow.query.evidence.view import View, evaluate, missing_rows, values
 from hedgerow.query.sql.printing import value_sql
@@ -473,10 +473,10 @@ def _crossed(rows: _Shape, known: _Shape) -> tuple[Ints, Ints, Ints, tuple[Ints,
             "the groups of this release have too many different rows and values for this expression; ask about fewer "
             "rows, or about a product of a known and a sensitive column"
         )
-    owner, order = unrolled(height * width)
+    owner, order = unroll(height * width)
     row = rows.first[owner] + order // width[owner]
     value = start[owner] + order % width[owner]
-    entry, order = unrolled(width)
+    entry, order = unroll(width)
     values = np.concatenate(([0], np.cumsum(width)))
     pairs = np.concatenate(([0], np.cumsum(height * width)))
     return row, value, known.number[start[entry] + order], (values, pairs)

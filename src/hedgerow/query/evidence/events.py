@@ -11,7 +11,7 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import QueryError
 from hedgerow.query.sql.question import And, Not, Or, Predicate
 
-__all__ = ["Events", "Leaves", "counted", "drawn"]
+__all__ = ["Events", "Leaves", "events_of_chance", "events_of_number"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +42,12 @@ class Events:
         return mean, np.maximum(mean + number * (number - 1) * self.two - mean**2, 0.0)
 
 
-def counted(number: Ints, size: Ints) -> Events:
+def events_of_number(number: Ints, size: Ints) -> Events:
     """A property of which it is known how many rows of each group have it."""
-    return drawn(number, np.zeros(len(size), dtype=np.int64), np.zeros(len(size)), size)
+    return events_of_chance(number, np.zeros(len(size), dtype=np.int64), np.zeros(len(size)), size)
 
 
-def drawn(sure: Ints, free: Ints, chance: Floats, size: Ints) -> Events:
+def events_of_chance(sure: Ints, free: Ints, chance: Floats, size: Ints) -> Events:
     """A property that `sure` rows have, and each of `free` others independently with a chance; nothing is known apart.
 
     The least and the most are those of rows that have it for sure, and of all that may.
@@ -73,7 +73,7 @@ class Leaves:
 
     def all(self, parts: Sequence[Predicate]) -> Events:
         """The rows that satisfy every condition."""
-        events = counted(self.size, self.size)
+        events = events_of_number(self.size, self.size)
         for part in self.merged(parts):
             events = events.joined(self.events(part, True), self.size)
         return events
@@ -88,7 +88,7 @@ class Leaves:
             raise QueryError(self.advice)
         # "All are true" is a joint event; "one is true" is the negation of "none is".
         is_joint = isinstance(node, And) == wanted
-        joint = counted(self.size, self.size)
+        joint = events_of_number(self.size, self.size)
         for operand in self.merged(node.operands, type(node)):
             events = self.events(operand, wanted)
             joint = joint.joined(events if is_joint else events.negated(self.size), self.size)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import QueryError
 from hedgerow.query.evidence.crossing import Crossing
-from hedgerow.query.evidence.events import Events, Leaves, drawn
+from hedgerow.query.evidence.events import Events, Leaves, events_of_chance
 from hedgerow.query.evidence.grid import Coverage, coverage_of_intervals, coverage_of_sets, property_of
 from hedgerow.query.evidence.groups import Moments, Values
 from hedgerow.query.evidence.permuted import RowSource
@@ -149,7 +149,9 @@ class BoxSource(RowSource):
         chance = np.where(everything, 1.0, np.where(anything, np.clip(share, _RARELY, 1.0 - _RARELY), 0.0))
         free = self._sizes - number
         nobody = ~boxes.filled
-        return drawn(np.where(nobody, self._sizes * is_gap_met, forced), np.where(nobody, 0, free), chance, self._sizes)
+        return events_of_chance(
+            np.where(nobody, self._sizes * is_gap_met, forced), np.where(nobody, 0, free), chance, self._sizes
+        )
 
     def _forced(self, name: str, boxes: _Boxes, held: Coverage, met: Any) -> tuple[Ints, Ints]:
         """Of the values that some row of each group has for sure: how many satisfy a condition, and how many there are.

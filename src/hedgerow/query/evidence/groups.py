@@ -28,13 +28,13 @@ __all__ = [
     "best",
     "deviation",
     "in_parts",
-    "joined",
+    "join_values",
     "matches",
     "means",
     "rank",
     "runs_of",
     "totals",
-    "unrolled",
+    "unroll",
 ]
 
 _HALF = np.int64(2**32 - 1)
@@ -91,7 +91,7 @@ def best(choose: Any, where: Celled, among: NDArray[np.bool_], value: Callable[[
     return result
 
 
-def unrolled(numbers: Ints) -> tuple[Ints, Ints]:
+def unroll(numbers: Ints) -> tuple[Ints, Ints]:
     """List each entry `numbers` times: its index, and 0, 1, 2, ... inside it."""
     owner = np.repeat(np.arange(len(numbers)), numbers)
     starts = np.cumsum(numbers) - numbers
@@ -100,7 +100,7 @@ def unrolled(numbers: Ints) -> tuple[Ints, Ints]:
 
 def runs_of(group: Ints, first: Ints) -> tuple[Ints, Ints]:
     """For every entry all runs of its group, which are `first[g]:first[g+1]`: the entries repeated, and the runs."""
-    owner, order = unrolled(first[group + 1] - first[group])
+    owner, order = unroll(first[group + 1] - first[group])
     return owner, first[group][owner] + order
 
 
@@ -346,10 +346,10 @@ def in_parts(parts: list[tuple[Hits, Values]]) -> tuple[Hits, Values]:
     spread = [np.zeros(len(hits.cell)) if hits.variance is None else hits.variance for hits in whole]
     variance = None if is_exact else np.concatenate(spread)[order]
     hits = Hits(whole[0].cells, cell[order], group, lower, upper, expected, variance)
-    return hits, joined([values for _, values in parts])
+    return hits, join_values([values for _, values in parts])
 
 
-def joined(parts: list[Values]) -> Values:
+def join_values(parts: list[Values]) -> Values:
     """Several kinds of values as if each had groups of its own, the groups of the first coming first.
 
     They are of one column of one release: if one is ranged or has an expectation, all are and have. What is sure

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Estimate
-from hedgerow.query.evidence.events import Events, Leaves, counted
+from hedgerow.query.evidence.events import Events, Leaves, events_of_number
 from hedgerow.query.evidence.groups import Hits, Ints, Values, runs_of
 from hedgerow.query.evidence.permuted import Plan
 from hedgerow.query.evidence.rows import Numbers, compact, numbers_of, values_at, values_of
@@ -164,7 +164,7 @@ class _Plan:
         events = self._leaves.all(parts).at(self._group)
         size = self._sizes[self._group]
         for number in self._number:
-            events = events.joined(counted(number, size), size)
+            events = events.joined(events_of_number(number, size), size)
         expected, variance = events.moments(size)
         certain = bool(np.array_equal(events.low, events.high))
         middle, spread = (events.low, None) if certain else (expected, variance)
@@ -174,7 +174,7 @@ class _Plan:
     def _decided(self, node: Predicate, wanted: bool) -> Events:
         """A condition on columns that lie in one row: its rows are counted."""
         rows = self._view.rows_where(node, wanted)
-        return counted(np.bincount(self._view.groups[rows], minlength=len(self._sizes)), self._sizes)
+        return events_of_number(np.bincount(self._view.groups[rows], minlength=len(self._sizes)), self._sizes)
 
     def _values(self, name: str) -> Values:
         rows = self._marked(self._unit(name))

@@ -20,7 +20,7 @@ from sqlglot import exp
 
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Estimate, Result
-from hedgerow.query.answered import Answered, finish, over, stacked
+from hedgerow.query.answered import Answered, finish, over, stack
 from hedgerow.query.sql.joining import Joins
 from hedgerow.query.sql.joining import own_nodes as _own
 from hedgerow.query.sql.parse import DEEPEST, question_of, read_rows, statement_of
@@ -101,7 +101,7 @@ class Composer:
             _check(node, "ORDER BY and LIMIT do not go with UNION ALL; put it into FROM (...)")
             parts.append(node.expression)
             node = node.this
-        return stacked([self.relation(part, scope) for part in (node, *reversed(parts))])
+        return stack([self.relation(part, scope) for part in (node, *reversed(parts))])
 
     def _question(
         self, select: exp.Select, scope: Mapping[str, exp.Expression], *, is_outermost: bool = False

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 
-__all__ = ["QuestionSQL"]
+__all__ = ["QuestionSQL", "to_postgres"]
 
 _AGGREGATES_TEXT = """
 ANY_VALUE APPROX_COUNT_DISTINCT APPROX_QUANTILE ARG_MAX ARG_MIN ARGMAX ARGMIN ARRAY_AGG ARRAYAGG AVG BOOL_AND BOOL_OR
@@ -53,3 +54,9 @@ class QuestionSQL(DuckDB):
             for name, read in DuckDB.Parser.NO_PAREN_FUNCTION_PARSERS.items()
             if name in ("ANY", "CASE", "IF")
         }
+
+
+def to_postgres(sql: str, *, pretty: bool = False) -> str:
+    """Turn a printed statement into PostgreSQL's words."""
+    quiet = sqlglot.ErrorLevel.IGNORE
+    return sqlglot.transpile(sql, read="duckdb", write="postgres", unsupported_level=quiet, pretty=pretty)[0]

@@ -16,9 +16,8 @@ from typing import Any
 from sqlglot import exp
 
 from hedgerow.errors import QueryError
-from hedgerow.query.sql.parse import question_of, statement_of
+from hedgerow.query.sql.parse import DEEPEST, question_of, statement_of
 from hedgerow.query.sql.question import SLOT, Question
-from hedgerow.query.sql.reader import DEEPEST
 from hedgerow.query.sql.strict import is_set, refusal
 
 __all__ = ["GraphStatement", "read_graph_statement"]

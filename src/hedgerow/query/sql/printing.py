@@ -28,12 +28,12 @@ from hedgerow.query.sql.question import (
     kind_of,
 )
 
-__all__ = ["literal", "predicate_sql", "quoted", "select_sql", "value_sql"]
+__all__ = ["literal", "predicate_sql", "quote", "select_sql", "value_sql"]
 
 _TYPES = {Kind.FLOAT: "DOUBLE", Kind.TIME: "TIMESTAMP"}
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """Quote an identifier."""
     return '"' + name.replace('"', '""') + '"'
 
@@ -79,7 +79,7 @@ def _no_escape(pattern: str) -> str:
 def value_sql(node: Expression) -> str:
     """Print an expression."""
     if isinstance(node, Column):
-        return quoted(node.name)
+        return quote(node.name)
     if isinstance(node, Constant):
         return _constant(node)
     if isinstance(node, Cast):

@@ -2,7 +2,7 @@
 
 A parser's tree changes in minor versions: `x NOT LIKE 'B%'` became one node with a flag `negate`, and a reader that
 looks only at types would answer the opposite question. So an argument that is set and not listed is a refusal, whatever
-it is called. Arguments that are listed are read by `reader` and `parse`; `big_int`, `typed` and `safe` say only what
+it is called. Arguments that are listed are read by `parse`; `big_int`, `typed` and `safe` say only what
 the dialect means anyway.
 
 The reader knows comparisons, + - * /, CASE and a few functions. An expression with anything else in it (a CAST, a

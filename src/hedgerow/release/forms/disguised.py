@@ -48,7 +48,7 @@ from hedgerow.verify.names import subdomain_columns
 if TYPE_CHECKING:
     from hedgerow.release.release import Release
 
-__all__ = ["DISGUISED", "DisguisedGroups", "disguised", "implied_table", "subdomain_columns", "target_table"]
+__all__ = ["DISGUISED", "DisguisedGroups", "implied_table", "publish_disguised", "subdomain_columns", "target_table"]
 
 _HEAVIEST = 2**62
 
@@ -68,7 +68,7 @@ class DisguisedGroups:
     is_shifted: bool = False
 
 
-def disguised(
+def publish_disguised(
     kept: pa.Table,
     columns: PublishedColumns,
     groups: DisguisedGroups,

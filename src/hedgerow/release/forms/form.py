@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hedgerow.schema import Hierarchy
     from hedgerow.table import Table
 
-__all__ = ["SHUFFLED", "Form", "Labelled", "joined"]
+__all__ = ["SHUFFLED", "Form", "Labelled", "join_tables"]
 
 SHUFFLED = "that values were shuffled fairly, group numbers and the order of rows included"
 
@@ -54,10 +54,10 @@ def _no_ends(columns: PublishedColumns, group_column: str) -> Mapping[str, str]:
 def whole_rows(release: Release) -> pa.Table:
     """The published rows; two tables lie side by side."""
     whole = release.tables.get("release")
-    return joined(release.tables, release.columns, release.group_column) if whole is None else whole
+    return join_tables(release.tables, release.columns, release.group_column) if whole is None else whole
 
 
-def joined(tables: Mapping[str, pa.Table], columns: PublishedColumns, group_column: str) -> pa.Table:
+def join_tables(tables: Mapping[str, pa.Table], columns: PublishedColumns, group_column: str) -> pa.Table:
     """Lay the two tables side by side, which is the form permuted: their rows are in random order inside each group."""
     quasi, sensitive = tables["quasi"], tables["sensitive"]
     sides = {name: quasi.column(name) for name in (*columns.quasi, *columns.plain)}

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.partition.shuffles import group_numbers, grouped_rows, taken
+from hedgerow.partition.shuffles import columns_at, group_numbers, grouped_rows
 from hedgerow.randomness import Keys
 from hedgerow.release.boxes import Box, interval_box, is_ordered, node_box, set_box
 from hedgerow.release.forms.example import Example, name_r, name_sql, value_sql
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hedgerow.schema import Hierarchy
     from hedgerow.table import Table
 
-__all__ = ["GENERALIZED", "SETS", "BoxColumns", "box_columns", "generalized", "has_least_boxes"]
+__all__ = ["GENERALIZED", "SETS", "BoxColumns", "box_columns", "has_least_boxes", "publish_generalized"]
 
 _ENDS = 10
 
@@ -49,7 +49,7 @@ def has_least_boxes(release: Release) -> bool:
     return release.made.method in _LEAST
 
 
-def generalized(labelled: Labelled) -> dict[str, pa.Table]:
+def publish_generalized(labelled: Labelled) -> dict[str, pa.Table]:
     """Publish the box of each row's group beside the sensitive values.
 
     A column with a hierarchy is published as the lowest node that covers its group, not below the column's level.
@@ -65,7 +65,7 @@ def generalized(labelled: Labelled) -> dict[str, pa.Table]:
     published: dict[str, pa.Array | pa.ChunkedArray] = {}
     for name, box in boxes.items():
         published |= {column: part.take(numbers) for column, part in _parts(box, names[name]).items()}
-    published |= taken(table.arrow, columns.plain, rows)
+    published |= columns_at(table.arrow, columns.plain, rows)
     published |= sensitive_columns(table.arrow, columns, rows, offsets, together=labelled.together, keys=keys)
     tables = {"release": pa.table(published | {labelled.group_column: numbers})}
     sets = [_set_table(name, *box.members) for name, box in boxes.items() if box.members is not None]
@@ -216,7 +216,7 @@ GENERALIZED = Form(
     known_columns="ranges or sets that hold them",
     unverifiable=f"{SHUFFLED}, and that every true value lies in its interval or set",
     lower_ends=_lower_ends,
-    publish=generalized,
+    publish=publish_generalized,
     example=_example,
     rows=_boxed,
     evidence="generalized",

@@ -14,15 +14,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.partition.shuffles import group_numbers, grouped_rows, shuffle_within, taken
+from hedgerow.partition.shuffles import columns_at, group_numbers, grouped_rows, shuffle_within
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.form import SHUFFLED, Form
 from hedgerow.release.release import PublishedColumns, Release
 
-__all__ = ["PADDED", "padded"]
+__all__ = ["PADDED", "publish_padded"]
 
 
-def padded(
+def publish_padded(
     kept: pa.Table,
     columns: PublishedColumns,
     labels: NDArray[np.int32],
@@ -43,7 +43,7 @@ def padded(
     order = np.argsort(owners, kind="stable").astype(np.int32)
     ends = np.append(0, np.cumsum(np.bincount(owners)))
     shuffle_within(order, ends, keys=keys)
-    opened = taken(kept, (*columns.quasi, *columns.plain), rows)
+    opened = columns_at(kept, (*columns.quasi, *columns.plain), rows)
     name = columns.sensitive[0]
     values = pa.concat_arrays([*kept.column(name).take(pa.array(rows)).chunks, fakes]).take(pa.array(order))
     return {

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hedgerow.partition.shuffles import deal, permutation, shuffle_within
 from hedgerow.randomness import Keys, order_keys, system_keys
-from hedgerow.release.forms.form import Form, Labelled, joined
+from hedgerow.release.forms.form import Form, Labelled, join_tables
 from hedgerow.release.forms.separated import publish_separated
 from hedgerow.release.release import PublishedColumns
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from hedgerow.partition.ke.runs import Pieces
     from hedgerow.table import Encoded
 
-__all__ = ["PERMUTED", "permuted"]
+__all__ = ["PERMUTED", "publish_permuted"]
 
 
-def permuted(
+def publish_permuted(
     kept: pa.Table,
     columns: PublishedColumns,
     sensitive: Encoded,
@@ -64,7 +64,7 @@ def _values_by_group(pieces: Pieces, groups: NDArray[np.int32]) -> NDArray[np.in
 
 
 def _publish(rows: Labelled) -> dict[str, pa.Table]:
-    return {"release": joined(publish_separated(rows), rows.columns, rows.group_column)}
+    return {"release": join_tables(publish_separated(rows), rows.columns, rows.group_column)}
 
 
 PERMUTED = Form(

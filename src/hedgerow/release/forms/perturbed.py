@@ -24,13 +24,13 @@ from hedgerow.release.forms.example import altered_example
 from hedgerow.release.forms.form import Form
 from hedgerow.release.release import PublishedColumns
 
-__all__ = ["NOISES", "PERTURBED", "inverted_count", "noise", "perturbed", "retained"]
+__all__ = ["NOISES", "PERTURBED", "inverted_count", "noise", "publish_perturbed", "retain_values"]
 
 _FULL = 2**64
 NOISES = ("normal", "laplace", "uniform")
 
 
-def perturbed(
+def publish_perturbed(
     kept: pa.Table, columns: PublishedColumns, replaced: Mapping[str, pa.Array], *, keys: Keys = system_keys
 ) -> pa.Table:
     """Publish every column, some of them replaced, the rows in random order."""
@@ -40,7 +40,7 @@ def perturbed(
     )
 
 
-def retained(codes: NDArray[np.int32], size: int, *, p: Fraction, keys: Keys = system_keys) -> NDArray[np.int32]:
+def retain_values(codes: NDArray[np.int32], size: int, *, p: Fraction, keys: Keys = system_keys) -> NDArray[np.int32]:
     """Keep each code with probability `p`, else draw one of `size` codes, all equally likely, the same one too."""
     if p == 1:
         return codes.copy()

@@ -16,17 +16,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.partition.shuffles import group_numbers, grouped_rows, reshuffled, taken
+from hedgerow.partition.shuffles import columns_at, group_numbers, grouped_rows, reshuffle
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.form import Form, Labelled
 from hedgerow.release.forms.separated import sensitive_columns
 from hedgerow.release.release import PublishedColumns
 from hedgerow.verify.words import PRESENCE_APART
 
-__all__ = ["SCATTERED", "scattered"]
+__all__ = ["SCATTERED", "publish_scattered"]
 
 
-def scattered(
+def publish_scattered(
     kept: pa.Table,
     columns: PublishedColumns,
     labels: NDArray[np.int32],
@@ -44,13 +44,13 @@ def scattered(
     numbers = {group_column: group_numbers(offsets)}
     opened: dict[str, pa.ChunkedArray] = {}
     for name in (*columns.quasi, *columns.plain):
-        opened |= taken(kept, (name,), reshuffled(rows, offsets, keys=keys))
+        opened |= columns_at(kept, (name,), reshuffle(rows, offsets, keys=keys))
     hidden = sensitive_columns(kept, columns, rows, offsets, together=together, keys=keys)
     return {"quasi": pa.table(opened | numbers), "sensitive": pa.table(hidden | numbers)}
 
 
 def _publish(rows: Labelled) -> dict[str, pa.Table]:
-    return scattered(
+    return publish_scattered(
         rows.table.arrow,
         rows.columns,
         rows.labels,

@@ -15,15 +15,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.partition.shuffles import group_numbers, grouped_rows, reshuffled, taken
+from hedgerow.partition.shuffles import columns_at, group_numbers, grouped_rows, reshuffle
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.form import Form, Labelled
 from hedgerow.release.release import PublishedColumns
 
-__all__ = ["SEPARATED", "publish_separated", "sensitive_columns", "separated"]
+__all__ = ["SEPARATED", "publish_separated", "publish_two_tables", "sensitive_columns"]
 
 
-def separated(
+def publish_two_tables(
     kept: pa.Table,
     columns: PublishedColumns,
     labels: NDArray[np.int32],
@@ -38,7 +38,7 @@ def separated(
     """
     rows, offsets = grouped_rows(labels, keys=keys)
     numbers = {group_column: group_numbers(offsets)}
-    opened = taken(kept, (*columns.quasi, *columns.plain), rows)
+    opened = columns_at(kept, (*columns.quasi, *columns.plain), rows)
     hidden = sensitive_columns(kept, columns, rows, offsets, together=together, keys=keys)
     return {"quasi": pa.table(opened | numbers), "sensitive": pa.table(hidden | numbers)}
 
@@ -54,16 +54,16 @@ def sensitive_columns(
 ) -> dict[str, pa.ChunkedArray]:
     """Shuffle the sensitive columns inside their groups: by one permutation, or each by its own."""
     if together:
-        return taken(kept, columns.sensitive, reshuffled(rows, offsets, keys=keys))
+        return columns_at(kept, columns.sensitive, reshuffle(rows, offsets, keys=keys))
     apart: dict[str, pa.ChunkedArray] = {}
     for name in columns.sensitive:
-        apart |= taken(kept, (name,), reshuffled(rows, offsets, keys=keys))
+        apart |= columns_at(kept, (name,), reshuffle(rows, offsets, keys=keys))
     return apart
 
 
 def publish_separated(rows: Labelled) -> dict[str, pa.Table]:
     """Publish labelled rows in two tables."""
-    return separated(
+    return publish_two_tables(
         rows.table.arrow,
         rows.columns,
         rows.labels,

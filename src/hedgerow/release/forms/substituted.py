@@ -24,7 +24,7 @@ from hedgerow.release.forms.form import Form
 from hedgerow.release.release import PublishedColumns
 from hedgerow.verify.names import PROPERTY_KINDS
 
-__all__ = ["PROPERTY_COLUMNS", "PROPERTY_KINDS", "SUBSTITUTED", "PropertyTerms", "substituted"]
+__all__ = ["PROPERTY_COLUMNS", "PROPERTY_KINDS", "SUBSTITUTED", "PropertyTerms", "publish_substituted"]
 
 PROPERTY_COLUMNS = ("property", "column", "kind", "row", "coefficient", "at_most")
 
@@ -44,7 +44,7 @@ class PropertyTerms:
     limits: list[str]
 
 
-def substituted(
+def publish_substituted(
     kept: pa.Table,
     columns: PublishedColumns,
     replaced: Mapping[str, pa.Array],

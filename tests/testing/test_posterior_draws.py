@@ -11,8 +11,8 @@ import hedgerow as hr
 from hedgerow.methods.method import prepare
 from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import seeded_keys
-from hedgerow.release.forms.perturbed import retained
-from hedgerow.testing.posterior_coins import Uncountable, outcomes, summed
+from hedgerow.release.forms.perturbed import retain_values
+from hedgerow.testing.posterior_draws import Uncountable, outcomes, sum_chances
 from hedgerow.testing.posterior_view import view_of
 
 ORDER = seeded_keys(1)
@@ -20,7 +20,7 @@ ORDER = seeded_keys(1)
 
 def chances(run, most=1000):
     """What comes out, with its probability."""
-    return summed(outcomes(run, order=ORDER, most=most))
+    return sum_chances(outcomes(run, order=ORDER, most=most))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_shuffles_and_sorted_keys_are_uniform(order):
 
 def test_kept_values_have_their_probability():
     """A code is kept with p, up to 2^-64, and else one of three."""
-    found = chances(lambda keys: int(retained(np.zeros(1, np.int32), 3, p=Fraction(1, 4), keys=keys)[0]))
+    found = chances(lambda keys: int(retain_values(np.zeros(1, np.int32), 3, p=Fraction(1, 4), keys=keys)[0]))
     assert found == {0: Fraction(1, 2), 1: Fraction(1, 4), 2: Fraction(1, 4)}
 
 
@@ -96,5 +96,5 @@ def test_coins_of_order_do_not_change_what_is_seen(method):
 
 
 def released(method, prepared, keys):
-    """Publish with these coins."""
+    """Publish with these random numbers."""
     return method._release(replace(prepared, keys=keys), lambda step, share: None)

@@ -1,4 +1,4 @@
-"""Every outcome of a method's coins, with its exact probability.
+"""Every outcome of a method's random draws, with its exact probability.
 
 A method takes all its randomness from a source of 64-bit keys. The source here hands out keys whose value is open until
 somebody asks: which of m places a key picks, which of two keys is smaller, whether a key is below a number. Each such
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from hedgerow.randomness import Keys
 
-__all__ = ["Uncountable", "outcomes", "summed"]
+__all__ = ["Uncountable", "outcomes", "sum_chances"]
 
 V = TypeVar("V")
 
@@ -35,28 +35,28 @@ class Uncountable(Exception):
 
 
 def outcomes(run: Callable[[Keys], V], *, order: Keys, most: int) -> Iterator[tuple[V, Fraction]]:
-    """Run with every outcome of the coins; yields what each run returned and how likely it was.
+    """Run with every outcome of the random draws; yields what each run returned and how likely it was.
 
-    `order` draws the coins that decide order alone. More than `most` outcomes raise Uncountable.
+    `order` draws the random draws that decide order alone. More than `most` outcomes raise Uncountable.
     """
     path: list[_Branch] = []
     for _ in range(most):
-        coins = _Coins(path, order)
+        draws = _Draws(path, order)
         try:
-            found = run(coins)
+            found = run(draws)
         except (TypeError, AttributeError) as error:
             # A key that is asked for its bits, as by arithmetic on floats, has none yet.
-            raise Uncountable("the coins of this method cannot be enumerated") from error
-        yield found, coins.probability
+            raise Uncountable("the random draws of this method cannot be enumerated") from error
+        yield found, draws.probability
         while path and path[-1].is_last:
             path.pop()
         if not path:
             return
         path[-1] = path[-1].next
-    raise Uncountable(f"the coins of this method have more than {most:,} outcomes")
+    raise Uncountable(f"the random draws of this method have more than {most:,} outcomes")
 
 
-def summed(chances: Iterable[tuple[V, Fraction]]) -> dict[V, Fraction]:
+def sum_chances(chances: Iterable[tuple[V, Fraction]]) -> dict[V, Fraction]:
     """Add up the probabilities of equal outcomes."""
     sums: dict[V, Fraction] = {}
     for outcome, chance in chances:
@@ -81,7 +81,7 @@ class _Branch:
 
 
 @dataclass
-class _Coins:
+class _Draws:
     """A source of open keys that gives the answers of `path` and extends it by first answers."""
 
     path: list[_Branch]
@@ -114,7 +114,7 @@ class _Key:
     the keys that were drawn with it. Mixing them would need the answers' joint distribution, which nobody asks for.
     """
 
-    coins: _Coins
+    draws: _Draws
     ranking: list[_Key]
     told: dict[int, int] = field(default_factory=dict)
 
@@ -123,7 +123,7 @@ class _Key:
             raise Uncountable("a key was asked two different questions")
         if places not in self.told:
             shares = (Fraction(1, places),) * places
-            self.told[places] = self.coins.answer(shares) if places > 1 else 0
+            self.told[places] = self.draws.answer(shares) if places > 1 else 0
         return self.told[places]
 
     def __rshift__(self, bits: Any) -> _Product:
@@ -142,7 +142,7 @@ class _Key:
         if isinstance(other, _Key):
             return self._rank() < other._rank()
         below = Fraction(int(other), _FULL)
-        return self.coins.answer((below, 1 - below)) == 0 if 0 < below < 1 else below == 1
+        return self.draws.answer((below, 1 - below)) == 0 if 0 < below < 1 else below == 1
 
     def _rank(self) -> int:
         """Where the key stands among those of its draw that were compared so far; any place is equally likely."""
@@ -151,7 +151,7 @@ class _Key:
         if not any(key is self for key in self.ranking):
             places = len(self.ranking) + 1
             shares = (Fraction(1, places),) * places
-            self.ranking.insert(self.coins.answer(shares) if places > 1 else 0, self)
+            self.ranking.insert(self.draws.answer(shares) if places > 1 else 0, self)
         return next(place for place, key in enumerate(self.ranking) if key is self)
 
 
