@@ -164,7 +164,7 @@ def _marker(point: ChartPoint, place: tuple[float, float], number: int, is_on_li
     kind = f"point series-{number % 6}{' chosen' if point.is_chosen else faint}"
     shape = _shape(kind, place, 8 if point.is_chosen else 5, number)
     words = f"{point.label}: ±{100 * point.width:.2g}%, {point.chance:.0%}"
-    return Markup('<a href="/promise?{}#how-much" aria-label="{}">{}<title>{}</title></a>').format(
+    return Markup('<a tabindex="-1" href="/promise?{}#how-much" aria-label="{}">{}<title>{}</title></a>').format(
         urlencode(point.query), words, shape, words
     )
 
