@@ -152,7 +152,7 @@ def memory(published: Release) -> list[str]:
         key = (f"age % {step}", f"hours * {step} % 7", f"age * {step} % 11", f"(age + hours * {number}) % 5")[
             number % 4
         ]
-        item = (f"sum(salary * {step})", f"avg(salary + {step})", "median(salary)", f"sum((age + {step}) * salary)")
+        item = (f"sum(salary * {step})", f"avg(salary + {step})", "max(salary)", f"sum((age + {step}) * salary)")
         condition = f"age > {18 + number % 40}"
         session.sql(f"SELECT {key} AS k, {item[number // 4 % 4]} AS x FROM release WHERE {condition} GROUP BY k")
         if number % 50 == 0:

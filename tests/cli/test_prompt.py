@@ -78,6 +78,17 @@ def test_columns_and_help_say_what_can_be_asked(piped):
         assert word in output
 
 
+def test_commands_as_other_prompts_call_them(piped):
+    """What people type from habit is understood: questions marks, DESCRIBE, SHOW, psql's letters."""
+    for also, command in (
+        ("?", ".help"),
+        ("DESCRIBE release;", ".columns"),
+        ("show tables", ".tables"),
+        ("\\d", ".columns"),
+    ):
+        assert piped(also) == piped(command)
+
+
 def test_explain_shows_sql_causes_and_advice(piped):
     """The rewritten SQL, the groups that are hit in part, and a range that was really tried."""
     code, output, errors = piped(f".explain {AVERAGE}")

@@ -1,6 +1,7 @@
 """A bundle is whole, unedited, atomic, and holds nothing but the release."""
 
 import errno
+import hashlib
 import json
 import os
 import signal
@@ -213,3 +214,17 @@ def test_kill_before_every_durable_step_leaves_the_old_or_the_new_release(salari
     assert int(run.stdout) == killed >= 7
     assert hr.open(bundle).made.method == "second"
     assert [f.name for f in bundle.parent.iterdir()] == ["out"]
+
+
+def test_manifests_of_earlier_versions_are_read(bundle):
+    """A manifest without the fields that later versions added opens, under a checksum of what it says."""
+    manifest = json.loads((bundle / "manifest.json").read_text())
+    del manifest["texts"], manifest["merged"]
+    bare = json.dumps(manifest | {"checksum": ""}, ensure_ascii=False, separators=(",", ":")).encode()
+    manifest["checksum"] = hashlib.sha256(bare).hexdigest()
+    (bundle / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False))
+    hr.open(bundle).verify()
+    manifest["groups"] += 1
+    (bundle / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(hr.BundleError, match="checksum"):
+        hr.open(bundle)

@@ -1,7 +1,9 @@
 """Files as they come: declared or found out, compressed, in folders and databases; wrong declarations are refused."""
 
 import gzip
+import tempfile
 import zipfile
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -180,6 +182,68 @@ def test_a_wrong_declaration_is_refused_in_one_sentence(tmp_path, options, messa
     with pytest.raises(hr.HedgerowError, match=message) as caught:
         hr.read_table(file, **options)
     assert "Canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "options", "message"), [
+    ("name;pay\ncanary;1\nb;2\n", {"delimiter": ","}, "cuts no line; ';' makes 2 columns"),
+    ("name\tpay\ncanary\t1\nb\t2\n", {"delimiter": ";"}, "cuts no line; tab makes 2 columns"),
+    ("name;pay\ncanary;1\nb;2\n", {"header": False}, "looks like names: without it 1 of the columns"),
+    ("name;pay\ncanary;1,5\nb;2,5\n", {"decimal": "."}, "'pay' holds numbers with a decimal comma"),
+])  # fmt: skip
+def test_a_declaration_that_the_file_contradicts_is_refused(tmp_path, text, options, message):
+    """Nothing is read as something else in silence; the file is read once the declaration is gone."""
+    with pytest.raises(hr.InputError, match=message) as caught:
+        hr.read_table(_write(tmp_path, text), **options)
+    assert "canary" not in str(caught.value)
+    assert hr.read_table(_write(tmp_path, text)).num_rows == 2
+
+
+def test_declarations_that_fit_stay_possible(tmp_path):
+    """One column, rows of texts alone, codes with commas as text, and a first line that looks like a row."""
+    assert hr.read_table(_write(tmp_path, "pay\n1\n2\n"), delimiter=";").num_rows == 2
+    assert hr.read_table(_write(tmp_path, "a;b\nc;d\n"), header=False).num_rows == 2
+    assert hr.read_table(_write(tmp_path, "x;3\nc;4\n"), header=False).num_rows == 2
+    codes = hr.read_table(_write(tmp_path, "a;b\n1,5;x\n2,5;y\n"), decimal=".", types={"a": "text"})
+    assert _columns(codes)["a"] == ["1,5", "2,5"]
+    assert "--no-header" in hr.read_table(_write(tmp_path, "m,3\nf,5\nm,8\n"), header=True).reading["header"]
+
+
+def test_labels_and_missing_codes_of_stata(tmp_path):
+    """Stata's own missing codes are missing, whatever they are called; its labels are read when asked for."""
+    pyreadstat, pandas = pytest.importorskip("pyreadstat"), pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"sex": [1, 2, 1], "age": [30.0, "a", 50.0]})
+    labels = {"sex": {1: "male", 2: "female"}}
+    pyreadstat.write_dta(
+        frame, str(tmp_path / "t.dta"), variable_value_labels=labels, missing_user_values={"age": ["a"]}
+    )
+    assert _columns(hr.read_table(tmp_path / "t.dta")) == {"sex": [1, 2, 1], "age": [30, None, 50]}
+    assert _columns(hr.read_table(tmp_path / "t.dta", labels=True))["sex"] == ["male", "female", "male"]
+
+
+def test_a_table_of_a_live_server():
+    """Columns, types and gaps as they are there; a schema before the name; a table that is not there."""
+    pgserver, psycopg = pytest.importorskip("pgserver"), pytest.importorskip("psycopg")
+    with tempfile.TemporaryDirectory(prefix="hedgerow-postgres-", ignore_cleanup_errors=True) as folder:
+        server = pgserver.get_server(Path(folder) / "data")
+        try:
+            url = server.get_uri()
+            with psycopg.connect(url, autocommit=True) as connection:
+                connection.execute("CREATE SCHEMA survey")
+                connection.execute("CREATE TABLE survey.people (age int, town text, pay numeric(8,2), born date)")
+                connection.execute(
+                    "INSERT INTO survey.people VALUES (30, 'a', 1.50, '1990-01-02'), (40, NULL, 2.25, '1980-03-04')"
+                )
+                connection.execute("CREATE VIEW adults AS SELECT age, town FROM survey.people")
+            table = hr.read_table(f"{url}#survey.people")
+            assert table.names == ("age", "town", "pay", "born")
+            assert table.arrow.column("town").to_pylist() == ["a", None]
+            assert [float(pay) for pay in table.arrow.column("pay").to_pylist()] == [1.5, 2.25]
+            assert str(table.arrow.column("born").to_pylist()[1]) == "1980-03-04"
+            assert hr.read_table(f"{url}#adults").num_rows == 2
+            with pytest.raises(hr.InputError, match="no such table"):
+                hr.read_table(f"{url}#nobody")
+        finally:
+            server.cleanup()
 
 
 def test_frames_have_no_options_of_reading():

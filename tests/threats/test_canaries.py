@@ -121,7 +121,7 @@ def _tainted_graph():
     drugs = pa.table({"drug": [*(f"d{n}" for n in range(rows)), f"{CANARY}-beyond"], "price": [*range(rows), NUMBER]})
     pairs = [(f"p{n}", f"d{n}") for n in range(rows)]
     edges = pd.DataFrame(pairs, columns=["person", "drug"]).assign(clerk=CANARY, receipt=NUMBER)
-    return hg.BipartiteGraph.read(people, drugs.slice(0, rows), edges)
+    return hg.BipartiteGraph.read(people, drugs.slice(0, rows), edges, values=[])
 
 
 @pytest.mark.parametrize(("k", "l"), [(2, 2), (3, 1), (1, 3)])

@@ -98,6 +98,14 @@ def test_what_robust_protects_is_named_in_any_form(named):
     release.verify()
 
 
+def test_a_protected_value_that_is_suppressed_whole_is_no_promise():
+    """Towns tell who has what: the method suppresses every row of the protected value and refuses, breaking nothing."""
+    table = pa.table({"age": [1, 2, 3, 4] * 6, "ill": ["flu", "gout", "cold", "ache"] * 6})
+    method = hr.Robust(r="1.2", knowledge=KnowledgeEstimate(support=1), max_suppressed="0.5", protect=["flu"])
+    with pytest.raises(hr.Infeasible):
+        method.publish(table, hr.Schema(**SCHEMA))
+
+
 def test_trees_and_nodes_are_named_in_any_form():
     """Hierarchies of the schema, targets and the nodes that people name follow the policy of the sensitive column."""
     tree = hr.Hierarchy.from_nested({"lung ": ["Flu ", "cafe\u0301"], "other": ["GOUT", "cold"]})

@@ -129,8 +129,20 @@ def completions(text: str, columns: Sequence[str]) -> list[str]:
     return [*names, *(word.lower() if text.islower() else word for word in words)]
 
 
-_LEAVING = ("help", "quit", "exit")
-"""Commands that people type without a dot."""
+_ALSO = {
+    "help": ".help",
+    "?": ".help",
+    "\\?": ".help",
+    "\\h": ".help",
+    "\\d": ".columns",
+    "describe release": ".columns",
+    "show columns": ".columns",
+    "\\dt": ".tables",
+    "show tables": ".tables",
+    "quit": ".quit",
+    "exit": ".quit",
+}
+"""Commands as other prompts call them."""
 
 
 def statements(lines: Iterable[str]) -> Iterator[str]:
@@ -153,7 +165,7 @@ def statements(lines: Iterable[str]) -> Iterator[str]:
 
 def is_command(text: str) -> bool:
     """Tell whether a line is a command."""
-    return text.startswith((".", "\\")) or text.lower().rstrip("; ") in _LEAVING
+    return text.startswith((".", "\\")) or text.lower().rstrip("; ") in _ALSO
 
 
 def is_waiting(text: str) -> bool:
@@ -222,10 +234,8 @@ class Prompt:
             check_beginning(line, self._release.columns.all)
             self._show(self._session.sql(line))
             return
-        word, _, rest = line.rstrip("; ").partition(" ")
-        word = {"help": ".help", "\\d": ".columns", "\\?": ".help", "\\h": ".help", "\\dt": ".tables"}.get(
-            word.lower(), word
-        )
+        line = line.rstrip("; ")
+        word, _, rest = _ALSO.get(line.lower(), line).partition(" ")
         commands: dict[str, Callable[[str], None]] = {
             ".columns": self._columns,
             ".tables": self._tables,

@@ -165,7 +165,7 @@ def attack_figure(report: AttackReport, folder: Path, name: str = "attack") -> P
     axes.set_xlim(-1.5, 101.5)
     axes.set_xlabel("% of the guesses that are right")
     axes.set_title(f"{report.method}, {report.form}, {report.rows:,} rows", fontsize=10, loc="left")
-    _explain_marks(figure, axes, findings)
+    _explain_marks(figure, findings)
     return save_figure(figure, folder, name)
 
 
@@ -184,7 +184,7 @@ def _draw_finding(axes: Any, place: int, finding: Finding) -> None:
         axes.plot([100 * finding.promised] * 2, ends, color=_PROMISED, linewidth=2.2, zorder=5)
 
 
-def _explain_marks(figure: Any, axes: Any, findings: list[Finding]) -> None:
+def _explain_marks(figure: Any, findings: list[Finding]) -> None:
     """Explain the marks that occur."""
     from matplotlib.lines import Line2D
 

@@ -69,6 +69,7 @@ def read_csv(path: str | PathLike[str], *, unescape_formulas: bool = False, **op
     texts = [_trimmed(one) for one in before]
     if unescape_formulas:
         before, texts = [unescape(one) for one in before], [unescape(one) for one in texts]
+    _require_fitting(asked, text, dialect, cells, texts)
     sign = asked.decimal or _decimal(texts, dialect.delimiter)
     signs = replace(asked, decimal=sign)
     columns = [
@@ -84,7 +85,10 @@ def read_csv(path: str | PathLike[str], *, unescape_formulas: bool = False, **op
         for name, column, before, after in zip(names, cells.columns, before, texts, strict=True)
         if table.arrow.schema.field(name).type == pa.string() and not before.equals(after)
     }
-    return replace(table, untrimmed=spaced, reading=_reading(dialect, asked, sign, _encoding(data, text)))
+    reading = _reading(dialect, asked, sign, _encoding(data, text))
+    if asked.header and _has_no_header(dialect.names, cells):
+        reading["header"] = "the first line, as declared, though it looks like a row: --no-header"
+    return replace(table, untrimmed=spaced, reading=reading)
 
 
 def _reading(dialect: Dialect, asked: ReadOptions, decimal: str, encoding: str) -> dict[str, str]:
@@ -94,6 +98,48 @@ def _reading(dialect: Dialect, asked: ReadOptions, decimal: str, encoding: str) 
     known |= {"quote": dialect.quote or "none", "encoding": asked.encoding or encoding}
     known |= {"thousands": asked.thousands} if asked.thousands else {}
     return known | ({"missing codes": ", ".join(asked.missing_codes)} if asked.missing_codes else {})
+
+
+def _require_fitting(
+    asked: ReadOptions, text: bytes, dialect: Dialect, cells: pa.Table, texts: Sequence[pa.Array]
+) -> None:
+    """Refuse a delimiter, a missing header or a decimal point that was declared and that the file contradicts."""
+    if asked.delimiter and len(dialect.names) == 1:
+        other = find_dialect(text, header=False, quote=dialect.quote)
+        if len(other.names) > 1:
+            raise InputError(
+                f"The declared delimiter cuts no line; {_spoken(other.delimiter)} makes {len(other.names)} columns: "
+                "declare that, or leave 'delimiter' out."
+            )
+    if asked.header is False and (headed := _headed(cells, texts)):
+        raise InputError(
+            f"The first line looks like names: without it {headed} of the columns would hold numbers. Leave 'header' "
+            "out, or remove the line."
+        )
+    if asked.decimal == "." and dialect.delimiter != ",":
+        for name, one in zip(dialect.names, texts, strict=True):
+            if name not in asked.types and has_decimals(one, ","):
+                raise InputError(
+                    f"Column '{name}' holds numbers with a decimal comma, and 'decimal' is declared as a point; "
+                    "declare a comma, or that its type is text."
+                )
+
+
+def _spoken(delimiter: str) -> str:
+    return "tab" if delimiter == "\t" else repr(delimiter)
+
+
+def _headed(cells: pa.Table, texts: Sequence[pa.Array]) -> int:
+    """How many columns would hold numbers but for their first cell, where no cell of the first line is one."""
+    first = [column[0].as_py() for column in cells.columns]
+    if any(cell is None or is_number_text(cell.strip()) for cell in first):
+        return 0
+    found = 0
+    for cell, values in zip(first, texts, strict=True):
+        rest = values.filter(pc.fill_null(pc.not_equal(values, cell.strip(BLANKS)), fill_value=False))
+        kind = type_texts(rest).type if len(rest) else pa.null()
+        found += pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    return found
 
 
 def _encoding(data: bytes, text: bytes) -> str:

@@ -100,7 +100,8 @@ def _choose(names: list[str], sheet: str | int | None) -> str:
         sheet = int(sheet)
     if isinstance(sheet, int) and not isinstance(sheet, bool) and 1 <= sheet <= len(names):
         return names[sheet - 1]
-    raise ParameterError(f"'sheet' must be one of {listed} or a number from 1 to {len(names)}; got {sheet!r}.")
+    got = "none was named" if sheet is None else f"got {sheet!r}"
+    raise ParameterError(f"'sheet' must be one of {listed} or a number from 1 to {len(names)}; {got}.")
 
 
 def _rows_from(content: list[list[Any]], header_row: int | None) -> list[list[Any]]:

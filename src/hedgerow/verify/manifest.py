@@ -140,7 +140,7 @@ def release_of(manifest: Manifest, tables: Mapping[str, Any]) -> PublishedReleas
 
 def encode(manifest: Manifest | GraphManifest) -> bytes:
     """Turn a manifest into JSON with its checksum."""
-    sealed = replace(manifest, checksum=_checksum(manifest))
+    sealed = replace(manifest, checksum=_checksum(vars(manifest)))
     try:
         return json.dumps(sealed, ensure_ascii=False, indent=2, default=vars).encode() + b"\n"
     except UnicodeEncodeError:
@@ -161,8 +161,8 @@ def decode(text: bytes) -> Manifest:
         rows=Rows(**_exactly(fields("rows"), dict.fromkeys(("input", "published", "suppressed"), _count))),
         groups=_count(fields("groups")),
         missing=_map(fields("missing"), _one_of("value", "suppress", "refuse")),
-        merged=_map(fields("merged"), _count),
-        texts=_map(fields("texts"), _one_of(*POLICIES)),
+        merged=_map(fields.later("merged"), _count),
+        texts=_map(fields.later("texts"), _one_of(*POLICIES)),
         **_common(fields),
     )
     return _unedited(fields, manifest)
@@ -199,12 +199,18 @@ class _Fields:
     """The fields of a manifest, each read once."""
 
     def __init__(self, found: dict[str, Any]) -> None:
+        # The checksum covers the fields as they were written, so that manifests without later fields keep theirs.
+        self.checksum = _checksum(found)
         self._found = found
 
     def __call__(self, name: str) -> Any:
         if name not in self._found:
             raise _wrong()
         return self._found.pop(name)
+
+    def later(self, name: str) -> Any:
+        """A mapping that earlier versions did not write, and that is empty where they said nothing."""
+        return self._found.pop(name, {})
 
     def require_empty(self) -> None:
         if self._found:
@@ -237,13 +243,13 @@ M = TypeVar("M", Manifest, GraphManifest)
 
 def _unedited(fields: _Fields, manifest: M) -> M:
     fields.require_empty()
-    if manifest.checksum != _checksum(manifest):
+    if manifest.checksum != fields.checksum:
         raise BundleError(f"{MANIFEST} was edited or damaged: its checksum does not fit; ask for the bundle again.")
     return manifest
 
 
-def _checksum(manifest: Manifest | GraphManifest) -> str:
-    bare = json.dumps(replace(manifest, checksum=""), ensure_ascii=False, separators=(",", ":"), default=vars)
+def _checksum(manifest: Mapping[str, Any]) -> str:
+    bare = json.dumps({**manifest, "checksum": ""}, ensure_ascii=False, separators=(",", ":"), default=vars)
     return hashlib.sha256(bare.encode(errors="surrogatepass")).hexdigest()
 
 

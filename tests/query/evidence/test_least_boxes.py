@@ -189,3 +189,20 @@ def test_ends_that_lie_on_no_decimal_grid_are_inside():
             answer = release.ask(f"SELECT {function}(a) FROM release")
             assert answer.lower <= truth <= answer.upper, function
     assert release.ask("SELECT quantile_disc(a, 0.5) FROM release").upper < 0.21
+
+
+def test_different_values_of_ranges():
+    """Ranges that do not overlap hold different values, points hold one; the truth of random tables lies inside."""
+    rng = random.Random(11)
+    for _ in range(25):
+        values = [rng.randrange(9) for _ in range(rng.randrange(4, 14))]
+        table = pa.table({"a": values, "s": [rng.randrange(5) for _ in values]})
+        release = Mondrian(k=2).publish(table, Schema(quasi=["a"], sensitive="s"))
+        for condition, kept in (("true", values), ("a > 3", [v for v in values if v > 3])):
+            answer = release.ask(f"SELECT count(DISTINCT a) FROM release WHERE {condition}")
+            assert answer.lower <= len(set(kept)) <= answer.upper
+            assert answer.lower <= answer.expected <= answer.upper
+    table = pa.table({"a": [2, 2, 2, 5, 5, 5, 7, 8, 9], "s": list(range(9))})
+    release = Mondrian(k=3).publish(table, Schema(quasi=["a"], sensitive="s"))
+    answer = release.ask("SELECT count(DISTINCT a) FROM release")
+    assert (answer.lower, answer.upper) == (4, 5)

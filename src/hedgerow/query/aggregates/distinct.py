@@ -6,7 +6,9 @@ Guarantee  the true number lies inside. Both ends are reached where all rows hit
 Cost       O(values) after their sort
 
 At least as many values as some group needs by itself, and all values that some group cannot avoid; at most one new
-value per row hit and no more than there are in reach.
+value per row hit and no more than there are in reach. Of ranges: at least as many as the most that must be there and
+do not overlap; at most one per range, and points count once. What is expected of ranges takes every tick
+of one for equally likely, and ticks as independent.
 """
 
 from __future__ import annotations
@@ -41,14 +43,62 @@ def distinct(hits: Hits, values: Values) -> tuple[Interval, Spread]:
 
 
 def _ranged(hits: Hits, values: Values, least: Ints, most: Ints) -> tuple[Interval, Spread]:
-    """Intervals: all may be one value if they meet, and all may differ; to expect are those whose means differ."""
-    group, tick, count = _runs(values.typical)
-    kinds = np.bincount(group, minlength=len(values.counts))
-    entry, run = runs_of(hits.group, np.concatenate(([0], np.cumsum(kinds))))
-    spread = _spread(hits, values, entry, _labels(tick)[run], count[run])
-    lower, upper = [min(number, 1) for number in totals(hits, least)], totals(hits, most)
+    """Values that lie anywhere in ranges: bounds that hold, and what to expect."""
+    entry, place = runs_of(hits.group, values.offsets)
+    low, high = values.lows[place], values.highs[place]
+    lower = _disjoint(hits, least, values, (entry, low, high))
+    point = (low == high) & (most[entry] > 0)
+    spans = np.bincount(entry[low < high], minlength=len(most))
+    points = _different(hits, entry[point], _labels(low[point]))
+    spread_out = totals(hits, np.minimum(most, spans))
+    upper = [min(a + b, c) for a, b, c in zip(points, spread_out, totals(hits, most), strict=True)]
+    spread = _expected(hits, values, entry, place)
     mean = np.clip(spread.mean, np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64))
-    return Interval(lower, upper, [a == b for a, b in zip(lower, upper, strict=True)]), Spread(mean, spread.std)
+    is_exact = [a == b for a, b in zip(lower, upper, strict=True)]
+    return Interval(lower, upper, is_exact), Spread(mean, np.where(is_exact, 0.0, spread.std))
+
+
+def _disjoint(hits: Hits, least: Ints, values: Values, ranges: tuple[Ints, Ints, Ints]) -> list[int]:
+    """The most ranges of a cell that do not overlap, among those that must be there: one value cannot serve two.
+
+    A group of which all values must be there gives all its ranges, another one the range of all that it may have.
+    """
+    entry, low, high = ranges
+    whole = least >= values.counts[hits.group]
+    first, last = np.full(len(least), np.iinfo(np.int64).max), np.full(len(least), np.iinfo(np.int64).min)
+    np.minimum.at(first, entry, low)
+    np.maximum.at(last, entry, high)
+    partly = np.flatnonzero(~whole & (least > 0))
+    mine = whole[entry]
+    cell = np.concatenate((hits.cell[entry[mine]], hits.cell[partly]))
+    start, end = np.concatenate((low[mine], first[partly])), np.concatenate((high[mine], last[partly]))
+    number, reached, current = [0] * hits.cells, 0, -1
+    for place in np.lexsort((start, end, cell)).tolist():
+        is_next = cell[place] != current
+        if is_next or start[place] > reached:
+            current, reached = cell[place], end[place]
+            number[current] += 1
+    return number
+
+
+def _expected(hits: Hits, values: Values, entry: Ints, place: Ints) -> Spread:
+    """Mean and deviation: a tick is missed by all rows with a chance; logarithms add up over the ranges over it."""
+    low, high = values.lows[place], values.highs[place]
+    share = hits.expected[entry] / np.maximum(values.sizes[hits.group[entry]], 1)
+    chance = share if values.chances is None else share * values.chances[place]
+    width = (high - low).astype(np.float64) + 1.0
+    load = -np.log1p(-np.minimum(chance / width, 1.0 - 1e-16))
+    cell, tick = np.tile(hits.cell[entry], 2), np.concatenate((low, high + 1))
+    order = np.lexsort((tick, cell))
+    cell, tick = cell[order], tick[order]
+    open_ranges = np.cumsum(np.concatenate((np.ones(len(low)), -np.ones(len(low))))[order])
+    loads = np.cumsum(np.concatenate((load, -load))[order])
+    # Floats that were added and taken away leave a rest, which must not count where no range is open.
+    loads = np.where(open_ranges > 0.5, np.maximum(loads, 0.0), 0.0)[:-1]
+    length = np.where(cell[1:] == cell[:-1], tick[1:] - tick[:-1], 0).astype(np.float64)
+    found = -np.expm1(-loads)
+    mean = np.bincount(cell[:-1], length * found, minlength=hits.cells).astype(np.float64)
+    return Spread(mean, deviation(np.bincount(cell[:-1], length * found * (1.0 - found), minlength=hits.cells)))
 
 
 def _runs(values: Values) -> tuple[Ints, Ints, Ints]:

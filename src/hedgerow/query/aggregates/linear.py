@@ -43,6 +43,7 @@ __all__ = [
 ]
 
 _ROUNDING = Fraction(1, 2**52)
+_FEW_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -128,11 +129,32 @@ class Linear:
         slack = self._slack(error)
         mean, variance = self._moments(key)
         unit = self.values.units[0]
-        is_exact = not self._are_open.any()
+        is_exact = not self._are_open.any() or (lower == upper and self._are_equal(factors))
+        slack = Fraction(0) if is_exact else slack
         scale = float(unit)
         expected = mean * scale if not is_exact else float(lower * unit)
         std = 0.0 if is_exact else math.sqrt(variance) * scale
         return LinearBounds((lower - slack) * unit, (upper + slack) * unit, expected, std, is_exact)
+
+    def _are_equal(self, factors: Sequence[Fraction]) -> bool:
+        """Tell, in fractions, whether weights that differ as floats are equal in whole groups and zero in parts of one.
+
+        Asked only where the bounds agree, and of few rows: there a coefficient may be the same under every assignment.
+        """
+        rows = np.flatnonzero(self._are_open[self.owner])
+        if len(rows) > _FEW_ROWS:
+            return False
+        parts = [part[rows].astype(np.int64).tolist() for part in self.columns.parts]
+        first: dict[int, Fraction] = {}
+        whole = np.diff(self.first) == self.end - self.start
+        for place, entry in enumerate(self.owner[rows].tolist()):
+            digits = [
+                [part[place][column] << (16 * k) for k, part in enumerate(parts)] for column in range(len(factors))
+            ]
+            weight = sum((factor * sum(ones) for factor, ones in zip(factors, digits, strict=True)), Fraction(0))
+            if weight != first.setdefault(entry, weight if whole[entry] else Fraction(0)):
+                return False
+        return True
 
     def _keys(self, factors: Sequence[Fraction]) -> tuple[Floats, float]:
         """Weights as floats, and how far any of them may be off."""
