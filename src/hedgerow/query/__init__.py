@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer", "Engine", "Session", "ask", "bound_to", "connect", "help_table", "rewrite", "select"]
 
-_COUNTS = "-- No single statement says this: a database counts, and hedgerow works out the bounds.\n"
+_COUNTS = "-- Not expressible as one statement: these queries fetch counts, hedgerow computes the bounds.\n"
 
 
 class Engine(Protocol):

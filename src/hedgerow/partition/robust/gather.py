@@ -1,7 +1,7 @@
 """ART: rows gather in groups in which nobody stands out, even to an adversary who knows the odds.
 
 Source     [Wong 2009], section 4.2
-Guarantee  every group satisfies inference.robust; rows that fit nowhere are left out and say so
+Guarantee  every group satisfies inference.robust; rows that fit no group are returned as suppressed
 Cost       a search in a tree per row, near n log n; groups that need many rows come last
 Deviates   groups grow until p itself is at most 1/r, not the printed bound, which is wider and for many values false;
            a group takes single rows until it holds and is then left alone; the number of rows that a group may take
