@@ -206,3 +206,15 @@ def test_targets_with_zero_weights_are_published(seed):
             release.verify()
             answer = release.ask("SELECT sum(v) FROM release")
             assert answer.lower <= values.sum() <= answer.upper
+
+
+@pytest.mark.parametrize("partition", ["top_down", "bottom_up"])
+def test_a_search_that_would_take_long_is_refused_with_what_works(monkeypatch, partition):
+    """The work is known before it begins: a sentence instead of hours."""
+    monkeypatch.setattr(personal, "_MOST_SEARCHED", 10)
+    table = pa.table({"q": range(8), "s": [1, 2, 3, 4] * 2, "node": ["*"] * 8})
+    schema = hr.Schema(quasi=["q"], sensitive="s", identifier="node")
+    with pytest.raises(hr.ParameterError, match="choose the partition 'one'"):
+        hr.Personal(node_column="node", partition=partition).publish(table, schema)
+    hr.Personal(node_column="node", partition="one").publish(table, schema)
+    hr.Personal(node_column="node").publish(table, schema)

@@ -110,6 +110,12 @@ class Personal(Method):
     def _bundles(self, prepared: Prepared, kinds: Wishes, places: NDArray[np.int64]) -> tuple[list[Bundle], str]:
         if self.partition == "quasi":
             return _by_quasi(prepared, kinds, places), "quasi"
+        work = len(kinds.leaves) * kinds.tree.num_nodes
+        if self.partition in ("top_down", "bottom_up") and work > _MOST_SEARCHED:
+            raise ParameterError(
+                f"The search '{self.partition}' would look at {work:,} pairs of a wish and a node, and up to "
+                f"{_MOST_SEARCHED:,} take about a minute; choose the partition 'one' or 'quasi', or a coarser tree."
+            )
         if self.partition != "cheapest":
             return PARTITIONS[self.partition](kinds), self.partition
         return cheapest(kinds, _by_quasi(prepared, kinds, places))
