@@ -48,7 +48,7 @@ def bounds_figure(answered: Sequence[tuple[str, Answer, float]], folder: Path) -
     axes.invert_yaxis()
     axes.set_ylim(len(answered) - 0.4, -0.6)
     axes.set_xlabel("distance from the true answer, %")
-    figure.legend(loc="outside upper right", ncols=3, fontsize=8)
+    figure.legend(loc="outside upper right", ncols=3, fontsize=8, frameon=False)
     return save_figure(figure, folder, "bounds")
 
 
@@ -114,7 +114,7 @@ def regression_figure(
         axes.xaxis.set_major_formatter("{x:,.6g}")
         axes.spines[["left", "top", "right"]].set_visible(False)
         axes.tick_params(axis="y", length=0)
-    figure.legend(loc="outside upper right", ncols=3, fontsize=8)
+    figure.legend(loc="outside upper right", ncols=3, fontsize=8, frameon=False)
     target = Path(path)
     return save_figure(figure, target.parent, target.name)
 
@@ -137,6 +137,8 @@ def groups_figure(release: Release, folder: Path) -> Path:
     ranges.set_ylabel(f"values of {column} in the group")
     _thousands(ranges.yaxis)
     sizes.hist(np.diff(np.append(starts, len(values))), bins=30, color=COLOURS[2])
+    sizes.yaxis.get_major_locator().set_params(integer=True)
+    _thousands(sizes.xaxis)
     sizes.set_xlabel("rows in a group")
     sizes.set_ylabel("groups")
     return save_figure(figure, folder, "groups")
