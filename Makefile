@@ -11,6 +11,7 @@ RUNS   ?= 50
 NAME   ?= ke
 N      ?= 10000
 SEED   ?= 1
+LOG    ?= .forged.jsonl
 
 .PHONY: demo app test docs pages flaky lint bench study judges fuzz forge graphs tables versions mutants clean
 
@@ -85,11 +86,11 @@ graphs: $(VENV)/.dev
 questions: $(VENV)/.dev
 	PYTHONPATH=src:. $(BIN)/python -m tools.questions $(N)
 
-# Results are kept in .mutants, so that a run that was stopped goes on: make mutants SAMPLE=200
-# Bundles forged in every way, verified: make forge N=100000 SEED=2
+# Bundles forged in every way, verified; counts are kept in .forged.jsonl: make forge N=100000 SEED=2
 forge: $(VENV)/.dev
-	$(BIN)/python -m tests.support.forge $(N) --seed $(SEED)
+	$(BIN)/python -m tests.support.forge $(N) --seed $(SEED) --log $(LOG)
 
+# Results are kept in .mutants, so that a run that was stopped goes on: make mutants SAMPLE=200
 mutants: $(VENV)/.dev
 	$(BIN)/python tools/mutants.py --sample $(SAMPLE) --seed 1
 
@@ -109,4 +110,4 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) .browser .judges .flaky .fuzz .mutants .trials .versions $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .browser .judges .flaky .fuzz .forged.jsonl .mutants .trials .versions $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis

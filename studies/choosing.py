@@ -1,7 +1,8 @@
 """What each method costs on the same questions: `python -m studies.choosing [ROWS [FIGURE]]`, for docs/choosing.md.
 
-Bounds, error and time on Adult (hours), the American Community Survey (income) and the generated census (income); the
-same random questions, an average over two conditions, for every method.
+Bounds, errors, attack rates, loss and time on Adult (hours), the American Community Survey (income) and the generated
+census (income); the same random questions for every method: an average over two conditions, and a count of rows with
+one of these and a range of the sensitive number.
 """
 
 from __future__ import annotations
@@ -16,22 +17,41 @@ import numpy as np
 import pyarrow as pa
 
 import hedgerow as hr
+from hedgerow.attack.adversaries import definetti, linking
+from hedgerow.attack.context import Context
+from hedgerow.attack.finding import Adversary, Finding
 from hedgerow.datasets import census
+from hedgerow.randomness import seeded_keys
+from hedgerow.utility.measures import ncp
 from studies.real import acs, adult
 
-__all__ = ["METHODS", "Line", "Subject", "draw", "measure", "subjects"]
+__all__ = ["KEPT", "METHODS", "Line", "Subject", "draw", "measure", "subjects"]
 
 METHODS: dict[str, hr.Method] = {
     "KEAnonymity(10, e)": hr.KEAnonymity(10, 0),
     "KEAnonymity(10, e, l=2)": hr.KEAnonymity(10, 0, l=2),
     'KEAnonymity(10, e, refine="quasi")': hr.KEAnonymity(10, 0, refine="quasi"),
     "Anatomy(l=2)": hr.Anatomy(l=2),
+    'Anatomy(l=2, grouping="near")': hr.Anatomy(l=2, grouping="near"),
     'PermutationAnonymization(l=2), "near"': hr.PermutationAnonymization(l=2),
     'PermutationAnonymization(l=2, grouping="blind")': hr.PermutationAnonymization(l=2, grouping="blind"),
+    "Proximity(eps=5 %, m=2), near": hr.Proximity("0.05", 2, relative=True),
+    'Proximity(eps=5 %, m=2, grouping="blind")': hr.Proximity("0.05", 2, relative=True, grouping="blind"),
     "Mondrian(k=10, l=2)": hr.Mondrian(k=10, l=2),
     'Mondrian(k=10, l=2, form="permuted")': hr.Mondrian(k=10, l=2, form="permuted"),
     "Mondrian(k=10, l=2, blind=True)": hr.Mondrian(k=10, l=2, blind=True),
+    "Mondrian(k=100, l=2, blind=True)": hr.Mondrian(k=100, l=2, blind=True),
+    "FullDomain(k=10, l=2)": hr.FullDomain(k=10, l=2),
+    "FullDomain(k=10, l=2, blind=True)": hr.FullDomain(k=10, l=2, blind=True),
 }
+
+
+KEPT = tuple(
+    name
+    for name in METHODS
+    if "blind" in name or name in ("KEAnonymity(10, e)", "KEAnonymity(10, e, l=2)", "Anatomy(l=2)")
+)
+"""Those whose promise is kept to whoever knows the algorithm."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +66,23 @@ class Subject:
 
 @dataclass(frozen=True)
 class Line:
-    """What one method gave on one table; shares of the truth, medians over the questions."""
+    """What one method gave on one table; shares of the truth are medians over the questions.
+
+    `linked` is how often the likeliest value of a person's group is right, `worst` how likely it is in the worst group;
+    `learning` how often the deFinetti adversary is right, None where it does not apply. `loss` is the NCP of
+    the quasi-identifiers by cell.
+    """
 
     method: str
     groups: int
+    linked: float
+    worst: float
+    learning: float | None
     width: float
     fair: float
     learned: float
+    count: float
+    loss: float
     seconds: float
 
 
@@ -78,12 +108,39 @@ def measure(subject: Subject, questions: int = 40) -> Iterator[Line]:
         began = time.process_time()
         try:
             release = method.publish(subject.table, schema, seed=1)
-        except hr.Infeasible:
+        except hr.Infeasible as refusal:
+            print(f"{subject.name}: {name}: {refusal}", file=sys.stderr)
             continue
         took = time.process_time() - began
         rows = [_errors(release, sql, truth) for sql, truth in asked]
         width, fair, learned = np.median(np.array(rows), axis=0).tolist()
-        yield Line(name, release.groups, width, fair, learned, took)
+        counted = [abs(release.ask(sql).expected - truth) / truth for sql, truth in _counts(subject, questions)]
+        cells = release.rows.published * len(subject.quasi)
+        loss = ncp(release, widths=_widths(subject)) / cells if release.form.has_boxes else 0.0
+        rates = _attacked(release, subject.table)
+        yield Line(name, release.groups, *rates, width, fair, learned, float(np.median(counted)), loss, took)
+
+
+def _attacked(release: hr.Release, table: pa.Table) -> tuple[float, float, float | None]:
+    """How often the likeliest value of a group is right, how likely it is at worst, how often a learner is right."""
+    context = Context(release, release.columns.sensitive[0], table, (), None, 300, seeded_keys(5))
+    linked, learner = _try(linking.ADVERSARY, context), _try(definetti.ADVERSARY, context)
+    assert linked is not None
+    return linked.rate, linked.rate if linked.worst is None else linked.worst, learner and learner.rate
+
+
+def _try(adversary: Adversary, context: Context) -> Finding | None:
+    return None if any(need(context) for need in adversary.needs) else adversary.measure(context)
+
+
+def _widths(subject: Subject) -> dict[str, float]:
+    """The range of numbers and the number of values of texts, by column."""
+    found = {}
+    for name in subject.quasi:
+        column = subject.table[name]
+        is_number = pa.types.is_integer(column.type)
+        found[name] = float(np.ptp(column.to_numpy()) if is_number else len(column.unique()))
+    return found
 
 
 def _errors(release: hr.Release, sql: str, truth: float) -> tuple[float, float, float]:
@@ -109,31 +166,75 @@ def _questions(subject: Subject, number: int) -> Iterator[tuple[str, float]]:
             yield f'SELECT avg("{subject.sensitive}") FROM release WHERE {where}', float(values[hit].mean())
 
 
-def draw(found: dict[str, list[Line]], path: Path) -> None:
-    """Width of bounds against the error of the fair shuffle and of the learned estimate, a mark for each method."""
-    from hedgerow.report.release_figures import new_figure, save_figure
+def _counts(subject: Subject, number: int) -> Iterator[tuple[str, float]]:
+    """Counts of rows with a range of the first column and one of the sensitive number, with at least twenty rows."""
+    rng = np.random.default_rng(13)
+    first = subject.table[subject.quasi[0]].to_numpy()
+    values = subject.table[subject.sensitive].to_numpy()
+    while number:
+        low, (least, most) = int(rng.choice(first)), sorted(rng.choice(values, 2).tolist())
+        high = low + int(rng.integers(5, 25))
+        hit = (first >= low) & (first <= high) & (values >= least) & (values <= most)
+        if hit.sum() >= 20:
+            number -= 1
+            where = (
+                f'"{subject.quasi[0]}" BETWEEN {low} AND {high} AND "{subject.sensitive}" BETWEEN {least} AND {most}'
+            )
+            yield f"SELECT count(*) FROM release WHERE {where}", float(hit.sum())
 
-    figure, axes = new_figure()
-    for name, lines in found.items():
-        axes.plot([line.width for line in lines], [line.learned for line in lines], "o", label=name)
-    axes.set_xlabel("median width of the bounds, as a share of the truth")
-    axes.set_ylabel("median error of the learned estimate")
-    axes.set_xscale("log")
-    axes.legend()
+
+def draw(found: dict[str, list[Line]], path: Path) -> None:
+    """A row for each method and a panel for each table: the width of bounds and the error of a count, on one scale."""
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import FuncFormatter
+
+    from hedgerow.report.release_figures import save_figure
+
+    figure, panels = plt.subplots(1, len(found), figsize=(13, 5.2), sharey=True, layout="constrained")
+    names = list(METHODS)[::-1]
+    for axes, (table, lines) in zip(np.atleast_1d(panels), found.items(), strict=True):
+        by_name = {line.method: line for line in lines}
+        for place, name in enumerate(names):
+            colour = "tab:green" if name in KEPT else "tab:orange"
+            if name not in by_name:
+                axes.text(0.02, place, "refused", transform=axes.get_yaxis_transform(), color="grey", va="center")
+                continue
+            line = by_name[name]
+            axes.plot([line.count, line.width], [place, place], color=colour, alpha=0.3)
+            axes.plot(line.width, place, "o", color=colour)
+            axes.plot(line.count, place, "D", color=colour, markerfacecolor="white")
+        axes.set(title=table, xscale="log", xlabel="share of the truth", xlim=(0.002, 30))
+        axes.set_xticks([0.01, 0.1, 1, 10])
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share:.0%}"))
+        axes.grid(axis="both", alpha=0.3)
+    np.atleast_1d(panels)[0].set_yticks(range(len(names)), names)
+    legend = {
+        "median width of the bounds of AVG": ("o", "grey", "grey"),
+        "median error of COUNT": ("D", "grey", "white"),
+        "kept to whoever knows the algorithm": ("s", "tab:green", "tab:green"),
+        "can fail": ("s", "tab:orange", "tab:orange"),
+    }
+    marks = [plt.Line2D([], [], ls="", marker=m, color=c, markerfacecolor=f) for m, c, f in legend.values()]
+    figure.legend(marks, list(legend), loc="outside lower center", ncols=4)
     save_figure(figure, path.parent, path.stem)
 
 
 def main() -> None:
     """Print the table as Markdown."""
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    print("| table | method | groups | width of AVG | fair error | learned error | seconds |")
-    print("|---|---|---|---|---|---|---|")
+    errors = "AVG width | fair | learned | COUNT"
+    print(f"| table | no. | method | groups | linked | worst | learner | {errors} | NCP | seconds |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
     found: dict[str, list[Line]] = {}
+    numbers = {name: number for number, name in enumerate(METHODS, 1)}
     for subject in subjects(rows):
         for line in measure(subject):
             found.setdefault(subject.name, []).append(line)
-            shares = " | ".join(f"{share:.1%}" for share in (line.width, line.fair, line.learned))
-            print(f"| {subject.name} | {line.method} | {line.groups:,} | {shares} | {line.seconds:.1f} |", flush=True)
+            learner = "-" if line.learning is None else f"{line.learning:.0%}"
+            errors = " | ".join(f"{share:.1%}" for share in (line.width, line.fair, line.learned, line.count))
+            attacked = f"{line.linked:.0%} | {line.worst:.0%} | {learner}"
+            start = f"| {subject.name} | {numbers[line.method]} | {line.method} | {line.groups:,} | {attacked} |"
+            print(f"{start} {errors} | {line.loss:.2f} | {line.seconds:.1f} |", flush=True)
     if len(sys.argv) > 2:
         draw(found, Path(sys.argv[2]))
 

@@ -41,3 +41,20 @@ def test_the_printed_recipe_is_one():
     (text,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "publishing.md").read_text(), re.DOTALL)
     recipe = msgspec.toml.decode(text, type=Recipe)
     assert recipe.build_method().k == 5
+
+
+def test_every_page_is_in_the_site():
+    """A page that no list of the site names is found by nobody."""
+    lists = [ROOT / "docs" / "index.md", *(ROOT / "docs").glob("*/index.md")]
+    named = {
+        (page.parent / entry.lstrip("/")).resolve() if not entry.startswith("/") else ROOT / "docs" / entry[1:]
+        for page in lists
+        for block in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(), re.DOTALL)
+        for entry in block.splitlines()
+        if entry and not entry.startswith(":")
+    }
+    for page in (ROOT / "docs").rglob("*.md"):
+        listed = page.with_suffix("") in named or any(
+            Path(one).parent == page.parent and "*" in Path(one).name for one in named
+        )
+        assert listed or page == ROOT / "docs" / "index.md", page.name

@@ -3,7 +3,8 @@
 python tools/flaky.py tests/verify tests/graph --runs 50 --seconds 600
 
 A first run notes which tests ask the operating system for randomness (hedgerow.randomness, an unseeded generator of
-NumPy or Python, Hypothesis). Those are run again, round by round, until each has its runs; several processes share the
+NumPy or Python, Hypothesis), themselves, in a fixture that they use, when their module is imported, or in a process
+that they start. Those are run again, round by round, until each has its runs; several processes share the
 rounds, so that hash seeds differ too. Results are kept in .flaky, so that a run that ends by `--seconds` is continued
 by the next one; `--again` forgets them. The exit status is 1 if a test ever failed.
 """
@@ -22,6 +23,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -142,6 +144,8 @@ class Recorder:
 
     def __init__(self, results: Path, rounds: int, seconds: float) -> None:
         self.results, self.rounds, self.draws, self.end = results, rounds, 0, time.monotonic() + seconds
+        self.fixtures: set[str] = set()
+        self.modules: set[str] = set()
 
     def watch(self) -> None:
         """Count calls of the operating system's source of randomness from now on."""
@@ -151,8 +155,39 @@ class Recorder:
             self.draws += 1
             return system(size)
 
+        start = subprocess.Popen.__init__
+
+        def starting(process: Any, *args: Any, **options: Any) -> None:
+            self.draws += 1  # what another process draws is not seen
+            start(process, *args, **options)
+
         os.urandom = counting
         random._urandom = counting  # type: ignore[attr-defined]
+        subprocess.Popen.__init__ = starting  # type: ignore[method-assign]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[Any]:
+        """Note modules that draw when they are imported."""
+        before = self.draws
+        report = yield
+        if self.draws > before:
+            self.modules.add(collector.nodeid)
+        return report
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[Any]:
+        """Note fixtures that draw: tests of a whole module or session may share one draw."""
+        before = self.draws
+        made = yield
+        if self.draws > before:
+            self.fixtures.add(f"{fixturedef.baseid}::{fixturedef.argname}")
+        return made
+
+    def _uses_draws(self, item: pytest.Item) -> bool:
+        """Tell whether the module or a fixture of a test drew."""
+        fixtures = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+        used = {f"{found[-1].baseid}::{name}" for name, found in fixtures.items() if found}
+        return bool(used & self.fixtures) or item.nodeid.split("::")[0] in self.modules
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -165,7 +200,8 @@ class Recorder:
         """Note what one run did."""
         before, self.passed = self.draws, True
         done = yield
-        draws = self.draws > before or bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
+        is_hypothesis = bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
+        draws = self.draws > before or is_hypothesis or self._uses_draws(item)
         with self.results.open("a") as file:
             file.write(json.dumps({"test": item.nodeid, "passed": self.passed, "draws": draws}) + "\n")
         item.session.shouldstop = "the time is over" if time.monotonic() > self.end else False

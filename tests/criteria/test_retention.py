@@ -59,3 +59,13 @@ def test_largest_by_definition(counts, eps, m):
     assert all(retention_risk(p, inside, width) <= Fraction(1, m) for inside, width in around)
     more = p + Fraction(1, 10**9)
     assert any(retention_risk(more, inside, width) > Fraction(1, m) for inside, width in around)
+
+
+def test_neighbourhoods_that_agree_in_nine_digits():
+    """Floats cannot tell which of them limits p; fractions can, and it is the fullest one."""
+    most = 10**10 + 3
+    counts = np.array([10**10, most, 10**10 + 1, 10**10 + 2], np.int64)
+    rows, reach = int(counts.sum()), Reach(np.arange(4, dtype=np.int32), np.arange(4, dtype=np.int32))
+    p = largest_retention(reach, counts, m=2)
+    assert retention_risk(p, Fraction(most, rows), Fraction(1, 4)) == Fraction(1, 2)
+    assert all(retention_risk(p, Fraction(int(c), rows), Fraction(1, 4)) <= Fraction(1, 2) for c in counts)

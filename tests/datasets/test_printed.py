@@ -6,6 +6,7 @@ import pytest
 
 from hedgerow.datasets import printed
 from hedgerow.schema import Hierarchy
+from tests.support import printed as published
 
 
 def _by_group(values: list[object], groups: tuple[int, ...]) -> dict[int, list[object]]:
@@ -31,7 +32,7 @@ def test_the_salary_queries_of_the_dissertation() -> None:
     assert min(row["salary"] for row in rows if row["gender"] == "F") == 65_000
 
 
-@pytest.mark.parametrize("published", [printed.salaries_generalized(), printed.salaries_permuted()])
+@pytest.mark.parametrize("published", [published.salaries_generalized(), published.salaries_permuted()])
 def test_published_salaries_keep_each_group_multiset(published: pa.Table) -> None:
     """Tables 2.2 and 2.3 hold the same salaries per group as table 2.1."""
     original = printed.salaries().append_column("group", pa.array(printed.SALARY_GROUPS))
@@ -41,14 +42,14 @@ def test_published_salaries_keep_each_group_multiset(published: pa.Table) -> Non
 def test_permuted_salaries_keep_the_people() -> None:
     """Table 2.3 has the quasi-identifiers of table 2.1, unchanged."""
     names = ["age", "zipcode", "gender"]
-    permuted, original = printed.salaries_permuted().select(names), printed.salaries().select(names)
+    permuted, original = published.salaries_permuted().select(names), printed.salaries().select(names)
     assert permuted.sort_by("age") == original.sort_by("age")
 
 
 def test_the_help_table_follows_from_the_salaries() -> None:
     """Every row of table 2.4 is what enumerating all choices of that many salaries of the group gives."""
     groups = _by_group(printed.salaries()["salary"].to_pylist(), printed.SALARY_GROUPS)
-    for row in printed.salaries_help().to_pylist():
+    for row in published.salaries_help().to_pylist():
         choices = list(combinations(groups[row["group"]], row["hits"]))
         sums, least = [sum(choice) for choice in choices], [min(choice) for choice in choices]
         assert (row["sum_lower"], row["sum_upper"]) == (min(sums), max(sums))
@@ -59,10 +60,10 @@ def test_the_patient_query() -> None:
     """One woman from 40 to 70 has the flu; the separated tables estimate 0.9, the scattered ones 0.855."""
     rows = printed.patients().to_pylist()
     assert sum(40 <= row["age"] <= 70 and row["sex"] == "F" and row["disease"] == "Flu" for row in rows) == 1
-    quasi, diseases = printed.patients_separated()
+    quasi, diseases = published.patients_separated()
     joint = sum(_share(quasi, group, _is_hit) * _flu(diseases, group) for group in (0, 1))
     assert joint == pytest.approx(0.9)
-    quasi, diseases = printed.patients_scattered()
+    quasi, diseases = published.patients_scattered()
     apart = sum(
         _share(quasi, group, lambda row: 40 <= row["age"] <= 70)
         * _share(quasi, group, lambda row: row["sex"] == "F")
@@ -88,23 +89,23 @@ def _flu(diseases: pa.Table, group: int) -> int:
 def test_the_patient_tables_agree_with_each_other() -> None:
     """Tables 2, 3 and 4 hold the same ages, sexes and diseases per group as table 1."""
     original = printed.patients().append_column("group", pa.array(printed.PATIENT_GROUPS))
-    for quasi, diseases in (printed.patients_separated(), printed.patients_scattered()):
+    for quasi, diseases in (published.patients_separated(), published.patients_scattered()):
         for column in ("age", "sex"):
             assert _multisets(quasi, column) == _multisets(original, column)
         assert _multisets(diseases, "disease") == _multisets(original, "disease")
-    assert _multisets(printed.patients_generalized(), "disease") == _multisets(original, "disease")
+    assert _multisets(published.patients_generalized(), "disease") == _multisets(original, "disease")
 
 
 def test_the_patients_ncp() -> None:
     """The normalized certainty penalty of table 2 over ages 10..90 and two sexes is 13.5."""
-    rows = printed.patients_generalized().to_pylist()
+    rows = published.patients_generalized().to_pylist()
     assert sum((row["age_high"] - row["age_low"]) / (90 - 10) + 1 for row in rows) == 13.5
 
 
 def test_the_disguised_salaries_contain_the_truth() -> None:
     """Per group some assignment of the published sets to the people contains every true salary."""
     truth = printed.employees()["salary"].to_pylist()
-    for table in (printed.employees_disguised(), printed.employees_coarse()):
+    for table in (published.employees_disguised(), published.employees_coarse()):
         for group in (0, 1, 2):
             values = sorted(v for v, g in zip(truth, printed.EMPLOYEE_GROUPS, strict=True) if g == group)
             spans = [(r["salary_low"], r["salary_high"]) for r in table.to_pylist() if r["group"] == group]
@@ -128,7 +129,7 @@ def test_the_employee_queries() -> None:
 
 
 def _average_bounds(condition: object) -> tuple[float, float]:
-    rows = printed.employees_disguised().to_pylist()
+    rows = published.employees_disguised().to_pylist()
     hits = Counter(row["group"] for row in rows if condition(row))  # type: ignore[operator]
     lower = sum(sum(sorted(r["salary_low"] for r in rows if r["group"] == g)[:h]) for g, h in hits.items())
     upper = sum(sum(sorted(r["salary_high"] for r in rows if r["group"] == g)[-h:]) for g, h in hits.items())
@@ -137,7 +138,7 @@ def _average_bounds(condition: object) -> tuple[float, float]:
 
 def test_the_fake_salary() -> None:
     """With the fake value the three people of 912** average between 40K and 50K."""
-    quasi, values = printed.employees_with_fake()
+    quasi, values = published.employees_with_fake()
     salaries = sorted(values["salary"].to_pylist())
     assert quasi["zipcode"].to_pylist() == ["91210", "91220", "91240"]
     assert (sum(salaries[:3]) / 3, sum(salaries[1:]) / 3) == (40_000, 50_000)
@@ -148,7 +149,7 @@ def test_every_published_set_is_a_node_of_the_tree() -> None:
     tree = Hierarchy.from_nested(printed.EMPLOYEE_TREE)
     leaves = tree.leaves.to_pylist()
     nodes = {(leaves[low], leaves[high - 1]) for low, high in map(tree.leaves_under, range(tree.num_nodes))}
-    for table in (printed.employees_disguised(), printed.employees_coarse()):
+    for table in (published.employees_disguised(), published.employees_coarse()):
         assert {(row["salary_low"], row["salary_high"]) for row in table.to_pylist()} <= nodes
 
 

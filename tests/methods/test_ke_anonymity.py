@@ -213,10 +213,10 @@ def test_a_false_cap_is_noticed():
 
 
 def test_the_largest_cap_is_named_and_combinations_are_refused():
-    """16 of 40 rows have 0: l = 2 is the largest; other objectives and the refinement have no cap."""
+    """16 of 40 rows have 0: l = 2 is the largest; objectives that cannot keep a cap are refused."""
     with pytest.raises(hr.Infeasible, match="l = 2 is the largest"):
         hr.KEAnonymity(3, 2, l=3).publish(MOSTLY, MOSTLY_SCHEMA)
-    for wrong in ({"objective": "max"}, {"refine": "quasi"}, {"l": 1}):
+    for wrong in ({"objective": "max_overlap"}, {"objective": "random"}, {"l": 1}):
         with pytest.raises(hr.ParameterError, match="'l'"):
             hr.KEAnonymity(3, 2, **({"l": 2} | wrong))
 

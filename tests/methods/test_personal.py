@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.methods import personal
 from hedgerow.methods.personal import cheapest, check_nodes
-from hedgerow.partition.personal import Wishes, one_group, total_cost
+from hedgerow.partition.personal import Wishes, one_groups, total_cost
 from hedgerow.release.forms.disguised import DisguisedGroups
 from hedgerow.schema.target import uniform
 
@@ -156,7 +156,7 @@ def test_refusals(parameters):
 def test_cells_with_the_same_wishes_are_generalized_once(monkeypatch):
     """Two thousand people whom no quasi-identifier joins have a handful of wishes: as much work, the same groups."""
     asked = []
-    monkeypatch.setattr(personal, "one_group", lambda wishes: asked.append(wishes) or one_group(wishes))
+    monkeypatch.setattr(personal, "one_groups", lambda wishes, sets: asked.extend(sets) or one_groups(wishes, sets))
     rng = np.random.default_rng(3)
     values = rng.integers(0, 8, 2000)
     table = pa.table({"who": np.arange(2000), "s": values, "level": rng.integers(1, 4, 2000)})
@@ -206,3 +206,15 @@ def test_targets_with_zero_weights_are_published(seed):
             release.verify()
             answer = release.ask("SELECT sum(v) FROM release")
             assert answer.lower <= values.sum() <= answer.upper
+
+
+@pytest.mark.parametrize("partition", ["top_down", "bottom_up"])
+def test_a_search_that_would_take_long_is_refused_with_what_works(monkeypatch, partition):
+    """The work is known before it begins: a sentence instead of hours."""
+    monkeypatch.setattr(personal, "_MOST_SEARCHED", 10)
+    table = pa.table({"q": range(8), "s": [1, 2, 3, 4] * 2, "node": ["*"] * 8})
+    schema = hr.Schema(quasi=["q"], sensitive="s", identifier="node")
+    with pytest.raises(hr.ParameterError, match="choose the partition 'one'"):
+        hr.Personal(node_column="node", partition=partition).publish(table, schema)
+    hr.Personal(node_column="node", partition="one").publish(table, schema)
+    hr.Personal(node_column="node").publish(table, schema)

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from math import factorial
 
 import numpy as np
@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.partition.target.least_range import least_range
+from hedgerow.partition.target.fake_values import fake_values
+from hedgerow.partition.target.least_range import least_range, node_ranges
 from hedgerow.schema.target import normal, uniform
 from hedgerow.testing import check_method
 
@@ -263,3 +264,37 @@ def test_a_shift_may_be_a_ratio():
     release.verify()
     with pytest.raises(hr.ParameterError, match="shift"):
         hr.TargetDistribution(TREE, shift="1/0")
+
+
+def told(tree, rows, fakes):
+    """Every table of so many rows drawn from the target: the worst posterior over the target's, and their distance."""
+    target, seen = [Fraction(share) for share in tree.target()], {}
+    for counts in product(range(rows + 1), repeat=tree.num_leaves):
+        if sum(counts) != rows:
+            continue
+        chance = Fraction(factorial(rows))
+        for count, share in zip(counts, target, strict=True):
+            chance *= share**count / factorial(count)
+        values = np.array(counts, np.int64)
+        added = fake_values(values, tree, node_ranges(tree)[0], most=fakes).counts if fakes else 0
+        entry = seen.setdefault(tuple(least_range(values + added, tree).tolist()), [Fraction(0)] * (len(counts) + 1))
+        entry[0] += chance
+        for leaf, count in enumerate(counts):
+            entry[leaf + 1] += chance * Fraction(count, rows)
+    ratio = max(
+        part / whole / share for whole, *parts in seen.values() for part, share in zip(parts, target, strict=True)
+    )
+    distance = sum(
+        abs(part - whole * share) for whole, *parts in seen.values() for part, share in zip(parts, target, strict=True)
+    )
+    return ratio, distance / 2
+
+
+def test_fakes_make_the_worst_worse_and_the_average_both():
+    """What fake_values.md and the guarantee say, over every table of 4 and 8 rows, exactly."""
+    tree = hr.Hierarchy.from_nested([[1, 2], [3, 4]]).with_weights([1] * 6)
+    assert told(tree, 4, 0) == (1, 0)
+    assert told(tree, 4, 2) == (2, Fraction(5, 128))
+    (worst, without), (with_one, less) = told(tree, 8, 0), told(tree, 8, 1)
+    assert (worst, with_one) == (Fraction(47, 32), Fraction(7, 4))
+    assert (float(without), float(less)) == (0.035888671875, 0.009765625)

@@ -396,11 +396,25 @@ def _wrong_help(forgery: Forgery) -> str:
     return ""
 
 
+def _shared_values(rows: list[dict[str, Any]], least: int) -> bool:
+    """Each combination of values of edges is shared by edges of enough nodes of both sides."""
+    ends = defaultdict(lambda: (set(), set()))
+    for row in rows:
+        values = tuple(value for name, value in row.items() if not name.endswith("_node"))
+        ends[values][0].add(row["left_node"])
+        ends[values][1].add(row["right_node"])
+    return least <= 1 or all(len(left) >= least <= len(right) for left, right in ends.values())
+
+
 def _safe_grouping(forgery: Forgery, parameters: dict[str, Any]) -> bool:
     """Groups of at least k (l) nodes with as many entities, no two nodes of which share a neighbour."""
-    edges = forgery.tables["edges"].to_pylist()
-    if max(parameters["k"], parameters["l"]) < 2:
+    rows = forgery.tables["edges"].to_pylist()
+    if max(parameters["k"], parameters["l"]) < 2 or not _shared_values(rows, parameters.get("edge_k", 1)):
         return False
+    pairs = {(row["left_node"], row["right_node"]) for row in rows}
+    if len(pairs) < len(rows) and "edge_k" not in parameters:
+        return False
+    edges = [{"left_node": left, "right_node": right} for left, right in pairs]
     for side, other, least, column in zip(
         ("left", "right"), ("right", "left"), (parameters["k"], parameters["l"]), forgery.manifest["group_columns"],
         strict=True,

@@ -117,6 +117,11 @@ def bundles(folder: Path) -> dict[str, Forgery]:
         edges = pa.table({"author": [n % 12 for n in range(18)], "paper": [(5 * n + n // 12) % 12 for n in range(18)]})
         graph.SafeGrouping(k, l).publish(graph.BipartiteGraph.read(*sides, edges)).save(folder / f"graph {k}")
         made[f"graph {k} {l}"] = Forgery.of(folder / f"graph {k}")
+    bought = graph.purchase_graph(40, 50, 90, busiest=0.2, seed=1)
+    for edge_k in (1, 3):
+        method = graph.SafeGrouping(2, 2, "blurred", edge_k=edge_k, hubs="apart")
+        method.publish(bought).save(folder / f"purchases {edge_k}")
+        made[f"purchases {edge_k}"] = Forgery.of(folder / f"purchases {edge_k}")
     return made
 
 

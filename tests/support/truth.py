@@ -74,7 +74,8 @@ def _compared(keys: dict[str, pa.Array], answers: dict[str, list[Answer]], truth
                 return f"{name} of {key}: {problem}"
     true_keys = {tuple(_value(row[name]) for name in keys) for row in truth}
     for key, cell in listed.items():
-        if key not in true_keys and any(a[cell].exact and a[cell].lower is not None for a in answers.values()):
+        # A group that may be empty is listed; what is zero in it wherever it is there is nobody's.
+        if key not in true_keys and any(a[cell].exact and a[cell].lower not in (None, 0) for a in answers.values()):
             return f"{key} is listed with an exact answer, and the truth does not have it"
     return None
 

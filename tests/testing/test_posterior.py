@@ -39,12 +39,15 @@ SAFE = {
     "anatomy": (hr.Anatomy(l=2), FOUR, {}),
     "anatomy, equal counts": (hr.Anatomy(l=2), EVEN, {}),
     "full-domain": (hr.FullDomain(k=2), PLANE, {}),
+    "full-domain blind": (hr.FullDomain(k=2, l=2, blind=True), PLANE, {}),
+    "full-domain blind, rows suppressed": (hr.FullDomain(k=2, l=2, suppression="0.4", blind=True), FEW, {}),
     "ke sum": (hr.KEAnonymity(k=2, e=1), FIVE, {}),
     "ke max": (hr.KEAnonymity(k=2, e=1, objective="max"), FIVE, {}),
     "ke max_overlap": (hr.KEAnonymity(k=2, e=2, objective="max_overlap"), FIVE, {}),
     "ke count": (hr.KEAnonymity(k=2, e=1, objective="count"), FIVE, {}),
     "ke random": (hr.KEAnonymity(k=2, e=1, objective="random"), FOUR, {}),
     **{f"ke {o}, shared value": (hr.KEAnonymity(k=2, e=1, objective=o), TIES, {}) for o in OBJECTIVES},
+    **{f"ke {o}, capped": (hr.KEAnonymity(k=2, e=1, objective=o, l=2), FIVE, {}) for o in ("sum", "max", "count")},
     "m-invariant": ("m-invariant", FOUR.set_column(0, "q", pa.array(range(4))), {}),
     "mondrian": (hr.Mondrian(k=2), PLANE, {}),
     "mondrian blind": (hr.Mondrian(k=2, l=2, blind=True), PLANE, {}),
@@ -215,6 +218,33 @@ def test_nearest_companions_tell_who_needed_them():
     audit = audit_posterior(method, table, extent=AuditExtent(every_release=False))
     assert audit.is_exact
     assert (audit.worst.posterior, audit.worst.limit) == (1, Fraction(10, 19))
+
+
+@pytest.mark.parametrize("model", ["binary", "full"])
+def test_blind_robust_groups_tell_no_more_than_the_odds(model):
+    """Cut by quasi-identifiers alone: to whoever believes in the odds and knows the algorithm, at most 1/r."""
+    odds = {0: (".4", ".6"), 1: (".45", ".55"), 2: (".1", ".9"), 3: (".12", ".88")}
+    known = Knowledge.given("s", {("q",): {q: {"x": x, "y": y} for q, (x, y) in odds.items()}})
+    table = pa.table({"q": [0, 0, 1, 1, 2, 2, 3], "s": ["x", "y", "y", "y", "x", "y", "y"]})
+    method = hr.Robust(r="1.5", knowledge=known, protect=["x"], model=model, max_suppressed=0, k=3)
+    believed = [{"x": Fraction(odds[q][0]), "y": Fraction(odds[q][1])} for q in table["q"].to_pylist()]
+    for prior in (None, believed):
+        audit = audit_posterior(method, table, prior=prior)
+        assert audit.is_exact
+        assert audit.releases > 1
+        assert not audit.is_broken
+        assert 0 < audit.refused < 1
+        assert audit.worst.limit == Fraction(2, 3)
+        if prior is None:
+            assert audit.row.posterior == audit.row.shown
+    refused = hr.Robust(r=5, knowledge=known, protect=["x"], model=model, k=3)
+    with pytest.raises(hr.Infeasible, match="blind groups look at no sensitive value"):
+        refused.publish(table, hr.Schema(quasi=["q"], sensitive="s"))
+    guarantee = method.publish(table, hr.Schema(quasi=["q"], sensitive="s")).guarantee
+    assert "and this algorithm" in guarantee.adversary
+    assert not any(sentence.startswith(("Minimality", "Suppressed")) for sentence in guarantee.not_promised)
+    with pytest.raises(hr.ParameterError, match="Knowledge from elsewhere"):
+        hr.Robust(r=2, k=3)
 
 
 @pytest.mark.parametrize("grouping", ["all", "quasi"])

@@ -6,11 +6,14 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from hedgerow.criteria.groupwise import All, Criterion, KAnonymity
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.criteria.groupwise import All, Criterion, KAnonymity, groups_of
 from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
 from hedgerow.criteria.shares import AlphaK, BetaLikeness, DeltaDisclosure, DeltaPresence
 from hedgerow.criteria.t_closeness import DISTANCES, TCloseness, levels_of
-from hedgerow.errors import ParameterError, SchemaError
+from hedgerow.errors import Infeasible, ParameterError, SchemaError
 from hedgerow.exact import fraction_text
 from hedgerow.methods.method import Method
 from hedgerow.parameters import Number, read_number, read_whole
@@ -19,7 +22,7 @@ from hedgerow.release import Guarantee
 if TYPE_CHECKING:
     from hedgerow.methods.method import Prepared
 
-__all__ = ["DIVERSITIES", "Classic"]
+__all__ = ["DIVERSITIES", "Classic", "require_groups"]
 
 DIVERSITIES = ("frequency", "distinct", "entropy", "recursive")
 
@@ -136,6 +139,18 @@ class Classic(Method):
             criterion="groupwise",
             parameters=parameters | trees,
             columns=prepared.columns.sensitive,
+        )
+
+
+def require_groups(labels: NDArray[np.int32], columns: list[NDArray[np.int32]], criteria: list[Criterion]) -> None:
+    """Refuse the whole table if one group misses a criterion: dropping or merging it would tell about its values."""
+    good = np.ones(int(labels.max()) + 1, np.bool_)
+    for codes, criterion in zip(columns, criteria, strict=True):
+        good &= criterion.holds(groups_of(labels, codes, np.bincount(codes)))
+    if not good.all():
+        raise Infeasible(
+            f"{(~good).sum():,} of {len(good):,} groups miss a criterion, and blind groups look at no sensitive value "
+            "to avoid that. A larger k makes groups more alike; or let groups be tested, with blind=False."
         )
 
 

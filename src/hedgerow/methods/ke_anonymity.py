@@ -56,7 +56,9 @@ class KEAnonymity(Method):
     stopped. The guarantee says so. It is off by default.
 
     `l` caps how likely any value is: none fills more than 1/`l` of a group. k distinct values say nothing about how
-    often each occurs, so a column that is mostly one value needs it. Groups of least total range, "sum", alone.
+    often each occurs, so a column that is mostly one value needs it. With "sum" the total range is the least of all
+    partitions; with "max" and "count" cuts between values are best, up to 20,000 distinct values; "max_overlap" and
+    "random" are refused. `refine` keeps it.
     """
 
     keeps_clusters: ClassVar[bool] = True
@@ -71,8 +73,11 @@ class KEAnonymity(Method):
         KE(self.k, self.e)
         if self.l is not None:
             object.__setattr__(self, "l", read_whole("l", self.l, least=2))
-            if self.objective != "sum" or self.refine != "none":
-                raise ParameterError("'l' goes with objective 'sum' and without 'refine'; leave one of them out.")
+            if self.objective in ("max_overlap", "random"):
+                raise ParameterError(
+                    "'l' goes with objective 'sum', 'max' or 'count': 'random' looks at nothing, so at no frequency, "
+                    "and for 'max_overlap' no exact search is known that also divides values."
+                )
         if self.objective not in OBJECTIVES:
             raise ParameterError(f"'objective' must be one of {', '.join(OBJECTIVES)}.")
         if self.refine not in REFINEMENTS:
@@ -126,7 +131,8 @@ class KEAnonymity(Method):
         if self.refine == "quasi":
             quasi, scales = quasi_codes(prepared)
             least = where.distance(criterion.e)
-            labels = ke_refine(labels, quasi, scales, sensitive.codes, where.positions, k=self.k, e=least)
+            kept = KE(self.k, least)
+            labels = ke_refine(labels, quasi, scales, sensitive.codes, where.positions, criterion=kept, l=self.l)
         return release_of(
             prepared,
             labels,
@@ -140,7 +146,8 @@ class KEAnonymity(Method):
         if self.l is not None:
             from hedgerow.partition.ke.capped import ke_capped
 
-            return ke_capped(where.positions, counts, k=self.k, e=where.distance(KE(self.k, self.e).e), l=self.l)
+            e = where.distance(KE(self.k, self.e).e)
+            return ke_capped(where.positions, counts, k=self.k, e=e, l=self.l, objective=self.objective)
         name = f"ke_{self.objective}"
         partition = getattr(importlib.import_module("hedgerow.partition.ke"), name)
         random = {"keys": prepared.keys} if self.objective == "random" else {}

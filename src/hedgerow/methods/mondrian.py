@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hedgerow.criteria.groupwise import Criterion, KAnonymity, groups_of, require
-from hedgerow.errors import Infeasible, ParameterError
-from hedgerow.methods.classic import Classic
+from hedgerow.criteria.groupwise import KAnonymity, require
+from hedgerow.errors import ParameterError
+from hedgerow.methods.classic import Classic, require_groups
 from hedgerow.methods.row_groups import axes_of, check_form, release_of, sensitive_codes
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class Mondrian(Classic):
         scales = [scale if ranks is None else TreeScale(scale, ranks) for scale, ranks in pairs]
         labels = mondrian(axes.codes, scales, columns, tested, relaxed=self.relaxed, keys=prepared.keys)
         if self.blind:
-            _require_groups(labels, columns, criteria)
+            require_groups(labels, columns, criteria)
         progress("generalizing", 0.6)
         return release_of(
             prepared,
@@ -86,16 +85,4 @@ class Mondrian(Classic):
                 | {"form": self.form, "together": int(self.together)},
             ),
             nodes={name: (trees[name], 0) for name in prepared.columns.quasi if name in trees},
-        )
-
-
-def _require_groups(labels: NDArray[np.int32], columns: list[NDArray[np.int32]], criteria: list[Criterion]) -> None:
-    """Refuse the whole table if one group misses a criterion: dropping or merging it would tell about its values."""
-    good = np.ones(int(labels.max()) + 1, np.bool_)
-    for codes, criterion in zip(columns, criteria, strict=True):
-        good &= criterion.holds(groups_of(labels, codes, np.bincount(codes)))
-    if not good.all():
-        raise Infeasible(
-            f"{(~good).sum():,} of {len(good):,} groups miss a criterion, and blind cuts look at no sensitive value to "
-            "avoid that. A larger k makes groups more alike; or let cuts be tested, with blind=False."
         )

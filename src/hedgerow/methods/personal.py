@@ -37,6 +37,7 @@ from hedgerow.partition.personal import (
     Wishes,
     merge_groups,
     one_group,
+    one_groups,
     personal_bottom_up,
     personal_top_down,
     split_by_domain,
@@ -109,6 +110,12 @@ class Personal(Method):
     def _bundles(self, prepared: Prepared, kinds: Wishes, places: NDArray[np.int64]) -> tuple[list[Bundle], str]:
         if self.partition == "quasi":
             return _by_quasi(prepared, kinds, places), "quasi"
+        work = len(kinds.leaves) * kinds.tree.num_nodes
+        if self.partition in ("top_down", "bottom_up") and work > _MOST_SEARCHED:
+            raise ParameterError(
+                f"The search '{self.partition}' would look at {work:,} pairs of a wish and a node, and up to "
+                f"{_MOST_SEARCHED:,} take about a minute; choose the partition 'one' or 'quasi', or a coarser tree."
+            )
         if self.partition != "cheapest":
             return PARTITIONS[self.partition](kinds), self.partition
         return cheapest(kinds, _by_quasi(prepared, kinds, places))
@@ -172,24 +179,34 @@ def _by_quasi(prepared: Prepared, kinds: Wishes, places: NDArray[np.int64]) -> l
     cells = group_rows(equal_quasi(prepared.table, prepared.columns.quasi, parts), parts)
     # Cells with the same wishes are generalized alike: where every row is a cell there are few kinds of them.
     alike = Counter(np.sort(places[rows]).tobytes() for rows in np.split(cells.rows, cells.offsets[1:-1]))
-    bundles: list[Bundle] = []
-    for cell, times in alike.items():
-        inside = np.bincount(np.frombuffer(cell, places.dtype), minlength=len(kinds.counts))
-        together = one_group(Wishes(kinds.tree, kinds.leaves, kinds.nodes, inside))
-        bundles += [replace(bundle, times=times) for bundle in together]
-    return bundles
+    sets = [dict(Counter(np.frombuffer(cell, places.dtype).tolist())) for cell in alike]
+    found = one_groups(kinds, sets)
+    return [
+        replace(bundle, times=times)
+        for times, together in zip(alike.values(), found, strict=True)
+        for bundle in together
+    ]
 
 
 def _as_groups(bundles: Sequence[Bundle], places: NDArray[np.int64], prepared: Prepared) -> DisguisedGroups:
     """Deal the rows to groups at random; bundles of many groups alike become many groups."""
-    alike = [bundle for bundle in bundles for _ in range(bundle.times)]
-    pieces = sorted((wish, group, people) for group, one in enumerate(alike) for wish, people in one.members.items())
-    wishes, numbers, people = (np.array(column) for column in zip(*pieces, strict=True))
+    first = np.cumsum([0, *(bundle.times for bundle in bundles)]).tolist()
+    pieces = [
+        (np.full(bundle.times, wish), np.arange(start, start + bundle.times), np.full(bundle.times, people))
+        for start, bundle in zip(first, bundles, strict=False)
+        for wish, people in bundle.members.items()
+    ]
+    wishes, numbers, people = (np.concatenate(column) for column in zip(*pieces, strict=True))
+    order = np.lexsort((numbers, wishes))
     rows, row_offsets = deal(
-        places.astype(np.int32), wishes.astype(np.int32), numbers.astype(np.int32), people, keys=prepared.keys
+        places.astype(np.int32),
+        wishes[order].astype(np.int32),
+        numbers[order].astype(np.int32),
+        people[order],
+        keys=prepared.keys,
     )
-    nodes = np.concatenate([np.repeat(list(one.published), list(one.published.values())) for one in alike])
-    return DisguisedGroups(rows, row_offsets, nodes.astype(np.int32), row_offsets)
+    nodes = [np.tile(np.repeat(list(one.published), list(one.published.values())), one.times) for one in bundles]
+    return DisguisedGroups(rows, row_offsets, np.concatenate(nodes).astype(np.int32), row_offsets)
 
 
 def _count_exact(groups: DisguisedGroups, tree: Hierarchy) -> int:

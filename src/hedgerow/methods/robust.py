@@ -24,13 +24,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.criteria.groupwise import KAnonymity
 from hedgerow.errors import BrokenPromise, Infeasible, ParameterError, SchemaError
 from hedgerow.exact import as_fraction
 from hedgerow.inference.full import at_most, full_by_group, relative_error
 from hedgerow.inference.knowledge import Distribution, Knowledge, KnowledgeEstimate
 from hedgerow.inference.robust import GroupedRows, GroupsHolding, Model, Robustness, binary, groups_holding, members
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import check_form, release_of
+from hedgerow.methods.row_groups import check_form, quasi_codes, release_of
+from hedgerow.parameters import read_whole
 from hedgerow.release import Guarantee, Release, Rows
 from hedgerow.release.forms import form_of
 from hedgerow.verify.robust import sensitive_values
@@ -196,6 +198,11 @@ class Robust(Method):
     not x, as the paper's theorem reads them, or "full", those of all values. `protect` lists the protected
     values, or lists of values that are one secret together; None protects each value. At most the share
     `max_suppressed` of the rows is left out: one in a hundred is what people accept as missing at random.
+
+    `k` makes it blind: groups of at least `k` rows are cut by quasi-identifiers alone, and the table is published whole
+    or refused whole, so that knowing the algorithm helps nobody. It needs a `Knowledge` from elsewhere, since odds
+    estimated on the table itself would follow its sensitive values, and a k that was chosen without trying. It is not
+    the default: groups are many times as large (docs/methods/robust.md).
     """
 
     keeps_clusters: ClassVar[bool] = True
@@ -206,9 +213,17 @@ class Robust(Method):
     protect: Sequence[object] | None = None
     max_suppressed: Fraction | int | float | str = "0.01"
     form: str = "separated"
+    k: int | None = None
 
     def __post_init__(self) -> None:
         Robustness(self.r, self.model)
+        if self.k is not None:
+            read_whole("k", self.k, least=2)
+            if not isinstance(self.knowledge, Knowledge):
+                raise ParameterError(
+                    "'k' asks for blind groups, which need odds that this table did not give: a Knowledge from "
+                    "elsewhere, such as KnowledgeEstimate().of(another table, quasi=..., sensitive=...)."
+                )
         check_form(self.form, FORMS)
         _share(self.max_suppressed)
         if not isinstance(self.knowledge, Knowledge | KnowledgeEstimate):
@@ -231,7 +246,11 @@ class Robust(Method):
         codes = knowledge.value_codes(prepared.table.arrow.column(column))
         crowd = Crowd(knowledge, knowledge.signatures(quasi), codes, members(knowledge.values, self.protect))
         progress("partitioning", 0.2)
-        labels = self._labels(crowd, criterion, prepared, progress)
+        labels = (
+            self._labels(crowd, criterion, prepared, progress)
+            if self.k is None
+            else self._blind_labels(crowd, criterion, prepared)
+        )
         progress("publishing", 0.7)
         return self._published(prepared, crowd, criterion, labels)
 
@@ -265,6 +284,23 @@ class Robust(Method):
             where = _stuck_most(crowd, found.groups)
         reached = self._reached(crowd.sample(_TRIED, prepared.keys), limits.largest_r(r, allowed), prepared, progress)
         raise self._refusal(limits, r, allowed, how_many, f"{reached}{where}")
+
+    def _blind_labels(self, crowd: Crowd, criterion: Robustness, prepared: Prepared) -> NDArray[np.int32]:
+        """Groups by quasi-identifiers and numbers of rows alone; refused whole where somebody stands out."""
+        from hedgerow.partition.mondrian.split import mondrian
+
+        quasi, scales = quasi_codes(prepared)
+        codes = crowd.values.astype(np.int32)
+        labels = mondrian(quasi, scales, [codes], [KAnonymity(read_whole("k", self.k, least=2))], keys=prepared.keys)
+        check = _check_binary if self.model == "binary" else _check_full
+        broken = check(crowd.knowledge, _grouped(crowd, labels), crowd.member, criterion.r)
+        if broken.any():
+            raise Infeasible(
+                f"In {int(broken.sum()):,} of {len(broken):,} groups somebody has a protected value with more than "
+                f"1/{criterion.r}, and blind groups look at no sensitive value to avoid that. A larger k, a smaller r "
+                "or fewer protected values may do; leave k out to let groups be tested."
+            )
+        return labels
 
     def _reached(self, crowd: Crowd, limit: Fraction, prepared: Prepared, progress: Progress) -> str:
         """Say which r the search reaches, on some of the rows where there are many."""
@@ -330,7 +366,7 @@ class Robust(Method):
             "protect": _written(self.protect),
             "max_suppressed": str(_share(self.max_suppressed)),
             "form": self.form,
-        }
+        } | ({} if self.k is None else {"k": self.k})
 
     def _guarantee(self, column: str, crowd: Crowd, criterion: Robustness, suppressed: int) -> Guarantee:
         counts: dict[str, int | str] = {"sets": len(crowd.distributions), "suppressed": suppressed}

@@ -43,6 +43,7 @@ counts of distinct wishes; which of the agreeing rows go where is decided later,
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -54,7 +55,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.criteria.target import possible_node
-from hedgerow.partition.target.least_range import least_range, node_sizes
+from hedgerow.partition.target.least_range import arrays_of_tree, least_range_groups, node_sizes
 from hedgerow.schema.hierarchy import Hierarchy
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "merge_groups",
     "needs",
     "one_group",
+    "one_groups",
     "personal_bottom_up",
     "personal_top_down",
     "savings",
@@ -180,23 +182,16 @@ def _is_there(pool: Sequence[Bundle], one: int, other: int) -> bool:
 
 def _gains(pool: Sequence[Bundle], wishes: Wishes, pairs: Iterable[tuple[int, int]]) -> Gains:
     """What each pair that is there saves when merged, if anything."""
+    sizes = node_sizes(wishes.tree).tolist()
+    there = [pair for pair in pairs if _is_there(pool, *pair)]
+    members = [dict(Counter(pool[one].members) + Counter(pool[other].members)) for one, other in there]
     found: Gains = {}
-    for one, other in pairs:
-        if not _is_there(pool, one, other):
-            continue
-        together = _together(pool[one], pool[other], wishes)
-        apart = [Bundle(b.members, b.published) for b in (pool[one], pool[other])]
-        saved = total_cost(apart, wishes.tree) - total_cost(together, wishes.tree)
+    for (one, other), together in zip(there, one_groups(wishes, members), strict=True):
+        apart = bundle_cost(pool[one], sizes) + bundle_cost(pool[other], sizes)
+        saved = apart - sum(bundle_cost(bundle, sizes) for bundle in together)
         if saved > 0:
             found[one, other] = saved, together
     return found
-
-
-def _together(one: Bundle, other: Bundle, wishes: Wishes) -> list[Bundle]:
-    people = np.zeros(len(wishes.counts), np.int64)
-    for wish, number in (Counter(one.members) + Counter(other.members)).items():
-        people[wish] = number
-    return one_group(Wishes(wishes.tree, wishes.leaves, wishes.nodes, people))
 
 
 class Tops:
@@ -206,6 +201,7 @@ class Tops:
         self.tree = tree
         self.weights = tree.weights or ()
         self.sizes: list[int] = node_sizes(tree).tolist()
+        self.size_array = node_sizes(tree)
         self.low, self.high = tree.low.tolist(), tree.high.tolist()
         self.parents = tree.parents.tolist()
         # Branches of weight 0 take no part in any group.
@@ -225,10 +221,10 @@ class Supply:
     @cached_property
     def eligible(self) -> NDArray[np.int64]:
         """Wishes below the top, those that ask for most first."""
-        tops, nodes, low, high = self.tops, self.wishes.nodes, self.tops.low[self.top], self.tops.high[self.top]
+        nodes, low, high = self.wishes.nodes, self.tops.low[self.top], self.tops.high[self.top]
         tree = self.wishes.tree
         inside = np.flatnonzero((self.left > 0) & (tree.low[nodes] >= low) & (tree.high[nodes] <= high))
-        asked = np.array(tops.sizes)[nodes[inside]]
+        asked = self.tops.size_array[nodes[inside]]
         return inside[np.lexsort((-self.left[inside], -asked))]
 
     @cached_property
@@ -376,24 +372,19 @@ class Bundle:
 
 def total_cost(bundles: Sequence[Bundle], tree: Hierarchy) -> int:
     """The sum of the sizes of all published subdomains."""
-    sizes = node_sizes(tree)
+    sizes = node_sizes(tree).tolist()
     return sum(bundle.times * bundle_cost(bundle, sizes) for bundle in bundles)
 
 
-def bundle_cost(bundle: Bundle, sizes: NDArray[np.int64]) -> int:
+def bundle_cost(bundle: Bundle, sizes: Sequence[int]) -> int:
     """The sum of the sizes of one group's subdomains."""
-    return sum(int(sizes[node]) * count for node, count in bundle.published.items())
+    return sum(sizes[node] * count for node, count in bundle.published.items())
 
 
 def maximal_nodes(wishes: Wishes) -> list[int]:
     """The named nodes that lie in no larger named node; they are disjoint and cover every wish."""
-    tree, named = wishes.tree, np.unique(wishes.nodes[wishes.counts > 0])
-    order = named[np.lexsort((-tree.high[named], tree.low[named]))]  # by start, the widest first
-    maximal: list[int] = []
-    for node in order.tolist():
-        if not maximal or tree.low[node] >= tree.high[maximal[-1]]:
-            maximal.append(node)
-    return maximal
+    named = set(wishes.nodes[wishes.counts > 0].tolist())
+    return _maximal(named, wishes.tree.low.tolist(), wishes.tree.high.tolist())
 
 
 def split_by_domain(wishes: Wishes) -> Iterator[tuple[int, Wishes]]:
@@ -405,11 +396,43 @@ def split_by_domain(wishes: Wishes) -> Iterator[tuple[int, Wishes]]:
 
 def one_group(wishes: Wishes) -> list[Bundle]:
     """Put everybody together: one group per maximal node, generalized with the least cost below that node."""
-    return [_whole(node, inside) for node, inside in split_by_domain(wishes)]
+    return one_groups(wishes, [{int(w): int(wishes.counts[w]) for w in np.flatnonzero(wishes.counts)}])[0]
 
 
-def _whole(node: int, wishes: Wishes) -> Bundle:
-    members = {int(w): int(wishes.counts[w]) for w in np.flatnonzero(wishes.counts)}
-    counts = np.bincount(wishes.leaves, wishes.counts, minlength=wishes.tree.num_leaves).astype(np.int64)
-    published = least_range(counts, wishes.tree, top=node)
-    return Bundle(members, {int(n): int(published[n]) for n in np.flatnonzero(published)})
+def one_groups(wishes: Wishes, sets: Sequence[dict[int, int]]) -> list[list[Bundle]]:
+    """The same for many sets of people, given as people per wish: all of them are generalized in one pass."""
+    tree = wishes.tree
+    low, high = tree.low.tolist(), tree.high.tolist()
+    leaves, nodes = wishes.leaves.tolist(), wishes.nodes.tolist()
+    parts: list[tuple[int, int, dict[int, int]]] = []
+    for number, people in enumerate(sets):
+        maximal = _maximal({nodes[wish] for wish in people}, low, high)
+        starts = [low[node] for node in maximal]
+        inside: list[dict[int, int]] = [{} for _ in maximal]
+        for wish, count in people.items():
+            inside[bisect_right(starts, leaves[wish]) - 1][wish] = count
+        parts += [(number, node, members) for node, members in zip(maximal, inside, strict=True)]
+    offsets = np.cumsum([0, *(len(members) for _, _, members in parts)])
+    published = least_range_groups(
+        np.array([leaves[wish] for _, _, members in parts for wish in members], np.int32),
+        np.array([count for _, _, members in parts for count in members.values()], np.int64),
+        offsets,
+        arrays_of_tree(tree),
+        np.zeros(len(parts), np.int32),
+        tops=np.array([node for _, node, _ in parts], np.int32),
+    )
+    ends, named, counts = published.offsets.tolist(), published.nodes.tolist(), published.counts.tolist()
+    found: list[list[Bundle]] = [[] for _ in sets]
+    for place, (number, _, members) in enumerate(parts):
+        span = slice(ends[place], ends[place + 1])
+        found[number].append(Bundle(members, dict(zip(named[span], counts[span], strict=True))))
+    return found
+
+
+def _maximal(named: set[int], low: list[int], high: list[int]) -> list[int]:
+    """Those of the nodes that lie in no other of them."""
+    maximal: list[int] = []
+    for node in sorted(named, key=lambda node: (low[node], -high[node])):  # by start, the widest first
+        if not maximal or low[node] >= high[maximal[-1]]:
+            maximal.append(node)
+    return maximal

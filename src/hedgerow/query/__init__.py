@@ -77,11 +77,10 @@ class Session:
         from hedgerow.query.sql.parse import check_text, is_composed
 
         check_text(sql, self._release.columns.all)
+        own = own_tables(self.tables if tables is None else tables)
         if not is_composed(sql):
             return self.run(bound_to(self._release, sql))
-        joins = Joins(
-            view_of(self._release).columns, own_tables(self.tables if tables is None else tables), self._reason, {}
-        )
+        joins = Joins(view_of(self._release).columns, own, self._reason, {})
         answer = functools.partial(self._answer, joins.lookups)
         return Composer(joins, answer, functools.partial(self._answer_inside, joins.lookups)).run(sql)
 
@@ -98,10 +97,13 @@ class Session:
     def run(self, bound: Bound, scalars: Mapping[str, Estimate] | None = None) -> Result:
         """Answer a bound question: the engine's results, and what the question says about them."""
         from hedgerow.query.answer import finish_result
+        from hedgerow.query.answered import calculated
+        from hedgerow.query.filtered import run_filtered
 
-        found = self.engine.run(bound)
+        found = run_filtered(self.engine.run, bound)
         more = {name: estimate.take([0] * found.cells) for name, estimate in (scalars or {}).items()}
-        return finish_result(bound, replace(found, estimates=found.estimates | more))
+        found = replace(found, estimates=found.estimates | more)
+        return finish_result(bound, replace(found, estimates=found.estimates | calculated(bound, found)))
 
     def _answer(self, lookups: Mapping[str, Lookup], question: Question, scalars: Mapping[str, Estimate]) -> Result:
         return self.run(self._fit(question, lookups), scalars)
@@ -167,12 +169,16 @@ def ask(release: Release, sql: str, tables: Mapping[str, Any] | None = None, *, 
     if estimate == "fair":
         return answer
     from hedgerow.query.learned import learn
+    from hedgerow.query.sql.question import ALWAYS
 
     if estimate != "learned":
         raise ParameterError("'estimate' must be 'fair' or 'learned'.")
     if not isinstance(answer, Answer):
         raise QueryError("a learned estimate is for one aggregate without GROUP BY; ask for each alone")
-    return learn(release, bound_to(release, sql), answer)
+    bound = bound_to(release, sql)
+    if any(item.where != ALWAYS for item in bound.aggregates):
+        raise QueryError("a learned estimate does not go with FILTER; write the condition after WHERE")
+    return learn(release, bound, answer)
 
 
 def select(release: Release, sql: str, tables: Mapping[str, Any] | None = None) -> AnswerTable:
@@ -188,13 +194,16 @@ def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
     from hedgerow.query.engines.rewriter import is_plain, rewritten
     from hedgerow.query.engines.summary import statements
     from hedgerow.query.evidence.view import view_of
+    from hedgerow.query.filtered import parts_of
     from hedgerow.query.sql.dialect import to_postgres
 
     if dialect not in ("duckdb", "postgres"):
         raise ParameterError(f"'dialect' must be 'duckdb' or 'postgres'; got {dialect!r}")
     view, bound = view_of(release), bound_to(release, sql)
-    is_one = is_plain(release, view, bound)
-    parts = [rewritten(view, bound, release.group_column)] if is_one else statements(release, bound)
+    asked = parts_of(bound)
+    is_one = len(asked) == 1 and is_plain(release, view, bound)
+    parts = [rewritten(view, bound, release.group_column)] if is_one else []
+    parts = parts or [part for one in asked for part in statements(release, one)]
     written = [part if dialect == "duckdb" else to_postgres(part, pretty=True) for part in parts]
     return written[0] if is_one else ";\n\n".join([_COUNTS + written[0], *written[1:]])
 

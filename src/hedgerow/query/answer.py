@@ -141,7 +141,8 @@ class Estimate:
     """One aggregate in every cell. `slack` widens bounds by what floats differ from the decimals that they print.
 
     Where `is_bounded` is false, bounds are None and `expected` is an estimate. `domain` lists values that are no
-    numbers. `reached` says of each cell whether some assignment reaches both bounds, where that is known.
+    numbers. `reached` says of each cell whether some assignment reaches both bounds, where that is known; `endless`
+    where a number has no bounds.
     """
 
     lower: list[Fraction | None]
@@ -155,6 +156,7 @@ class Estimate:
     is_bounded: bool = True
     domain: pa.Array | None = None
     reached: list[bool] | None = None
+    endless: list[bool] | None = None
 
     @functools.cached_property
     def answers(self) -> list[Answer]:
@@ -164,7 +166,7 @@ class Estimate:
     def take(self, cells: list[int]) -> Estimate:
         """Return only some cells."""
         names = ["lower", "upper", "expected", "std", "exact"]
-        names += [name for name in ("slack", "reached") if getattr(self, name) is not None]
+        names += [name for name in ("slack", "reached", "endless") if getattr(self, name) is not None]
         parts: dict[str, Any] = {name: [getattr(self, name)[cell] for cell in cells] for name in names}
         return replace(self, **parts)
 
@@ -173,9 +175,11 @@ class Estimate:
         if not self.is_bounded:
             return Answer(None, None, _number(self.expected[cell]), _number(self.std[cell]), False, bounded=False)
         if lower is None or upper is None:
+            if self.endless is not None and self.endless[cell]:
+                return Answer(None, None, _number(self.expected[cell]), None, False, bounded=False)
             return Answer(None, None, None, None, True)
         if self.rounding is Rounding.VALUE:
-            return self._valued(int(lower), int(upper), cell)
+            return self._valued(math.floor(lower), math.ceil(upper), cell)
         slack = self.slack[cell] if self.slack is not None else Fraction(0)
         low, high = self._rounded(lower - slack, upper + slack)
         if self.exact[cell]:
@@ -205,7 +209,8 @@ class Estimate:
             return Answer(
                 low, high, low if self.exact[cell] else None, 0.0 if self.exact[cell] else None, self.exact[cell]
             )
-        middle = lower if self.exact[cell] else round(min(max(self.expected[cell], lower), upper))
+        exactly = self.lower[cell] or 0
+        middle = round(exactly) if self.exact[cell] else round(min(max(self.expected[cell], lower), upper))
         low, high, mean = (_moment(tick, kind) for tick in (lower, upper, middle))
         scale = 1.0 if pa.types.is_date(kind) else 1e6
         return Answer(low, high, mean, 0.0 if self.exact[cell] else self.std[cell] / scale, self.exact[cell])
@@ -374,7 +379,18 @@ def combine(operator: str, left: Estimate, right: Estimate) -> Estimate:
         Rounding.WHOLE if is_whole else Rounding.OUTWARD,
         is_bounded=is_bounded,
         reached=_reached(left, right, operator == "/"),
+        endless=_endless(left, right, pairs),
     )
+
+
+def _endless(left: Estimate, right: Estimate, pairs: list[Ends | None]) -> list[bool]:
+    """Where there are numbers and no bounds: dividing by what may be zero and is no count."""
+    flags = []
+    for cell, (one, other) in enumerate(zip(left.widened(), right.widened(), strict=True)):
+        was = any(side.endless is not None and side.endless[cell] for side in (left, right))
+        is_zero = other is not None and right.exact[cell] and other[0] <= 0 <= other[1]
+        flags.append(was or (pairs[cell] is None and one is not None and other is not None and not is_zero))
+    return flags
 
 
 def _reached(left: Estimate, right: Estimate, divides: bool) -> list[bool]:

@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Estimate, Result, Rounding, combine, constant, finish_result
+from hedgerow.query.calculated import FUNCTIONS, Uncertain, calculate, choose
 from hedgerow.query.evidence.view import column_of, evaluate, values
 from hedgerow.query.sql.bind import Binder, bind_outcome
 from hedgerow.query.sql.question import (
@@ -31,6 +32,8 @@ from hedgerow.query.sql.question import (
     And,
     Arithmetic,
     Bound,
+    Call,
+    Case,
     Column,
     Compare,
     Computed,
@@ -49,34 +52,15 @@ from hedgerow.query.sql.question import (
     names_of,
 )
 
-__all__ = ["Answered", "Uncertain", "answered_by", "finish", "over", "stack"]
+__all__ = ["Answered", "answered_by", "below_each_other", "calculated", "finish", "over", "stack"]
 
 _TRUE, _FALSE, _NULL = 1, 2, 4
-_FUNCTIONS = ("count", "sum", "avg", "min", "max")
+_AGGREGATES = ("count", "sum", "avg", "min", "max")
 _LIMIT = "LIMIT inside a sub-query picks rows by answers that are not sure; put it into the outer question"
 _NUMBERS = (
-    "between answers of a sub-query there may be + - * / and numbers; texts and dates can be selected and grouped by"
+    "between aggregates there may be + - * /, numbers, CASE, ABS, ROUND, FLOOR, CEIL, SIGN, SQRT, LN, EXP, POWER, "
+    "COALESCE, NULLIF, GREATEST and LEAST; texts and dates can be selected and grouped by"
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Uncertain:
-    """Numbers with bounds, a row each; `gaps` tells where the truth may be NULL."""
-
-    estimate: Estimate
-    gaps: list[bool]
-
-    def take(self, rows: list[int]) -> Uncertain:
-        """Return some rows."""
-        return Uncertain(self.estimate.take(rows), [self.gaps[row] for row in rows])
-
-    def is_missing(self, row: int) -> bool:
-        """Tell whether the truth is NULL for sure."""
-        if self.estimate.lower[row] is not None:
-            return False
-        if not self.estimate.exact[row]:
-            raise QueryError("a number of the sub-query has no bounds, so nothing that is computed from it has")
-        return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +109,12 @@ class Answered:
 
     def number(self, node: Expression) -> Uncertain:
         """The bounds of an expression, row by row."""
+        if node == Constant(None):
+            nothing: list[Any] = [None] * len(self)
+            unknown = Estimate(
+                nothing, nothing, [math.nan] * len(self), [0.0] * len(self), [True] * len(self), Rounding.WHOLE
+            )
+            return Uncertain(unknown, [True] * len(self))
         if isinstance(node, Constant):
             if isinstance(node.value, bool | str) or not isinstance(node.value, int | float | Decimal):
                 raise QueryError(_NUMBERS)
@@ -135,6 +125,13 @@ class Answered:
             return _exact_numbers(self.values(node))
         if isinstance(node, Arithmetic):
             return _combined(node.operator, self.number(node.left), self.number(node.right))
+        if isinstance(node, Call) and node.function in FUNCTIONS:
+            return calculate(node.function, [self.number(operand) for operand in node.operands])
+        if isinstance(node, Case):
+            branches = [
+                (self.truths(when), self.expected_truth(when), self.number(then)) for when, then in node.branches
+            ]
+            return choose(branches, self.number(node.otherwise))
         if isinstance(node, Name):
             Binder({name: _column(name) for name in self.names}).column(node)
         raise QueryError(_NUMBERS)
@@ -205,12 +202,25 @@ class Answered:
 
 def over(inner: Answered, question: Question, *, is_inner: bool) -> Answered:
     """Answer a question about an answer. What it says about its own results is left to the caller unless `is_inner`."""
+    question = _unfiltered(question)
     rows = inner.where(question.where)
     is_grouped = bool(question.groups) or any(
         isinstance(item, Aggregate | Computed) for item in (*question.select, *question.slots)
     )
     found = _aggregated(rows, question) if is_grouped else _projected(rows, question)
     return narrow(found, question) if is_inner else found
+
+
+def _unfiltered(question: Question) -> Question:
+    """Write FILTER as CASE, for aggregates pass over NULLs."""
+
+    def plain(item: Any) -> Any:
+        if not isinstance(item, Aggregate) or item.where == Truth(True):
+            return item
+        then = Constant(1) if item.column is None else item.column
+        return replace(item, column=Case(((item.where, then),), Constant(None)), where=Truth(True), alias=_alias(item))
+
+    return replace(question, select=tuple(map(plain, question.select)), slots=tuple(map(plain, question.slots)))
 
 
 def narrow(found: Answered, question: Question) -> Answered:
@@ -234,6 +244,34 @@ def finish(result: Result, question: Question) -> Result:
 def _kind_of(name: str, estimate: Estimate) -> Column:
     is_value = estimate.rounding is Rounding.VALUE and estimate.domain is not None
     return column_of(name, estimate.domain.type if is_value and estimate.domain is not None else pa.float64())
+
+
+def calculated(bound: Bound, result: Result) -> dict[str, Estimate]:
+    """The computed results of a question that are more than arithmetic: functions of results and CASE."""
+    wanted = [
+        item for item in bound.outcome.computed if item.alias not in result.estimates and _is_more(item.expression)
+    ]
+    if not wanted:
+        return {}
+    counts = {item.alias for item in bound.aggregates if item.function in ("count", "distinct", "regr_count")}
+    numbers = {
+        name: Uncertain(estimate, [name not in counts and not _is_there(estimate, row) for row in range(result.cells)])
+        for name, estimate in result.estimates.items()
+    }
+    everything = [True] * result.cells
+    found = Answered(result.keys, numbers, everything, everything)
+    return {item.alias: found.number(item.expression).estimate for item in wanted}
+
+
+def _is_more(node: Expression) -> bool:
+    if isinstance(node, Arithmetic):
+        return _is_more(node.left) or _is_more(node.right)
+    return isinstance(node, Call | Case)
+
+
+def _is_there(estimate: Estimate, row: int) -> bool:
+    """Tell whether a number is not NULL for sure."""
+    return estimate.exact[row] and estimate.lower[row] is not None
 
 
 def answered_by(run: Callable[[Question, tuple[str, ...]], Result], question: Question) -> Answered:
@@ -382,10 +420,11 @@ _SAID = {field.name for field in fields(Aggregate)} & {"function", "column", "al
 
 
 def _aggregate(rows: Answered, item: Aggregate, members: list[list[int]]) -> Uncertain:
-    said = [getattr(item, field.name) for field in fields(item) if field.name not in _SAID]
-    if item.function == "distinct" and not any(said) and item.column is not None and rows.is_known(item.column):
+    more = [getattr(item, field.name) for field in fields(item) if field.name not in _SAID]
+    said = [part for part in more if part not in (None, False, (), Truth(True))]
+    if item.function == "distinct" and not said and item.column is not None and rows.is_known(item.column):
         return _distinct(rows, item.column, members)
-    if item.function not in _FUNCTIONS or any(part not in (None, False, (), Truth(True)) for part in said):
+    if item.function not in _AGGREGATES or said:
         raise QueryError("over the answers of a sub-query there are COUNT, SUM, AVG, MIN and MAX")
     if item.column is None:
         return _counted([[(row, rows.sure[row]) for row in cell] for cell in members], rows)
@@ -605,6 +644,39 @@ def stack(parts: Sequence[Answered]) -> Answered:
             numbers[name] = _concatenated_numbers([_numbers_at(part, place) for part in parts])
     flags = [(sure, hope) for part in parts for sure, hope in zip(part.sure, part.expected, strict=True)]
     return Answered(keys, numbers, [sure for sure, _ in flags], [hope for _, hope in flags])
+
+
+def below_each_other(results: Sequence[Result], names: Sequence[str]) -> Result:
+    """The rows of several answers under common names; a key that one of them does not have is NULL there."""
+    cells = sum(result.cells for result in results)
+    keys: dict[str, pa.Array] = {}
+    estimates: dict[str, Estimate] = {}
+    for name in names:
+        owners = [result.keys[name] for result in results if name in result.keys]
+        if owners:
+            kind = owners[0].type
+            columns = [result.keys.get(name, pa.nulls(result.cells, kind)) for result in results]
+            keys[name] = pa.concat_arrays(columns)
+        else:
+            estimates[name] = _below([result.estimates[name] for result in results])
+    return Result(keys, estimates, cells)
+
+
+def _below(parts: Sequence[Estimate]) -> Estimate:
+    """Estimates of one result, one below the other."""
+    first = parts[0]
+
+    def joined(name: str, empty: Any) -> list[Any]:
+        return [value for part in parts for value in (getattr(part, name) or [empty] * len(part.lower))]
+
+    return replace(
+        first,
+        **{name: joined(name, None) for name in ("lower", "upper", "expected", "std", "exact")},
+        slack=joined("slack", Fraction(0)) if any(part.slack is not None for part in parts) else None,
+        reached=joined("reached", True) if any(part.reached is not None for part in parts) else None,
+        endless=joined("endless", False) if any(part.endless is not None for part in parts) else None,
+        is_known=all(part.is_known for part in parts),
+    )
 
 
 def _numbers_at(part: Answered, place: int) -> Uncertain:

@@ -112,7 +112,7 @@ def lattice_figure(found: ExploredLattice, path: Path, names: Sequence[str]) -> 
     axes.set_xticks([])
     axes.spines[["left", "bottom"]].set_visible(False)
     axes.set_yticks(range(rows), [str(n) for n in range(rows)])
-    axes.margins(0.06)
+    axes.margins(0.09, 0.06)
     axes.set_ylabel("sum of levels (0: every value as it is)")
     axes.set_xlabel(f"levels of {', '.join(names)}")
     figure.legend(loc="outside lower center", ncols=2, fontsize=8, frameon=False, markerscale=0.7 if size > 100 else 1)

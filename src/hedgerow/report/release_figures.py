@@ -48,7 +48,7 @@ def bounds_figure(answered: Sequence[tuple[str, Answer, float]], folder: Path) -
     axes.invert_yaxis()
     axes.set_ylim(len(answered) - 0.4, -0.6)
     axes.set_xlabel("distance from the true answer, %")
-    figure.legend(loc="outside upper right", ncols=3, fontsize=8)
+    figure.legend(loc="outside upper right", ncols=3, fontsize=8, frameon=False)
     return save_figure(figure, folder, "bounds")
 
 
@@ -114,7 +114,7 @@ def regression_figure(
         axes.xaxis.set_major_formatter("{x:,.6g}")
         axes.spines[["left", "top", "right"]].set_visible(False)
         axes.tick_params(axis="y", length=0)
-    figure.legend(loc="outside upper right", ncols=3, fontsize=8)
+    figure.legend(loc="outside upper right", ncols=3, fontsize=8, frameon=False)
     target = Path(path)
     return save_figure(figure, target.parent, target.name)
 
@@ -137,6 +137,8 @@ def groups_figure(release: Release, folder: Path) -> Path:
     ranges.set_ylabel(f"values of {column} in the group")
     _thousands(ranges.yaxis)
     sizes.hist(np.diff(np.append(starts, len(values))), bins=30, color=COLOURS[2])
+    sizes.yaxis.get_major_locator().set_params(integer=True)
+    _thousands(sizes.xaxis)
     sizes.set_xlabel("rows in a group")
     sizes.set_ylabel("groups")
     return save_figure(figure, folder, "groups")
@@ -165,7 +167,7 @@ def attack_figure(report: AttackReport, folder: Path, name: str = "attack") -> P
     axes.set_xlim(-1.5, 101.5)
     axes.set_xlabel("% of the guesses that are right")
     axes.set_title(f"{report.method}, {report.form}, {report.rows:,} rows", fontsize=10, loc="left")
-    _explain_marks(figure, axes, findings)
+    _explain_marks(figure, findings)
     return save_figure(figure, folder, name)
 
 
@@ -184,7 +186,7 @@ def _draw_finding(axes: Any, place: int, finding: Finding) -> None:
         axes.plot([100 * finding.promised] * 2, ends, color=_PROMISED, linewidth=2.2, zorder=5)
 
 
-def _explain_marks(figure: Any, axes: Any, findings: list[Finding]) -> None:
+def _explain_marks(figure: Any, findings: list[Finding]) -> None:
     """Explain the marks that occur."""
     from matplotlib.lines import Line2D
 

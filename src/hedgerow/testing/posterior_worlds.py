@@ -42,7 +42,6 @@ __all__ = [
     "chances_by_row",
     "every_likelihood",
     "posteriors",
-    "robust_partitions",
     "sampled_likelihood",
     "worlds",
 ]
@@ -278,17 +277,6 @@ def posteriors(known: Sequence[Odds], values: Sequence[int]) -> list[dict[int, F
     return [{value: share / total for value, share in row.items()} for row in sums]
 
 
-def robust_partitions(known: Sequence[Odds], values: Sequence[int], r: Fraction) -> Iterator[list[list[int]]]:
-    """Every partition of the rows into groups in which no row has any value with a probability above 1/r."""
-    for partition in _partitions(list(range(len(values)))):
-        if all(_is_robust([known[i] for i in group], [values[i] for i in group], r) for group in partition):
-            yield partition
-
-
-def _is_robust(known: Sequence[Odds], values: Sequence[int], r: Fraction) -> bool:
-    return all(share * r <= 1 for row in posteriors(known, values) for share in row.values())
-
-
 def _deal(left: Counter[int], rows: int) -> Iterator[tuple[int, ...]]:
     if rows == 0:
         yield ()
@@ -299,14 +287,3 @@ def _deal(left: Counter[int], rows: int) -> Iterator[tuple[int, ...]]:
             for rest in _deal(left, rows - 1):
                 yield (value, *rest)
             left[value] += 1
-
-
-def _partitions(rows: list[int]) -> Iterator[list[list[int]]]:
-    if not rows:
-        yield []
-        return
-    first, rest = rows[0], rows[1:]
-    for smaller in _partitions(rest):
-        yield [[first], *smaller]
-        for place in range(len(smaller)):
-            yield [*smaller[:place], [first, *smaller[place]], *smaller[place + 1 :]]

@@ -55,12 +55,13 @@ MEASURED: dict[str, Measured] = {
         6,
         "with suppressed rows a value promised with at most 1/2 had 3/4, and without them values of two people "
         "together that the release shows with 1/5 had 1/2",
-        "Mondrian with blind=True, Anatomy and PermutationAnonymization with grouping='blind' need no such assumption.",
+        "blind=True chooses levels without looking at sensitive values, needs no such assumption, and was found to "
+        "tell nothing beyond what it shows.",
     ),
     "robust": Measured(
         3,
         "a value promised with at most 10/19 became certain",
-        "No variant of this method avoids it.",
+        "With k (blind groups, odds from elsewhere) nothing was found beyond the promise.",
     ),
     "personal": Measured(
         3,
@@ -79,7 +80,8 @@ MEASURED: dict[str, Measured] = {
     "fakes": Measured(
         4,
         "a value that the target gives 1/4 had 1/2",
-        "Without fakes less is told.",
+        "Without fakes the worst was 3/8 at 8 rows; on average over all tables fakes were found to tell both more and "
+        "less than none.",
         "how many fake values there are, and which, was chosen by looking at the true ones, and whoever knows the "
         "algorithm can learn from the choice",
     ),

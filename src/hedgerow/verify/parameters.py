@@ -71,10 +71,6 @@ def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
 
 
-def _are_texts(lists: list[Any]) -> bool:
-    return all(map(_is_texts, lists))
-
-
 def _is_protected(value: object) -> bool:
     return _is_json(
         value, lambda sets: sets is None or (isinstance(sets, list) and all(map(_is_texts, sets)) and bool(sets))

@@ -380,8 +380,14 @@ def _robust(release: PublishedRelease) -> Words:
     )
     adversary = (
         "Knows everybody's quasi-identifiers and that they are in the table, and for each set of quasi-identifiers the "
-        f"odds of {_ODDS[str(parameters['model'])]}, exactly, one set at a time; does not work back from the choice of "
-        "the groups, which followed quasi-identifiers and tested sensitive values."
+        f"odds of {_ODDS[str(parameters['model'])]}, exactly, one set at a time"
+    )
+    is_blind = _said(release, "k") != ""
+    adversary += (
+        ", and this algorithm."
+        if is_blind
+        else "; does not work back from the choice of the groups, which followed quasi-identifiers and tested "
+        "sensitive values."
     )
     suppressed = (
         f"Suppressed rows: {parameters['suppressed']} of the {parameters['protected']} rows with a protected value are "
@@ -393,7 +399,8 @@ def _robust(release: PublishedRelease) -> Words:
     )
     others = "Other values: values that are not protected may be published beside the row that has them."
     is_whole = parameters["protect"] == "null" or not parameters["unprotected"]
-    missing = (*_missing(release, "robust"), suppressed, together, *(() if is_whole else (others,)))
+    looking = (*_missing(release, None), _CHOICE) if is_blind else (*_missing(release, "robust"), suppressed)
+    missing = (*looking, together, *(() if is_whole else (others,)))
     return promise, adversary, missing
 
 

@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
+from hedgerow.criteria.ke import latest_start
 from hedgerow.partition.ke import ke_sum
-from hedgerow.partition.ke.capped import best_capped, ke_capped, largest_l, share_ends
+from hedgerow.partition.ke.capped import (
+    best_capped,
+    ke_capped,
+    largest_l,
+    least_largest_capped,
+    most_capped,
+    share_ends,
+)
 
 
 def partitions(rows):
@@ -92,3 +100,86 @@ def test_a_refusal_names_the_largest_l():
         ke_capped(np.array([1, 2, 3, 4]), np.array([7, 1, 1, 1]), k=2, e=0, l=2)
     with pytest.raises(hr.Infeasible, match="l = 3 is the largest"):
         ke_capped(np.array([1, 2, 3, 4]), np.array([3, 2, 2, 2]), k=2, e=0, l=4)
+
+
+def cuts(values):
+    """Every cut of the distinct values into runs, as lists of rows."""
+    distinct = sorted(set(values))
+    for mask in range(2 ** (len(distinct) - 1)):
+        runs, start = [], 0
+        for i in range(1, len(distinct) + 1):
+            if i == len(distinct) or mask >> (i - 1) & 1:
+                runs.append([value for value in values if distinct[start] <= value <= distinct[i - 1]])
+                start = i
+        yield runs
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_cut_between_values_is_better(seed):
+    """Against every cut of up to eight values: the least largest range with most groups, and most groups at all."""
+    rng = np.random.default_rng(seed)
+    for _ in range(5):
+        values = np.sort(rng.choice(rng.integers(1, 30, 8), int(rng.integers(4, 16)))).tolist()
+        k, e, l = int(rng.integers(2, 4)), int(rng.integers(0, 5)), int(rng.integers(2, 4))  # noqa: E741
+        positions, counts = np.unique(np.array(values), return_counts=True)
+        good = [runs for runs in cuts(values) if all(holds(run, k, e, l) for run in runs)]
+        assert bool(good) == holds(values, k, e, l)
+        for objective in ("max", "count"):
+            if not good:
+                with pytest.raises(hr.Infeasible):
+                    ke_capped(positions, counts, k=k, e=e, l=l, objective=objective)
+                continue
+            found = groups_of(ke_capped(positions, counts, k=k, e=e, l=l, objective=objective), positions)
+            assert all(holds(group, k, e, l) for group in found)
+            assert sorted(value for group in found for value in group) == values
+            latest = latest_start(positions, k=k, e=e)
+            least = min(max(run[-1] - run[0] for run in runs) for runs in good)
+            assert least_largest_capped(positions - positions[0], counts, latest, l) == least
+            allowed = [r for r in good if objective == "count" or max(run[-1] - run[0] for run in r) <= least]
+            most = max(map(len, allowed))
+            total = min(sum(run[-1] - run[0] for run in runs) for runs in allowed if len(runs) == most)
+            widest = least if objective == "max" else positions[-1] - positions[0]
+            starts, i, sizes = (
+                most_capped(positions - positions[0], counts, latest, l, int(widest)),
+                len(counts) - 1,
+                [],
+            )
+            while i >= 0:
+                sizes.append(int(positions[i] - positions[starts[i]]))
+                i = int(starts[i]) - 1
+            assert (len(sizes), sum(sizes)) == (most, total)
+            assert len(found) >= most
+            if objective == "max":
+                assert max(max(group) - min(group) for group in found) <= least
+
+
+def test_too_many_values_for_a_square_are_refused_with_the_remedy(monkeypatch):
+    """The largest number is named, and the objective that has none."""
+    monkeypatch.setattr("hedgerow.partition.ke.capped.MOST_VALUES", 5)
+    positions, counts = np.arange(8), np.full(8, 2)
+    with pytest.raises(hr.ParameterError, match="at most 5 distinct values, and there are 8; objective 'sum'"):
+        ke_capped(positions, counts, k=2, e=1, l=2, objective="max")
+    ke_capped(positions, counts, k=2, e=1, l=2)
+
+
+@pytest.mark.parametrize("objective", ["sum", "max", "count"])
+@pytest.mark.parametrize("refine", ["none", "quasi"])
+def test_every_capped_release_verifies(objective, refine):
+    """Published with each objective, refined or not: k, e and the cap hold in the bytes; refining gives more groups."""
+    import pyarrow as pa
+
+    rng = np.random.default_rng(3)
+    table = pa.table({"q": rng.integers(0, 40, 3000), "s": np.minimum(rng.geometric(0.1, 3000), 30)})
+    schema = hr.Schema(quasi=["q"], sensitive="s")
+    release = hr.KEAnonymity(3, 2, objective=objective, refine=refine, l=3).publish(table, schema)
+    release.verify()
+    assert release.guarantee.parameters["l"] == 3
+    coarse = hr.KEAnonymity(3, 2, objective=objective, l=3).publish(table, schema)
+    assert release.groups > coarse.groups or refine == "none"
+
+
+@pytest.mark.parametrize("objective", ["max_overlap", "random"])
+def test_objectives_without_a_cap_say_why(objective):
+    """No silent neglect of the cap."""
+    with pytest.raises(hr.ParameterError, match="'l' goes with objective 'sum', 'max' or 'count'"):
+        hr.KEAnonymity(2, 1, objective=objective, l=2)

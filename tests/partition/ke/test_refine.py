@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import kernel
+from hedgerow.criteria.ke import KE
 from hedgerow.partition.ke.runs import ke_refine
 from hedgerow.partition.mondrian import split as mondrian_levels
 
@@ -55,7 +56,7 @@ def coarse_groups(draw):
 def test_parts_are_good_lie_in_one_group_and_cannot_be_cut(table):
     """What is promised of the parts, by looking at each of them."""
     labels, quasi, codes, k, e = table
-    finer = ke_refine(labels, quasi, [7, 7], codes, POSITIONS, k=k, e=e)
+    finer = ke_refine(labels, quasi, [7, 7], codes, POSITIONS, criterion=KE(k, e))
     assert sorted(set(finer.tolist())) == list(range(finer.max() + 1))
     for part in range(finer.max() + 1):
         rows = finer == part
@@ -69,7 +70,7 @@ def test_rows_of_one_kind_come_together():
     """Two values everywhere, sixteen rows, four kinds of people: a group for each kind."""
     kinds = np.repeat(np.arange(4, dtype=np.int32), 4)
     codes = np.tile(np.array([0, 5], np.int32), 8)
-    finer = ke_refine(np.zeros(16, np.int32), kinds[None], [4], codes, POSITIONS, k=2, e=20)
+    finer = ke_refine(np.zeros(16, np.int32), kinds[None], [4], codes, POSITIONS, criterion=KE(2, 20))
     assert len({(kind, part) for kind, part in zip(kinds.tolist(), finer.tolist(), strict=True)}) == 4
     assert finer.max() == 3
 
@@ -80,8 +81,8 @@ def test_compiled_equals_plain(monkeypatch, e):
     rng = np.random.default_rng(4)
     labels = np.repeat(np.arange(5, dtype=np.int32), 80)
     quasi, codes = rng.integers(0, 30, (3, 400)).astype(np.int32), rng.integers(0, 6, 400).astype(np.int32)
-    plain = ke_refine(labels, quasi, [30] * 3, codes, POSITIONS, k=2, e=e)
+    plain = ke_refine(labels, quasi, [30] * 3, codes, POSITIONS, criterion=KE(2, e))
     for module in (kernel, mondrian_levels):
         monkeypatch.setattr(module, "SMALL", 0)
-    assert ke_refine(labels, quasi, [30] * 3, codes, POSITIONS, k=2, e=e).tolist() == plain.tolist()
+    assert ke_refine(labels, quasi, [30] * 3, codes, POSITIONS, criterion=KE(2, e)).tolist() == plain.tolist()
     assert plain.max() > 20

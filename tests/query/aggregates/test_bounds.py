@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.datasets.printed import SALARY_GROUPS, salaries_permuted
+from hedgerow.datasets.printed import SALARY_GROUPS
 from hedgerow.exact import float_above, float_below
 from hedgerow.query import ask
 from tests.support.assignments import every_answer, release_of, selected_rows
+from tests.support.printed import salaries_permuted
 
 CONDITIONS = [
     "a > 1",

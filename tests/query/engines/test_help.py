@@ -5,11 +5,12 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from hedgerow.datasets.printed import SALARY_GROUPS, salaries_help, salaries_permuted
+from hedgerow.datasets.printed import SALARY_GROUPS
 from hedgerow.query import help_table
 from hedgerow.query.engines.help import help_by_group
 from hedgerow.query.evidence.view import view_of
 from tests.support.assignments import release_of
+from tests.support.printed import salaries_help, salaries_permuted
 
 
 def test_the_printed_help_table_is_reproduced():

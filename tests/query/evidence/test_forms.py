@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.datasets.printed import PATIENT_GROUPS, patients, patients_scattered, patients_separated
+from hedgerow.datasets.printed import PATIENT_GROUPS, patients
 from hedgerow.query import ask, connect, select
 from hedgerow.release import PublishedColumns
 from hedgerow.release.forms import Labelled, form_of
@@ -23,6 +23,7 @@ from tests.support.form_worlds import (
     possible_answers,
     possible_groups,
 )
+from tests.support.printed import patients_scattered, patients_separated
 
 FORMS = {"permuted": lambda release: release, "separated": as_separated, "scattered": as_scattered}
 FORMS |= {"generalized": as_generalized}

@@ -51,6 +51,8 @@ QUESTIONS = [
     "SELECT count(*) AS n FROM release WHERE town SIMILAR TO 'B.*' OR town ^@ 'G' OR position('e' IN town) > 1",
     "SELECT count(*) AS n FROM release WHERE age // 7 = 4 OR age ** 2 > 900 OR trim(BOTH 'B' FROM town) = 'ern'",
     "SELECT count(*) AS n FROM release WHERE town IS DISTINCT FROM 'Bern' AND age IS NOT DISTINCT FROM NULL",
+    "SELECT max(s) FILTER (WHERE age > 30) AS n, count_if(age > 30) AS c FROM release",
+    "SELECT bool_and(age > 10) AS n, bool_or(age > 40) AS m FROM release",
     "SELECT count(*) AS n FROM release WHERE town || 'x' = 'Bernx' OR power(age, 2) > 1200 OR if(flag, 1, 2) = 1",
 ]
 CONTENTS = [

@@ -37,11 +37,6 @@ class Presence:
     chances: Floats
     bounds: Floats
 
-    @property
-    def more_likely(self) -> int:
-        """How many people are more likely than not in the table."""
-        return int((self.chances > 0.5).sum())
-
 
 def presence_of(occurrences: Occurrences, people: People) -> Presence:
     """Compute the chances for people against columns that were shuffled apart."""

@@ -1,15 +1,18 @@
-"""Cut sorted values into runs with the least total range, each (k,e)-anonymous and no value above 1/l of its rows.
+"""Cut sorted values into runs of least total or largest range, (k,e)-anonymous and no value above 1/l of its rows.
 
 Source     own; the recurrence is that of [Zhang 2008], section 2.6.1
 Guarantee  every group satisfies criteria.ke and l c(v) <= N for each of its values; no partition of the rows,
-           overlapping or not, has a smaller total range
+           overlapping or not, has a smaller total range. "max" and "count" are best among cuts between values
 Cost       O(u s log u) on u distinct values, s the number of different counts that fall towards a value: few, and never
-           above the square root of twice the rows
+           above the square root of twice the rows; "max" and "count" O(u^2), so for at most `MOST_VALUES`
 Deviates   where a value can be shared by two groups without more range, it is: more groups for the same total
 
 Why runs of whole values suffice: two groups whose ranges meet have a union whose range is at most the sum of theirs,
 and the union keeps k, e and the cap, since c1 + c2 <= (N1 + N2) / l. So some best partition has no two groups that
 meet. For the same reason the table can be published for an l exactly when it can as one group.
+
+That union is wider than either group, so "max" and "count" have no such argument: a cut inside a value can beat every
+cut between values, and how a value is best divided is not known. They cut between values, exactly, and then divide.
 """
 
 from __future__ import annotations
@@ -18,14 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.criteria.ke import KE, Number, Positions, latest_start
-from hedgerow.errors import Infeasible
+from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.exact import ticks
 from hedgerow.kernel import kernel
 from hedgerow.partition.ke.runs import Pieces, follow
 
-__all__ = ["ke_capped", "largest_l"]
+__all__ = ["MOST_VALUES", "ke_capped", "largest_l", "least_largest_capped", "most_capped"]
 
 _FAR = np.iinfo(np.int64).max
+
+MOST_VALUES = 20_000
+"""Distinct values up to which "max" and "count" are cut under a cap: the time grows with their square."""
 
 
 def largest_l(counts: NDArray[np.int64]) -> int:
@@ -40,8 +46,12 @@ def ke_capped(
     k: int,
     e: Number,
     l: int,  # noqa: E741
+    objective: str = "sum",
 ) -> Pieces:
-    """Partition rows with the least sum of group ranges under the cap; equal sums are decided by more groups."""
+    """Partition rows under the cap: the least sum of ranges, the least largest range ("max") or most groups ("count").
+
+    Equal sums and equal largest ranges are decided by more groups, equal numbers of groups by a smaller sum.
+    """
     KE(k, e).require(positions)
     if (most := largest_l(counts)) < l:
         reach = f"l = {most} is the largest" if most > 1 else "no l of 2 or more is"
@@ -52,10 +62,70 @@ def ke_capped(
     step = len(where) + 1  # a unit of range outweighs all groups
     fine = where - where[0]
     line = fine * step if int(fine[-1]) < _FAR // (4 * step) else fine
-    starts = best_capped(line.astype(np.int64), counts.astype(np.int64), latest_start(positions, k=k, e=e), l)
+    counts, latest = counts.astype(np.int64), latest_start(positions, k=k, e=e)
+    if objective == "sum":
+        starts = best_capped(line.astype(np.int64), counts, latest, l)
+    else:
+        if len(where) > MOST_VALUES:
+            raise ParameterError(
+                f"'l' with objective '{objective}' takes at most {MOST_VALUES:,} distinct values, and there are "
+                f"{len(where):,}; objective 'sum' has no such limit."
+            )
+        fine = fine.astype(np.int64)
+        widest = least_largest_capped(fine, counts, latest, l) if objective == "max" else int(fine[-1])
+        starts = most_capped(fine, counts, latest, l, widest)
     first, last = follow(starts, np.zeros(len(starts), bool))
-    latest = latest_start(positions, k=k, e=e)
     return Pieces(*share_ends(first, last, counts.astype(np.int64), latest, l))
+
+
+@kernel
+def least_largest_capped(
+    line: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    latest: NDArray[np.int64],
+    l: int,  # noqa: E741
+) -> int:
+    """The least largest range over all cuts between values into runs that keep k, e and the cap."""
+    far = np.iinfo(np.int64).max
+    widest = np.full(len(line) + 1, far, np.int64)  # of the values before i
+    widest[0] = 0
+    for i in range(len(line)):
+        rows, most = 0, 0
+        for d in range(i, -1, -1):
+            rows, most = rows + counts[d], max(most, counts[d])
+            if d <= latest[i] and l * most <= rows:
+                widest[i + 1] = min(widest[i + 1], max(widest[d], line[i] - line[d]))
+            if line[i] - line[d] >= widest[i + 1]:
+                break
+    return int(widest[-1])
+
+
+@kernel
+def most_capped(
+    line: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    latest: NDArray[np.int64],
+    l: int,  # noqa: E741
+    widest: int,
+) -> NDArray[np.int64]:
+    """For each i the start of the last run of the cut of 0..i with most runs, none wider than `widest`, -1 if none.
+
+    Equal numbers are decided by the smaller total range.
+    """
+    size = len(line)
+    starts, number, total = np.full(size, -1, np.int64), np.zeros(size + 1, np.int64), np.zeros(size + 1, np.int64)
+    for i in range(size):
+        rows, most, best = 0, 0, -1
+        for d in range(i, -1, -1):
+            if line[i] - line[d] > widest:
+                break
+            rows, most = rows + counts[d], max(most, counts[d])
+            if d > latest[i] or l * most > rows or (d > 0 and starts[d - 1] < 0):
+                continue
+            runs, spread = number[d] + 1, total[d] + line[i] - line[d]
+            if runs > best or (runs == best and spread < total[i + 1]):
+                best, starts[i], number[i + 1], total[i + 1] = runs, d, runs, spread
+    return starts
 
 
 @kernel

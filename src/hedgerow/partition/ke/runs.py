@@ -60,7 +60,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -68,7 +67,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Codes
+from hedgerow.criteria.groupwise import All
 from hedgerow.criteria.ke import KE, GroupwiseKE, Number, Positions, latest_start
+from hedgerow.criteria.l_diversity import FrequencyDiversity
 from hedgerow.exact import ticks
 from hedgerow.kernel import kernel
 from hedgerow.partition.mondrian.split import mondrian
@@ -335,8 +336,9 @@ def ke_refine(
     sensitive: Codes,
     positions: Positions,
     *,
-    k: int,
-    e: int | Fraction,
+    criterion: KE,
+    l: int | None = None,  # noqa: E741
 ) -> Codes:
-    """Return finer group numbers than `labels`, whose groups must be (k,e)-anonymous; the rest is as in `mondrian`."""
-    return mondrian(quasi, scales, sensitive, GroupwiseKE(KE(k, e), positions), within=labels)
+    """Return finer group numbers than `labels`, whose groups must keep `criterion` and the cap 1/`l`, as `mondrian`."""
+    kept = GroupwiseKE(criterion, positions)
+    return mondrian(quasi, scales, sensitive, kept if l is None else All(kept, FrequencyDiversity(l)), within=labels)

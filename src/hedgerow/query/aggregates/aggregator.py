@@ -238,7 +238,8 @@ class Aggregator:
 
     `answer` returns bounds and expectation, in ticks, from evidence and a fraction (of quantiles). `spelled` are the
     parser's names of functions of one column that are this aggregate; `helped` names the help table's columns from
-    which one SQL statement answers it; `takes_any` says that the column may be of texts and dates.
+    which one SQL statement answers it; `takes_any` says that the column may be of texts and dates, `is_tight` that some
+    assignment reaches the bounds.
     """
 
     name: str
@@ -247,6 +248,7 @@ class Aggregator:
     spelled: tuple[str, ...] = ()
     takes_any: bool = False
     helped: str = ""
+    is_tight: bool = True
 
     def estimate(
         self,
@@ -275,6 +277,7 @@ class Aggregator:
             rounding,
             widths,
             domain=domain,
+            reached=None if self.is_tight else list(interval.exact),
         )
         return _rooted(found) if self.gives is Gives.ROOT else found
 
@@ -309,7 +312,7 @@ def _rooted(found: Estimate) -> Estimate:
     upper = [None if v is None else _root(float_above(v), math.inf) for v in found.upper]
     mean = [math.sqrt(max(v, 0.0)) for v in found.expected]
     std = [s / (2.0 * m) if m else 0.0 for s, m in zip(found.std, mean, strict=True)]
-    return Estimate(lower, upper, mean, std, found.exact, found.rounding)
+    return Estimate(lower, upper, mean, std, found.exact, found.rounding, reached=found.reached)
 
 
 def _root(number: float, outward: float) -> Fraction:

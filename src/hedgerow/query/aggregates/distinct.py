@@ -13,13 +13,16 @@ of one for equally likely, and ticks as independent.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.errors import QueryError
 from hedgerow.query.aggregates.aggregator import Aggregator, Gives, Interval, Spread
 from hedgerow.query.evidence.groups import Hits, Ints, Values, deviation, matches, runs_of, totals, unroll
 
-__all__ = ["DISTINCT", "distinct"]
+__all__ = ["AVG_DISTINCT", "DISTINCT", "SUM_DISTINCT", "distinct"]
 
 
 def distinct(hits: Hits, values: Values) -> tuple[Interval, Spread]:
@@ -151,4 +154,66 @@ def _spread(hits: Hits, values: Values, entry: Ints, label: Ints, count: Ints) -
     return Spread(mean, deviation(np.bincount(cell, found * (1.0 - found), minlength=hits.cells).astype(np.float64)))
 
 
-DISTINCT = Aggregator("distinct", Gives.NUMBER, lambda hits, values, _: distinct(hits, values), takes_any=True)
+def _valued(function: str, hits: Hits, values: Values) -> tuple[Interval, Spread]:
+    """SUM and AVG of different values: those that no assignment avoids count, others that are in reach may."""
+    if values.ranged:
+        raise QueryError("of a column that is published as ranges SUM and AVG of different values have no bound")
+    if values.is_rounded:
+        raise QueryError("of floats without a common number of decimals SUM and AVG of different values have no bound")
+    least, most = matches(hits, values)
+    group, tick, count = _runs(values)
+    kinds = np.bincount(group, minlength=len(values.counts))
+    entry, run = runs_of(hits.group, np.concatenate(([0], np.cumsum(kinds))))
+    forced = values.counts[hits.group][entry] - count[run] < least[entry]
+    reached = most[entry] > 0
+    lower: list[Fraction | None] = []
+    upper: list[Fraction | None] = []
+    exact: list[bool] = []
+    means: list[float] = []
+    for cell in range(hits.cells):
+        here = (hits.cell[entry] == cell) & reached
+        sure = set(tick[run[here & forced]].tolist())
+        loose = sorted(set(tick[run[here]].tolist()) - sure)
+        ends = _ends(function, sorted(sure), loose)
+        lower.append(None if ends is None else ends[0])
+        upper.append(None if ends is None else ends[1])
+        exact.append(not loose)
+        every = [*sure, *loose]
+        middle = sum(every) / (len(every) if function == "avg" else 1) if every else np.nan
+        means.append(middle if not loose or ends is None else float((ends[0] + ends[1]) / 2))
+    width = np.array([0.0 if a is None or b is None else float(b - a) for a, b in zip(lower, upper, strict=True)])
+    return Interval(lower, upper, exact), Spread(np.array(means, dtype=np.float64), width / np.sqrt(12.0))
+
+
+def _ends(function: str, sure: list[int], loose: list[int]) -> tuple[Fraction, Fraction] | None:
+    """Least and greatest SUM or AVG of all that is sure and any of what is loose; None without any value."""
+    if not sure and not loose:
+        return None
+    if function == "sum":
+        parts = [sum(value for value in loose if (value > 0) == is_up) for is_up in (False, True)]
+        if not sure:
+            # Without a value there is no sum: one value at least is there.
+            parts = [parts[0] if loose[0] < 0 else loose[0], parts[1] if loose[-1] > 0 else loose[-1]]
+        return Fraction(sum(sure) + parts[0]), Fraction(sum(sure) + parts[1])
+    return _best_mean(sure, loose), -_best_mean([-value for value in sure], [-value for value in reversed(loose)])
+
+
+def _best_mean(sure: list[int], loose: list[int]) -> Fraction:
+    """The least mean; what is loose comes in ascending order."""
+    total, number = sum(sure), len(sure)
+    for value in loose:
+        if number and value * number >= total:
+            break
+        total, number = total + value, number + 1
+    return Fraction(total, number)
+
+
+SUM_DISTINCT = Aggregator(
+    "sum_distinct", Gives.TOTAL, lambda hits, values, _: _valued("sum", hits, values), is_tight=False
+)
+AVG_DISTINCT = Aggregator(
+    "avg_distinct", Gives.MEAN, lambda hits, values, _: _valued("avg", hits, values), is_tight=False
+)
+DISTINCT = Aggregator(
+    "distinct", Gives.NUMBER, lambda hits, values, _: distinct(hits, values), takes_any=True, is_tight=False
+)

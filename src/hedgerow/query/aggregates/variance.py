@@ -181,7 +181,7 @@ def _population(hits: Hits, values: Values, _: Fraction | None) -> tuple[Interva
     return variance(hits, values, is_sample=False)
 
 
-VAR_SAMP = Aggregator("var_samp", Gives.SQUARE, _sample, ("Variance",))
-VAR_POP = Aggregator("var_pop", Gives.SQUARE, _population, ("VariancePop",))
-STDDEV_SAMP = Aggregator("stddev_samp", Gives.ROOT, _sample, ("Stddev", "StddevSamp"))
-STDDEV_POP = Aggregator("stddev_pop", Gives.ROOT, _population, ("StddevPop",))
+VAR_SAMP = Aggregator("var_samp", Gives.SQUARE, _sample, ("Variance",), is_tight=False)
+VAR_POP = Aggregator("var_pop", Gives.SQUARE, _population, ("VariancePop",), is_tight=False)
+STDDEV_SAMP = Aggregator("stddev_samp", Gives.ROOT, _sample, ("Stddev", "StddevSamp"), is_tight=False)
+STDDEV_POP = Aggregator("stddev_pop", Gives.ROOT, _population, ("StddevPop",), is_tight=False)

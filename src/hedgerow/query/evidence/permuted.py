@@ -7,6 +7,7 @@ group's rows draw. Their sources and plans are made from these.
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
@@ -120,7 +121,12 @@ def _ratios(plan: Plan, bound: Bound, estimates: dict[str, Estimate]) -> dict[st
 
 
 def _answered(plan: Plan, item: Aggregate) -> Estimate:
-    return plan.crossed(item) or plan.known(item) or _estimate(plan, item)
+    if (found := plan.crossed(item) or plan.known(item)) is not None:
+        return found
+    found = _estimate(plan, item)
+    # Known and hidden parts that OR joins are bounded way by way, and these need not be best together.
+    is_sharp = getattr(plan, "is_sharp", True)
+    return found if is_sharp or found.reached is not None else replace(found, reached=list(found.exact))
 
 
 def _estimate(plan: Plan, item: Aggregate) -> Estimate:
@@ -194,6 +200,11 @@ class RowPlan:
             found.append((hits, And((self._bound.hidden, left))))
         nobody = self._selection.among(np.zeros(self._view.num_rows, dtype=np.bool_))
         return found or [(hits_of(self._view, nobody), Truth(True))]
+
+    @property
+    def is_sharp(self) -> bool:
+        """Tell whether no condition joins known and hidden parts."""
+        return isinstance(self._bound.mixed, Truth)
 
     def numbers(self, aggregate: Aggregate) -> Numbers | None:
         """The ticks of the aggregate's column."""

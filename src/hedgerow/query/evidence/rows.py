@@ -67,7 +67,7 @@ class Numbers:
     def rounding(self, function: str) -> Rounding:
         """Say how bounds of an aggregate of this column become numbers."""
         gives = AGGREGATES[function].gives
-        if self.kind not in NUMBERS and gives is Gives.VALUE:
+        if self.kind not in NUMBERS and (gives is Gives.VALUE or (gives is Gives.MEAN and self.kind is Kind.TIME)):
             return Rounding.VALUE
         is_whole = self.kind is Kind.INT and gives in (Gives.TOTAL, Gives.VALUE)
         if gives is Gives.NUMBER or is_whole:

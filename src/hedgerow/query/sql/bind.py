@@ -23,6 +23,7 @@ from hedgerow.query.sql.computing import typed
 from hedgerow.query.sql.kinds import alike, arithmetic, call, case
 from hedgerow.query.sql.printing import value_sql
 from hedgerow.query.sql.question import (
+    ALWAYS,
     LARGEST,
     NUMBERS,
     SLOT,
@@ -55,13 +56,14 @@ from hedgerow.query.sql.question import (
     Scalar,
     Truth,
     Value,
+    children_of,
     columns_of,
     float_of,
     kind_of,
     number_of,
 )
 
-__all__ = ["Binder", "bind", "bind_outcome"]
+__all__ = ["Binder", "bind", "bind_outcome", "narrowed"]
 
 _COMPARE: dict[str, Any] = {
     "=": operators.eq,
@@ -163,7 +165,12 @@ class Binder:
         return node
 
 
+_MEANS = ("avg", "quantile_cont")
+"""Aggregates between the values: of dates and timestamps they are timestamps."""
 _MIXING = ("count", "sum", "avg")
+_BETWEEN = (
+    "between aggregates there may be + - * / and numbers: sum(x) / count(*) * 100; and functions: round(avg(x), 2)"
+)
 _MIXED = "{} an expression that mixes a sensitive column with another one has no bound; COUNT, SUM and AVG of it have"
 
 
@@ -221,10 +228,15 @@ class _Fitter:
         top, bottom = sides
         if top is None or bottom is None or (top.function, bottom.function) != ("sum", "count"):
             return None
-        return self.aggregate(Aggregate("avg", top.column, item.alias)) if top.column == bottom.column else None
+        if (top.column, top.where) != (bottom.column, bottom.where):
+            return None
+        return self.aggregate(Aggregate("avg", top.column, item.alias, where=top.where))
 
     def aggregate(self, item: Aggregate) -> Aggregate:
         """Bind an aggregate; its argument becomes a column."""
+        if item.where != ALWAYS:
+            plain = self.aggregate(replace(item, where=ALWAYS))
+            return replace(plain, where=self.binder.predicate(item.where))
         if item.column is None:
             return replace(item, alias=item.alias or item.function)
         if item.function == "regr_count" and item.other is not None:
@@ -238,10 +250,13 @@ class _Fitter:
             # The number of rows for which it is true.
             ones = [(Compare("=", item.column, Constant(truth)), Constant(int(truth))) for truth in (True, False)]
             column = self.column(Case(tuple(ones), Constant(None)), function=item.function)
+        if item.function in _MEANS and column.kind is Kind.DATE:
+            column = self.column(Scalar("CAST(a0 AS TIMESTAMP)", (item.column,)), function=item.function)
         takes_any = item.function in AGGREGATES and AGGREGATES[item.function].takes_any
-        if not takes_any and column.kind not in NUMBERS:
+        if not takes_any and column.kind not in NUMBERS and not (item.function in _MEANS and column.kind is Kind.TIME):
+            name = item.function.removesuffix("_distinct").upper()
             raise QueryError(
-                f"{item.function.upper()} needs numbers; '{_readable(item.column, column)}' is a {column.kind} column. "
+                f"{name} needs numbers; '{_readable(item.column, column)}' is a {column.kind} column. "
                 "COUNT, MIN and MAX work."
             )
         item = replace(item, column=column, alias=item.alias or f"{item.function}_{_readable(item.column, column)}")
@@ -282,12 +297,26 @@ def _readable(written: Expression, column: Column) -> str:
     return column.name if isinstance(written, Name) else "expression"
 
 
+def narrowed(bound: Bound, condition: Predicate, aggregates: tuple[Aggregate, ...]) -> Bound:
+    """The same question under one more condition, with other aggregates and the expressions that it needs."""
+    sensitive = frozenset(name for name, base in bound.bases.items() if name == base)
+    whole = And((bound.known, bound.hidden, bound.mixed, condition))
+    known, hidden, mixed = _split(whole, sensitive) if condition != ALWAYS else (bound.known, bound.hidden, bound.mixed)
+    sides = [*bound.groups, *(side for item in aggregates for side in (item.column, item.other))]
+    used = {side.name for side in sides if isinstance(side, Column)}
+    derived = {name: expression for name, expression in bound.derived.items() if name in used}
+    bases = {name: base for name, base in bound.bases.items() if name == base or name in used}
+    return replace(bound, aggregates=aggregates, known=known, hidden=hidden, mixed=mixed, derived=derived, bases=bases)
+
+
 def _split(condition: Predicate, sensitive: frozenset[str]) -> tuple[Predicate, Predicate, Predicate]:
     """Part a conjunction into what is known of a row, what is hidden, and what needs both."""
     known: list[Predicate] = []
     hidden: list[Predicate] = []
     mixed: list[Predicate] = []
     for part in _conjuncts(condition):
+        if part == ALWAYS:
+            continue
         names = columns_of(part)
         (known if not names & sensitive else hidden if names <= sensitive else mixed).append(part)
     return _all(known), _all(hidden), _all(mixed)
@@ -336,10 +365,10 @@ def bind_outcome(bound: Bound, outcome: Outcome, computed: Sequence[Computed]) -
     named = tuple(
         replace(item, alias=item.alias or _free(f"result_{n}", results)) for n, item in enumerate(computed, 1)
     )
-    for item in named:
-        _check_arithmetic(item.expression)
     results |= {item.alias: Column(item.alias, Kind.FLOAT) for item in named}
     keys = {key.alias: Column(key.alias, _kind(key)) for key in bound.keys}
+    for item in named:
+        _check_computed(item.expression, keys)
     others = {c.name: Column(f"{SLOT}{c.name}", c.kind) for c in bound.groups if c.name not in results | keys}
     binder = Binder({**others, **results, **keys})
     order = tuple(_order(term, binder, [*keys, *results]) for term in outcome.order)
@@ -352,7 +381,7 @@ def bind_outcome(bound: Bound, outcome: Outcome, computed: Sequence[Computed]) -
 
 
 def _result_column(item: Aggregate) -> Column:
-    is_value = item.function in AGGREGATES and AGGREGATES[item.function].gives is Gives.VALUE
+    is_value = item.function in _MEANS or AGGREGATES.get(item.function, AGGREGATES["sum"]).gives is Gives.VALUE
     is_valued = is_value and isinstance(item.column, Column) and item.column.kind not in NUMBERS
     return Column(item.alias, item.column.kind if is_valued and isinstance(item.column, Column) else Kind.FLOAT)
 
@@ -377,14 +406,22 @@ def _order(term: Order, binder: Binder, names: list[str]) -> Order:
     return replace(term, expression=binder.expression(place))
 
 
-def _check_arithmetic(node: Expression) -> None:
-    if isinstance(node, Arithmetic):
-        _check_arithmetic(node.left)
-        _check_arithmetic(node.right)
-    elif not getattr(node, "text", "").startswith(SLOT) and not (
-        isinstance(node, Constant) and not isinstance(node.value, bool | str | None)
+def _check_computed(node: Expression | Predicate, keys: Mapping[str, Column]) -> None:
+    """Refuse what results are not computed with; names are results or keys."""
+    if isinstance(node, Arithmetic) and any(
+        isinstance(side, Constant) and isinstance(side.value, bool | str | None) for side in (node.left, node.right)
     ):
-        raise QueryError("between aggregates there may be + - * / and numbers: sum(x) / count(*) * 100")
+        raise QueryError(_BETWEEN)
+    if isinstance(node, Arithmetic | Call | Case | Compare | And | Or | Not | In | IsNull):
+        for child in children_of(node):
+            _check_computed(child, keys)
+    elif isinstance(node, Name):
+        if not node.text.startswith(SLOT) and node.text.lower() not in {name.lower() for name in keys}:
+            raise QueryError(
+                f"'{node.text}' stands beside aggregates, and is not selected and grouped by; add it to both"
+            )
+    elif not isinstance(node, Constant | Truth):
+        raise QueryError(_BETWEEN)
 
 
 def _compare_constant(operator: str, side: Expression, constant: Constant) -> Predicate:

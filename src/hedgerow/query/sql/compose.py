@@ -20,7 +20,10 @@ from sqlglot import exp
 
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Estimate, Result
-from hedgerow.query.answered import Answered, finish, over, stack
+from hedgerow.query.answered import Answered, below_each_other, finish, over, stack
+from hedgerow.query.sql.computing import run_over
+from hedgerow.query.sql.groupings import groupings_of
+from hedgerow.query.sql.groupings import one_grouping as _one_grouping
 from hedgerow.query.sql.joining import Joins
 from hedgerow.query.sql.joining import own_nodes as _own
 from hedgerow.query.sql.parse import DEEPEST, question_of, read_rows, statement_of
@@ -33,11 +36,12 @@ _ARGUMENTS: dict[type[exp.Expression], tuple[str, ...]] = {
     exp.With: ("expressions",),
     exp.CTE: ("this", "alias"),
     exp.Subquery: ("this", "alias"),
-    exp.Union: ("this", "expression", "with_"),
+    exp.Union: ("this", "expression", "with_", "order", "limit", "offset"),
     exp.TableAlias: ("this",),
     exp.Table: ("this", "alias"),
     exp.Star: (),
 }
+_ARRANGING = ("order", "limit", "offset")
 _ROWS = ("expressions", "from_", "where", "with_")
 _MOST = 100
 """Questions that one may be composed of."""
@@ -64,14 +68,32 @@ class Composer:
     def _outermost(self, tree: exp.Expression, scope: Mapping[str, exp.Expression]) -> Result:
         tree, scope = _unwrapped(tree, scope)
         if isinstance(tree, exp.Union):
-            return self._union(tree, scope).result()
+            return _arranged(self._union(tree, scope).result(), tree, [])
         select, source = self._flat(tree, scope)
+        if source is None and (groupings := groupings_of(select, self.joins.columns)) is not None:
+            return self._grouped(select, groupings, scope)
         if source is None:
             question = self._question(select, scope, is_outermost=True)
             return self.answer(question, self.scalars)
         inner = self.relation(source, scope)
         question = self._question(_unstarred(select, inner.names), scope)
         return finish(over(inner, question, is_inner=False).result(), question)
+
+    def _grouped(
+        self, select: exp.Select, groupings: Sequence[tuple[exp.Expression, ...]], scope: Mapping[str, exp.Expression]
+    ) -> Result:
+        """ROLLUP, CUBE and GROUPING SETS: an answer for each grouping, one below the other."""
+        if len(groupings) > _MOST:
+            raise QueryError(f"the question has more than {_MOST} groupings; ask for them in parts")
+        names = [item.alias_or_name or f"result_{place}" for place, item in enumerate(select.expressions, 1)]
+        results = []
+        for keys in groupings:
+            part, marks = _one_grouping(select, names, keys, groupings)
+            found = self.answer(self._question(part, scope, is_outermost=True), self.scalars)
+            labels = {name: pa.array([mark] * found.cells, pa.int64()) for name, mark in marks.items()}
+            results.append(replace(found, keys={**found.keys, **labels}))
+        plain = [item.this if isinstance(item, exp.Alias) else item for item in select.expressions]
+        return _arranged(below_each_other(results, names), select, list(zip(plain, names, strict=True)))
 
     def relation(self, tree: exp.Expression, scope: Mapping[str, exp.Expression]) -> Answered:
         """Answer a sub-query."""
@@ -80,6 +102,8 @@ class Composer:
             raise QueryError(f"the question is composed of more than {_MOST} others; ask them in parts")
         tree, scope = _unwrapped(tree, scope)
         if isinstance(tree, exp.Union):
+            if is_set(tree.args.get("limit")) or is_set(tree.args.get("offset")):
+                raise QueryError("LIMIT inside a sub-query picks rows by answers that are not sure; put it outside")
             return self._union(tree, scope)
         select, source = self._flat(tree, scope)
         labels = _take_labels(select)
@@ -98,7 +122,9 @@ class Composer:
                 raise QueryError(
                     "UNION drops equal rows, and bounds do not tell which; ask a single SELECT, or write UNION ALL"
                 )
-            _check(node, "ORDER BY and LIMIT do not go with UNION ALL; put it into FROM (...)")
+            _check(node, "UNION ALL takes SELECTs, ORDER BY, LIMIT and OFFSET")
+            if node is not tree and any(is_set(node.args.get(clause)) for clause in _ARRANGING):
+                raise QueryError("ORDER BY and LIMIT of a part of UNION ALL go into brackets")
             parts.append(node.expression)
             node = node.this
         return stack([self.relation(part, scope) for part in (node, *reversed(parts))])
@@ -174,6 +200,8 @@ class Composer:
                 node.set("expressions", constants)
                 if not constants:
                     node.replace(exp.Boolean(this=False))
+        for node in list(_own(select, exp.Exists)):
+            node.replace(exp.Boolean(this=self._exists(node.this, scope)))
         for node in list(_own(select, exp.Subquery)):
             if node.find_ancestor(exp.From, exp.Join) is not None:
                 continue
@@ -183,7 +211,37 @@ class Composer:
             in_list = node.find_ancestor(exp.Where, exp.Having, exp.Order, exp.Group, exp.AggFunc) is None
             node.replace(self._scalar(node, scope, keeps_bounds=is_outermost and in_list))
 
+    def _exists(self, query: exp.Expression, scope: Mapping[str, exp.Expression]) -> bool:
+        if (own := self._own_rows(query, scope)) is not None:
+            return own.num_rows > 0
+        inner, _ = _unwrapped(query, scope)
+        if isinstance(inner, exp.Select) and not _aggregates(inner):
+            # Whether there is a row is whether their number is above zero.
+            counted = inner.copy()
+            counted.set("expressions", [exp.Count(this=exp.Star(), big_int=True)])
+            number = self.relation(counted, scope)
+            answer = number.numbers[number.names[0]].estimate.answers[0]
+            fewest, most = int(answer.lower or 0), int(answer.upper or 0)
+        else:
+            found = self.relation(query, scope)
+            fewest, most = sum(found.sure), len(found)
+        if fewest == 0 < most:
+            raise QueryError(
+                f"whether EXISTS is true is not sure (there are from 0 to {most:,} rows), so that the question around "
+                "it has no bounds"
+            )
+        return most > 0
+
+    def _own_rows(self, query: exp.Expression, scope: Mapping[str, exp.Expression]) -> pa.Table | None:
+        """The rows of a sub-query over tables of one's own alone; None where it asks the release."""
+        names = {table.name.lower() for table in query.find_all(exp.Table)}
+        if not names or not names <= set(self.joins.tables) or names & set(scope):
+            return None
+        return run_over({name: self.joins.tables[name] for name in names}, query)
+
     def _members(self, query: exp.Expression, scope: Mapping[str, exp.Expression]) -> list[exp.Expression]:
+        if (own := self._own_rows(query, scope)) is not None:
+            return [_written(row) for row in _single_column(own, "a sub-query after IN has one column")]
         found = self.relation(_distinct_rows(query, scope), scope)
         if len(found.names) != 1:
             raise QueryError("a sub-query after IN has one column")
@@ -198,6 +256,11 @@ class Composer:
     def _scalar(
         self, node: exp.Expression, scope: Mapping[str, exp.Expression], *, keeps_bounds: bool
     ) -> exp.Expression:
+        if (own := self._own_rows(node, scope)) is not None:
+            values = _single_column(own, "a sub-query that stands for a number has one column")
+            if len(values) > 1:
+                raise QueryError("a sub-query that stands for a number has one row")
+            return _written(values[0]) if values else exp.Null()
         found = self.relation(node, scope)
         if len(found.names) != 1:
             raise QueryError("a sub-query that stands for a number has one column")
@@ -211,6 +274,31 @@ class Composer:
             self.scalars[slot] = found.numbers[name].estimate
             return exp.column(exp.to_identifier(slot, quoted=True))
         return _constant(found, 0, "")
+
+
+def _single_column(table: pa.Table, advice: str) -> list[Any]:
+    if table.num_columns != 1:
+        raise QueryError(advice)
+    found: list[Any] = table.column(0).to_pylist()
+    return found
+
+
+def _arranged(result: Result, tree: exp.Expression, items: Sequence[tuple[exp.Expression, str]]) -> Result:
+    """Sort and cut rows by ORDER BY, LIMIT and OFFSET, which name results, their places, or what was selected."""
+    if not any(is_set(tree.args.get(clause)) for clause in _ARRANGING):
+        return result
+    names = [*result.keys, *result.estimates]
+    asked = exp.select(*(exp.column(exp.to_identifier(name, quoted=True)) for name in names)).from_("release")
+    for clause in _ARRANGING:
+        asked.set(clause, tree.args[clause].copy() if is_set(tree.args.get(clause)) else None)
+    order = asked.args.get("order")
+    for term in order.expressions if order is not None else []:
+        known = next((name for item, name in items if item == term.this), None)
+        if known is not None:
+            term.set("this", exp.column(exp.to_identifier(known, quoted=True)))
+        elif next(term.this.find_all(exp.AggFunc), None) is not None:
+            raise QueryError("ORDER BY of several answers takes results by name or place; select what it sorts by")
+    return finish(result, question_of(asked, has_rows=True))
 
 
 def _unwrapped(

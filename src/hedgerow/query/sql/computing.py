@@ -10,16 +10,18 @@ import contextlib
 import functools
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.errors import QueryError
+from hedgerow.query.sql.dialect import QuestionSQL
 from hedgerow.query.sql.question import Column, Constant, Expression, Kind, Scalar, kind_of
 
-__all__ = ["compute", "typed"]
+__all__ = ["compute", "run_over", "typed"]
 
 _SETTINGS = (
     "ieee_floating_point_ops = false",
@@ -167,3 +169,22 @@ def _check_digits(found: pa.Array) -> None:
     largest = pc.max(pc.abs(found)).as_py()
     if largest is not None and largest >= 10 ** (_MOST_DIGITS - found.type.scale):
         raise QueryError(f"an expression of the question has more than {_MOST_DIGITS} digits; round it")
+
+
+def run_over(tables: Mapping[str, pa.Table], query: Any) -> pa.Table:
+    """The rows of a query, a parsed SELECT, over tables of one's own; nothing else can be reached."""
+    try:
+        with _lock:
+            database = _database()
+            for name, table in tables.items():
+                database.register(name, table)
+            try:
+                return database.sql(query.sql(dialect=QuestionSQL)).to_arrow_table()
+            finally:
+                for name in tables:
+                    database.unregister(name)
+    except duckdb.Error:
+        raise QueryError(
+            "the sub-query over your own table cannot be computed; it is a SELECT that names its columns and looks at "
+            "no rows of the question around it"
+        ) from None

@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta
 
 from hedgerow.errors import QueryError
 from hedgerow.query.sql.computing import typed
+from hedgerow.query.sql.printing import value_sql
 from hedgerow.query.sql.question import (
     LARGEST,
     NUMBERS,
@@ -66,6 +67,7 @@ def _fold_numbers(operator: str, left: Constant, right: Constant) -> Value:
 
 
 _MOST_DIGITS = 15
+_KNOWN = ("abs", "floor", "ceil", "round", "lower", "upper", "length", "left", "substring")
 _ROUNDING = ("abs", "floor", "ceil", "round")
 
 
@@ -125,7 +127,20 @@ def call(function: str, operands: Sequence[Expression]) -> Expression:
         return Constant(None)
     if function == "mod":
         return _mod(*operands)
+    if function not in _KNOWN or (function in _ROUNDING and len(operands) > 1):
+        return _computed(function, operands)
     return _rounded(function, operands[0]) if function in _ROUNDING else _text_call(function, operands)
+
+
+def _computed(function: str, operands: Sequence[Expression]) -> Expression:
+    """Functions that DuckDB computes; constants are printed with them."""
+    places = [operand for operand in operands if not isinstance(operand, Constant)]
+    printed = [
+        value_sql(operand) if isinstance(operand, Constant) else f"a{places.index(operand)}" for operand in operands
+    ]
+    name = "CAST" if function == "cast to whole" else function
+    inside = f"{printed[0]} AS HUGEINT" if name == "CAST" else ", ".join(printed)
+    return typed(Scalar(f"{name}({inside})", tuple(places)))
 
 
 def _mod(left: Expression, right: Expression) -> Expression:

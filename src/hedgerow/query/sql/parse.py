@@ -6,6 +6,7 @@ of the text ever reaches a database, because engines print their own SQL from th
 
 from __future__ import annotations
 
+import functools
 import logging
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -59,6 +60,7 @@ from hedgerow.query.sql.strict import (
     is_set,
     refusal,
     scalar_of,
+    type_name,
 )
 from hedgerow.query.sql.wording import check_beginning
 
@@ -101,9 +103,29 @@ _CALLS: dict[type[exp.Expression], tuple[str, tuple[str, ...]]] = {
     exp.Coalesce: ("coalesce", ("this", "expressions")),
 }
 _CONDITIONS = "conditions are made of =, <>, <, <=, >, >=, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT"
+_WHOLE_TYPES = ("TINYINT", "SMALLINT", "INT", "BIGINT", "INT128")
+RESULT_FUNCTIONS = (
+    *(
+        "abs",
+        "sign",
+        "floor",
+        "ceil",
+        "ceiling",
+        "trunc",
+        "round",
+        "sqrt",
+        "exp",
+        "ln",
+        "log",
+        "log10",
+        "log2",
+        "power",
+    ),
+    *("coalesce", "ifnull", "nullif", "greatest", "least", "cast to whole"),
+)
 _EXPRESSIONS = (
-    "expressions are made of columns, constants, + - * / %, CASE, DATE '2020-12-31', YEAR(x), MONTH(x), DAY(x), ABS, "
-    "FLOOR, CEIL, ROUND, LOWER, UPPER, LENGTH, LEFT, SUBSTRING, COALESCE"
+    "expressions are made of columns, constants, + - * / %, CASE, DATE '2020-12-31' and the functions that "
+    "docs/query.md lists"
 )
 
 
@@ -113,6 +135,7 @@ class Reader:
 
     tables: frozenset[str]
     aggregate: Callable[[exp.Expression], Name | None] = lambda _: None
+    takes_results: bool = False
 
     def predicate(self, node: exp.Expression, depth: int = 0) -> Predicate:
         """Read a condition."""
@@ -153,6 +176,8 @@ class Reader:
             return Arithmetic(_ARITHMETIC[type(node)], left, right)
         if isinstance(node, exp.Case):
             return self._case(node, depth)
+        if self.takes_results and (called := self._of_results(node, depth)) is not None:
+            return called
         if type(node) in _CALLS:
             return self._call(node, depth)
         return self._part(node, depth) or _constant(node)
@@ -163,6 +188,28 @@ class Reader:
         if isinstance(node, exp.Extract) and node.name.lower() in _PARTS.values():
             return Part(node.name.lower(), self.expression(node.expression, depth + 1))
         return None
+
+    def _of_results(self, node: Any, depth: int) -> Call | None:
+        """Read a function that is known by its name alone, where it is one of results."""
+        if not isinstance(node, exp.Expression) or not _has_aggregates(node):
+            return None
+        operands: list[Any] = [node.this, node.expression]
+        if isinstance(node, exp.Anonymous):
+            name, operands = str(node.this).lower(), node.expressions
+        elif isinstance(node, exp.Round):
+            name, operands = "round", [node.this, *([node.args["decimals"]] if node.args.get("decimals") else [])]
+        elif isinstance(node, exp.Pow):
+            name = "power"
+        elif isinstance(node, exp.Cast) and type_name(node) in _WHOLE_TYPES:
+            name, operands = "cast to whole", [node.this]
+        elif isinstance(node, exp.Cast) and type_name(node) == "DOUBLE":
+            name, operands = "coalesce", [node.this]
+        else:
+            return None
+        name = {"pow": "power"}.get(name, name)
+        if name not in RESULT_FUNCTIONS:
+            raise refusal(node, f"functions of results are {', '.join(RESULT_FUNCTIONS[:-1]).upper()}")
+        return Call(name, tuple(self.expression(item, depth + 1) for item in operands))
 
     def _call(self, node: exp.Expression, depth: int) -> Call:
         function, parts = _CALLS[type(node)]
@@ -346,6 +393,27 @@ _PAIRED: dict[type[exp.Expression], str] = {
     exp.RegrR2: "regr_r2",
     exp.RegrSlope: "regr_slope",
 }
+_COMPOSING = re.compile(r"\b(join|rollup|cube|grouping\s+sets)\b", re.IGNORECASE)
+_JOINING = {"min": "and", "max": "or"}
+_WINDOWS = "window functions show single rows, which have no bounds; use GROUP BY"
+_ORDERED = "the rows of a release have no order, so that {} has no bound; MIN and MAX have"
+_UNBOUNDED: dict[type[exp.Expression], str] = {
+    **{kind: _ORDERED.format(kind.__name__.upper()) for kind in (exp.First, exp.Last)},
+    exp.IgnoreNulls: "ANY_VALUE may be any of the values, so that it has no bound; MIN and MAX have",
+    exp.AnyValue: "ANY_VALUE may be any of the values, so that it has no bound; MIN and MAX have",
+    exp.Mode: "which of equally frequent values MODE gives is open, so that it has no bound; GROUP BY x counts each",
+    exp.ArrayAgg: "LIST shows single rows, which have no bounds; use GROUP BY, or quantiles",
+    exp.GroupConcat: "STRING_AGG shows single rows, which have no bounds; use GROUP BY, or quantiles",
+    exp.ArgMax: "ARG_MAX shows a single row, which has no bounds; ask MAX, and COUNT of the rows that may have it",
+    exp.ArgMin: "ARG_MIN shows a single row, which has no bounds; ask MIN, and COUNT of the rows that may have it",
+    exp.ApproxDistinct: "approximations have no bounds; count(DISTINCT x) has",
+    exp.ApproxQuantile: "approximations have no bounds; quantile_cont(x, 0.5) has",
+    **{
+        kind: f"{name} has no bound here; VARIANCE, STDDEV and quantiles have"
+        for kind, name in ((exp.Skewness, "SKEWNESS"), (exp.Kurtosis, "KURTOSIS"))
+    },
+}
+"""Aggregates that are refused, each with the reason."""
 _BEGINNING = re.compile(r"[\s(]*(select|with|from)\b", re.IGNORECASE)
 _LIST = "COUNT, SUM, AVG, MIN, MAX, VARIANCE, STDDEV, MEDIAN, QUANTILE_CONT, QUANTILE_DISC, CORR, COVAR, REGR"
 _ADVICE = {
@@ -380,7 +448,7 @@ def check_text(sql: str, columns: Sequence[str] = ()) -> None:
 
 def is_composed(sql: str) -> bool:
     """Tell whether a text may be composed of several questions."""
-    return len(re.findall(r"\bselect\b", sql, re.IGNORECASE)) > 1 or bool(re.search(r"\bjoin\b", sql, re.IGNORECASE))
+    return len(re.findall(r"\bselect\b", sql, re.IGNORECASE)) > 1 or bool(_COMPOSING.search(sql))
 
 
 def statement_of(sql: str, kinds: tuple[type[exp.Expression], ...] = (exp.Select,)) -> Any:
@@ -428,7 +496,9 @@ def question_of(tree: exp.Select, *, has_rows: bool = False) -> Question:
     """
     if len(tree.expressions) > _MOST_RESULTS:
         raise QueryError(f"a question may have {_MOST_RESULTS} results; ask several questions")
-    if tree.find(exp.Filter, exp.CountIf, exp.Any) is not None or is_set(tree.args.get("group")):
+    if tree.find(
+        exp.Any, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.PercentileCont, exp.PercentileDisc
+    ) is not None or is_set(tree.args.get("group")):
         tree = written_out(tree)
     question = _question(tree)
     check_nodes(tree)
@@ -487,7 +557,7 @@ class _Results:
     @property
     def reader(self) -> Reader:
         """A reader of expressions in which aggregates occur."""
-        return Reader(self.rows.tables, self._slot)
+        return Reader(self.rows.tables, self._slot, takes_results=True)
 
     def _slot(self, node: exp.Expression) -> Name | None:
         aggregate = self._aggregate(node, "")
@@ -506,13 +576,22 @@ class _Results:
         aggregate = self._aggregate(inner, alias)
         if aggregate is not None:
             return aggregate
-        if isinstance(inner, exp.Star | exp.Window | exp.Filter):
+        if isinstance(inner, exp.Star):
             raise refusal(inner, f"select GROUP BY columns and {_LIST} of one column")
         expression = self.reader.expression(inner)
         is_computed = any(name.startswith(SLOT) for name in names_of(expression))
         return Computed(expression, alias) if is_computed else Key(expression, alias)
 
     def _aggregate(self, node: exp.Expression, alias: str) -> Aggregate | None:
+        if isinstance(node, exp.Filter):
+            return self._filtered(node, alias)
+        if isinstance(node, exp.CountIf):
+            return Aggregate("count", None, alias, where=self.rows.predicate(node.this))
+        if isinstance(node, exp.LogicalAnd | exp.LogicalOr):
+            function = "min" if isinstance(node, exp.LogicalAnd) else "max"
+            return Aggregate(function, self.rows.expression(node.this), alias or f"bool_{_JOINING[function]}")
+        if type(node) in _UNBOUNDED or isinstance(node, exp.Window):
+            raise QueryError(_UNBOUNDED.get(type(node), _WINDOWS))
         if isinstance(node, exp.WithinGroup):
             return self._within(node, alias)
         if type(node) in _QUANTILES:
@@ -528,6 +607,13 @@ class _Results:
             return self._distinct(node, alias)
         return Aggregate(_AGGREGATES[type(node)], self._argument(node), alias, fraction)
 
+    def _filtered(self, node: exp.Filter, alias: str) -> Aggregate:
+        inner = self._aggregate(node.this, alias)
+        if inner is None or not isinstance(node.expression, exp.Where):
+            raise refusal(node, "FILTER (WHERE ...) goes with an aggregate: avg(x) FILTER (WHERE a > 1)")
+        own = self.rows.predicate(node.expression.this)
+        return replace(inner, where=own if inner.where == Truth(True) else And((inner.where, own)))
+
     def _within(self, node: exp.WithinGroup, alias: str) -> Aggregate:
         order = node.expression
         is_plain = (
@@ -539,9 +625,15 @@ class _Results:
         return Aggregate(_QUANTILES[type(node.this)][0], column, alias, _fraction(node.this.this))
 
     def _distinct(self, node: exp.Expression, alias: str) -> Aggregate:
-        if not isinstance(node, exp.Count) or len(node.this.expressions) != 1:
-            raise refusal(node, "DISTINCT goes with COUNT of one column: count(DISTINCT x)")
-        return Aggregate("distinct", self.rows.expression(node.this.expressions[0]), alias)
+        functions = {exp.Count: "distinct", exp.Sum: "sum_distinct", exp.Avg: "avg_distinct"}
+        functions |= {exp.Min: "min", exp.Max: "max"}
+        items = [*node.this.expressions]
+        is_tuple = len(items) == 1 and isinstance(items[0].unnest(), exp.Tuple)
+        items = items[0].unnest().expressions if is_tuple else items
+        if type(node) not in functions or (len(items) > 1 and not isinstance(node, exp.Count)):
+            raise refusal(node, "DISTINCT goes with COUNT, SUM and AVG: count(DISTINCT x), count(DISTINCT (x, y))")
+        column = items[0] if len(items) == 1 else _as_one(items, keeps_null=is_tuple)
+        return Aggregate(functions[type(node)], self.rows.expression(column), alias)
 
     def _argument(self, call: exp.Expression) -> Expression | None:
         if any(content for part, content in call.args.items() if part not in {"this", "big_int"}):
@@ -566,6 +658,17 @@ class _Results:
     def _order(self, term: Any) -> Order:
         is_descending = bool(term.args.get("desc"))
         return Order(self.reader.expression(term.this), is_descending, bool(term.args.get("nulls_first")))
+
+
+def _as_one(items: Sequence[exp.Expression], *, keeps_null: bool) -> exp.Expression:
+    """Several columns as one text, from which they can be told apart; NULL where one is, unless it keeps them."""
+    parts: list[exp.Expression] = []
+    for item in items:
+        text: exp.Expression = exp.cast(item.copy(), "VARCHAR")
+        length = exp.cast(exp.Anonymous(this="len", expressions=[text.copy()]), "VARCHAR")
+        text = exp.DPipe(this=exp.DPipe(this=length, expression=exp.Literal.string(":")), expression=text)
+        parts.append(exp.Coalesce(this=text, expressions=[exp.Literal.string("-")]) if keeps_null else text)
+    return functools.reduce(lambda left, right: exp.DPipe(this=left, expression=right), parts)
 
 
 def _same(slot: Aggregate, other: Aggregate) -> bool:

@@ -343,7 +343,7 @@ class Key:
 class Aggregate:
     """A function of an expression; COUNT of all rows has none. Quantiles have the `fraction` of values below them.
 
-    Covariances and lines of regression take a second expression, `other`.
+    Covariances and lines of regression take a second expression, `other`; FILTER is one more condition, `where`.
     """
 
     function: str
@@ -351,6 +351,7 @@ class Aggregate:
     alias: str
     fraction: Fraction | None = None
     other: Expression | None = None
+    where: Predicate = ALWAYS
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,8 @@ def by_group(sql: str, group_column: str) -> str:
     A sum's bounds are the sums of those of the groups, which an average's are not.
     """
     tree = _tree(sql)
+    if tree.find(exp.Filter, exp.CountIf) is not None:
+        raise QueryError("FILTER and COUNT_IF cannot be explained; write the condition after WHERE")
     aggregates = list(dict.fromkeys(_summed(node) for item in tree.expressions for node in item.find_all(exp.AggFunc)))
     group = exp.column(group_column, quoted=True)
     keys = tree.args["group"].expressions if tree.args.get("group") else []

@@ -1,7 +1,6 @@
-"""Shorthand of SQL, written out: FILTER and COUNT_IF as CASE, numbers and ALL in GROUP BY as what they stand for.
+"""Shorthand of SQL, written out: aggregates of constants, lists of quantiles, = ANY, numbers and ALL in GROUP BY.
 
-An aggregate passes over NULLs, so `sum(x) FILTER (WHERE c)` is `sum(CASE WHEN c THEN x END)`. What carries anything
-else than the arguments named here is left as it is, and the gate (`strict`) refuses it.
+What carries anything else than the arguments named here is left as it is, and the gate (`strict`) refuses it.
 """
 
 from __future__ import annotations
@@ -13,19 +12,15 @@ from hedgerow.query.sql.strict import is_set
 
 __all__ = ["written_out"]
 
-_FILTERED = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
-
 
 def written_out(tree: exp.Select) -> exp.Select:
     """Return the question without shorthand; the tree that came is not touched."""
     whole = tree.copy()
-    for node in list(whole.find_all(exp.CountIf)):
-        if _has_only(node, "this"):
-            node.replace(exp.Count(this=_where(node.this, exp.Literal.number(1))))
     for node in list(whole.find_all(exp.Any)):
         _write_any(node)
-    for filtered in list(whole.find_all(exp.Filter)):
-        _write_filter(filtered)
+    for node in list(whole.find_all(exp.Sum, exp.Avg, exp.Min, exp.Max)):
+        _write_constant(node)
+    _write_quantiles(whole)
     group = whole.args.get("group")
     if isinstance(group, exp.Group):
         _write_keys(whole, group)
@@ -34,10 +29,6 @@ def written_out(tree: exp.Select) -> exp.Select:
 
 def _has_only(node: exp.Expression, *names: str) -> bool:
     return all(name in names for name, content in node.args.items() if is_set(content))
-
-
-def _where(condition: exp.Expression, value: exp.Expression) -> exp.Case:
-    return exp.Case(ifs=[exp.If(this=condition.copy(), true=value.copy())])
 
 
 def _write_any(node: exp.Any) -> None:
@@ -50,20 +41,39 @@ def _write_any(node: exp.Any) -> None:
         equation.replace(exp.In(this=equation.this.copy(), expressions=[item.copy() for item in listed.expressions]))
 
 
-def _write_filter(node: exp.Filter) -> None:
-    call, where = node.this, node.args.get("expression")
-    is_plain = (
-        isinstance(call, _FILTERED) and _has_only(call, "this", "big_int") and _has_only(node, "this", "expression")
-    )
-    if not is_plain or not isinstance(where, exp.Where) or not _has_only(where, "this"):
+def _write_constant(node: exp.Expression) -> None:
+    """`sum(1)` is the number of rows, but NULL without any; other aggregates of a constant are that constant."""
+    filtered = node.parent if isinstance(node.parent, exp.Filter) else None
+    if not isinstance(node.this, exp.Literal) or node.this.is_string or not _has_only(node, "this"):
         return
-    counted = call.this
-    if isinstance(counted, exp.Star) and _has_only(counted):
-        counted = exp.Literal.number(1)
-    if isinstance(counted, exp.Star | exp.Distinct):
-        return
-    call.set("this", _where(where.this, counted))
-    node.replace(call)
+    counted: exp.Expression = exp.Count(this=exp.Star(), big_int=True)
+    if filtered is not None:
+        counted = exp.Filter(this=counted, expression=filtered.expression.copy())
+    if isinstance(node, exp.Sum):
+        present = exp.Anonymous(this="nullif", expressions=[counted, exp.Literal.number(0)])
+        made: exp.Expression = exp.Paren(this=exp.Mul(this=present, expression=node.this.copy()))
+    else:
+        is_some = exp.GT(this=counted, expression=exp.Literal.number(0))
+        made = exp.Case(ifs=[exp.If(this=is_some, true=node.this.copy())])
+    (filtered or node).replace(made)
+
+
+def _write_quantiles(tree: exp.Select) -> None:
+    """A list of fractions is a result for each: q_1, q_2, ..."""
+    items: list[exp.Expression] = []
+    for item in tree.expressions:
+        call = item.this if isinstance(item, exp.Alias) else item
+        fractions = call.args.get("expression") or call.args.get("quantile")
+        is_list = isinstance(call, exp.PercentileCont | exp.PercentileDisc | exp.Quantile)
+        if not is_list or not isinstance(fractions, exp.Array) or not _has_only(fractions, "expressions"):
+            items.append(item)
+            continue
+        where = "expression" if call.args.get("expression") is fractions else "quantile"
+        for place, fraction in enumerate(fractions.expressions, 1):
+            one = call.copy()
+            one.set(where, fraction.copy())
+            items.append(exp.alias_(one, f"{item.alias or 'quantile'}_{place}", quoted=True))
+    tree.set("expressions", items)
 
 
 def _write_keys(tree: exp.Select, group: exp.Group) -> None:

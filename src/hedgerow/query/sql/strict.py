@@ -24,7 +24,17 @@ from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.sql.dialect import QuestionSQL
 from hedgerow.query.sql.question import Expression, Name, Scalar
 
-__all__ = ["AGGREGATE_NODES", "NODES", "PREDICATES", "check_nodes", "is_foreign", "is_set", "refusal", "scalar_of"]
+__all__ = [
+    "AGGREGATE_NODES",
+    "NODES",
+    "PREDICATES",
+    "check_nodes",
+    "is_foreign",
+    "is_set",
+    "refusal",
+    "scalar_of",
+    "type_name",
+]
 
 _BINARY = ("this", "expression")
 NODES: dict[type[exp.Expression], tuple[str, ...]] = {
@@ -88,6 +98,9 @@ NODES: dict[type[exp.Expression], tuple[str, ...]] = {
     **dict.fromkeys((exp.RegrCount, exp.RegrIntercept, exp.RegrR2, exp.RegrSlope), _BINARY),
     exp.Quantile: ("this", "quantile"),
     exp.Distinct: ("expressions",),
+    exp.Filter: _BINARY,
+    exp.CountIf: ("this",),
+    **dict.fromkeys((exp.LogicalAnd, exp.LogicalOr), ("this",)),
 }
 """Nodes that are understood, each with the arguments that are read."""
 
@@ -105,6 +118,14 @@ _WORDS = {
 
 _NAMES = {
     "regexplike": "~",
+    "explode": "UNNEST",
+    "var": "ORDER BY ALL",
+    "withingroup": "WITHIN GROUP",
+    "order": "ORDER BY inside an aggregate",
+    "jsonextract": "->",
+    "placeholder": "a parameter",
+    "parameter": "a parameter",
+    "groupingsets": "GROUPING SETS",
     "currentdate": "CURRENT_DATE, which changes from day to day,",
     "currenttimestamp": "CURRENT_TIMESTAMP, which changes all the time,",
     "subquery": "a sub-query",
@@ -265,7 +286,7 @@ def _is_foreign(node: exp.Expression) -> bool:
         return True
     if isinstance(node, exp.Cast):
         is_text = isinstance(node.this, exp.Literal) and node.this.is_string
-        return not is_text or _type_name(node) not in _MOMENTS
+        return not is_text or type_name(node) not in _MOMENTS
     if isinstance(node, exp.If):
         return not isinstance(node.parent, exp.Case)
     if isinstance(node, exp.Round):
@@ -280,7 +301,8 @@ def _is_foreign(node: exp.Expression) -> bool:
     return False
 
 
-def _type_name(node: exp.Expression) -> str:
+def type_name(node: exp.Expression) -> str:
+    """The type that a value is cast to."""
     kind: Any = node.args["to"].this
     return str(getattr(kind, "name", kind)).removeprefix("DType.").upper()
 
@@ -326,13 +348,15 @@ def _check(node: exp.Expression) -> None:
             raise refusal(node, _ADVICE)
     if isinstance(node, exp.Anonymous):
         _check_function(str(node.this).lower(), len(node.expressions))
-    if isinstance(node, exp.Cast | exp.TryCast) and _type_name(node) not in _TYPES:
+    if isinstance(node, exp.Cast | exp.TryCast) and type_name(node) not in _TYPES:
         raise QueryError(
             "values are cast to whole and decimal numbers, DOUBLE, VARCHAR, BOOLEAN, DATE and TIMESTAMP; other types "
             "cannot be asked about"
         )
     if isinstance(node, exp.Star):
         raise refusal(node, "name the columns")
+    if isinstance(node, exp.Any):
+        raise refusal(node, "x = ANY([1, 2]) and x IN (1, 2) are understood")
 
 
 def _check_function(function: str, arguments: int) -> None:

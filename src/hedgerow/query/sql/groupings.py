@@ -1,0 +1,112 @@
+"""ROLLUP, CUBE and GROUPING SETS: which groupings they stand for, and a question with one of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator, Sequence
+
+from sqlglot import exp
+
+from hedgerow.errors import QueryError
+from hedgerow.query.sql.strict import is_set
+
+__all__ = ["groupings_of", "one_grouping"]
+
+_PARTS = ("rollup", "cube", "grouping_sets")
+_SEVERAL = (exp.Rollup, exp.Cube, exp.GroupingSets)
+_MOST_KEYS = 7
+Keys = tuple[exp.Expression, ...]
+
+
+def groupings_of(select: exp.Select, columns: Collection[str]) -> list[Keys] | None:
+    """The groupings of a GROUP BY, each as its keys, which name selected expressions unless a column is called so.
+
+    None where there is only one.
+    """
+    group = select.args.get("group")
+    if not isinstance(group, exp.Group):
+        return None
+    # Where they stand in the tree depends on the parser's version.
+    several = [item for item in group.expressions if isinstance(item, _SEVERAL)]
+    several += [item for part in _PARTS for item in group.args.get(part) or []]
+    if not several:
+        return None
+    if any(is_set(content) for part, content in group.args.items() if part not in ("expressions", *_PARTS)):
+        raise QueryError("GROUP BY takes columns, ROLLUP, CUBE and GROUPING SETS")
+    selected = [item.this if isinstance(item, exp.Alias) else item for item in select.expressions]
+    known = {name.lower() for name in columns}
+    aliases = {item.alias.lower(): item.this for item in select.expressions if isinstance(item, exp.Alias)}
+
+    def key(node: exp.Expression) -> exp.Expression:
+        if isinstance(node, exp.Literal) and not node.is_string and node.this.isdigit():
+            if not 1 <= int(node.this) <= len(selected):
+                raise QueryError(f"GROUP BY {node.this[:9]} must be the place of a selected column, counted from 1")
+            return selected[int(node.this) - 1].copy()
+        named = aliases.get(node.name.lower()) if isinstance(node, exp.Column) and not node.table else None
+        return named.copy() if named is not None and node.name.lower() not in known else node
+
+    plain = tuple(key(item) for item in group.expressions if not isinstance(item, _SEVERAL))
+    parts = [[plain], *([tuple(map(key, keys)) for keys in _sets(item)] for item in several)]
+    return [tuple(dict.fromkeys(itertools.chain(*chosen))) for chosen in itertools.product(*parts)]
+
+
+def _sets(node: exp.Expression) -> Iterator[Keys]:
+    """The groupings of one part."""
+    if isinstance(node, exp.Rollup | exp.Cube):
+        if any(is_set(content) for part, content in node.args.items() if part != "expressions") or not node.expressions:
+            raise QueryError("write ROLLUP (a, b) or CUBE (a, b)")
+        items = [_keys(item) for item in node.expressions]
+        if len(items) > _MOST_KEYS:
+            raise QueryError(f"ROLLUP and CUBE take at most {_MOST_KEYS} columns")
+        sizes = range(len(items), -1, -1)
+        if isinstance(node, exp.Rollup):
+            chosen = [tuple(items[:size]) for size in sizes]
+        else:
+            chosen = [part for size in sizes for part in itertools.combinations(items, size)]
+        for part in chosen:
+            yield tuple(itertools.chain(*part))
+    elif isinstance(node, exp.GroupingSets):
+        for item in node.expressions:
+            if isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets):
+                yield from _sets(item)
+            else:
+                yield _keys(item)
+    else:
+        raise QueryError("GROUP BY takes columns, ROLLUP, CUBE and GROUPING SETS")
+
+
+def _keys(node: exp.Expression) -> Keys:
+    if isinstance(node, exp.Tuple):
+        return tuple(node.expressions)
+    return (node.this,) if isinstance(node, exp.Paren) else (node,)
+
+
+def one_grouping(
+    select: exp.Select, names: Sequence[str], keys: Sequence[exp.Expression], groupings: Sequence[Keys]
+) -> tuple[exp.Select, dict[str, int]]:
+    """The question grouped by some of the keys; what GROUPING says of them, by the name of the result."""
+    asked, marks, items = select.copy(), {}, []
+    columns = [_bare(key) for key in keys]
+    every = {_bare(key) for grouping in groupings for key in grouping}
+    for item, name in zip(asked.expressions, names, strict=True):
+        plain = item.this if isinstance(item, exp.Alias) else item
+        if isinstance(plain, exp.Grouping | exp.GroupingId):
+            marks[name] = sum(
+                (_bare(part) not in columns) << place for place, part in enumerate(reversed(plain.expressions))
+            )
+        elif _bare(plain) in columns or _bare(plain) not in every:
+            items.append(exp.alias_(plain.copy(), name, quoted=True))
+    asked.set("expressions", items)
+    asked.set("group", exp.Group(expressions=[key.copy() for key in keys]) if keys else None)
+    for clause in ("order", "limit", "offset"):
+        asked.set(clause, None)
+    return asked, marks
+
+
+def _bare(node: exp.Expression) -> str:
+    """What tells keys apart: their text without the table's name and without case."""
+    copied = node.copy()
+    for column in [copied, *copied.find_all(exp.Column)]:
+        if isinstance(column, exp.Column):
+            column.set("table", None)
+    return str(copied.sql(normalize=True, identify=True)).lower()

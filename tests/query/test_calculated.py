@@ -1,0 +1,194 @@
+"""Functions of results, FILTER, groupings, sub-queries over tables of one's own: bounds hold, as sharp as said."""
+
+import random
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+
+from hedgerow.errors import QueryError
+from hedgerow.query import connect
+from hedgerow.query.answer import Estimate, Rounding
+from hedgerow.query.calculated import FUNCTIONS, Uncertain, calculate
+from tests.support.agreement import disagreement
+from tests.support.every_form import sample_of
+from tests.support.truth import contradiction
+
+FORMS = ("permuted, whole numbers", "scattered, whole numbers with gaps", "generalized, whole numbers")
+OVER_RESULTS = [
+    "round(avg(s), 2)",
+    "abs(sum(s))",
+    "coalesce(sum(s) FILTER (WHERE s > 40), 0)",
+    "CASE WHEN count(*) > 10 THEN avg(s) ELSE -1 END",
+    "CASE WHEN sum(s) > 0 THEN 1 WHEN sum(s) < -100 THEN 2 ELSE 3 END",
+    "greatest(sum(s), 0, count(*))",
+    "least(min(s), 0)",
+    "nullif(count(*), 3) * 2",
+    "sqrt(abs(sum(s)))",
+    "ln(count(*) + 1)",
+    "power(avg(s), 2)",
+    "exp(avg(s) / 1000)",
+    "floor(avg(s)) + ceil(avg(s)) + sign(sum(s)) + trunc(avg(s))",
+    "avg(s)::INT",
+    "(sum(s) / 7)::BIGINT",
+    "sum(DISTINCT s)",
+    "avg(DISTINCT s)",
+    "sum(1) + max(2)",
+    "min(s) FILTER (WHERE fee > 50)",
+    "median(s) FILTER (WHERE fee > 50)",
+    "count(DISTINCT s) FILTER (WHERE fee > 50)",
+    "count_if(s > 3) / count(*)",
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("item", OVER_RESULTS)
+def test_the_truth_is_inside(item, form):
+    """With and without groups; engines agree."""
+    sample = sample_of(form, random.Random(11), rows=50)
+    session, other = connect(sample.release), connect(sample.release, "duckdb")
+    for text in (
+        f"SELECT {item} AS x FROM release WHERE fee > 20",
+        f"SELECT floor(fee / 30) AS k, {item} AS x FROM release WHERE s > -30 GROUP BY 1",
+    ):
+        assert contradiction(session, sample.table, text) is None
+        assert disagreement(session, other, text) is None
+    assert session.sql(text).answers("x")[0].bounded
+
+
+def number(low, high, may_miss):
+    """A number between bounds."""
+    is_exact = low == high and not may_miss
+    ends = [None if end is None else Fraction(end) for end in (low, high)]
+    middle = 0.0 if low is None else (low + high) / 2
+    return Uncertain(Estimate([ends[0]], [ends[1]], [middle], [1.0], [is_exact], Rounding.OUTWARD), [may_miss])
+
+
+def points(low, high, may_miss):
+    """Numbers that the bounds allow, and NULL."""
+    values = [None] if low is None else [Fraction(low) + Fraction(high - low) * n / 8 for n in range(9)]
+    return [*values, *([None] if may_miss else [])]
+
+
+def by_definition(function, values):
+    """What SQL says."""
+    if function in ("greatest", "least"):
+        some = [value for value in values if value is not None]
+        return (max if function == "greatest" else min)(some) if some else None
+    if function in ("coalesce", "ifnull"):
+        return next((value for value in values if value is not None), None)
+    one, other = values
+    return None if one is not None and one == other else one
+
+
+@pytest.mark.parametrize("function", ["greatest", "least", "coalesce", "ifnull", "nullif"])
+def test_choosing_functions_against_all_their_operands(function):
+    """Every combination of numbers and NULL that the operands allow: inside, exact only if all agree."""
+    rng = random.Random(function)
+    for _ in range(300):
+        drawn = []
+        for _ in range(2):
+            low = rng.choice([None, *range(-3, 4)])
+            drawn.append((low, None if low is None else low + rng.choice([0, 0, 1, 3]), rng.random() < 0.4))
+        drawn = [(low, high, may_miss or low is None) for low, high, may_miss in drawn]
+        operands = [number(*one) if one[0] is not None else _null() for one in drawn]
+        found = calculate(function, operands)
+        truths = {by_definition(function, (a, b)) for a in points(*drawn[0]) for b in points(*drawn[1])}
+        low, high = found.estimate.lower[0], found.estimate.upper[0]
+        assert all(truth is None or low <= truth <= high for truth in truths)
+        assert not found.estimate.exact[0] or len(truths) == 1
+        assert found.gaps[0] or None not in truths
+
+
+def _null():
+    nothing = Estimate([None], [None], [float("nan")], [0.0], [True], Rounding.OUTWARD)
+    return Uncertain(nothing, [True])
+
+
+def test_every_function_of_results_is_tried():
+    """A function that is added comes with a question here."""
+    tried = " ".join(OVER_RESULTS) + " ceiling ifnull log( log10 log2 cast to whole"
+    assert all(name in tried for name in FUNCTIONS)
+
+
+@pytest.mark.parametrize("form", FORMS[:2])
+@pytest.mark.parametrize("by", [
+    'ROLLUP (town, "Odd name")',
+    'CUBE (town, "Odd name")',
+    'GROUPING SETS ((town, "Odd name"), ("Odd name"), ())',
+    '"Odd name", ROLLUP (town)',
+])  # fmt: skip
+def test_groupings_are_answers_below_each_other(form, by):
+    """As many rows as DuckDB has, told apart by GROUPING, with the truth inside."""
+    sample = sample_of(form, random.Random(12), rows=50)
+    text = (
+        'SELECT town, "Odd name", grouping(town, "Odd name") AS g, count(*) AS n, avg(s) AS m FROM release '
+        f"WHERE fee > 20 GROUP BY {by} HAVING count(*) > 0 ORDER BY 3, 1, 2"
+    )
+    session = connect(sample.release)
+    assert contradiction(session, sample.table, text) is None
+    total = session.sql("SELECT town, count(*) AS n FROM release GROUP BY ROLLUP (town) ORDER BY n DESC LIMIT 1")
+    assert total.answers("n")[0].lower == sample.table.num_rows
+
+
+def test_union_all_is_sorted_and_cut():
+    """By name, by place, and with OFFSET."""
+    sample = sample_of("permuted, whole numbers", random.Random(13), rows=50)
+    parts = "SELECT 'a' AS k, count(*) AS n FROM release WHERE fee > 50 UNION ALL SELECT 'b', count(*) FROM release"
+    session = connect(sample.release)
+    assert session.sql(f"{parts} ORDER BY n DESC LIMIT 1").column("k").to_pylist() == ["b"]
+    assert session.sql(f"{parts} ORDER BY 2").column("k").to_pylist() == ["a", "b"]
+    assert session.sql(f"{parts} ORDER BY n OFFSET 1").column("k").to_pylist() == ["b"]
+
+
+def test_sub_queries_over_tables_of_ones_own():
+    """IN, EXISTS and single values; a table may not be called release, asked about or not."""
+    sample = sample_of("permuted, whole numbers", random.Random(13), rows=50)
+    session = connect(sample.release)
+    tables = {"places": pa.table({"town": ["Bern", "Biel", None], "size": [3, 1, 2]})}
+    for condition, plain in (
+        ("town IN (SELECT town FROM places WHERE size > 2)", "town IN ('Bern')"),
+        ("town NOT IN (SELECT town FROM places WHERE town IS NOT NULL)", "town NOT IN ('Bern', 'Biel')"),
+        ("age > (SELECT 10 * max(size) FROM places)", "age > 30"),
+        ("EXISTS (SELECT 1 FROM places WHERE size > 2) AND age > 30", "age > 30"),
+        ("EXISTS (SELECT 1 FROM places WHERE size > 9) AND age > 30", "FALSE"),
+        ("EXISTS (SELECT 1 FROM release WHERE fee >= 0) AND age > 30", "age > 30"),
+    ):
+        asked = session.ask(f"SELECT count(*) FROM release WHERE {condition}", tables)
+        assert asked == session.ask(f"SELECT count(*) FROM release WHERE {plain}")
+    for text in ("SELECT count(*) FROM release", "SELECT count(*) FROM release WHERE age IN (SELECT age FROM release)"):
+        with pytest.raises(QueryError, match="cannot be called 'release'"):
+            session.ask(text, {"release": tables["places"]})
+
+
+@pytest.mark.parametrize(("item", "reason"), [
+    ("mode(s)", "equally frequent"),
+    ("any_value(s)", "any of the values"),
+    ("string_agg(town, ',')", "single rows"),
+    ("list(s)", "single rows"),
+    ("first(s)", "no order"),
+    ("arg_max(town, s)", "single row"),
+    ("approx_count_distinct(s)", "count\\(DISTINCT x\\) has"),
+    ("sum(s) OVER ()", "single rows"),
+    ("ln(sum(s) - 900)", "zero or less"),
+    ("round(sum(s), count(*))", "constant|digits"),
+])  # fmt: skip
+def test_refusals_give_the_reason(item, reason):
+    """In words of the question."""
+    sample = sample_of("permuted, whole numbers", random.Random(13), rows=50)
+    with pytest.raises(QueryError, match=reason):
+        connect(sample.release).sql(f"SELECT {item} AS x FROM release WHERE s > -30 AND fee > 20")
+
+
+@pytest.mark.parametrize("form", ["separated, dates", "generalized, dates", "permuted, whole numbers"])
+def test_means_of_dates_are_moments(form):
+    """AVG, MEDIAN and quantiles of dates, as DuckDB has them."""
+    sample = sample_of(form, random.Random(14), rows=50)
+    column = "s" if "dates" in form else "born"
+    for where in ("TRUE", "fee > 40"):
+        items = f"avg({column}) AS a, median({column}) AS m, quantile_cont({column}, 0.3) AS q"
+        text = f"SELECT {items} FROM release WHERE {where}"
+        session, other = connect(sample.release), connect(sample.release, "duckdb")
+        assert contradiction(session, sample.table, text) is None
+        assert disagreement(session, other, text) is None
+        assert session.sql(text).answers("a")[0].bounded
