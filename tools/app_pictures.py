@@ -88,7 +88,8 @@ def _put_side_by_side(files: list[Path], target: Path) -> None:
     for part in parts:
         sheet.paste(part, (place, 0))
         place += part.width + 8
-    sheet.quantize(48).save(target, optimize=True)
+    few = sheet.quantize(128, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    few.save(target, optimize=True)
     for file in files:
         file.unlink()
 

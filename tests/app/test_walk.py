@@ -262,3 +262,45 @@ def test_templates_hold_no_words_of_their_own():
         text = re.sub(r"\{%.*?%\}|\{\{.*?\}\}|<[^>]*>", " ", file.read_text(), flags=re.DOTALL)
         words = set(re.findall(r"[A-Za-z]{2,}", text)) - {"recipe", "toml", "script", "py", "commands", "sh"}
         assert words == set(), file.name
+
+
+def test_texts_cover_every_method_role_and_policy():
+    """A method or role that is new has its words in texts.toml, too."""
+    import msgspec
+
+    from hedgerow.app.site import texts
+    from hedgerow.methods.registry import METHODS
+    from hedgerow.recipe import Roles
+    from hedgerow.schema.schema import Role
+
+    said = texts()
+    assert set(said["methods"]) == set(METHODS)
+    assert all(
+        set(words) == {"title", "hides", "shows", "lawyer", "statistician"} for words in said["methods"].values()
+    )
+    roles = {field.name for field in msgspec.structs.fields(Roles)} | {str(role) for role in Role}
+    assert roles <= set(said["roles"]["names"]) & set(said["roles"]["meaning"]) & set(said["publish"])
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", 'table = "x"\n', "[" * 1000, 'table = "people.csv"\noutput = ".."\n'])
+def test_a_recipe_that_was_broken_by_hand_is_one_sentence(browser, text):
+    """On every page; none fails, and releases stay readable."""
+    publish(browser)
+    browser.workspace.file.write_text(text)
+    for path in ("/table", "/roles", "/promise", "/publish", "/script.py"):
+        found = browser.raw("GET", path)
+        assert found.status_code == 422, (path, found.text)
+        assert "recipe" in found.text
+    browser.get("/releases/release-1/ask?q=SELECT avg(income) FROM release")
+    browser.get("/releases/release-1/attacks")
+    browser.post("/undo")
+    browser.get("/roles")
+
+
+def test_a_damaged_release_is_said_and_the_others_stay(browser):
+    """One sentence on its page and in the list."""
+    publish(browser)
+    manifest = browser.workspace.folder / "release-1" / "manifest.json"
+    manifest.write_bytes(manifest.read_bytes().replace(b"KEAnonymity", b"KEAnonymitY"))
+    assert 'class="problem"' in browser.get("/releases").text
+    browser.get("/releases/release-1", 422)
