@@ -3,7 +3,8 @@
 For Mondrian and FullDomain, whose groups follow from the table without coins. The adversary knows the algorithm,
 everybody's quasi-identifiers, and every sensitive value outside one group, which is more than anybody does; inside the
 group the values are dealt again at random, the method runs again, and only deals that give the same groups stay
-possible. Shares of the deals that stay, and how likely a person's true value is, beside its share in the group.
+possible. Shares of the deals that stay, and how likely a person's true value is, beside its share in the group. Where
+fewer than a third of the deals stay they are too few to tell a posterior by, and the group is counted as narrowed.
 """
 
 from __future__ import annotations
@@ -32,9 +33,13 @@ Partition = Callable[[Codes], Codes]
 
 @dataclass(frozen=True)
 class Leak:
-    """Over people of the groups that were tried: deals that stay possible, the true value's share and its posterior."""
+    """Over people of the groups that were tried: deals that stay possible, the true value's share and its posterior.
+
+    `narrowed` groups, of which fewer than a third of the deals stay, count for the first alone.
+    """
 
     groups: int
+    narrowed: int
     possible: float
     shown: float
     posterior: float
@@ -46,23 +51,30 @@ def leak_of(partition: Partition, values: Codes, *, groups: int, deals: int, see
     rng = np.random.default_rng(seed)
     labels = partition(values)
     chosen = rng.permutation(int(labels.max()) + 1)[:groups]
-    kept, shown, posterior, worst = [], [], [], 0.0
+    kept: list[float] = []
+    shown: list[float] = []
+    posterior: list[float] = []
+    worst = 0.0
     for group in chosen.tolist():
         rows = np.flatnonzero(labels == group)
         truth = values[rows]
-        stay = [truth]  # the true deal is possible
+        stay = []
         for _ in range(deals):
             dealt = values.copy()
             dealt[rows] = rng.permutation(truth)
             if np.array_equal(partition(dealt), labels):
                 stay.append(dealt[rows])
-        kept.append((len(stay) - 1) / deals)
+        kept.append(len(stay) / deals)
+        if 3 * len(stay) < deals:
+            continue
         share = (truth[:, None] == truth[None, :]).mean(axis=1)
-        likely = (np.array(stay[1:] or stay) == truth).mean(axis=0)
+        likely = (np.array(stay) == truth).mean(axis=0)
         shown += share.tolist()
         posterior += likely.tolist()
         worst = max(worst, float((likely - share).mean()))
-    return Leak(len(chosen), float(np.mean(kept)), float(np.mean(shown)), float(np.mean(posterior)), worst)
+    narrowed = sum(3 * share < 1 for share in kept)
+    means = [float(np.mean(column)) if column else float("nan") for column in (kept, shown, posterior)]
+    return Leak(len(chosen), narrowed, *means, worst)
 
 
 def partitions(table: pa.Table, quasi: list[str], sensitive: str, l: int) -> Iterator[tuple[str, Partition, Codes]]:  # noqa: E741
@@ -89,10 +101,9 @@ def main() -> None:
     """Print a table as Markdown."""
     rows, groups, deals = (int(text) for text in (sys.argv[1:] + ["1000", "40", "60"][len(sys.argv) - 1 :])[:3])
     rng = np.random.default_rng(7)
-    print(
-        "| table | method | groups tried | deals that stay possible | share of the true value | its posterior | worst |"
-    )
-    print("|---|---|---|---|---|---|---|")
+    measured = "narrowed | deals that stay | share of the true value | its posterior | worst"
+    print(f"| table | method | groups tried | {measured} |")
+    print("|---|---|---|---|---|---|---|---|")
     for name, table, quasi, sensitive in (
         ("Adult, occupation", adult_arx(), ["age", "sex", "education"], "occupation"),
         ("ACS, education", acs(), ["Age", "Gender", "Race"], "Education"),
@@ -107,7 +118,7 @@ def main() -> None:
                     print(f"{name}: {method}: {refusal}", file=sys.stderr)
                     continue
                 shares = f"{found.possible:.1%} | {found.shown:.2%} | {found.posterior:.2%} | +{found.worst:.1%}"
-                print(f"| {name} | {method} | {found.groups} | {shares} |", flush=True)
+                print(f"| {name} | {method} | {found.groups} | {found.narrowed} | {shares} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -214,3 +214,45 @@ def test_newcomers_in_gaps_tell_more_than_counterfeits(near):
     ]
     surest = max(_posteriors(worlds, ["ab", "acde"], 2, near).values())
     assert surest == (1 if near else Fraction(1, 2))
+
+
+def shown(found, people, values):
+    """The groups of a release, each as its people and its values, counterfeits included."""
+    fakes = list(zip(found.fake_groups.tolist(), found.fake_codes.tolist(), strict=True))
+    return frozenset(
+        (
+            frozenset(person for person, label in zip(people, found.labels, strict=True) if label == group),
+            tuple(
+                sorted(
+                    [value for value, label in zip(values, found.labels, strict=True) if label == group]
+                    + [code for number, code in fakes if number == group]
+                )
+            ),
+        )
+        for group in range(int(found.labels.max()) + 1)
+    )
+
+
+def test_two_releases_together_tell_whoever_knows_the_algorithm_no_more_than_promised():
+    """Everybody's value drawn from three, one person leaves, one comes: every world, every draw, at most 1/m each."""
+    joint = {}
+    for world in itertools.product(range(3), repeat=5):
+        first, second = np.array(world[:4], np.int32), np.array([*world[:3], world[4]], np.int32)
+
+        def publish(keys, first=first, second=second):
+            try:
+                one = m_invariant(first, np.full(4, -1, np.int32), Signatures.none(), m=2, keys=keys)
+                known = np.append(one.owners[:3], -1).astype(np.int32)
+                two = m_invariant(second, known, one.signatures, m=2, keys=keys)
+            except hr.Infeasible:
+                return None
+            return shown(one, [0, 1, 2, 3], first.tolist()), shown(two, [0, 1, 2, 4], second.tolist())
+
+        for view, chance in outcomes(publish, order=seeded_keys(1), most=1000):
+            if view is not None:
+                joint.setdefault(view, []).append((world, chance))
+    assert len(joint) == 180
+    for seen in joint.values():
+        total = sum(chance for _, chance in seen)
+        for person, value in itertools.product(range(5), range(3)):
+            assert 2 * sum(chance for world, chance in seen if world[person] == value) <= total

@@ -357,8 +357,39 @@ def test_sampling_a_larger_table():
     assert found.worst.interval[0] > 0.5
 
 
+@pytest.mark.parametrize("order", [["s", "u"], ["u", "s"]])
+@pytest.mark.parametrize(
+    "method",
+    [
+        hr.Anatomy(l=2),
+        hr.Anatomy(l=2, together=False),
+        hr.PermutationAnonymization(l=2, grouping="blind"),
+        hr.Mondrian(k=2, l=2, blind=True),
+        hr.FullDomain(k=2, l=2, blind=True),
+    ],
+    ids=["anatomy", "anatomy, apart", "permutation blind", "mondrian blind", "full-domain blind"],
+)
+def test_several_sensitive_columns_tell_nothing_more_about_each(method, order):
+    """Two columns, shuffled together or apart: of each, every row and pair has exactly what the release shows."""
+    for s, u in (([1, 1, 2, 3], "abca"),):
+        table = pa.table({"q": range(4), "s": s, "u": list(u)})
+        audit = audit_posterior(method, table, hr.Schema(quasi=["q"], sensitive=order))
+        assert audit.is_exact
+        assert not audit.is_broken
+        assert not audit.leaks
+        assert (audit.row.posterior, audit.pair.posterior) == (audit.row.shown, audit.pair.shown)
+
+
+def test_several_sensitive_columns_are_looked_at_by_near_groups():
+    """Cuts that are tested against two columns tell about pairs, and the auditor says so."""
+    table = pa.table({"q": range(4), "s": [1, 1, 2, 3], "u": list("abca")})
+    audit = audit_posterior(hr.Mondrian(k=2, l=2), table, hr.Schema(quasi=["q"], sensitive=["s", "u"]))
+    assert audit.leaks
+    assert (audit.pair.posterior, audit.pair.shown) == (Fraction(1, 4), Fraction(1, 6))
+
+
 def test_bad_arguments_are_refused():
-    """Counts must be whole, a prior must fit the rows, and one sensitive column is followed."""
+    """Counts must be whole, a prior must fit the rows, and a sensitive column is followed."""
     with pytest.raises(hr.ParameterError, match="'runs'"):
         audit_posterior(hr.Anatomy(l=2), FOUR, extent=AuditExtent(runs=0))
     with pytest.raises(hr.ParameterError, match="'samples'"):
@@ -366,6 +397,6 @@ def test_bad_arguments_are_refused():
     with pytest.raises(hr.ParameterError, match="'prior'"):
         audit_posterior(hr.Anatomy(l=2), FOUR, prior=[{1: 1}])
     with pytest.raises(hr.ParameterError, match="'schema'"):
-        audit_posterior(hr.Anatomy(l=2), FOUR, hr.Schema(sensitive=["q", "s"]))
+        audit_posterior(hr.Anatomy(l=2), FOUR, hr.Schema(quasi=["q", "s"]))
     with pytest.raises(hr.Infeasible, match="nothing to audit"):
         audit_posterior(hr.Anatomy(l=4), FOUR)

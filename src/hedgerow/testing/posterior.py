@@ -298,7 +298,8 @@ def audit_posterior(
 ) -> PosteriorAudit:
     """Measure what whoever knows the algorithm infers from releases of a small table.
 
-    Without a `schema` the last column is sensitive and the others are quasi-identifiers. Without a `prior` every
+    Without a `schema` the last column is sensitive and the others are quasi-identifiers. Of several sensitive columns
+    the first is followed: the others are published and unknown, too. Without a `prior` every
     assignment of the table's sensitive values is equally likely; a prior gives the chances of each value, for all rows
     or row by row, and `hidden` names columns that are unknown along with the sensitive one, as the parts that people
     name: secrets are tuples then.
@@ -317,8 +318,8 @@ def audit_posterior(
 def _setup(method: Method, source: object, schema: Schema | None, hidden: tuple[str, ...]) -> AuditSetup:
     table: pa.Table = read_table(source).arrow
     roles = Schema(quasi=table.column_names[:-1], sensitive=table.column_names[-1]) if schema is None else schema
-    if len(roles.sensitive) != 1:
-        raise ParameterError("'schema' must have one sensitive column: the auditor follows one at a time.")
+    if not roles.sensitive:
+        raise ParameterError("'schema' must have a sensitive column.")
     return AuditSetup(method, table, roles, hidden)
 
 

@@ -24,11 +24,15 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Shown:
-    """A group as published: what its rows may have in each open column, and its sensitive values."""
+    """A group as published: what its rows may have in each open column, and its sensitive values.
+
+    `values` are those of the first sensitive column; with several, `together` is what is shown of all of them.
+    """
 
     size: int
     opened: tuple[Any, ...]
     values: tuple[Any, ...]
+    together: tuple[Any, ...] = ()
 
     def share(self, value: Any) -> Fraction:
         """How much of the group a value fills."""
@@ -95,10 +99,21 @@ def _groups(release: Release, names: tuple[str, ...]) -> list[Shown]:
         Shown(
             len(rows),
             _opened(release, people, names, rows),
-            tuple(sorted((hidden[column][place] for place in by_group[1][group]), key=repr)),
+            _sorted(hidden[column][place] for place in by_group[1][group]),
+            _all_columns(release, hidden, by_group[1][group]),
         )
         for group, rows in by_group[0].items()
     ]
+
+
+def _all_columns(release: Release, hidden: Mapping[str, Sequence[Any]], rows: list[int]) -> tuple[Any, ...]:
+    """What a group shows of several sensitive columns: whole rows if shuffled together, else each by itself."""
+    names = release.columns.sensitive
+    if len(names) == 1:
+        return ()
+    if release.made.parameters.get("together"):
+        return _sorted(tuple(hidden[name][row] for name in names) for row in rows)
+    return tuple(_sorted(hidden[name][row] for row in rows) for name in names)
 
 
 def _gathered(release: Release, table: Mapping[str, Sequence[Any]]) -> dict[int, list[int]]:
