@@ -63,16 +63,20 @@ def released(tmp_path_factory):
     """An app with two releases, for whatever only looks."""
     folder = tmp_path_factory.mktemp("released")
     found = App(folder)
-    window = Chromium()
-    window.go(found.address)
-    _walk(window, found, read=lambda: None)
-    window.go(f"{found.origin}/publish")
-    window.click("[name=again]")
-    window.click("main form button")
-    window.wait(lambda: "/releases/" in window.driver.current_url)
-    window.close()
-    yield found
-    found.close()
+    try:
+        window = Chromium()
+        try:
+            window.go(found.address)
+            _walk(window, found, read=lambda: None)
+            window.go(f"{found.origin}/publish")
+            window.click("[name=again]")
+            window.click("main form button")
+            window.wait(lambda: "/releases/" in window.driver.current_url)
+        finally:
+            window.close()
+        yield found
+    finally:
+        found.close()
 
 
 @pytest.fixture(scope="module")

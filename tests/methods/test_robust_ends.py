@@ -13,7 +13,7 @@ import hedgerow as hr
 from hedgerow.inference.knowledge import KnowledgeEstimate
 from hedgerow.inference.robust import members
 from hedgerow.methods.robust import Robust
-from hedgerow.partition.robust.candidates import Crowd
+from hedgerow.partition.robust.candidates import CandidateRows
 from hedgerow.partition.robust.check import Check, RobustLimits
 from hedgerow.partition.robust.gather import art
 from hedgerow.randomness import seeded_keys
@@ -93,12 +93,14 @@ def test_random_tables_of_every_shape_end(seed: int) -> None:
         ends(table, Robust(r, KnowledgeEstimate(support=support), model=model, max_suppressed=share))
 
 
-def crowd_of(table: pa.Table, protect: object, support: int = 1) -> Crowd:
+def crowd_of(table: pa.Table, protect: object, support: int = 1) -> CandidateRows:
     """The rows as the search sees them."""
     quasi = [name for name in table.column_names if name != "s"]
     knowledge = KnowledgeEstimate(support=support).of(table, quasi=quasi, sensitive="s")
     codes = knowledge.value_codes(table.column("s"))
-    return Crowd(knowledge, knowledge.signatures(table.select(quasi)), codes, members(knowledge.values, protect))
+    return CandidateRows(
+        knowledge, knowledge.signatures(table.select(quasi)), codes, members(knowledge.values, protect)
+    )
 
 
 def partitions(rows: list[int]) -> Iterator[list[list[int]]]:
@@ -117,18 +119,18 @@ def test_no_partition_publishes_what_the_limits_rule_out(seed: int) -> None:
     """Against every partition of every subset of six rows: never more rows are called lost than must be left out."""
     rng = np.random.default_rng(seed)
     table = pa.table({"q": rng.integers(0, 2, 6), "s": np.array(list("xyz"))[rng.integers(0, 3, 6)]})
-    crowd = crowd_of(table, None)
+    candidates = crowd_of(table, None)
     for r in (Fraction(3, 2), Fraction(2), Fraction(5, 2), Fraction(3)):
-        check = Check(crowd, r, "binary")
+        check = Check(candidates, r, "binary")
         holds = {group for group in subsets(6) if check.holds(np.array(group, np.int32))}
         least = min(
             6 - len(kept)
             for kept in subsets(6, empty=True)
             if any(all(tuple(sorted(group)) in holds for group in split) for split in partitions(list(kept)))
         )
-        ruled_out = int(RobustLimits(crowd).least_suppressed(r, most=6).sum())
+        ruled_out = int(RobustLimits(candidates).least_suppressed(r, most=6).sum())
         assert ruled_out <= least
-        assert art(Check(crowd, r), keys=seeded_keys(seed)).left_out >= least
+        assert art(Check(candidates, r), keys=seeded_keys(seed)).left_out >= least
 
 
 def subsets(rows: int, *, empty: bool = False) -> list[tuple[int, ...]]:
@@ -140,10 +142,10 @@ def subsets(rows: int, *, empty: bool = False) -> list[tuple[int, ...]]:
 def test_limits_bite() -> None:
     """Nine of ten P have x: by odds of nine to one, in a table of a thousand, r = 20 is ruled out before any search."""
     table = rare(1000, 0.05, 0.9)
-    crowd = crowd_of(table, ["x"], support=20)
-    assert RobustLimits(crowd).least_suppressed(Fraction(20), most=1000).sum() > 10
-    assert RobustLimits(crowd).least_suppressed(Fraction(2), most=1000).sum() == 0
-    limit = RobustLimits(crowd).largest_r(Fraction(20), 10)
+    candidates = crowd_of(table, ["x"], support=20)
+    assert RobustLimits(candidates).least_suppressed(Fraction(20), most=1000).sum() > 10
+    assert RobustLimits(candidates).least_suppressed(Fraction(2), most=1000).sum() == 0
+    limit = RobustLimits(candidates).largest_r(Fraction(20), 10)
     assert 2 < limit < 20
 
 
@@ -168,7 +170,7 @@ def test_an_r_that_odds_rule_out_is_refused_before_the_search(monkeypatch: pytes
     real = gather.art
 
     def noted(check: Check, **options: object) -> object:
-        asked.append((check.r, check.crowd.size))
+        asked.append((check.r, check.candidates.size))
         return real(check, **options)
 
     monkeypatch.setattr(gather, "art", noted)

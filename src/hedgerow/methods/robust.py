@@ -38,7 +38,7 @@ from hedgerow.release.forms import form_of
 from hedgerow.verify.robust import sensitive_values
 
 if TYPE_CHECKING:
-    from hedgerow.partition.robust.candidates import Crowd
+    from hedgerow.partition.robust.candidates import CandidateRows
     from hedgerow.partition.robust.check import RobustLimits
 
 __all__ = ["FORMS", "Robust", "check_grouped", "check_odds", "grouped_of", "protected"]
@@ -237,22 +237,24 @@ class Robust(Method):
         return in_form._release_of(column, prepared, progress)
 
     def _release_of(self, column: str, prepared: Prepared, progress: Progress) -> Release:
-        from hedgerow.partition.robust.candidates import Crowd
+        from hedgerow.partition.robust.candidates import CandidateRows
 
         criterion = Robustness(self.r, self.model)
         progress("estimating odds", 0.1)
         quasi = prepared.table.arrow.select(list(prepared.columns.quasi))
         knowledge = self._knowledge(prepared, column)
         codes = knowledge.value_codes(prepared.table.arrow.column(column))
-        crowd = Crowd(knowledge, knowledge.signatures(quasi), codes, members(knowledge.values, self.protect))
+        candidates = CandidateRows(
+            knowledge, knowledge.signatures(quasi), codes, members(knowledge.values, self.protect)
+        )
         progress("partitioning", 0.2)
         labels = (
-            self._labels(crowd, criterion, prepared, progress)
+            self._labels(candidates, criterion, prepared, progress)
             if self.k is None
-            else self._blind_labels(crowd, criterion, prepared)
+            else self._blind_labels(candidates, criterion, prepared)
         )
         progress("publishing", 0.7)
-        return self._published(prepared, crowd, criterion, labels)
+        return self._published(prepared, candidates, criterion, labels)
 
     def _knowledge(self, prepared: Prepared, column: str) -> Knowledge:
         if isinstance(self.knowledge, KnowledgeEstimate):
@@ -261,19 +263,21 @@ class Robust(Method):
             raise SchemaError(f"The knowledge is about '{self.knowledge.column}', the sensitive column is '{column}'.")
         return self.knowledge
 
-    def _labels(self, crowd: Crowd, criterion: Robustness, prepared: Prepared, progress: Progress) -> NDArray[np.int32]:
+    def _labels(
+        self, candidates: CandidateRows, criterion: Robustness, prepared: Prepared, progress: Progress
+    ) -> NDArray[np.int32]:
         from hedgerow.partition.robust.check import Check, RobustLimits
         from hedgerow.partition.robust.gather import art
 
-        r, limits, allowed = criterion.r, RobustLimits(crowd), int(_share(self.max_suppressed) * crowd.size)
-        if r > crowd.size:
-            raise Infeasible(f"{r}-robustness needs as many rows in a group; there are {crowd.size:,} in all.")
+        r, limits, allowed = criterion.r, RobustLimits(candidates), int(_share(self.max_suppressed) * candidates.size)
+        if r > candidates.size:
+            raise Infeasible(f"{r}-robustness needs as many rows in a group; there are {candidates.size:,} in all.")
         lost = int(limits.least_suppressed(r, most=allowed).sum())
         if lost > allowed:
             how_many, where = f"at least {lost:,}", ""
         else:
             found = art(
-                Check(crowd, r, self.model),
+                Check(candidates, r, self.model),
                 allowed=allowed,
                 keys=prepared.keys,
                 progress=lambda share: progress("partitioning", 0.2 + 0.3 * share),
@@ -281,19 +285,21 @@ class Robust(Method):
             if found.left_out <= allowed:
                 return found.groups
             how_many = f"far more than {allowed:,}" if found.is_given_up else f"{found.left_out:,}"
-            where = _stuck_most(crowd, found.groups)
-        reached = self._reached(crowd.sample(_TRIED, prepared.keys), limits.largest_r(r, allowed), prepared, progress)
+            where = _stuck_most(candidates, found.groups)
+        reached = self._reached(
+            candidates.sample(_TRIED, prepared.keys), limits.largest_r(r, allowed), prepared, progress
+        )
         raise self._refusal(limits, r, allowed, how_many, f"{reached}{where}")
 
-    def _blind_labels(self, crowd: Crowd, criterion: Robustness, prepared: Prepared) -> NDArray[np.int32]:
+    def _blind_labels(self, candidates: CandidateRows, criterion: Robustness, prepared: Prepared) -> NDArray[np.int32]:
         """Groups by quasi-identifiers and numbers of rows alone; refused whole where somebody stands out."""
         from hedgerow.partition.mondrian.split import mondrian
 
         quasi, scales = quasi_codes(prepared)
-        codes = crowd.values.astype(np.int32)
+        codes = candidates.values.astype(np.int32)
         labels = mondrian(quasi, scales, [codes], [KAnonymity(read_whole("k", self.k, least=2))], keys=prepared.keys)
         check = _check_binary if self.model == "binary" else _check_full
-        broken = check(crowd.knowledge, _grouped(crowd, labels), crowd.member, criterion.r)
+        broken = check(candidates.knowledge, _grouped(candidates, labels), candidates.member, criterion.r)
         if broken.any():
             raise Infeasible(
                 f"In {int(broken.sum()):,} of {len(broken):,} groups somebody has a protected value with more than "
@@ -302,28 +308,28 @@ class Robust(Method):
             )
         return labels
 
-    def _reached(self, crowd: Crowd, limit: Fraction, prepared: Prepared, progress: Progress) -> str:
+    def _reached(self, candidates: CandidateRows, limit: Fraction, prepared: Prepared, progress: Progress) -> str:
         """Say which r the search reaches, on some of the rows where there are many."""
         from hedgerow.partition.robust.check import Check
         from hedgerow.partition.robust.gather import art
 
-        low, high, allowed = 10, math.ceil(limit * 10), int(_share(self.max_suppressed) * crowd.size)
+        low, high, allowed = 10, math.ceil(limit * 10), int(_share(self.max_suppressed) * candidates.size)
         for step in range(_HALVINGS):
             progress("finding the largest r", 0.5 + 0.2 * step / _HALVINGS)
             if high - low > 1:
-                check = Check(crowd, Fraction(low + high, 20), self.model)
+                check = Check(candidates, Fraction(low + high, 20), self.model)
                 holds = art(check, allowed=allowed, restarts=0, keys=prepared.keys).left_out <= allowed
                 low, high = ((low + high) // 2, high) if holds else (low, (low + high) // 2)
-        rows = f" with {crowd.size:,} of the rows" if crowd.size < prepared.rows.published else ""
+        rows = f" with {candidates.size:,} of the rows" if candidates.size < prepared.rows.published else ""
         return f"r = {low / 10:g} was reached{rows}" if low > 10 else f"No r above 1 was reached{rows}"
 
     def _refusal(self, limits: RobustLimits, r: Fraction, allowed: int, lost: str, reached: str) -> Infeasible:
         """Say what no grouping can pass by each protected value: as given, or by its rank; named to the owner alone."""
-        crowd, most = limits.crowd, max(Fraction(_LARGEST_NAMED), 2 * r)
-        counts = np.bincount(crowd.secret, minlength=crowd.secrets + 1)[: crowd.secrets]
-        own = [limits.largest_r(most, allowed, x) for x in range(crowd.secrets)]
-        order = sorted(range(crowd.secrets), key=lambda x: (own[x], -counts[x]))
-        named = _names(crowd, self.protect)
+        candidates, most = limits.candidates, max(Fraction(_LARGEST_NAMED), 2 * r)
+        counts = np.bincount(candidates.secret, minlength=candidates.secrets + 1)[: candidates.secrets]
+        own = [limits.largest_r(most, allowed, x) for x in range(candidates.secrets)]
+        order = sorted(range(candidates.secrets), key=lambda x: (own[x], -counts[x]))
+        named = _names(candidates, self.protect)
         limiting = [x for x in order if own[x] < most]
         ranked = [
             f"{named[x] if self.protect is not None else _rank(counts, x)} limits it to r = {float(own[x]):g}"
@@ -332,15 +338,17 @@ class Robust(Method):
         whatever = f"; whatever the grouping, {', '.join(ranked)}" if ranked else ""
         more = f" and {len(limiting) - _NAMED} more do" if len(limiting) > _NAMED else ""
         return Infeasible(
-            f"{r}-robustness would suppress {lost} of {crowd.size:,} rows; {allowed:,} are allowed. "
+            f"{r}-robustness would suppress {lost} of {candidates.size:,} rows; {allowed:,} are allowed. "
             f"{reached}{whatever}{more}; protect fewer values, suppress more, or assume an adversary who knows less.",
             values=tuple(f"{named[x]} (r = {float(own[x]):g})" for x in limiting),
         )
 
-    def _published(self, prepared: Prepared, crowd: Crowd, criterion: Robustness, labels: NDArray[np.int32]) -> Release:
-        check_grouped(crowd.knowledge, _grouped(crowd, labels), crowd.member, criterion)
-        lost = np.setdiff1d(crowd.secret, crowd.secret[labels >= 0])
-        if self.protect is not None and (lost < crowd.secrets).any():
+    def _published(
+        self, prepared: Prepared, candidates: CandidateRows, criterion: Robustness, labels: NDArray[np.int32]
+    ) -> Release:
+        check_grouped(candidates.knowledge, _grouped(candidates, labels), candidates.member, criterion)
+        lost = np.setdiff1d(candidates.secret, candidates.secret[labels >= 0])
+        if self.protect is not None and (lost < candidates.secrets).any():
             raise Infeasible(
                 "Every row with one of the protected values would have to be suppressed, so that nothing would be "
                 "promised of it; protect other values, lower r, or assume an adversary who knows less."
@@ -352,11 +360,11 @@ class Robust(Method):
             labels,
             form=self.form,
             together=True,
-            guarantee=self._guarantee(prepared.columns.sensitive[0], crowd, criterion, suppressed),
+            guarantee=self._guarantee(prepared.columns.sensitive[0], candidates, criterion, suppressed),
             made=prepared.made("Robust", self._parameters(criterion)),
         )
         if not form_of(self.form).has_boxes:
-            check_odds(release, crowd.knowledge)
+            check_odds(release, candidates.knowledge)
         return release
 
     def _parameters(self, criterion: Robustness) -> dict[str, int | str]:
@@ -368,10 +376,10 @@ class Robust(Method):
             "form": self.form,
         } | ({} if self.k is None else {"k": self.k})
 
-    def _guarantee(self, column: str, crowd: Crowd, criterion: Robustness, suppressed: int) -> Guarantee:
-        counts: dict[str, int | str] = {"sets": len(crowd.distributions), "suppressed": suppressed}
-        counts |= {"protected": int((crowd.secret < crowd.secrets).sum())}
-        counts |= {"unprotected": int(not crowd.member.any(axis=0).all())}
+    def _guarantee(self, column: str, candidates: CandidateRows, criterion: Robustness, suppressed: int) -> Guarantee:
+        counts: dict[str, int | str] = {"sets": len(candidates.distributions), "suppressed": suppressed}
+        counts |= {"protected": int((candidates.secret < candidates.secrets).sum())}
+        counts |= {"unprotected": int(not candidates.member.any(axis=0).all())}
         return Guarantee(
             criterion="robust",
             parameters={"r": str(criterion.r), "model": self.model, "protect": _written(self.protect)} | counts,
@@ -379,12 +387,12 @@ class Robust(Method):
         )
 
 
-def _names(crowd: Crowd, protect: Sequence[object] | None) -> list[str]:
+def _names(candidates: CandidateRows, protect: Sequence[object] | None) -> list[str]:
     """The protected sets of values as the owner wrote them, or as they are in the table."""
     if protect is not None:
         return ["/".join(f"'{value}'" for value in values) for values in json.loads(_written(protect))]
-    written = [str(value) for value in crowd.knowledge.values.to_pylist()]
-    return ["/".join(f"'{written[y]}'" for y in np.flatnonzero(row)) for row in crowd.member]
+    written = [str(value) for value in candidates.knowledge.values.to_pylist()]
+    return ["/".join(f"'{written[y]}'" for y in np.flatnonzero(row)) for row in candidates.member]
 
 
 def _rank(counts: NDArray[np.int64], x: int) -> str:
@@ -392,10 +400,10 @@ def _rank(counts: NDArray[np.int64], x: int) -> str:
     return f"the {_ORDINAL.get(place, f'{place}th ')}most frequent protected value"
 
 
-def _stuck_most(crowd: Crowd, groups: NDArray[np.int32]) -> str:
+def _stuck_most(candidates: CandidateRows, groups: NDArray[np.int32]) -> str:
     """Say which value those have for whom no companions were found, if one has a good part of them."""
-    counts = np.bincount(crowd.secret, minlength=crowd.secrets + 1)[: crowd.secrets]
-    stuck = np.bincount(crowd.secret[groups < 0], minlength=crowd.secrets + 1)[: crowd.secrets]
+    counts = np.bincount(candidates.secret, minlength=candidates.secrets + 1)[: candidates.secrets]
+    stuck = np.bincount(candidates.secret[groups < 0], minlength=candidates.secrets + 1)[: candidates.secrets]
     x = int(stuck.argmax())
     return f" ({stuck[x] / stuck.sum():.0%} of the rows without companions have {_rank(counts, x)})"
 
@@ -411,11 +419,11 @@ def _one_sensitive(prepared: Prepared) -> str:
     return prepared.columns.sensitive[0]
 
 
-def _grouped(crowd: Crowd, labels: NDArray[np.int32]) -> GroupedRows:
+def _grouped(candidates: CandidateRows, labels: NDArray[np.int32]) -> GroupedRows:
     kept = np.flatnonzero(labels >= 0)
     order = kept[np.argsort(labels[kept], kind="stable")]
     offsets = np.append(0, np.cumsum(np.bincount(labels[order])))
-    return GroupedRows([signatures[order] for signatures in crowd.signatures], crowd.values[order], offsets)
+    return GroupedRows([signatures[order] for signatures in candidates.signatures], candidates.values[order], offsets)
 
 
 def _share(share: object) -> Fraction:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer", "Engine", "Session", "ask", "bound_to", "connect", "help_table", "rewrite", "select"]
 
-_COUNTS = "-- No single statement says this: a database counts, and hedgerow works out the bounds.\n"
+_COUNTS = "-- Not expressible as one statement: these queries fetch counts, hedgerow computes the bounds.\n"
 
 
 class Engine(Protocol):
@@ -77,7 +77,8 @@ class Session:
         from hedgerow.query.sql.parse import check_text, is_composed
 
         check_text(sql, self._release.columns.all)
-        own = own_tables(self.tables if tables is None else tables)
+        given = self.tables if tables is None else tables
+        own = own_tables(given) if given else {}
         if not is_composed(sql):
             return self.run(bound_to(self._release, sql))
         joins = Joins(view_of(self._release).columns, own, self._reason, {})
@@ -99,11 +100,14 @@ class Session:
         from hedgerow.query.answer import finish_result
         from hedgerow.query.answered import calculated
         from hedgerow.query.filtered import run_filtered
+        from hedgerow.query.sql.question import ALWAYS
 
-        found = run_filtered(self.engine.run, bound)
+        is_filtered = any(item.where != ALWAYS for item in bound.aggregates)
+        found = run_filtered(self.engine.run, bound) if is_filtered else self.engine.run(bound)
         more = {name: estimate.take([0] * found.cells) for name, estimate in (scalars or {}).items()}
         found = replace(found, estimates=found.estimates | more)
-        return finish_result(bound, replace(found, estimates=found.estimates | calculated(bound, found)))
+        computed = calculated(bound, found) if bound.outcome.computed else {}
+        return finish_result(bound, replace(found, estimates=found.estimates | computed))
 
     def _answer(self, lookups: Mapping[str, Lookup], question: Question, scalars: Mapping[str, Estimate]) -> Result:
         return self.run(self._fit(question, lookups), scalars)

@@ -8,18 +8,26 @@ Cost       O(n p + G p^2) once per question and resampling, for n rows, G groups
 A fair shuffle gives every row of a group the group's mean, which pulls every part of the people towards it. But each
 group publishes the sum of its hidden values and the known columns of its rows: least squares of the sums on the sums of
 features tell how a feature moves a hidden value. A row's prediction is its features' deviation from its group's mean
-times the slopes, plus the group's mean, so that groups keep their sums. Groups are resampled for the standard error of
-the slopes; what the model leaves open is dealt as a fair shuffle would.
+times the slopes, plus the group's mean, so that groups keep their sums.
+
+Numbers are learned by their normal scores, and then dealt: the chance that a row has a value of its group falls with
+the squared distance of the value's score from the row's prediction, and rows and values both add up to one (a doubly
+stochastic matrix, by Sinkhorn's iteration). So a condition on the hidden column keeps its edge. Texts, and groups too
+large for such a matrix, take the predictions of the line itself. Groups are resampled for the standard error of the
+slopes; what the model leaves open is dealt as a shuffle with these chances would.
 
 Where groups were made by the hidden values themselves the slopes are wrong, and the answer says that no model helps.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import QueryError
@@ -38,11 +46,18 @@ _MOST_LEVELS = 40
 """Levels of a text that get a slope of their own; the rarest share one."""
 
 _RESAMPLINGS = 40
+_DEALINGS = 12
+_ROUNDS = 20
+_MOST_PAIRS = 4_000_000
+"""Pairs of a row and a value of its group, all groups padded to the largest, up to which values are dealt."""
 
 _KNOTS = (0.2, 0.4, 0.6, 0.8)
 
 _WIDENED = {"sum": 1.3, "avg": 1.3, "count": 2.0}
 """Standard errors are widened by this, for what a sum of broken lines cannot follow: a condition has sharp edges."""
+
+_WIDENED_DEALT = {"sum": 1.3, "avg": 1.3, "count": 1.3}
+"""The same for values that are dealt: scores are not quite normal, nor do all rows scatter alike."""
 
 _BY_HIDDEN = 4.0
 """Groups whose means spread this many times as much as chance allows were made by the hidden values."""
@@ -111,6 +126,8 @@ class _Model:
         means: Floats = np.column_stack(sums) / sizes[:, None]
         hits = np.bincount(view.groups[hit], minlength=groups).astype(np.float64)
         shape = _Shape(hidden.groups, features - means[view.groups], means, sizes, hit, hits, view.groups)
+        if (dealing := self._dealing(shape)) is not None:
+            return self._dealt(answer, dealing, hit, kept)
         if self.aggregate.function == "count":
             return self._bounded(answer, *shape.total(kept))
         values = kept * self._numbers(hidden)
@@ -124,12 +141,41 @@ class _Model:
         _, error, why = shape.total(values - mean * kept)
         return self._bounded(answer, mean, error / count, why)
 
-    def _bounded(self, answer: Answer, estimate: float, error: float, why: str) -> Learned:
+    def _dealing(self, shape: _Shape) -> _Dealing | None:
+        """Deal the values to the rows; None for texts, gaps and groups that are too large."""
+        view, largest = self.source.view, int(shape.sizes.max(initial=0))
+        is_number = view.columns[self.base].kind in NUMBERS and not view.has_missing(self.base)
+        if not is_number or len(shape.sizes) * largest**2 > _MOST_PAIRS:
+            return None
+        scores = normal_scores(view.codes(self.base).codes.astype(np.int64))
+        dealing: _Dealing = view.remember(f"dealing of {self.base}", lambda: _Dealing(shape, scores, view.offsets))
+        return dealing
+
+    def _dealt(self, answer: Answer, dealing: _Dealing, hit: Any, kept: Floats) -> Learned:
+        if why := dealing.refusal:
+            return _fair(answer, why)
+        shares = dealing.shares(hit)
+        if self.aggregate.function == "count":
+            return self._bounded(answer, *dealing.total(kept, shares), "", _WIDENED_DEALT)
+        values = kept * self._numbers(self.source.hidden_view(self.base))
+        estimate, error = dealing.total(values, shares)
+        if self.aggregate.function == "sum":
+            return self._bounded(answer, estimate, error, "", _WIDENED_DEALT)
+        count = dealing.total(kept, shares)[0]
+        if count <= 0:
+            return _fair(answer, "it expects no row")
+        # The mean is where the sum of deviations from it is nothing: its error is theirs, over the count.
+        error = dealing.total(values - estimate / count * kept, shares)[1]
+        return self._bounded(answer, estimate / count, error / count, "", _WIDENED_DEALT)
+
+    def _bounded(
+        self, answer: Answer, estimate: float, error: float, why: str, widened: Mapping[str, float] = _WIDENED
+    ) -> Learned:
         if why:
             return _fair(answer, why)
         inside = min(max(estimate, answer.lower), answer.upper)
         note = "" if inside == estimate else "moved to the nearer bound"
-        return Learned(inside, _WIDENED[self.aggregate.function] * error, note)
+        return Learned(inside, widened[self.aggregate.function] * error, note)
 
     def _numbers(self, hidden: Any) -> Floats:
         assert isinstance(self.aggregate.column, Column), "sums have a column"
@@ -178,6 +224,77 @@ class _Shape:
         ]
         variance = float(np.var(again, ddof=1)) + (1.0 - explained) * float(dealt @ spread)
         return fair + float(lever @ slopes), float(np.sqrt(variance)), ""
+
+
+class _Dealing:
+    """Chances of each row to have each value of its group, from normal scores of the values and lines over features."""
+
+    def __init__(self, shape: _Shape, scores: Floats, offsets: Ints) -> None:
+        count = len(shape.sizes)
+        mean = np.bincount(shape.owner, scores, minlength=count) / shape.sizes
+        slopes = _slopes(shape.means, mean, shape.sizes)
+        predicted = shape.deviations @ slopes
+        inside, explained = float(((scores - mean[shape.groups]) ** 2).sum()), float(predicted @ predicted)
+        left = mean - mean.mean() - (shape.means - shape.means.mean(axis=0)) @ slopes
+        self.refusal, self._chances = "", []
+        if float(shape.sizes @ left**2) / count > _BY_HIDDEN * max(inside / len(scores), 1e-300):
+            self.refusal = "groups were made by the hidden values"
+        elif explained < _LEAST * inside or count < 4 * shape.means.shape[1]:
+            self.refusal = "known columns tell too little, or there are too few groups"
+        places = np.arange(int(shape.sizes.max(initial=0)))
+        self._real, self._sizes = places < shape.sizes[:, None], shape.sizes
+        self._place = np.where(self._real, offsets[:-1, None] + places, 0)
+        if self.refusal:
+            return
+        noise = max(inside - explained, 0.05 * inside) / max(len(scores) - count, 1)
+        for lines in (slopes, *_resampled(shape, mean)):
+            expected = mean[shape.groups] + shape.deviations @ lines
+            self._chances.append(_chances(expected[self._place], scores[self._place], self._real, noise))
+
+    def shares(self, hit: Any) -> list[Floats]:
+        """The chance of each value to belong to a row hit: by the slopes, and by those of resampled groups."""
+        rows = (hit[self._place] & self._real).astype(np.float32)
+        return [np.clip(np.einsum("gij,gi->gj", each, rows).astype(np.float64), 0.0, 1.0) for each in self._chances]
+
+    def total(self, values: Floats, shares: list[Floats]) -> tuple[float, float]:
+        """The learned sum over the rows hit, and its standard error."""
+        padded = values[self._place] * self._real
+        found = [float((share * padded).sum()) for share in shares]
+        weight = shares[0] * (1.0 - shares[0]) * self._real
+        size = self._sizes
+        middle = (weight * padded).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300)
+        # So many rows of a group are hit, whoever has which value; equal chances give the fair shuffle's variance.
+        dealt = (weight * (padded - middle[:, None]) ** 2).sum(axis=1) * size / np.maximum(size - 1.0, 1.0)
+        return found[0], float(np.sqrt(dealt.sum() + np.var(found[1:], ddof=1)))
+
+
+def _resampled(shape: _Shape, mean: Floats) -> Iterator[Floats]:
+    """Slopes of groups that are drawn with replacement."""
+    keys, count = seeded_keys(0), len(shape.sizes)
+    for _ in range(_DEALINGS):
+        pick = (keys(count) % np.uint64(count)).astype(np.int64)
+        yield _slopes(shape.means[pick], mean[pick], shape.sizes[pick])
+
+
+def _chances(expected: Floats, scores: Floats, real: Any, noise: float) -> NDArray[np.float32]:
+    """Chances of rows to have values, per group: rows add up to one, and so do values (Sinkhorn)."""
+    likely = -((scores[:, None, :] - expected[:, :, None]) ** 2) / (2.0 * noise)
+    likely = np.exp(np.maximum(likely - likely.max(axis=2, keepdims=True), -60.0))
+    likely *= real[:, :, None] & real[:, None, :]
+    row, value = np.ones(expected.shape), np.ones(expected.shape)
+    for _ in range(_ROUNDS):
+        row = real / np.maximum(np.einsum("gij,gj->gi", likely, value), 1e-300)
+        value = real / np.maximum(np.einsum("gij,gi->gj", likely, row), 1e-300)
+    return (likely * row[:, :, None] * value[:, None, :]).astype(np.float32)
+
+
+def normal_scores(ranks: Ints) -> Floats:
+    """Ranks as the quantiles of a normal distribution that they take; equal ones share theirs."""
+    counts = np.bincount(ranks)
+    middle = (np.cumsum(counts) - counts / 2.0) / len(ranks)
+    quantile = NormalDist().inv_cdf
+    scores = np.array([quantile(float(share)) if count else 0.0 for share, count in zip(middle, counts, strict=True)])
+    return np.asarray(scores[ranks])
 
 
 def _slopes(features: Floats, mean: Floats, sizes: Floats) -> Floats:

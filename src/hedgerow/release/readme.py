@@ -93,8 +93,26 @@ def _ask(release: Release, helpers: Mapping[str, pa.Table]) -> str:
     warning = (_ESTIMATED if release.form.is_altered else _BOUNDED).format(**_words(release))
     example = release.form.example(release, [name for table in helpers.values() for name in table.column_names])
     question = "SELECT count(*) AS total FROM release" if example is None else example.question
-    asked = _ASK.format(warning=warning, question=shlex.quote(question))
+    asked = _ASK.format(warning=warning, question=shlex.quote(question)) + _weighting(release)
     return asked + (_EXAMPLE.format(**asdict(example)) if example is not None else "")
+
+
+def _weighting(release: Release) -> str:
+    """Say how weighted questions are asked, where rows have weights that stay beside the values."""
+    weight = release.made.parameters.get("weight")
+    if weight is None or release.form.columns_apart:
+        return ""
+    kinds = {field.name: field.type for table in release.tables.values() for field in table.schema}
+    numbers = [name for name in release.columns.sensitive if name in kinds and _is_number(kinds[name])]
+    average = [f'a weighted average is\n`sum("{name}" * "{weight}") / sum("{weight}")`, ' for name in numbers[:1]]
+    return (
+        f"\nA row stands for as many people as its `{weight}` says: {''.join(average)}"
+        f'the number of people is `sum("{weight}")`.\n'
+    )
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _files(release: Release, helpers: Mapping[str, pa.Table]) -> dict[str, str]:

@@ -169,7 +169,7 @@ def every_likelihood(
             elif wanted is None or view in wanted:
                 found.add(view, world, weight * chance)
         if wanted is None and found.worlds == 1 and found.runs * count > 2 * most:
-            raise Uncountable("the first world tells that all would need too many runs")
+            raise Uncountable("enumerating all worlds would exceed the run limit (estimated from the first)")
     found.refused /= total
     return found
 

@@ -145,7 +145,7 @@ def check_rank_swap(release: PublishedRelease) -> str:
     _require_complete(release)
     windows = [release.guarantee.parameters.get(f"window of '{name}'") for name in _replaced(release)]
     if not all(isinstance(window, int) and window >= 1 for window in windows):
-        raise BrokenPromise("A swapped column has no window.")
+        raise BrokenPromise("No rank-swap window is recorded for this column.")
     return "swapped columns have no gaps; who swapped with whom cannot be seen"
 
 

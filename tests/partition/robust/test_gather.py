@@ -9,7 +9,7 @@ import pytest
 
 from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 from hedgerow.inference.robust import GroupedRows, members, posteriors
-from hedgerow.partition.robust.candidates import Crowd, new_group
+from hedgerow.partition.robust.candidates import CandidateRows, new_group
 from hedgerow.partition.robust.check import Check
 from hedgerow.partition.robust.gather import art, rescue
 from hedgerow.partition.robust.grow import GroupLimits, closest, closest_exhaustive, form, give_back
@@ -18,7 +18,7 @@ from hedgerow.randomness import seeded_keys
 from hedgerow.testing import posterior_worlds as worlds
 
 
-def crowd_of(seed: int, rows: int, *, share: float = 0.08, protect: object = ("x",), values: int = 1) -> Crowd:
+def crowd_of(seed: int, rows: int, *, share: float = 0.08, protect: object = ("x",), values: int = 1) -> CandidateRows:
     """Rows with three quasi-identifiers, on which the probability of the rare values depends."""
     rng = np.random.default_rng(seed)
     quasi = {"a": rng.integers(0, 6, rows), "b": rng.integers(0, 4, rows), "c": rng.integers(0, 9, rows)}
@@ -29,53 +29,53 @@ def crowd_of(seed: int, rows: int, *, share: float = 0.08, protect: object = ("x
     table = pa.table(quasi | {"ill": ill})
     knowledge = KnowledgeEstimate(support=20).of(table, quasi=["a", "b", "c"], sensitive="ill")
     codes = knowledge.value_codes(table.column("ill"))
-    return Crowd(knowledge, knowledge.signatures(table), codes, members(knowledge.values, protect))
+    return CandidateRows(knowledge, knowledge.signatures(table), codes, members(knowledge.values, protect))
 
 
-def worst(crowd: Crowd, groups: np.ndarray, model: str = "binary") -> float:
+def worst(candidates: CandidateRows, groups: np.ndarray, model: str = "binary") -> float:
     """The greatest p of any row that a group took."""
     kept = np.flatnonzero(groups >= 0)
     order = kept[np.argsort(groups[kept], kind="stable")]
     offsets = np.append(0, np.cumsum(np.bincount(groups[order])))
-    grouped = GroupedRows([s[order] for s in crowd.signatures], crowd.values[order], offsets)
-    return float(posteriors(crowd.knowledge, grouped, crowd.member, model=model).high.max())
+    grouped = GroupedRows([s[order] for s in candidates.signatures], candidates.values[order], offsets)
+    return float(posteriors(candidates.knowledge, grouped, candidates.member, model=model).high.max())
 
 
 @pytest.mark.parametrize("values", [1, 3])
 def test_the_tree_finds_what_exhaustive_search_finds(values: int) -> None:
     """From random boxes the closest admissible row is the same, ties included, while rows come and go."""
     protect = ["x", "y", "z"][:values]
-    crowd = crowd_of(1, 500, protect=protect, values=values, share=0.3)
-    pool, rng = crowd.pool(seeded_keys(4)), np.random.default_rng(2)
-    group = new_group(crowd)
+    candidates = crowd_of(1, 500, protect=protect, values=values, share=0.3)
+    free, rng = candidates.free(seeded_keys(4)), np.random.default_rng(2)
+    group = new_group(candidates)
     for _ in range(40):
-        seeds = np.flatnonzero(pool.is_free & (crowd.secret < values))
-        size = form.plain(pool, group, int(rng.choice(seeds)), GroupLimits(float(rng.integers(2, 6)), 2, 40), False)
+        seeds = np.flatnonzero(free.is_free & (candidates.secret < values))
+        size = form.plain(free, group, int(rng.choice(seeds)), GroupLimits(float(rng.integers(2, 6)), 2, 40), False)
         for x in np.flatnonzero(group.counts):
-            assert closest.plain(pool, group, x) == closest_exhaustive.plain(pool, group, x)
+            assert closest.plain(free, group, x) == closest_exhaustive.plain(free, group, x)
         if size > 0 and rng.random() < 0.5:
-            give_back.plain(pool, group.rows[:size])
+            give_back.plain(free, group.rows[:size])
 
 
 def test_rows_that_are_given_back_are_as_free_as_before() -> None:
     """A group that is dissolved leaves no trace in the stacks, the cells and the nodes of the trees."""
-    crowd = crowd_of(2, 400)
-    pool, fresh = crowd.pool(seeded_keys(4)), crowd.pool(seeded_keys(4))
-    group = new_group(crowd)
-    size = form.plain(pool, group, int(np.flatnonzero(crowd.secret == 0)[0]), GroupLimits(3.0, 3, 60), False)
+    candidates = crowd_of(2, 400)
+    free, fresh = candidates.free(seeded_keys(4)), candidates.free(seeded_keys(4))
+    group = new_group(candidates)
+    size = form.plain(free, group, int(np.flatnonzero(candidates.secret == 0)[0]), GroupLimits(3.0, 3, 60), False)
     assert size > 2
-    assert (pool.node_rank != fresh.node_rank).any()
-    give_back.plain(pool, group.rows[:size])
+    assert (free.node_rank != fresh.node_rank).any()
+    give_back.plain(free, group.rows[:size])
     for name in ("is_free", "stack_head", "cell_rank", "cell_mask", "node_rank", "node_mask"):
-        assert (getattr(pool, name) == getattr(fresh, name)).all(), name
+        assert (getattr(free, name) == getattr(fresh, name)).all(), name
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_tree_and_exhaustive_search_give_the_same_partition(seed: int) -> None:
-    """With the same coins the whole partition is the same."""
-    crowd = crowd_of(seed, 350)
-    fast = art(Check(crowd, Fraction(3)), keys=seeded_keys(seed), restarts=0)
-    slow = art(Check(crowd, Fraction(3)), keys=seeded_keys(seed), restarts=0, exhaustive=True)
+    """With the same random numbers the whole partition is the same."""
+    candidates = crowd_of(seed, 350)
+    fast = art(Check(candidates, Fraction(3)), keys=seeded_keys(seed), restarts=0)
+    slow = art(Check(candidates, Fraction(3)), keys=seeded_keys(seed), restarts=0, exhaustive=True)
     assert fast.groups.tolist() == slow.groups.tolist()
 
 
@@ -83,10 +83,10 @@ def test_tree_and_exhaustive_search_give_the_same_partition(seed: int) -> None:
 @pytest.mark.parametrize("r", ["2.5", "4"])
 def test_nobody_who_is_grouped_stands_out(r: str, model: str) -> None:
     """Every p is at most 1/r, whatever was left out."""
-    crowd = crowd_of(7, 600)
-    found = art(Check(crowd, Fraction(r), model), keys=seeded_keys(3), restarts=0)
-    assert worst(crowd, found.groups, model) * float(Fraction(r)) <= 1 + 1e-12
-    assert worst(crowd, found.groups) * float(Fraction(r)) <= 1 + 1e-12  # the full test asks for both
+    candidates = crowd_of(7, 600)
+    found = art(Check(candidates, Fraction(r), model), keys=seeded_keys(3), restarts=0)
+    assert worst(candidates, found.groups, model) * float(Fraction(r)) <= 1 + 1e-12
+    assert worst(candidates, found.groups) * float(Fraction(r)) <= 1 + 1e-12  # the full test asks for both
     assert found.left_out < 60
     assert (found.groups >= -1).all()
     assert len(np.unique(found.groups[found.groups >= 0])) == found.groups.max() + 1
@@ -94,17 +94,17 @@ def test_nobody_who_is_grouped_stands_out(r: str, model: str) -> None:
 
 def test_large_tables_run_compiled() -> None:
     """Beyond a few thousand rows the compiled kernels give groups that hold, too."""
-    crowd = crowd_of(9, 6000, share=0.05)
-    found = art(Check(crowd, Fraction(5)), keys=seeded_keys(1), restarts=0)
-    assert worst(crowd, found.groups) * 5 <= 1 + 1e-12
+    candidates = crowd_of(9, 6000, share=0.05)
+    found = art(Check(candidates, Fraction(5)), keys=seeded_keys(1), restarts=0)
+    assert worst(candidates, found.groups) * 5 <= 1 + 1e-12
     assert found.left_out < 60
 
 
 def test_every_value_protected() -> None:
     """Six values, all protected: groups repeat no value unless rescued, and hold in any case."""
-    crowd = crowd_of(3, 600, protect=None, values=3, share=0.4)
-    found = art(Check(crowd, Fraction("1.5")), keys=seeded_keys(2), restarts=0)
-    assert worst(crowd, found.groups) * 1.5 <= 1 + 1e-12
+    candidates = crowd_of(3, 600, protect=None, values=3, share=0.4)
+    found = art(Check(candidates, Fraction("1.5")), keys=seeded_keys(2), restarts=0)
+    assert worst(candidates, found.groups) * 1.5 <= 1 + 1e-12
     assert found.left_out < 300
 
 
@@ -113,20 +113,20 @@ def test_equal_odds_need_exactly_r_rows() -> None:
     table = pa.table({"a": ["s"] * 12, "ill": ["x"] * 3 + ["y"] * 9})
     knowledge = Knowledge.given("ill", {"a": {"s": {"x": "1/3", "y": "2/3"}}})
     codes = knowledge.value_codes(table.column("ill"))
-    crowd = Crowd(knowledge, knowledge.signatures(table), codes, members(knowledge.values, ["x"]))
-    found = art(Check(crowd, Fraction(4)), keys=seeded_keys(1))
+    candidates = CandidateRows(knowledge, knowledge.signatures(table), codes, members(knowledge.values, ["x"]))
+    found = art(Check(candidates, Fraction(4)), keys=seeded_keys(1))
     assert found.left_out == 0
     assert sorted(np.bincount(found.groups).tolist()) == [4, 4, 4]
 
 
 def test_check_agrees_with_enumeration() -> None:
     """The quick test says yes only to groups whose every possible world keeps the promise, and nearly always then."""
-    crowd, rng = crowd_of(5, 300, share=0.4), np.random.default_rng(0)
+    candidates, rng = crowd_of(5, 300, share=0.4), np.random.default_rng(0)
     r, agreed, held = Fraction(3, 2), 0, 0
     for _ in range(250):
         rows = rng.choice(300, int(rng.integers(2, 7)), replace=False).astype(np.int32)
-        truth = all(_holds(crowd, rows, k, r) for k in range(len(crowd.signatures)))
-        said = Check(crowd, r, "binary").holds(rows)
+        truth = all(_holds(candidates, rows, k, r) for k in range(len(candidates.signatures)))
+        said = Check(candidates, r, "binary").holds(rows)
         assert not said or truth
         agreed, held = agreed + (said == truth), held + truth
     assert agreed >= 240
@@ -140,7 +140,7 @@ def test_check_refuses_no_rare_value_without_asking() -> None:
         chances = [Fraction(int(share), 1000) for share in rng.integers(1, 60, 5)]
         odds = np.array([[float(chance / (1 - chance)) for chance in chances]])
         rows = np.arange(5)
-        crowd = SimpleNamespace(
+        candidates = SimpleNamespace(
             secret=np.array([0, 0, 1, 1, 1]),
             secrets=1,
             odds=odds,
@@ -151,28 +151,28 @@ def test_check_refuses_no_rare_value_without_asking() -> None:
         )
         known = [{1: chance, 0: 1 - chance} for chance in chances]
         worst = max(row[1] for row in worlds.posteriors(known, [1, 1, 0, 0, 0]))
-        assert Check(crowd, r, "binary").holds(rows) is (worst * r <= 1)
+        assert Check(candidates, r, "binary").holds(rows) is (worst * r <= 1)
         close += Fraction(1, 2) < worst * r <= 1
     assert close > 10
 
 
-def _holds(crowd: Crowd, rows: np.ndarray, k: int, r: Fraction) -> bool:
-    known, secret = crowd.distributions[k], crowd.member[0]
+def _holds(candidates: CandidateRows, rows: np.ndarray, k: int, r: Fraction) -> bool:
+    known, secret = candidates.distributions[k], candidates.member[0]
     yes, no = known.of(np.flatnonzero(secret))
     odds = [
         {1: Fraction(int(yes[s]), int(yes[s] + no[s])), 0: Fraction(int(no[s]), int(yes[s] + no[s]))}
-        for s in crowd.signatures[k][rows]
+        for s in candidates.signatures[k][rows]
     ]
-    values = [int(secret[v]) for v in crowd.values[rows]]
+    values = [int(secret[v]) for v in candidates.values[rows]]
     return all(row.get(1, Fraction(0)) * r <= 1 for row in worlds.posteriors(odds, values))
 
 
 def test_rescue_places_rows_and_breaks_no_group() -> None:
     """A stuck row joins a group that holds with two occurrences, or groups unite; all groups still hold."""
-    crowd = crowd_of(11, 500, share=0.1)
-    check = Check(crowd, Fraction(2), "binary")
-    has = np.flatnonzero(crowd.secret == 0).astype(np.int32)
-    has_not = np.flatnonzero(crowd.secret == 1).astype(np.int32)
+    candidates = crowd_of(11, 500, share=0.1)
+    check = Check(candidates, Fraction(2), "binary")
+    has = np.flatnonzero(candidates.secret == 0).astype(np.int32)
+    has_not = np.flatnonzero(candidates.secret == 1).astype(np.int32)
     groups = [has_not[i : i + 12] for i in range(0, 240, 12)]
     placed, stuck = rescue(check, groups, has[:25], seeded_keys(1))
     assert len(stuck) < 5
@@ -187,13 +187,13 @@ def test_no_partition_is_found_where_none_exists() -> None:
     for _ in range(40):
         f = [Fraction(int(a), 10) for a in rng.integers(1, 6, 5)]
         knowledge = Knowledge.given("ill", {"who": {i: {"x": p, "y": 1 - p} for i, p in enumerate(f)}})
-        crowd = Crowd(
+        candidates = CandidateRows(
             knowledge,
             knowledge.signatures(pa.table({"who": np.arange(5)})),
             np.array([0, 1, 1, 1, 1]),
             members(knowledge.values, ["x"]),
         )
-        found = art(Check(crowd, Fraction(2)), keys=seeded_keys(7))
+        found = art(Check(candidates, Fraction(2)), keys=seeded_keys(7))
         # Only x is protected, so companions that are alone hold: ask for the group of the first row alone.
         exists = any(
             _x_holds(f, [0, *(i for i in range(1, 5) if mask >> (i - 1) & 1)], Fraction(2)) for mask in range(16)
@@ -212,10 +212,12 @@ def test_ties_are_broken_by_secret_coins() -> None:
     """Among equal companions each is chosen equally often: no row number decides."""
     knowledge = Knowledge.given("ill", {"a": {"s": {"x": "1/3", "y": "2/3"}}})
     table = pa.table({"a": ["s"] * 9})
-    crowd = Crowd(knowledge, knowledge.signatures(table), np.array([0] + [1] * 8), members(knowledge.values, ["x"]))
+    candidates = CandidateRows(
+        knowledge, knowledge.signatures(table), np.array([0] + [1] * 8), members(knowledge.values, ["x"])
+    )
     chosen = np.zeros(9)
     for seed in range(400):
-        groups = art(Check(crowd, Fraction(2)), keys=seeded_keys(seed)).groups
+        groups = art(Check(candidates, Fraction(2)), keys=seeded_keys(seed)).groups
         chosen += groups == groups[0]
     assert chosen[0] == 400
     assert ((chosen[1:] - 50) ** 2 / 50).sum() < 26  # chi-square, 7 degrees, p = .0005
@@ -226,10 +228,10 @@ def test_rescue_exchanges_rows_of_one_value() -> None:
     f = ["0.2", "0.6", "0.6", "0.6", "0.2", "0.2", "0.2", "0.6"]
     knowledge = Knowledge.given("ill", {"who": {i: {"x": p, "y": 1 - Fraction(p)} for i, p in enumerate(f)}})
     values = np.array([0, 1, 1, 1, 1, 1, 1, 0])
-    crowd = Crowd(
+    candidates = CandidateRows(
         knowledge, knowledge.signatures(pa.table({"who": np.arange(8)})), values, members(knowledge.values, ["x"])
     )
-    check = Check(crowd, Fraction(5, 2), "binary")
+    check = Check(candidates, Fraction(5, 2), "binary")
     groups = [np.array([0, 1, 2, 3], np.int32), np.array([4, 5, 6], np.int32)]
     placed, stuck = rescue(check, groups, np.array([7], np.int32), seeded_keys(1))
     assert len(stuck) == 0
@@ -240,8 +242,8 @@ def test_rescue_exchanges_rows_of_one_value() -> None:
 def test_rows_that_are_placed_by_sums_break_no_group(values: int) -> None:
     """Every group that took a stuck row still holds, nobody is lost, and most find a place in either loop."""
     for rows, most in ((500, 60), (6000, 600)):
-        crowd = crowd_of(11, rows, share=0.1, protect=None if values > 1 else ("x",), values=values)
-        check = Check(crowd, Fraction(3, 2), "binary")
+        candidates = crowd_of(11, rows, share=0.1, protect=None if values > 1 else ("x",), values=values)
+        check = Check(candidates, Fraction(3, 2), "binary")
         found = art(check, keys=seeded_keys(5), restarts=0)
         members_of = [np.flatnonzero(found.groups == g).astype(np.int32) for g in range(found.groups.max() + 1)]
         members_of = [group for group in members_of if len(group) > 2][: rows // 10]

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
 from hedgerow.inference.knowledge import Distribution, Knowledge
-from hedgerow.partition.robust.grow import NOBODY, Group, Pool
+from hedgerow.partition.robust.grow import NOBODY, FreeRows, Group
 from hedgerow.randomness import Keys
 
-__all__ = ["Crowd", "KdTrees", "build_trees", "new_group"]
+__all__ = ["CandidateRows", "KdTrees", "build_trees", "new_group"]
 
 _LEAF = 8
 """Points per leaf: a leaf costs about as much to scan as its parents to descend."""
@@ -88,11 +88,11 @@ _LANES = 8
 
 
 _MOST_TICKS = 2**27
-"""Half a gigabyte of ticks, and as much again for the trees over them."""
+"""Half a gigabyte of positions, and as much again for the trees over them."""
 
 
 @dataclass(frozen=True, eq=False)
-class Crowd:
+class CandidateRows:
     """Rows with their signatures in each attribute set, their value, and which values are protected together."""
 
     knowledge: Knowledge
@@ -153,8 +153,8 @@ class Crowd:
         return odds
 
     @cached_property
-    def ticks(self) -> NDArray[np.int32]:
-        """The probabilities f in ticks by protected set, cell and attribute set, padded with zeros."""
+    def positions(self) -> NDArray[np.int32]:
+        """The probabilities f in positions by protected set, cell and attribute set, padded with zeros."""
         cells, sets = self.entry.shape
         if self.secrets * cells * sets > _MOST_TICKS:
             raise ParameterError(
@@ -162,28 +162,30 @@ class Crowd:
                 "quasi-identifiers are too many odds to hold; protect fewer values, or take smaller sets ('size')."
             )
         width = -(-sets // _LANES) * _LANES
-        ticks = np.zeros((self.secrets, cells, width), np.int32)
+        positions = np.zeros((self.secrets, cells, width), np.int32)
         f = np.where(np.isinf(self.odds), 1.0, self.odds / (1.0 + np.minimum(self.odds, 1e300)))
         of_signature = np.rint(f * ((2**31 - 1) // (2 * width))).astype(np.int32)
         for i in range(self.secrets):
-            ticks[i, :, :sets] = of_signature[i, self.entry]
-        return ticks
+            positions[i, :, :sets] = of_signature[i, self.entry]
+        return positions
 
     @cached_property
-    def forest(self) -> KdTrees:
+    def trees(self) -> KdTrees:
         """A tree over the cells for each protected set."""
-        return build_trees(self.ticks, len({name for known in self.distributions for name in known.attributes}))
+        return build_trees(self.positions, len({name for known in self.distributions for name in known.attributes}))
 
-    def sample(self, rows: int, keys: Keys) -> Crowd:
+    def sample(self, rows: int, keys: Keys) -> CandidateRows:
         """Some of the rows, drawn by `keys`, to an adversary who knows the same; all of them where they are few."""
         if rows >= self.size:
             return self
         drawn = np.sort(np.argsort(keys(self.size))[:rows])
-        return Crowd(self.knowledge, [known[drawn] for known in self.signatures], self.values[drawn], self.member)
+        return CandidateRows(
+            self.knowledge, [known[drawn] for known in self.signatures], self.values[drawn], self.member
+        )
 
-    def pool(self, keys: Keys) -> Pool:
+    def free(self, keys: Keys) -> FreeRows:
         """All rows free, with secret ranks drawn from `keys`."""
-        forest = self.forest
+        trees = self.trees
         rank = np.argsort(np.argsort(keys(self.size))).astype(np.int64)
         stacked = np.lexsort((rank, self.secret, self.cell)).astype(np.int32)
         is_new = np.diff(self.cell[stacked], prepend=-1) != 0
@@ -195,8 +197,8 @@ class Crowd:
         cell_rank = np.minimum.reduceat(rank[stacked[head]], cell_stacks[:-1])
         bits = np.int64(1) << (self.secret[stacked[head]].astype(np.int64) % 62)
         cell_mask = np.bitwise_or.reduceat(bits, cell_stacks[:-1])
-        return Pool(
-            ticks=self.ticks,
+        return FreeRows(
+            positions=self.positions,
             odds=self.odds,
             entry=self.entry,
             cell=self.cell,
@@ -212,28 +214,28 @@ class Crowd:
             cell_stacks=cell_stacks.astype(np.int64),
             cell_rank=cell_rank,
             cell_mask=cell_mask,
-            order=forest.order,
-            borders=forest.borders,
-            leaf=forest.leaf,
-            low=forest.low,
-            high=forest.high,
-            node_rank=np.stack([_upwards(order, forest.borders, cell_rank, np.minimum) for order in forest.order]),
-            node_mask=np.stack([_upwards(order, forest.borders, cell_mask, np.bitwise_or) for order in forest.order]),
+            order=trees.order,
+            borders=trees.borders,
+            leaf=trees.leaf,
+            low=trees.low,
+            high=trees.high,
+            node_rank=np.stack([_upwards(order, trees.borders, cell_rank, np.minimum) for order in trees.order]),
+            node_mask=np.stack([_upwards(order, trees.borders, cell_mask, np.bitwise_or) for order in trees.order]),
         )
 
 
-def new_group(crowd: Crowd) -> Group:
+def new_group(candidates: CandidateRows) -> Group:
     """An empty group with room for everybody; it serves one attempt after the other."""
-    (_, sets), width = crowd.entry.shape, crowd.ticks.shape[2]
+    (_, sets), width = candidates.entry.shape, candidates.positions.shape[2]
     return Group(
-        rows=np.empty(crowd.size, np.int32),
-        counts=np.zeros(crowd.secrets, np.int64),
-        is_full=np.zeros(crowd.secrets, bool),
-        low=np.empty((crowd.secrets, width), np.int32),
-        high=np.empty((crowd.secrets, width), np.int32),
-        odds_low=np.empty((crowd.secrets, sets)),
-        odds_high=np.empty((crowd.secrets, sets)),
-        odds_sum=np.empty((crowd.secrets, sets)),
+        rows=np.empty(candidates.size, np.int32),
+        counts=np.zeros(candidates.secrets, np.int64),
+        is_full=np.zeros(candidates.secrets, bool),
+        low=np.empty((candidates.secrets, width), np.int32),
+        high=np.empty((candidates.secrets, width), np.int32),
+        odds_low=np.empty((candidates.secrets, sets)),
+        odds_high=np.empty((candidates.secrets, sets)),
+        odds_sum=np.empty((candidates.secrets, sets)),
     )
 
 

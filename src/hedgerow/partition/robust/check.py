@@ -1,4 +1,4 @@
-"""Whether a group of a crowd is r-robust, quickly: sums first, polynomials or permanents where sums do not decide.
+"""Whether a group of a candidates is r-robust, quickly: sums first, polynomials or permanents where sums do not decide.
 
 Guarantee  says yes only where every p is at most 1/r for sure; says no where rounding leaves a doubt
 Cost       O(N K) for N rows and K attribute sets where sums decide
@@ -26,7 +26,7 @@ from hedgerow.inference.bounds import least_suppressed, pair_bound
 from hedgerow.inference.full import binary_posteriors, full_by_group, relative_error
 from hedgerow.inference.robust import Model
 from hedgerow.kernel import SMALL, kernel
-from hedgerow.partition.robust.candidates import Crowd
+from hedgerow.partition.robust.candidates import CandidateRows
 
 __all__ = ["Check", "RobustLimits", "decide"]
 
@@ -36,9 +36,9 @@ _FEW_STATES = 1 << 14
 
 @dataclass(frozen=True)
 class Check:
-    """The test for groups of one crowd."""
+    """The test for groups of one candidates."""
 
-    crowd: Crowd
+    candidates: CandidateRows
     r: Fraction
     model: Model = "binary"
 
@@ -48,30 +48,32 @@ class Check:
 
     def holds_binary(self, rows: NDArray[np.int32]) -> bool:
         """The test for x against not x."""
-        crowd = self.crowd
-        counts = np.bincount(crowd.secret[rows], minlength=crowd.secrets + 1)[: crowd.secrets]
+        candidates = self.candidates
+        counts = np.bincount(candidates.secret[rows], minlength=candidates.secrets + 1)[: candidates.secrets]
         if int(counts.max()) * self.r > len(rows):
             return False
-        run = decide.compiled if crowd.size > SMALL else decide.plain
-        doubtful = np.zeros((crowd.secrets, crowd.entry.shape[1]), bool)
+        run = decide.compiled if candidates.size > SMALL else decide.plain
+        doubtful = np.zeros((candidates.secrets, candidates.entry.shape[1]), bool)
         margin = 1.0 + relative_error(len(rows))
-        if not run(crowd.odds, crowd.entry[crowd.cell[rows]], counts, float_above(self.r), margin, doubtful):
+        if not run(
+            candidates.odds, candidates.entry[candidates.cell[rows]], counts, float_above(self.r), margin, doubtful
+        ):
             return False
         return all(
-            self._exactly(crowd.odds[i, crowd.entry[crowd.cell[rows], k]], int(counts[i]))
+            self._exactly(candidates.odds[i, candidates.entry[candidates.cell[rows], k]], int(counts[i]))
             for i, k in zip(*np.nonzero(doubtful), strict=True)
         )
 
     def _exactly(self, odds: NDArray[np.float64], count: int) -> bool:
-        ends, calls = np.array([0, len(odds)]), self.crowd.size * len(self.crowd.signatures)
+        ends, calls = np.array([0, len(odds)]), self.candidates.size * len(self.candidates.signatures)
         p = binary_posteriors(np.ascontiguousarray(odds), ends, np.array([count]), calls=calls)
         return bool(p.max() * float_above(self.r) * (1.0 + relative_error(len(odds))) <= 1.0)
 
     def holds_full(self, rows: NDArray[np.int32]) -> bool:
         """The test for all values: the bound by pairs of rows, then permanents."""
-        distinct, counts = np.unique(self.crowd.values[rows], return_counts=True)
-        inside = self.crowd.member[:, distinct].T.astype(np.float64)
-        return all(self._full(k, rows, distinct, counts, inside) for k in range(len(self.crowd.signatures)))
+        distinct, counts = np.unique(self.candidates.values[rows], return_counts=True)
+        inside = self.candidates.member[:, distinct].T.astype(np.float64)
+        return all(self._full(k, rows, distinct, counts, inside) for k in range(len(self.candidates.signatures)))
 
     def _full(
         self,
@@ -81,15 +83,15 @@ class Check:
         counts: NDArray[np.int64],
         inside: NDArray[np.float64],
     ) -> bool:
-        known, signatures = self.crowd.distributions[k], self.crowd.signatures[k][rows]
+        known, signatures = self.candidates.distributions[k], self.candidates.signatures[k][rows]
         if (signatures == signatures[0]).all():
             return all(int(count) * self.r <= len(rows) for count in counts @ inside)
         limit = (1.0 - relative_error(4 * len(rows))) / float_above(self.r)
         bound = pair_bound(known.f[signatures][:, distinct], counts)
         if (bound @ inside).max() <= limit:
             return True
-        values, ends = self.crowd.values[rows].astype(np.int32), np.array([0, len(rows)])
-        p, too_large = full_by_group(known.f, signatures, values, ends, self.crowd.member, _FEW_STATES)
+        values, ends = self.candidates.values[rows].astype(np.int32), np.array([0, len(rows)])
+        p, too_large = full_by_group(known.f, signatures, values, ends, self.candidates.member, _FEW_STATES)
         return not too_large.any() and bool(p.max() <= limit)
 
 
@@ -132,15 +134,15 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class RobustLimits:
-    """What the odds and the counts of a crowd rule out."""
+    """What the odds and the counts of a candidates rule out."""
 
-    crowd: Crowd
+    candidates: CandidateRows
 
     def least_suppressed(self, r: Fraction, *, most: int) -> NDArray[np.int64]:
         """By protected set: how many of its rows no r-robust partition publishes; once above `most`, not further."""
-        counts = np.bincount(self.crowd.secret, minlength=self.crowd.secrets + 1)[: self.crowd.secrets]
-        lost = np.array([self._lost(x, float(r)) for x in range(self.crowd.secrets)], np.int64)
-        return least_suppressed(counts, self.crowd.size, r, most=most, lost=lost)
+        counts = np.bincount(self.candidates.secret, minlength=self.candidates.secrets + 1)[: self.candidates.secrets]
+        lost = np.array([self._lost(x, float(r)) for x in range(self.candidates.secrets)], np.int64)
+        return least_suppressed(counts, self.candidates.size, r, most=most, lost=lost)
 
     def largest_r(self, below: Fraction, allowed: int, x: int | None = None) -> Fraction:
         """`below` where it is not ruled out, for all protected sets or for one, else the largest tenth; at least 1."""
@@ -148,8 +150,8 @@ class RobustLimits:
         def is_ruled_out(r: Fraction) -> bool:
             if x is None:
                 return bool(self.least_suppressed(r, most=allowed).sum() > allowed)
-            count = np.array([(self.crowd.secret == x).sum()])
-            lost = least_suppressed(count, self.crowd.size, r, most=allowed, lost=self._lost(x, float(r)))
+            count = np.array([(self.candidates.secret == x).sum()])
+            lost = least_suppressed(count, self.candidates.size, r, most=allowed, lost=self._lost(x, float(r)))
             return bool(lost.sum() > allowed)
 
         if not is_ruled_out(below):
@@ -163,14 +165,14 @@ class RobustLimits:
     @cached_property
     def _levels(self) -> list[list[_Level]]:
         """By protected set and attribute set: everybody's odds, ascending, one signature after the other."""
-        crowd, found = self.crowd, []
-        ends = np.cumsum([0, *(len(known.totals) for known in crowd.distributions)])
-        for x in range(crowd.secrets):
+        candidates, found = self.candidates, []
+        ends = np.cumsum([0, *(len(known.totals) for known in candidates.distributions)])
+        for x in range(candidates.secrets):
             of_x = []
-            for k, signatures in enumerate(crowd.signatures):
-                odds = crowd.odds[x, ends[k] : ends[k + 1]]
+            for k, signatures in enumerate(candidates.signatures):
+                odds = candidates.odds[x, ends[k] : ends[k + 1]]
                 rows = np.bincount(signatures, minlength=len(odds))
-                inside = np.bincount(signatures[crowd.secret == x], minlength=len(odds))
+                inside = np.bincount(signatures[candidates.secret == x], minlength=len(odds))
                 order = np.argsort(odds)
                 of_x.append(_Level(odds[order], rows[order], inside[order]))
             found.append(of_x)

@@ -1,7 +1,7 @@
 """ART: rows gather in groups in which nobody stands out, even to an adversary who knows the odds.
 
 Source     [Wong 2009], section 4.2
-Guarantee  every group satisfies inference.robust; rows that fit nowhere are left out and say so
+Guarantee  every group satisfies inference.robust; rows that fit no group are returned as suppressed
 Cost       a search in a tree per row, near n log n; groups that need many rows come last
 Deviates   groups grow until p itself is at most 1/r, not the printed bound, which is wider and for many values false;
            a group takes single rows until it holds and is then left alone; the number of rows that a group may take
@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 
 from hedgerow.exact import float_above
 from hedgerow.kernel import SMALL, kernel
-from hedgerow.partition.robust.candidates import Crowd, new_group
+from hedgerow.partition.robust.candidates import CandidateRows, new_group
 from hedgerow.partition.robust.check import Check
-from hedgerow.partition.robust.grow import Gathered, Group, GroupLimits, Pool, form, gather, give_back, grow, needed
+from hedgerow.partition.robust.grow import FreeRows, Gathered, Group, GroupLimits, form, gather, give_back, grow, needed
 from hedgerow.partition.robust.place import place_by_sums
 from hedgerow.randomness import Keys, system_keys
 
@@ -56,7 +56,7 @@ _HOPELESS = 3
 _FEW = 500
 
 _MOST = 400
-"""Places are looked for of at most so many rows, drawn by coins: where more must find one, none is looked for."""
+"""Places are looked for of at most so many rows, drawn at random: where more must find one, none is looked for."""
 
 
 def rescue(check: Check, groups: list[Rows], stuck: Rows, keys: Keys, allowed: int = 0) -> tuple[list[Rows], Rows]:
@@ -64,17 +64,17 @@ def rescue(check: Check, groups: list[Rows], stuck: Rows, keys: Keys, allowed: i
     is_hopeless = len(stuck) > max(_FEW, min(_HOPELESS * allowed, allowed + _MOST))
     if len(stuck) == 0 or not groups or is_hopeless:
         return groups, stuck
-    hall = _Hall(check, list(groups))
+    placement = _Placement(check, list(groups))
     stuck, rest = np.split(stuck[np.argsort(keys(len(stuck)))], [_MOST])
-    for step in (hall.join, hall.unite, hall.exchange):
+    for step in (placement.join, placement.unite, placement.exchange):
         in_secret_order = stuck[np.argsort(keys(len(stuck)))]
         stuck = in_secret_order[[not step(int(row)) for row in in_secret_order]]
-    return [rows for rows in hall.groups if len(rows)], np.append(stuck, rest)
+    return [rows for rows in placement.groups if len(rows)], np.append(stuck, rest)
 
 
 @dataclass
-class _Hall:
-    """The groups with their boxes of ticks, kept up to date while rows move."""
+class _Placement:
+    """The groups with their boxes of positions, kept up to date while rows move."""
 
     check: Check
     groups: list[Rows]
@@ -82,14 +82,14 @@ class _Hall:
     high: NDArray[np.int32] = field(init=False)
 
     def __post_init__(self) -> None:
-        boxes = [_box(self.check.crowd, rows) for rows in self.groups]
+        boxes = [_box(self.check.candidates, rows) for rows in self.groups]
         self.low, self.high = np.stack([low for low, _ in boxes]), np.stack([high for _, high in boxes])
         self.sizes = np.array([len(rows) for rows in self.groups])
-        self.counts = np.stack([_counts(self.check.crowd, rows) for rows in self.groups])
+        self.counts = np.stack([_counts(self.check.candidates, rows) for rows in self.groups])
 
     def join(self, row: int) -> bool:
         """Put the row into the closest group that holds with it."""
-        x = self.check.crowd.secret[row]
+        x = self.check.candidates.secret[row]
         # Without any knowledge somebody of the group has x with probability c / N: more than 1/r cannot hold.
         roomy = (self.counts[:, x] + 1) * float(self.check.r) <= self.sizes + 1
         for g in self._closest(row, roomy)[:_TRIES]:
@@ -114,10 +114,10 @@ class _Hall:
 
     def exchange(self, row: int) -> bool:
         """Take the place of a row of the same value that finds another place."""
-        x = self.check.crowd.secret[row]
+        x = self.check.candidates.secret[row]
         for g in self._closest(row, self.counts[:, x] > 0)[:_EXCHANGES]:
             rows = self.groups[g]
-            for out in rows[self.check.crowd.secret[rows] == x][:_EXCHANGES]:
+            for out in rows[self.check.candidates.secret[rows] == x][:_EXCHANGES]:
                 if self._replace(g, np.append(rows[rows != out], np.int32(row))):
                     if self.join(int(out)):
                         return True
@@ -126,10 +126,12 @@ class _Hall:
 
     def _closest(self, row: int, among: NDArray[np.bool_]) -> list[int]:
         """The groups that would widen least with the row, closest first."""
-        crowd = self.check.crowd
-        x = crowd.secret[row]
-        ticks = crowd.ticks[x, crowd.cell[row]]
-        distance = (widening.compiled if crowd.size > SMALL else widening.plain)(self.low, self.high, x, ticks, among)
+        candidates = self.check.candidates
+        x = candidates.secret[row]
+        positions = candidates.positions[x, candidates.cell[row]]
+        distance = (widening.compiled if candidates.size > SMALL else widening.plain)(
+            self.low, self.high, x, positions, among
+        )
         count = min(_TRIES, int(among.sum()))
         nearest = np.argpartition(distance, count - 1)[:count] if count else np.zeros(0, np.int64)
         return [int(g) for g in nearest[np.lexsort((nearest, distance[nearest]))]]
@@ -142,31 +144,31 @@ class _Hall:
 
     def _set(self, g: int, rows: Rows) -> None:
         self.groups[g], self.sizes[g] = rows, len(rows)
-        self.counts[g] = _counts(self.check.crowd, rows)
+        self.counts[g] = _counts(self.check.candidates, rows)
         if len(rows):
-            self.low[g], self.high[g] = _box(self.check.crowd, rows)
+            self.low[g], self.high[g] = _box(self.check.candidates, rows)
 
 
-def _box(crowd: Crowd, rows: Rows) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    ticks = crowd.ticks[:, crowd.cell[rows]]
-    return ticks.min(axis=1), ticks.max(axis=1)
+def _box(candidates: CandidateRows, rows: Rows) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    positions = candidates.positions[:, candidates.cell[rows]]
+    return positions.min(axis=1), positions.max(axis=1)
 
 
-def _counts(crowd: Crowd, rows: Rows) -> NDArray[np.int64]:
-    return np.bincount(crowd.secret[rows], minlength=crowd.secrets + 1)
+def _counts(candidates: CandidateRows, rows: Rows) -> NDArray[np.int64]:
+    return np.bincount(candidates.secret[rows], minlength=candidates.secrets + 1)
 
 
 @kernel
 def widening(
-    low: NDArray[np.int32], high: NDArray[np.int32], x: int, ticks: NDArray[np.int32], among: NDArray[np.bool_]
+    low: NDArray[np.int32], high: NDArray[np.int32], x: int, positions: NDArray[np.int32], among: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """By how much each box of `low` and `high` widens for value x with a row of these ticks; endless if not `among`."""
+    """By how much each box `low` to `high` widens for value x with a row of these positions; endless if not `among`."""
     distance = np.full(len(low), np.iinfo(np.int64).max, np.int64)
     for g in range(len(low)):
         if among[g]:
             total = 0
-            for k in range(len(ticks)):
-                total += max(ticks[k] - high[g, x, k], 0) + max(low[g, x, k] - ticks[k], 0)
+            for k in range(len(positions)):
+                total += max(positions[k] - high[g, x, k], 0) + max(low[g, x, k] - positions[k], 0)
             distance[g] = total
     return distance
 
@@ -179,7 +181,7 @@ _STARTS = ((True, 16), (True, 64), (False, 2))
 may take in the first round."""
 
 _FAR = 2
-"""A start that leaves out this many times as many rows as allowed is not repeated: coins change little."""
+"""A start that leaves out this many times as many rows as allowed is not repeated: chance changes little."""
 
 _GIVEN_UP = 8
 """With more rows without companions than this many times those that may be left out a search is given up."""
@@ -214,20 +216,20 @@ def art(
     keys: Keys = system_keys,
     progress: Callable[[float], None] = lambda share: None,
 ) -> RobustGroups:
-    """Partition the rows; start again with other coins, up to `restarts` times, while more than `allowed` are left out.
+    """Partition the rows; start again anew, up to `restarts` times, while more than `allowed` are left out.
 
     `exhaustive` looks at every cell for the closest row instead of asking the tree: the oracle, quadratic.
     """
-    crowd = check.crowd
+    candidates = check.candidates
     best, hopeless = None, _GIVEN_UP * max(allowed, 100)
     for start in range(1 + restarts):
 
         def report(share: float, done: int = start) -> None:
             progress((done + share) / (1 + restarts))
 
-        search = _Search(crowd, check, crowd.pool(keys), new_group(crowd), exhaustive)
+        search = _Search(candidates, check, candidates.free(keys), new_group(candidates), exhaustive)
         hardest_first, multiple = _STARTS[start % len(_STARTS)]
-        seeds = _seeds(crowd, keys, hardest_first=hardest_first)
+        seeds = _seeds(candidates, keys, hardest_first=hardest_first)
         groups, stuck, is_given_up = _gather(search, seeds, multiple * search.at_least, hopeless, report)
         if check.model == "binary":
             groups, stuck = place_by_sums(check, groups, stuck, keys, hopeless)
@@ -237,14 +239,14 @@ def art(
         if len(best[1]) <= allowed or len(best[1]) > _FAR * max(allowed, 100):
             break
     assert best is not None
-    return RobustGroups(_numbered(crowd, *best[:2]), best[2])
+    return RobustGroups(_numbered(candidates, *best[:2]), best[2])
 
 
 @dataclass(eq=False)
 class _Search:
-    crowd: Crowd
+    candidates: CandidateRows
     check: Check
-    pool: Pool
+    free: FreeRows
     group: Group
     exhaustive: bool
 
@@ -261,19 +263,19 @@ class _Search:
     @property
     def is_small(self) -> bool:
         """Tell whether plain loops finish before compiled ones are loaded."""
-        return self.crowd.size * self.crowd.secrets * len(self.crowd.signatures) <= SMALL
+        return self.candidates.size * self.candidates.secrets * len(self.candidates.signatures) <= SMALL
 
     def gather(self, waiting: Rows, needs: NDArray[np.float64], most: int, work: int) -> tuple[list[Rows], int]:
         """Grow groups of at most `most` rows from the waiting ones; return them and the work that is left."""
         limits = GroupLimits(self.r, self.at_least, most)
         if self.check.model == "full" or self.exhaustive:
             return self._one_by_one(waiting, needs, limits, work)
-        size = self.crowd.size
+        size = self.candidates.size
         found = Gathered(
             np.empty(size, np.int32), np.zeros(size + 1, np.int64), np.zeros(1, np.int64), np.array([work])
         )
         run = gather.plain if self.is_small else gather.compiled
-        run(self.pool, self.group, waiting, needs, limits, found)
+        run(self.free, self.group, waiting, needs, limits, found)
         number = int(found.number[0])
         groups = np.split(found.rows[: found.ends[number]].copy(), found.ends[1:number]) if number else []
         return groups, int(found.work[0])
@@ -284,9 +286,9 @@ class _Search:
         """The same where every group is also tested by other means, or exhaustively."""
         groups: list[Rows] = []
         for row in waiting.tolist():
-            if self.pool.is_free[row] and needs[row] <= limits.most and work > 0:
+            if self.free.is_free[row] and needs[row] <= limits.most and work > 0:
                 size = (form.plain if self.is_small else form.compiled)(
-                    self.pool, self.group, row, limits, self.exhaustive
+                    self.free, self.group, row, limits, self.exhaustive
                 )
                 work -= abs(size)
                 while size > 0 and self.check.model == "full" and not self.check.holds_full(self.group.rows[:size]):
@@ -302,9 +304,9 @@ class _Search:
         """Add a row to the group, which fails only the test for all values."""
         x = int(np.argmax(self.group.counts > 0))
         run = grow.plain if self.is_small else grow.compiled
-        grown = run(self.pool, self.group, size, limits, x, self.exhaustive)
+        grown = run(self.free, self.group, size, limits, x, self.exhaustive)
         if grown < 0:
-            (give_back.plain if self.is_small else give_back.compiled)(self.pool, self.group.rows[:-grown])
+            (give_back.plain if self.is_small else give_back.compiled)(self.free, self.group.rows[:-grown])
         return grown
 
 
@@ -313,49 +315,51 @@ def _gather(
 ) -> tuple[list[Rows], Rows, bool]:
     """Form groups around all rows with a protected value, of at most `most` rows at first; tell whether it gave up."""
     groups: list[Rows] = []
-    needs = np.zeros(search.crowd.size)
+    needs = np.zeros(search.candidates.size)
     share = 0.5  # of the work, by guess: the first round half, the second half of the rest
     while len(waiting):
-        work = WORK * max(search.crowd.size, most)
+        work = WORK * max(search.candidates.size, most)
         step = min(_OFTEN, len(waiting) // 16 + 1)
         for place in range(0, len(waiting), step):
             found, work = search.gather(waiting[place : place + step], needs, most, work)
             groups += found
             progress(1.0 - 2.0 * share + share * place / len(waiting))
-            if (np.isinf(needs) & search.pool.is_free).sum() > hopeless:
-                return groups, waiting[search.pool.is_free[waiting]], True
-        waiting = waiting[search.pool.is_free[waiting]]
-        if most >= search.pool.is_free.sum():
+            if (np.isinf(needs) & search.free.is_free).sum() > hopeless:
+                return groups, waiting[search.free.is_free[waiting]], True
+        waiting = waiting[search.free.is_free[waiting]]
+        if most >= search.free.is_free.sum():
             break  # nobody who still waits can have the companions they need
-        most, share = min(2 * most, search.crowd.size), share / 2.0
+        most, share = min(2 * most, search.candidates.size), share / 2.0
     progress(1.0)
     return groups, waiting, False
 
 
-def _seeds(crowd: Crowd, keys: Keys, *, hardest_first: bool) -> Rows:
+def _seeds(candidates: CandidateRows, keys: Keys, *, hardest_first: bool) -> Rows:
     """Rows with a protected value: the most frequent value first, which runs out of companions, or the greatest odds.
 
     Secret order inside.
     """
-    order = np.argsort(keys(crowd.size)).astype(np.int32)
-    order = order[crowd.secret[order] < crowd.secrets]
+    order = np.argsort(keys(candidates.size)).astype(np.int32)
+    order = order[candidates.secret[order] < candidates.secrets]
     if hardest_first:
-        slices = [_greatest(crowd, first, order) for first in range(0, len(order), _SLICE)]
+        slices = [_greatest(candidates, first, order) for first in range(0, len(order), _SLICE)]
         greatest = np.concatenate([np.zeros(0), *slices])
         return order[np.argsort(-greatest, kind="stable")]
-    frequency = np.bincount(crowd.secret, minlength=crowd.secrets + 1)
-    return order[np.argsort(-frequency[crowd.secret[order]], kind="stable")]
+    frequency = np.bincount(candidates.secret, minlength=candidates.secrets + 1)
+    return order[np.argsort(-frequency[candidates.secret[order]], kind="stable")]
 
 
-def _greatest(crowd: Crowd, start: int, order: Rows) -> NDArray[np.float64]:
+def _greatest(candidates: CandidateRows, start: int, order: Rows) -> NDArray[np.float64]:
     """The greatest odds of their own value over all attribute sets, of a slice of the rows."""
     rows = order[start : start + _SLICE]
-    return np.asarray(crowd.odds[crowd.secret[rows][:, None], crowd.entry[crowd.cell[rows]]].max(axis=1))
+    return np.asarray(
+        candidates.odds[candidates.secret[rows][:, None], candidates.entry[candidates.cell[rows]]].max(axis=1)
+    )
 
 
-def _numbered(crowd: Crowd, groups: list[Rows], stuck: Rows) -> NDArray[np.int32]:
+def _numbered(candidates: CandidateRows, groups: list[Rows], stuck: Rows) -> NDArray[np.int32]:
     """Number the groups; every row that needed no companion is a group by itself."""
-    number = np.full(crowd.size, -2, np.int32)
+    number = np.full(candidates.size, -2, np.int32)
     number[stuck] = -1
     for g, rows in enumerate(groups):
         number[rows] = g

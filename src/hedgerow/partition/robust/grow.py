@@ -4,15 +4,15 @@ Rows are kept in stacks by cell (equal signatures in every attribute set) and pr
 interchangeable but for a secret rank, which breaks ties: the closest row of the least rank is one and the same for the
 tree and for exhaustive search.
 
-Distances are sums of whole numbers: `ticks` are the probabilities f as multiples of a step so small that a sum over all
-attribute sets fits 32 bits. Such sums need no order, so the machine adds eight at a time.
+Distances are sums of whole numbers: `positions` are the probabilities f as multiples of a step so small that a sum
+over all attribute sets fits 32 bits. Such sums need no order, so the machine adds eight at a time.
 
 A row's odds of a protected value in an attribute set are those of its signature: `odds` lists them once per signature,
 `entry` tells where a cell's are. A group looks at the values that it holds and at no others, so it costs nothing that
 the table has hundreds more.
 
-`Pool` arrays: `stack_head` to `stack_end` are the positions in `stacked` of a stack's rows, `place` and `stack` tell
-where a row is; `cell_stacks` where a cell's stacks begin; `node_rank` is the least rank and `node_mask` the values
+`FreeRows` arrays: `stack_head` to `stack_end` are the positions in `stacked` of a stack's rows, `place` and `stack`
+tell where a row is; `cell_stacks` where a cell's stacks begin; `node_rank` is the least rank and `node_mask` the values
 that are left below a node of each tree.
 """
 
@@ -27,9 +27,9 @@ from hedgerow.kernel import kernel
 
 __all__ = [
     "NOBODY",
+    "FreeRows",
     "Group",
     "GroupLimits",
-    "Pool",
     "closest",
     "closest_exhaustive",
     "form",
@@ -46,10 +46,10 @@ _LEAVES = 64
 """How many leaves a search looks at, the nearest first: in many dimensions the rest hardly ever holds a closer row."""
 
 
-class Pool(NamedTuple):
+class FreeRows(NamedTuple):
     """Rows that are still free, and the trees that find them: one tree for each protected value."""
 
-    ticks: NDArray[np.int32]
+    positions: NDArray[np.int32]
     odds: NDArray[np.float64]
     entry: NDArray[np.int32]
     cell: NDArray[np.int32]
@@ -75,7 +75,7 @@ class Pool(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A group that grows: for each protected value and attribute set the range of f (in ticks) and of the odds.
+    """A group that grows: for each protected value and attribute set the range of f (in positions) and of the odds.
 
     Only values that the group holds have a range; what stands in the places of the others means nothing. `is_full`
     tells of which values the group takes no further row.
@@ -109,41 +109,41 @@ class Gathered(NamedTuple):
 
 
 @kernel
-def _refresh(pool: Pool, cell: int) -> None:
+def _refresh(free: FreeRows, cell: int) -> None:
     """Bring a cell and the nodes above it up to date after a row left or came back."""
     least, mask = NOBODY, np.int64(0)
-    for s in range(pool.cell_stacks[cell], pool.cell_stacks[cell + 1]):
-        while pool.stack_head[s] < pool.stack_end[s] and not pool.is_free[pool.stacked[pool.stack_head[s]]]:
-            pool.stack_head[s] += 1
-        if pool.stack_head[s] < pool.stack_end[s]:
-            least = min(least, pool.rank[pool.stacked[pool.stack_head[s]]])
-            mask |= np.int64(1) << np.int64(pool.stack_value[s] % 62)
-    pool.cell_rank[cell], pool.cell_mask[cell] = least, mask
-    first_leaf = len(pool.borders) - 2
+    for s in range(free.cell_stacks[cell], free.cell_stacks[cell + 1]):
+        while free.stack_head[s] < free.stack_end[s] and not free.is_free[free.stacked[free.stack_head[s]]]:
+            free.stack_head[s] += 1
+        if free.stack_head[s] < free.stack_end[s]:
+            least = min(least, free.rank[free.stacked[free.stack_head[s]]])
+            mask |= np.int64(1) << np.int64(free.stack_value[s] % 62)
+    free.cell_rank[cell], free.cell_mask[cell] = least, mask
+    first_leaf = len(free.borders) - 2
     if first_leaf == 0:
         return  # a single leaf is looked through in any case
-    for t in range(len(pool.order)):
-        node = pool.leaf[t, cell]
+    for t in range(len(free.order)):
+        node = free.leaf[t, cell]
         least, mask = NOBODY, np.int64(0)
-        for place in range(pool.borders[node - first_leaf], pool.borders[node - first_leaf + 1]):
-            least = min(least, pool.cell_rank[pool.order[t, place]])
-            mask |= pool.cell_mask[pool.order[t, place]]
-        pool.node_rank[t, node], pool.node_mask[t, node] = least, mask
+        for place in range(free.borders[node - first_leaf], free.borders[node - first_leaf + 1]):
+            least = min(least, free.cell_rank[free.order[t, place]])
+            mask |= free.cell_mask[free.order[t, place]]
+        free.node_rank[t, node], free.node_mask[t, node] = least, mask
         while node > 0:
             node = (node - 1) // 2
-            pool.node_rank[t, node] = min(pool.node_rank[t, 2 * node + 1], pool.node_rank[t, 2 * node + 2])
-            pool.node_mask[t, node] = pool.node_mask[t, 2 * node + 1] | pool.node_mask[t, 2 * node + 2]
+            free.node_rank[t, node] = min(free.node_rank[t, 2 * node + 1], free.node_rank[t, 2 * node + 2])
+            free.node_mask[t, node] = free.node_mask[t, 2 * node + 1] | free.node_mask[t, 2 * node + 2]
 
 
 @kernel
-def _admissible(pool: Pool, group: Group, cell: int) -> int:
+def _admissible(free: FreeRows, group: Group, cell: int) -> int:
     """The stack of a cell whose top row has the least rank among the values that the group takes, or -1."""
     best, least = -1, NOBODY
-    for s in range(pool.cell_stacks[cell], pool.cell_stacks[cell + 1]):
-        value = pool.stack_value[s]
-        free = value == len(group.counts) or not group.is_full[value]
-        if free and pool.stack_head[s] < pool.stack_end[s]:
-            rank = pool.rank[pool.stacked[pool.stack_head[s]]]
+    for s in range(free.cell_stacks[cell], free.cell_stacks[cell + 1]):
+        value = free.stack_value[s]
+        is_taken = value == len(group.counts) or not group.is_full[value]
+        if is_taken and free.stack_head[s] < free.stack_end[s]:
+            rank = free.rank[free.stacked[free.stack_head[s]]]
             if rank < least:
                 best, least = s, rank
     return best
@@ -162,7 +162,7 @@ def _overhang(
 
 
 @kernel
-def closest(pool: Pool, group: Group, x: int) -> int:
+def closest(free: FreeRows, group: Group, x: int) -> int:
     """The stack of the row that increases the group's Delta with respect to x least; -1 where none is admissible."""
     low, high = group.low[x], group.high[x]
     taken = np.int64(0)
@@ -170,38 +170,38 @@ def closest(pool: Pool, group: Group, x: int) -> int:
         for v in range(len(group.counts)):
             if group.is_full[v]:
                 taken |= np.int64(1) << np.int64(v)
-    leaves, looked = len(pool.borders) - 1, 0
+    leaves, looked = len(free.borders) - 1, 0
     stack, depth = np.empty(128, np.int64), 1
     bounds = np.empty(128, np.int64)
-    stack[0], bounds[0] = 0, _overhang(low, high, pool.low[x, 0], pool.high[x, 0])
+    stack[0], bounds[0] = 0, _overhang(low, high, free.low[x, 0], free.high[x, 0])
     best, least, found = NOBODY, NOBODY, -1
     while depth > 0:
         depth -= 1
         node, bound = stack[depth], bounds[depth]
-        if bound > best or (bound == best and pool.node_rank[x, node] >= least):
+        if bound > best or (bound == best and free.node_rank[x, node] >= least):
             continue
-        if pool.node_rank[x, node] == NOBODY or pool.node_mask[x, node] & ~taken == 0:
+        if free.node_rank[x, node] == NOBODY or free.node_mask[x, node] & ~taken == 0:
             continue
         if node >= leaves - 1:
             looked += 1
             if looked > _LEAVES and found >= 0:
                 return found
-            for place in range(pool.borders[node - leaves + 1], pool.borders[node - leaves + 2]):
-                cell = pool.order[x, place]
-                if pool.cell_mask[cell] & ~taken == 0:
+            for place in range(free.borders[node - leaves + 1], free.borders[node - leaves + 2]):
+                cell = free.order[x, place]
+                if free.cell_mask[cell] & ~taken == 0:
                     continue
-                distance = _overhang(low, high, pool.ticks[x, cell], pool.ticks[x, cell])
-                if distance > best or (distance == best and pool.cell_rank[cell] >= least):
+                distance = _overhang(low, high, free.positions[x, cell], free.positions[x, cell])
+                if distance > best or (distance == best and free.cell_rank[cell] >= least):
                     continue
-                s = _admissible(pool, group, cell)
+                s = _admissible(free, group, cell)
                 if s >= 0:
-                    rank = pool.rank[pool.stacked[pool.stack_head[s]]]
+                    rank = free.rank[free.stacked[free.stack_head[s]]]
                     if distance < best or rank < least:
                         best, least, found = distance, rank, s
             continue
         left, right = 2 * node + 1, 2 * node + 2
-        left_bound = _overhang(low, high, pool.low[x, left], pool.high[x, left])
-        right_bound = _overhang(low, high, pool.low[x, right], pool.high[x, right])
+        left_bound = _overhang(low, high, free.low[x, left], free.high[x, left])
+        right_bound = _overhang(low, high, free.low[x, right], free.high[x, right])
         if left_bound < right_bound:  # the nearer child is looked at first, so it goes on top
             left, right, left_bound, right_bound = right, left, right_bound, left_bound
         stack[depth], bounds[depth] = left, left_bound
@@ -211,49 +211,49 @@ def closest(pool: Pool, group: Group, x: int) -> int:
 
 
 @kernel
-def closest_exhaustive(pool: Pool, group: Group, x: int) -> int:
+def closest_exhaustive(free: FreeRows, group: Group, x: int) -> int:
     """The same by looking at every cell: the oracle."""
     best, least, found = NOBODY, NOBODY, -1
-    for cell in range(len(pool.cell_rank)):
-        s = _admissible(pool, group, cell)
+    for cell in range(len(free.cell_rank)):
+        s = _admissible(free, group, cell)
         if s >= 0:
-            distance = _overhang(group.low[x], group.high[x], pool.ticks[x, cell], pool.ticks[x, cell])
-            rank = pool.rank[pool.stacked[pool.stack_head[s]]]
+            distance = _overhang(group.low[x], group.high[x], free.positions[x, cell], free.positions[x, cell])
+            rank = free.rank[free.stacked[free.stack_head[s]]]
             if distance < best or (distance == best and rank < least):
                 best, least, found = distance, rank, s
     return found
 
 
 @kernel
-def _widen(pool: Pool, group: Group, v: int, cell: int, is_first: bool) -> None:
+def _widen(free: FreeRows, group: Group, v: int, cell: int, is_first: bool) -> None:
     """Count a row of a cell in the ranges of one value; the first row is the range."""
     for k in range(group.low.shape[1]):
-        tick = pool.ticks[v, cell, k]
-        group.low[v, k] = tick if is_first else min(group.low[v, k], tick)
-        group.high[v, k] = tick if is_first else max(group.high[v, k], tick)
+        position = free.positions[v, cell, k]
+        group.low[v, k] = position if is_first else min(group.low[v, k], position)
+        group.high[v, k] = position if is_first else max(group.high[v, k], position)
     for k in range(group.odds_sum.shape[1]):
-        odds = pool.odds[v, pool.entry[cell, k]]
+        odds = free.odds[v, free.entry[cell, k]]
         group.odds_low[v, k] = odds if is_first else min(group.odds_low[v, k], odds)
         group.odds_high[v, k] = odds if is_first else max(group.odds_high[v, k], odds)
         group.odds_sum[v, k] = odds if is_first else group.odds_sum[v, k] + odds
 
 
 @kernel
-def _add(pool: Pool, group: Group, size: int, row: int) -> None:
+def _add(free: FreeRows, group: Group, size: int, row: int) -> None:
     """Put a free row into the group."""
-    cell, value = pool.cell[row], pool.value[row]
+    cell, value = free.cell[row], free.value[row]
     group.rows[size] = row
     for v in range(len(group.counts)):
         if group.counts[v] > 0:
-            _widen(pool, group, v, cell, False)
+            _widen(free, group, v, cell, False)
     if value < len(group.counts):
         if group.counts[value] == 0:
             for place in range(size + 1):
-                _widen(pool, group, value, pool.cell[group.rows[place]], place == 0)
+                _widen(free, group, value, free.cell[group.rows[place]], place == 0)
         group.counts[value] += 1
         group.is_full[value] = True
-    pool.is_free[row] = False
-    _refresh(pool, cell)
+    free.is_free[row] = False
+    _refresh(free, cell)
 
 
 @kernel
@@ -312,29 +312,29 @@ def needed(group: Group, size: int, r: float) -> float:
 
 
 @kernel
-def give_back(pool: Pool, rows: NDArray[np.int32]) -> None:
+def give_back(free: FreeRows, rows: NDArray[np.int32]) -> None:
     """Make the rows of a failed group free again."""
     for row in rows:
-        pool.is_free[row] = True
-        s = pool.stack[row]
-        pool.stack_head[s] = min(pool.stack_head[s], pool.place[row])
-        _refresh(pool, pool.cell[row])
+        free.is_free[row] = True
+        s = free.stack[row]
+        free.stack_head[s] = min(free.stack_head[s], free.place[row])
+        _refresh(free, free.cell[row])
 
 
 @kernel
-def form(pool: Pool, group: Group, row: int, limits: GroupLimits, is_exhaustive: bool) -> int:
+def form(free: FreeRows, group: Group, row: int, limits: GroupLimits, is_exhaustive: bool) -> int:
     """Grow a group from one row; where that fails its rows are free again and the size is negative."""
     group.counts[:] = 0
     group.is_full[:] = False
-    _add(pool, group, 0, row)
-    size = grow(pool, group, 1, limits, -1, is_exhaustive)
+    _add(free, group, 0, row)
+    size = grow(free, group, 1, limits, -1, is_exhaustive)
     if size < 0:
-        give_back(pool, group.rows[:-size])
+        give_back(free, group.rows[:-size])
     return size
 
 
 @kernel
-def grow(pool: Pool, group: Group, size: int, limits: GroupLimits, x: int, is_exhaustive: bool) -> int:
+def grow(free: FreeRows, group: Group, size: int, limits: GroupLimits, x: int, is_exhaustive: bool) -> int:
     """Add the closest row until no value stands out; return the size.
 
     A value is taken a second time where rows of all others are used up and it still does not stand out. The size is
@@ -349,18 +349,18 @@ def grow(pool: Pool, group: Group, size: int, limits: GroupLimits, x: int, is_ex
             return size
         if size >= most or (size >= at_least and needed(group, size, r) > most):
             return -size
-        s = closest_exhaustive(pool, group, v) if is_exhaustive else closest(pool, group, v)
+        s = closest_exhaustive(free, group, v) if is_exhaustive else closest(free, group, v)
         if s < 0 and _make_room(group, size, r, v):
-            s = closest_exhaustive(pool, group, v) if is_exhaustive else closest(pool, group, v)
+            s = closest_exhaustive(free, group, v) if is_exhaustive else closest(free, group, v)
         if s < 0:
             return -size
-        _add(pool, group, size, pool.stacked[pool.stack_head[s]])
+        _add(free, group, size, free.stacked[free.stack_head[s]])
         size += 1
 
 
 @kernel
 def gather(
-    pool: Pool,
+    free: FreeRows,
     group: Group,
     waiting: NDArray[np.int32],
     needs: NDArray[np.float64],
@@ -369,9 +369,9 @@ def gather(
 ) -> None:
     """Grow a group from each waiting row that is free and may need no more than the limit; `needs` is filled in."""
     for row in waiting:
-        if not pool.is_free[row] or needs[row] > limits.most or gathered.work[0] <= 0:
+        if not free.is_free[row] or needs[row] > limits.most or gathered.work[0] <= 0:
             continue
-        size = form(pool, group, row, limits, False)
+        size = form(free, group, row, limits, False)
         gathered.work[0] -= abs(size)
         if size > 0:
             start = gathered.ends[gathered.number[0]]

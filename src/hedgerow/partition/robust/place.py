@@ -32,7 +32,7 @@ _WORK = 20_000_000
 
 
 class People(NamedTuple):
-    """Everybody's odds, as in `Pool`."""
+    """Everybody's odds, as in `FreeRows`."""
 
     odds: NDArray[np.float64]
     entry: NDArray[np.int32]
@@ -55,14 +55,15 @@ def place_by_sums(check: Check, groups: list[Rows], stuck: Rows, keys: Keys, mos
     """
     if len(groups) == 0 or not 0 < len(stuck) <= most:
         return groups, stuck
-    crowd = check.crowd
-    people = People(crowd.odds, crowd.entry, crowd.cell, crowd.secret)
-    lists, r = _linked(groups, crowd.size), float_above(check.r)
-    is_small = crowd.size * crowd.secrets * len(crowd.signatures) <= SMALL
+    candidates = check.candidates
+    people = People(candidates.odds, candidates.entry, candidates.cell, candidates.secret)
+    lists, r = _linked(groups, candidates.size), float_above(check.r)
+    is_small = candidates.size * candidates.secrets * len(candidates.signatures) <= SMALL
     stuck = stuck[np.argsort(keys(len(stuck)))]
     # Those alike come one after the other: a group that could not take one of them can hardly take the next.
     _, kind = np.unique(
-        crowd.cell[stuck].astype(np.int64) * (crowd.secrets + 1) + crowd.secret[stuck], return_inverse=True
+        candidates.cell[stuck].astype(np.int64) * (candidates.secrets + 1) + candidates.secret[stuck],
+        return_inverse=True,
     )
     stuck = stuck[np.argsort(kind, kind="stable")]
     asked = min(_ASKED, _WORK // (int(kind.max()) + 1), len(groups))

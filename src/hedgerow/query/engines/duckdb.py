@@ -1,7 +1,7 @@
 """The DuckDB engine: the published tables in memory, and plain SQL over them.
 
 Where rows and the help table say it all the answer is one statement; otherwise the database counts and array code
-finishes (`digest`). Statements are printed from bound questions: no text of a user reaches the database. It is locked
+finishes (`summary`). Statements are printed from bound questions: no text of a user reaches the database. It is locked
 all the same.
 """
 

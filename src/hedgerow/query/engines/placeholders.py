@@ -2,7 +2,7 @@
 
 A condition or an expression on open columns becomes a column that the database computes. A column that shows up in one
 condition and nowhere else is itself replaced by the truth of that condition: what is known of its values per group
-then is how many satisfy it. Truth is three-valued, so a stand-in may be missing.
+then is how many satisfy it. Truth is three-valued, so a placeholder may be missing.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from hedgerow.query.sql.question import (
     columns_of,
 )
 
-__all__ = ["StandIns", "is_portable", "stand_ins"]
+__all__ = ["Placeholders", "is_portable", "placeholders_of"]
 
 _FOREIGN = ("lower", "upper")
 """Functions that depend on a database's language settings; array code computes them on the distinct values."""
 
 
 @dataclass(frozen=True)
-class StandIns:
-    """A question with stand-ins, and what they stand for: new columns that are `computed`, columns that are `decided`.
+class Placeholders:
+    """A question with placeholders, and what they stand for: new columns, `computed`, and columns that are `decided`.
 
     `read` are the published columns that the question still reads as they are.
     """
@@ -56,7 +56,7 @@ class StandIns:
         return names - frozenset(self.computed) - frozenset(self.decided)
 
 
-def stand_ins(bound: Bound, *, closed: frozenset[str], single: frozenset[str]) -> StandIns:
+def placeholders_of(bound: Bound, *, closed: frozenset[str], single: frozenset[str]) -> Placeholders:
     """Replace what reads no `closed` column by computed columns, and `single` columns of one use by its truth."""
     computed: dict[str, Predicate | Expression] = {}
 
@@ -75,7 +75,7 @@ def stand_ins(bound: Bound, *, closed: frozenset[str], single: frozenset[str]) -
     return _decided(replace(bound, known=known, mixed=mixed, derived=derived), computed, single)
 
 
-def _decided(bound: Bound, computed: dict[str, Predicate | Expression], single: frozenset[str]) -> StandIns:
+def _decided(bound: Bound, computed: dict[str, Predicate | Expression], single: frozenset[str]) -> Placeholders:
     conditions = (bound.known, bound.hidden, bound.mixed)
     uses = [part for whole in conditions for part in _largest(whole)]
     number = Counter(name for part in uses for name in columns_of(part))
@@ -91,7 +91,7 @@ def _decided(bound: Bound, computed: dict[str, Predicate | Expression], single: 
     known, hidden, mixed = (
         _replaced(part, is_decided, lambda node: _is_true(*columns_of(node))) for part in conditions
     )
-    return StandIns(replace(bound, known=known, hidden=hidden, mixed=mixed), computed, decided)
+    return Placeholders(replace(bound, known=known, hidden=hidden, mixed=mixed), computed, decided)
 
 
 def _named(bound: Bound) -> frozenset[str]:

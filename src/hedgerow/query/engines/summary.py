@@ -1,7 +1,7 @@
 """What a database hands over about one question: the published tables, counted, as a smaller release of the same form.
 
-Source     own; what the help table can say needs no digest (`rewriter`)
-Guarantee  the digest says about the question what the release says, so every engine gives the array engine's answer
+Source     own; what the help table can say needs no summary (`rewriter`)
+Guarantee  the summary says about the question what the release says, so every engine gives the array engine's answer
 Cost       one GROUP BY over the open columns that the question names, and one for each column that is shuffled apart
 
 The database scans, decides conditions, computes expressions and counts equal rows per group. The counts are unrolled
@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Result
-from hedgerow.query.engines.placeholders import StandIns, stand_ins
+from hedgerow.query.engines.placeholders import Placeholders, placeholders_of
 from hedgerow.query.evidence.permuted import ArrayEngine
 from hedgerow.query.evidence.view import TYPES, is_paired, source_of
 from hedgerow.query.sql.printing import literal, predicate_sql, quote, select_sql, value_sql
@@ -79,23 +79,23 @@ def published_tables(release: Release) -> dict[str, pa.Table]:
 
 def answer_from_counts(release: Release, bound: Bound, fetch: Fetch) -> Result:
     """Answer a question from what a database counts."""
-    digest = _digest(release, bound)
-    return ArrayEngine(source_of(digest.release(fetch))).run(digest.asked.bound)
+    summary = _summary(release, bound)
+    return ArrayEngine(source_of(summary.release(fetch))).run(summary.asked.bound)
 
 
 def statements(release: Release, bound: Bound) -> list[str]:
     """Print what the database is asked."""
-    return [part.sql for part in _digest(release, bound).parts()]
+    return [part.sql for part in _summary(release, bound).parts()]
 
 
-class _Digest:
+class _Summary:
     """Rows whose open columns are published as they are, and whose hidden columns are counted apart."""
 
     def __init__(self, release: Release, bound: Bound) -> None:
         self._release, self._tables = release, published_tables(release)
         self._group, self._is_paired = release.group_column, is_paired(release)
         _check_twins(release.columns)
-        self.asked: StandIns = stand_ins(bound, closed=self._closed(), single=self._single())
+        self.asked: Placeholders = placeholders_of(bound, closed=self._closed(), single=self._single())
         used = [name for name in release.columns.all if name in self.asked.read or name in self.asked.decided]
         hidden = tuple(name for name in used if name in release.columns.sensitive)
         boxed = tuple(name for name in used if name in self._boxes())
@@ -154,7 +154,7 @@ class _Digest:
         return quote(name), self._tables[table].schema.field(name).type
 
 
-class _Scattered(_Digest):
+class _Scattered(_Summary):
     """Every column is counted apart."""
 
     def _closed(self) -> frozenset[str]:
@@ -174,7 +174,7 @@ class _Scattered(_Digest):
         return replace(self._release, tables={"quasi": rows, "sensitive": rows}, columns=self._columns)
 
 
-class _Generalized(_Digest):
+class _Generalized(_Summary):
     """Quasi-identifiers are boxes, the same for all rows of a group."""
 
     def _boxes(self) -> frozenset[str]:
@@ -185,7 +185,7 @@ class _Generalized(_Digest):
         return replace(plain, columns={**plain.columns, **dict(self._ends())})
 
     def _ends(self) -> Iterator[tuple[str, Typed]]:
-        """The columns of the boxes, under the names that the digest's other columns leave free."""
+        """The columns of the boxes, under the names that the summary's other columns leave free."""
         old, new = (box_columns(columns, self._group) for columns in (self._release.columns, self._columns))
         schema = self._tables["release"].schema
         for name in self._columns.quasi:
@@ -201,7 +201,7 @@ class _Generalized(_Digest):
         return {SETS: fetch(sql, self._tables[SETS].select(["column", "set", "value"]).schema)}
 
 
-class _Disguised(_Digest):
+class _Disguised(_Summary):
     """Hidden values are nodes of published trees."""
 
     def _single(self) -> frozenset[str]:
@@ -230,7 +230,7 @@ class _Disguised(_Digest):
         return replace(self._release, tables=tables, columns=self._whole)
 
 
-class _Padded(_Digest):
+class _Padded(_Summary):
     """Hidden values are in a table of their own, and some of them belong to nobody."""
 
     def release(self, fetch: Fetch) -> Release:
@@ -243,7 +243,7 @@ class _Padded(_Digest):
         )
 
 
-class _Altered(_Digest):
+class _Altered(_Summary):
     """Changed values: rows are taken as they are, with all their columns."""
 
     def _single(self) -> frozenset[str]:
@@ -260,7 +260,7 @@ class _Altered(_Digest):
         return {"domain": fetch(f"SELECT {', '.join(quote(name) for name in schema.names)} FROM domain", schema)}
 
 
-def _digest(release: Release, bound: Bound) -> _Digest:
+def _summary(release: Release, bound: Bound) -> _Summary:
     form = release.form
     kinds = (
         (form.has_boxes, _Generalized),
@@ -268,7 +268,7 @@ def _digest(release: Release, bound: Bound) -> _Digest:
         (form.columns_apart, _Scattered),
         (form.may_have_fakes, _Padded),
         (form.is_altered, _Altered),
-        (True, _Digest),
+        (True, _Summary),
     )
     return next(kind for has, kind in kinds if has)(release, bound)
 

@@ -297,7 +297,9 @@ class RowPlan:
         if name is None:
             return split.evidence()
         if name not in self._bound.bases:
-            raise QueryError(f"under GROUP BY of a sensitive column '{name}' has no bound; COUNT has")
+            raise QueryError(
+                f"only COUNT is supported when grouping by a sensitive column; '{name}' cannot be bounded there"
+            )
         return split.evidence(name, self._source.numbers(name))
 
     def _drawn(self, name: str | None) -> tuple[Hits, Values]:

@@ -496,9 +496,9 @@ def question_of(tree: exp.Select, *, has_rows: bool = False) -> Question:
     """
     if len(tree.expressions) > _MOST_RESULTS:
         raise QueryError(f"a question may have {_MOST_RESULTS} results; ask several questions")
-    if tree.find(
-        exp.Any, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.PercentileCont, exp.PercentileDisc
-    ) is not None or is_set(tree.args.get("group")):
+    has_shorthand = tree.find(exp.Any, exp.PercentileCont, exp.PercentileDisc) is not None
+    of_constants = (call.find(exp.Column) is None for call in tree.find_all(exp.Sum, exp.Avg, exp.Min, exp.Max))
+    if has_shorthand or is_set(tree.args.get("group")) or any(of_constants):
         tree = written_out(tree)
     question = _question(tree)
     check_nodes(tree)
