@@ -671,7 +671,11 @@ def _below(parts: Sequence[Estimate]) -> Estimate:
 
     return replace(
         first,
-        **{name: joined(name, None) for name in ("lower", "upper", "expected", "std", "exact")},
+        lower=joined("lower", None),
+        upper=joined("upper", None),
+        expected=joined("expected", None),
+        std=joined("std", None),
+        exact=joined("exact", None),
         slack=joined("slack", Fraction(0)) if any(part.slack is not None for part in parts) else None,
         reached=joined("reached", True) if any(part.reached is not None for part in parts) else None,
         endless=joined("endless", False) if any(part.endless is not None for part in parts) else None,

@@ -189,6 +189,8 @@ class RangeReader:
         if node.function == "coalesce":
             # What is there for sure stands; what may be missing is joined with what comes next.
             return functools.reduce(lambda last, one: one.where(one.sure, _filled(one, last)), reversed(operands))
+        if len(operands) != 1:
+            raise QueryError(_REFUSED)
         (one,) = operands
         if node.function == "abs":
             low = np.where((one.low <= 0) & (one.high >= 0), 0.0, np.minimum(np.abs(one.low), np.abs(one.high)))

@@ -213,7 +213,7 @@ class Composer:
 
     def _exists(self, query: exp.Expression, scope: Mapping[str, exp.Expression]) -> bool:
         if (own := self._own_rows(query, scope)) is not None:
-            return own.num_rows > 0
+            return bool(own.num_rows > 0)
         inner, _ = _unwrapped(query, scope)
         if isinstance(inner, exp.Select) and not _aggregates(inner):
             # Whether there is a row is whether their number is above zero.

@@ -41,8 +41,11 @@ def groupings_of(select: exp.Select, columns: Collection[str]) -> list[Keys] | N
         if isinstance(node, exp.Literal) and not node.is_string and node.this.isdigit():
             if not 1 <= int(node.this) <= len(selected):
                 raise QueryError(f"GROUP BY {node.this[:9]} must be the place of a selected column, counted from 1")
-            return selected[int(node.this) - 1].copy()
-        named = aliases.get(node.name.lower()) if isinstance(node, exp.Column) and not node.table else None
+            place: exp.Expression = selected[int(node.this) - 1].copy()
+            return place
+        named: exp.Expression | None = (
+            aliases.get(node.name.lower()) if isinstance(node, exp.Column) and not node.table else None
+        )
         return named.copy() if named is not None and node.name.lower() not in known else node
 
     plain = tuple(key(item) for item in group.expressions if not isinstance(item, _SEVERAL))

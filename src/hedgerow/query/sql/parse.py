@@ -625,7 +625,7 @@ class _Results:
         return Aggregate(_QUANTILES[type(node.this)][0], column, alias, _fraction(node.this.this))
 
     def _distinct(self, node: exp.Expression, alias: str) -> Aggregate:
-        functions = {exp.Count: "distinct", exp.Sum: "sum_distinct", exp.Avg: "avg_distinct"}
+        functions: dict[type[Any], str] = {exp.Count: "distinct", exp.Sum: "sum_distinct", exp.Avg: "avg_distinct"}
         functions |= {exp.Min: "min", exp.Max: "max"}
         items = [*node.this.expressions]
         is_tuple = len(items) == 1 and isinstance(items[0].unnest(), exp.Tuple)

@@ -5,6 +5,8 @@ What carries anything else than the arguments named here is left as it is, and t
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlglot import exp
 
 from hedgerow.errors import QueryError
@@ -16,8 +18,8 @@ __all__ = ["written_out"]
 def written_out(tree: exp.Select) -> exp.Select:
     """Return the question without shorthand; the tree that came is not touched."""
     whole = tree.copy()
-    for node in list(whole.find_all(exp.Any)):
-        _write_any(node)
+    for listed in list(whole.find_all(exp.Any)):
+        _write_any(listed)
     for node in list(whole.find_all(exp.Sum, exp.Avg, exp.Min, exp.Max)):
         _write_constant(node)
     _write_quantiles(whole)
@@ -41,7 +43,7 @@ def _write_any(node: exp.Any) -> None:
         equation.replace(exp.In(this=equation.this.copy(), expressions=[item.copy() for item in listed.expressions]))
 
 
-def _write_constant(node: exp.Expression) -> None:
+def _write_constant(node: Any) -> None:
     """`sum(1)` is the number of rows, but NULL without any; other aggregates of a constant are that constant."""
     filtered = node.parent if isinstance(node.parent, exp.Filter) else None
     if not isinstance(node.this, exp.Literal) or node.this.is_string or not _has_only(node, "this"):
@@ -60,7 +62,7 @@ def _write_constant(node: exp.Expression) -> None:
 
 def _write_quantiles(tree: exp.Select) -> None:
     """A list of fractions is a result for each: q_1, q_2, ..."""
-    items: list[exp.Expression] = []
+    items: list[Any] = []
     for item in tree.expressions:
         call = item.this if isinstance(item, exp.Alias) else item
         fractions = call.args.get("expression") or call.args.get("quantile")

@@ -281,7 +281,7 @@ def is_foreign(node: exp.Expression) -> bool:
     return any(_is_foreign(part) for part in node.walk(prune=lambda part: isinstance(part, exp.Query)))
 
 
-def _is_foreign(node: exp.Expression) -> bool:
+def _is_foreign(node: Any) -> bool:
     if isinstance(node, _FOREIGN):
         return True
     if isinstance(node, exp.Cast):
