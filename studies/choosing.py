@@ -126,7 +126,7 @@ def _attacked(release: hr.Release, table: pa.Table) -> tuple[float, float, float
     context = Context(release, release.columns.sensitive[0], table, (), None, 300, seeded_keys(5))
     linked, learner = _try(linking.ADVERSARY, context), _try(definetti.ADVERSARY, context)
     assert linked is not None
-    return linked.rate, linked.rate if linked.worst is None else linked.worst, learner and learner.rate
+    return linked.rate, linked.rate if linked.worst is None else linked.worst, None if learner is None else learner.rate
 
 
 def _try(adversary: Adversary, context: Context) -> Finding | None:
@@ -186,6 +186,7 @@ def _counts(subject: Subject, number: int) -> Iterator[tuple[str, float]]:
 def draw(found: dict[str, list[Line]], path: Path) -> None:
     """A row for each method and a panel for each table: the width of bounds and the error of a count, on one scale."""
     import matplotlib.pyplot as plt
+    from matplotlib.lines import Line2D
     from matplotlib.ticker import FuncFormatter
 
     from hedgerow.report.release_figures import save_figure
@@ -214,7 +215,7 @@ def draw(found: dict[str, list[Line]], path: Path) -> None:
         "kept to whoever knows the algorithm": ("s", "tab:green", "tab:green"),
         "can fail": ("s", "tab:orange", "tab:orange"),
     }
-    marks = [plt.Line2D([], [], ls="", marker=m, color=c, markerfacecolor=f) for m, c, f in legend.values()]
+    marks = [Line2D([], [], ls="", marker=m, color=c, markerfacecolor=f) for m, c, f in legend.values()]
     figure.legend(marks, list(legend), loc="outside lower center", ncols=4)
     save_figure(figure, path.parent, path.stem)
 

@@ -73,8 +73,8 @@ def leak_of(partition: Partition, values: Codes, *, groups: int, deals: int, see
         posterior += likely.tolist()
         worst = max(worst, float((likely - share).mean()))
     narrowed = sum(3 * share < 1 for share in kept)
-    means = [float(np.mean(column)) if column else float("nan") for column in (kept, shown, posterior)]
-    return Leak(len(chosen), narrowed, *means, worst)
+    likely, share = (float(np.mean(column)) if column else float("nan") for column in (posterior, shown))
+    return Leak(len(chosen), narrowed, float(np.mean(kept)), share, likely, worst)
 
 
 def partitions(table: pa.Table, quasi: list[str], sensitive: str, l: int) -> Iterator[tuple[str, Partition, Codes]]:  # noqa: E741
@@ -86,7 +86,11 @@ def partitions(table: pa.Table, quasi: list[str], sensitive: str, l: int) -> Ite
     scales = [len(column.domain) for column in encoded.values()]
     for k in (5, 20):
         criterion = All(KAnonymity(k), FrequencyDiversity(l))
-        yield f"Mondrian(k={k}, l={l})", lambda dealt, kept=criterion: mondrian(codes, scales, dealt, kept), values
+
+        def boxes(dealt: Codes, kept: All = criterion) -> Codes:
+            return mondrian(codes, scales, dealt, kept)
+
+        yield f"Mondrian(k={k}, l={l})", boxes, values
         if set(quasi) <= set(adult_hierarchies()):
             trees = {name: hr.Hierarchy.from_arx(adult_hierarchies()[name]) for name in quasi}
             ladders = [ladder_of(tree, tree.leaf_codes(name, encoded[name].domain)) for name, tree in trees.items()]

@@ -159,7 +159,7 @@ def join_any(
         if not is_alike:
             looked, start = 0, starts[i]
         while looked < asked:
-            g = (start + looked) % len(lists.first)
+            g = int((start + looked) % len(lists.first))
             if _takes(people, lists, g, row, r, counts, hint):
                 lists.following[row] = lists.first[g]
                 lists.first[g] = row

@@ -4,7 +4,8 @@ Source     own; the help table of [Zhang 2008], section 2.5.2, in the server's o
 Guarantee  `bounds_*` return the engine's bounds; a condition sees known columns alone, and whatever is not one
            expression over them is refused
 
-    SELECT * FROM hedgerow.bounds_avg('income', 'age between 30 and 50');
+    SET search_path TO hedgerow;
+    SELECT * FROM bounds_avg('income', 'age between 30 and 50');
 
 Functions run with the caller's rights and change nothing (STABLE). A condition is text, so it is parsed by the server
 twice before it counts: once inside `CASE WHEN ... END`, where no parenthesis can be closed that it did not open, then
