@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from hedgerow.inference.knowledge import KnowledgeEstimate
 from hedgerow.inference.robust import members
-from hedgerow.partition.robust.candidates import CandidateRows
+from hedgerow.partition.robust.candidates import RobustRows
 from hedgerow.partition.robust.check import Check
 from hedgerow.partition.robust.gather import art
 from hedgerow.randomness import seeded_keys
@@ -41,7 +41,7 @@ def art_seconds(table: pa.Table, quasi: list[str], sensitive: str, protect: list
     knowledge = KnowledgeEstimate(support=100).of(source, quasi=quasi, sensitive=sensitive)
     signatures = knowledge.signatures(source.arrow.select(quasi))
     codes = knowledge.value_codes(source.arrow.column(sensitive))
-    candidates = CandidateRows(knowledge, signatures, codes, members(knowledge.values, protect))
+    candidates = RobustRows(knowledge, signatures, codes, members(knowledge.values, protect))
     _ = candidates.trees
     estimated = time.process_time()
     found = art(Check(candidates, Fraction(r)), allowed=candidates.size, restarts=0, keys=seeded_keys(3))

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.partition.robust.candidates import CandidateRows
+from hedgerow.partition.robust.candidates import RobustRows
 from hedgerow.partition.robust.check import Check
 from hedgerow.partition.robust.gather import art
 from hedgerow.randomness import Keys, generator, seeded_keys
@@ -83,7 +83,7 @@ def _measured(people: People, r: int, queries: int, quasi: int, progress: Callab
 
 
 def _art(people: People, r: int, keys: Keys) -> Grouping:
-    candidates = CandidateRows(people.knowledge, people.signatures, people.values, people.member)
+    candidates = RobustRows(people.knowledge, people.signatures, people.values, people.member)
     found = art(Check(candidates, Fraction(r)), allowed=people.size // 100, restarts=0, keys=keys)
     return Grouping(found.groups, people.is_protected)
 

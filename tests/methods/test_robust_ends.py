@@ -13,7 +13,7 @@ import hedgerow as hr
 from hedgerow.inference.knowledge import KnowledgeEstimate
 from hedgerow.inference.robust import members
 from hedgerow.methods.robust import Robust
-from hedgerow.partition.robust.candidates import CandidateRows
+from hedgerow.partition.robust.candidates import RobustRows
 from hedgerow.partition.robust.check import Check, RobustLimits
 from hedgerow.partition.robust.gather import art
 from hedgerow.randomness import seeded_keys
@@ -93,14 +93,12 @@ def test_random_tables_of_every_shape_end(seed: int) -> None:
         ends(table, Robust(r, KnowledgeEstimate(support=support), model=model, max_suppressed=share))
 
 
-def crowd_of(table: pa.Table, protect: object, support: int = 1) -> CandidateRows:
+def crowd_of(table: pa.Table, protect: object, support: int = 1) -> RobustRows:
     """The rows as the search sees them."""
     quasi = [name for name in table.column_names if name != "s"]
     knowledge = KnowledgeEstimate(support=support).of(table, quasi=quasi, sensitive="s")
     codes = knowledge.value_codes(table.column("s"))
-    return CandidateRows(
-        knowledge, knowledge.signatures(table.select(quasi)), codes, members(knowledge.values, protect)
-    )
+    return RobustRows(knowledge, knowledge.signatures(table.select(quasi)), codes, members(knowledge.values, protect))
 
 
 def partitions(rows: list[int]) -> Iterator[list[list[int]]]:

@@ -38,7 +38,7 @@ from hedgerow.release.forms import form_of
 from hedgerow.verify.robust import sensitive_values
 
 if TYPE_CHECKING:
-    from hedgerow.partition.robust.candidates import CandidateRows
+    from hedgerow.partition.robust.candidates import RobustRows
     from hedgerow.partition.robust.check import RobustLimits
 
 __all__ = ["FORMS", "Robust", "check_grouped", "check_odds", "grouped_of", "protected"]
@@ -237,16 +237,14 @@ class Robust(Method):
         return in_form._release_of(column, prepared, progress)
 
     def _release_of(self, column: str, prepared: Prepared, progress: Progress) -> Release:
-        from hedgerow.partition.robust.candidates import CandidateRows
+        from hedgerow.partition.robust.candidates import RobustRows
 
         criterion = Robustness(self.r, self.model)
         progress("estimating odds", 0.1)
         quasi = prepared.table.arrow.select(list(prepared.columns.quasi))
         knowledge = self._knowledge(prepared, column)
         codes = knowledge.value_codes(prepared.table.arrow.column(column))
-        candidates = CandidateRows(
-            knowledge, knowledge.signatures(quasi), codes, members(knowledge.values, self.protect)
-        )
+        candidates = RobustRows(knowledge, knowledge.signatures(quasi), codes, members(knowledge.values, self.protect))
         progress("partitioning", 0.2)
         labels = (
             self._labels(candidates, criterion, prepared, progress)
@@ -264,7 +262,7 @@ class Robust(Method):
         return self.knowledge
 
     def _labels(
-        self, candidates: CandidateRows, criterion: Robustness, prepared: Prepared, progress: Progress
+        self, candidates: RobustRows, criterion: Robustness, prepared: Prepared, progress: Progress
     ) -> NDArray[np.int32]:
         from hedgerow.partition.robust.check import Check, RobustLimits
         from hedgerow.partition.robust.gather import art
@@ -291,7 +289,7 @@ class Robust(Method):
         )
         raise self._refusal(limits, r, allowed, how_many, f"{reached}{where}")
 
-    def _blind_labels(self, candidates: CandidateRows, criterion: Robustness, prepared: Prepared) -> NDArray[np.int32]:
+    def _blind_labels(self, candidates: RobustRows, criterion: Robustness, prepared: Prepared) -> NDArray[np.int32]:
         """Groups by quasi-identifiers and numbers of rows alone; refused whole where somebody stands out."""
         from hedgerow.partition.mondrian.split import mondrian
 
@@ -308,7 +306,7 @@ class Robust(Method):
             )
         return labels
 
-    def _reached(self, candidates: CandidateRows, limit: Fraction, prepared: Prepared, progress: Progress) -> str:
+    def _reached(self, candidates: RobustRows, limit: Fraction, prepared: Prepared, progress: Progress) -> str:
         """Say which r the search reaches, on some of the rows where there are many."""
         from hedgerow.partition.robust.check import Check
         from hedgerow.partition.robust.gather import art
@@ -344,7 +342,7 @@ class Robust(Method):
         )
 
     def _published(
-        self, prepared: Prepared, candidates: CandidateRows, criterion: Robustness, labels: NDArray[np.int32]
+        self, prepared: Prepared, candidates: RobustRows, criterion: Robustness, labels: NDArray[np.int32]
     ) -> Release:
         check_grouped(candidates.knowledge, _grouped(candidates, labels), candidates.member, criterion)
         lost = np.setdiff1d(candidates.secret, candidates.secret[labels >= 0])
@@ -376,7 +374,7 @@ class Robust(Method):
             "form": self.form,
         } | ({} if self.k is None else {"k": self.k})
 
-    def _guarantee(self, column: str, candidates: CandidateRows, criterion: Robustness, suppressed: int) -> Guarantee:
+    def _guarantee(self, column: str, candidates: RobustRows, criterion: Robustness, suppressed: int) -> Guarantee:
         counts: dict[str, int | str] = {"sets": len(candidates.distributions), "suppressed": suppressed}
         counts |= {"protected": int((candidates.secret < candidates.secrets).sum())}
         counts |= {"unprotected": int(not candidates.member.any(axis=0).all())}
@@ -387,7 +385,7 @@ class Robust(Method):
         )
 
 
-def _names(candidates: CandidateRows, protect: Sequence[object] | None) -> list[str]:
+def _names(candidates: RobustRows, protect: Sequence[object] | None) -> list[str]:
     """The protected sets of values as the owner wrote them, or as they are in the table."""
     if protect is not None:
         return ["/".join(f"'{value}'" for value in values) for values in json.loads(_written(protect))]
@@ -400,7 +398,7 @@ def _rank(counts: NDArray[np.int64], x: int) -> str:
     return f"the {_ORDINAL.get(place, f'{place}th ')}most frequent protected value"
 
 
-def _stuck_most(candidates: CandidateRows, groups: NDArray[np.int32]) -> str:
+def _stuck_most(candidates: RobustRows, groups: NDArray[np.int32]) -> str:
     """Say which value those have for whom no companions were found, if one has a good part of them."""
     counts = np.bincount(candidates.secret, minlength=candidates.secrets + 1)[: candidates.secrets]
     stuck = np.bincount(candidates.secret[groups < 0], minlength=candidates.secrets + 1)[: candidates.secrets]
@@ -419,7 +417,7 @@ def _one_sensitive(prepared: Prepared) -> str:
     return prepared.columns.sensitive[0]
 
 
-def _grouped(candidates: CandidateRows, labels: NDArray[np.int32]) -> GroupedRows:
+def _grouped(candidates: RobustRows, labels: NDArray[np.int32]) -> GroupedRows:
     kept = np.flatnonzero(labels >= 0)
     order = kept[np.argsort(labels[kept], kind="stable")]
     offsets = np.append(0, np.cumsum(np.bincount(labels[order])))

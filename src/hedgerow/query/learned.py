@@ -285,7 +285,8 @@ def _chances(expected: Floats, scores: Floats, real: Any, noise: float) -> NDArr
     for _ in range(_ROUNDS):
         row = real / np.maximum(np.einsum("gij,gj->gi", likely, value), 1e-300)
         value = real / np.maximum(np.einsum("gij,gi->gj", likely, row), 1e-300)
-    return (likely * row[:, :, None] * value[:, None, :]).astype(np.float32)
+    chances: NDArray[np.float32] = (likely * row[:, :, None] * value[:, None, :]).astype(np.float32)
+    return chances
 
 
 def normal_scores(ranks: Ints) -> Floats:

@@ -9,7 +9,7 @@ import pytest
 
 from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 from hedgerow.inference.robust import GroupedRows, members, posteriors
-from hedgerow.partition.robust.candidates import CandidateRows, new_group
+from hedgerow.partition.robust.candidates import RobustRows, new_group
 from hedgerow.partition.robust.check import Check
 from hedgerow.partition.robust.gather import art, rescue
 from hedgerow.partition.robust.grow import GroupLimits, closest, closest_exhaustive, form, give_back
@@ -18,7 +18,7 @@ from hedgerow.randomness import seeded_keys
 from hedgerow.testing import posterior_worlds as worlds
 
 
-def crowd_of(seed: int, rows: int, *, share: float = 0.08, protect: object = ("x",), values: int = 1) -> CandidateRows:
+def crowd_of(seed: int, rows: int, *, share: float = 0.08, protect: object = ("x",), values: int = 1) -> RobustRows:
     """Rows with three quasi-identifiers, on which the probability of the rare values depends."""
     rng = np.random.default_rng(seed)
     quasi = {"a": rng.integers(0, 6, rows), "b": rng.integers(0, 4, rows), "c": rng.integers(0, 9, rows)}
@@ -29,10 +29,10 @@ def crowd_of(seed: int, rows: int, *, share: float = 0.08, protect: object = ("x
     table = pa.table(quasi | {"ill": ill})
     knowledge = KnowledgeEstimate(support=20).of(table, quasi=["a", "b", "c"], sensitive="ill")
     codes = knowledge.value_codes(table.column("ill"))
-    return CandidateRows(knowledge, knowledge.signatures(table), codes, members(knowledge.values, protect))
+    return RobustRows(knowledge, knowledge.signatures(table), codes, members(knowledge.values, protect))
 
 
-def worst(candidates: CandidateRows, groups: np.ndarray, model: str = "binary") -> float:
+def worst(candidates: RobustRows, groups: np.ndarray, model: str = "binary") -> float:
     """The greatest p of any row that a group took."""
     kept = np.flatnonzero(groups >= 0)
     order = kept[np.argsort(groups[kept], kind="stable")]
@@ -113,7 +113,7 @@ def test_equal_odds_need_exactly_r_rows() -> None:
     table = pa.table({"a": ["s"] * 12, "ill": ["x"] * 3 + ["y"] * 9})
     knowledge = Knowledge.given("ill", {"a": {"s": {"x": "1/3", "y": "2/3"}}})
     codes = knowledge.value_codes(table.column("ill"))
-    candidates = CandidateRows(knowledge, knowledge.signatures(table), codes, members(knowledge.values, ["x"]))
+    candidates = RobustRows(knowledge, knowledge.signatures(table), codes, members(knowledge.values, ["x"]))
     found = art(Check(candidates, Fraction(4)), keys=seeded_keys(1))
     assert found.left_out == 0
     assert sorted(np.bincount(found.groups).tolist()) == [4, 4, 4]
@@ -156,7 +156,7 @@ def test_check_refuses_no_rare_value_without_asking() -> None:
     assert close > 10
 
 
-def _holds(candidates: CandidateRows, rows: np.ndarray, k: int, r: Fraction) -> bool:
+def _holds(candidates: RobustRows, rows: np.ndarray, k: int, r: Fraction) -> bool:
     known, secret = candidates.distributions[k], candidates.member[0]
     yes, no = known.of(np.flatnonzero(secret))
     odds = [
@@ -187,7 +187,7 @@ def test_no_partition_is_found_where_none_exists() -> None:
     for _ in range(40):
         f = [Fraction(int(a), 10) for a in rng.integers(1, 6, 5)]
         knowledge = Knowledge.given("ill", {"who": {i: {"x": p, "y": 1 - p} for i, p in enumerate(f)}})
-        candidates = CandidateRows(
+        candidates = RobustRows(
             knowledge,
             knowledge.signatures(pa.table({"who": np.arange(5)})),
             np.array([0, 1, 1, 1, 1]),
@@ -212,7 +212,7 @@ def test_ties_are_broken_by_secret_coins() -> None:
     """Among equal companions each is chosen equally often: no row number decides."""
     knowledge = Knowledge.given("ill", {"a": {"s": {"x": "1/3", "y": "2/3"}}})
     table = pa.table({"a": ["s"] * 9})
-    candidates = CandidateRows(
+    candidates = RobustRows(
         knowledge, knowledge.signatures(table), np.array([0] + [1] * 8), members(knowledge.values, ["x"])
     )
     chosen = np.zeros(9)
@@ -228,7 +228,7 @@ def test_rescue_exchanges_rows_of_one_value() -> None:
     f = ["0.2", "0.6", "0.6", "0.6", "0.2", "0.2", "0.2", "0.6"]
     knowledge = Knowledge.given("ill", {"who": {i: {"x": p, "y": 1 - Fraction(p)} for i, p in enumerate(f)}})
     values = np.array([0, 1, 1, 1, 1, 1, 1, 0])
-    candidates = CandidateRows(
+    candidates = RobustRows(
         knowledge, knowledge.signatures(pa.table({"who": np.arange(8)})), values, members(knowledge.values, ["x"])
     )
     check = Check(candidates, Fraction(5, 2), "binary")

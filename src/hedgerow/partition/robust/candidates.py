@@ -23,7 +23,7 @@ from hedgerow.inference.knowledge import Distribution, Knowledge
 from hedgerow.partition.robust.grow import NOBODY, FreeRows, Group
 from hedgerow.randomness import Keys
 
-__all__ = ["CandidateRows", "KdTrees", "build_trees", "new_group"]
+__all__ = ["KdTrees", "RobustRows", "build_trees", "new_group"]
 
 _LEAF = 8
 """Points per leaf: a leaf costs about as much to scan as its parents to descend."""
@@ -92,7 +92,7 @@ _MOST_TICKS = 2**27
 
 
 @dataclass(frozen=True, eq=False)
-class CandidateRows:
+class RobustRows:
     """Rows with their signatures in each attribute set, their value, and which values are protected together."""
 
     knowledge: Knowledge
@@ -174,14 +174,12 @@ class CandidateRows:
         """A tree over the cells for each protected set."""
         return build_trees(self.positions, len({name for known in self.distributions for name in known.attributes}))
 
-    def sample(self, rows: int, keys: Keys) -> CandidateRows:
+    def sample(self, rows: int, keys: Keys) -> RobustRows:
         """Some of the rows, drawn by `keys`, to an adversary who knows the same; all of them where they are few."""
         if rows >= self.size:
             return self
         drawn = np.sort(np.argsort(keys(self.size))[:rows])
-        return CandidateRows(
-            self.knowledge, [known[drawn] for known in self.signatures], self.values[drawn], self.member
-        )
+        return RobustRows(self.knowledge, [known[drawn] for known in self.signatures], self.values[drawn], self.member)
 
     def free(self, keys: Keys) -> FreeRows:
         """All rows free, with secret ranks drawn from `keys`."""
@@ -224,7 +222,7 @@ class CandidateRows:
         )
 
 
-def new_group(candidates: CandidateRows) -> Group:
+def new_group(candidates: RobustRows) -> Group:
     """An empty group with room for everybody; it serves one attempt after the other."""
     (_, sets), width = candidates.entry.shape, candidates.positions.shape[2]
     return Group(

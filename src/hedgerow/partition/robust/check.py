@@ -26,7 +26,7 @@ from hedgerow.inference.bounds import least_suppressed, pair_bound
 from hedgerow.inference.full import binary_posteriors, full_by_group, relative_error
 from hedgerow.inference.robust import Model
 from hedgerow.kernel import SMALL, kernel
-from hedgerow.partition.robust.candidates import CandidateRows
+from hedgerow.partition.robust.candidates import RobustRows
 
 __all__ = ["Check", "RobustLimits", "decide"]
 
@@ -38,7 +38,7 @@ _FEW_STATES = 1 << 14
 class Check:
     """The test for groups of one candidates."""
 
-    candidates: CandidateRows
+    candidates: RobustRows
     r: Fraction
     model: Model = "binary"
 
@@ -136,7 +136,7 @@ _ROUNDING = 1e-9
 class RobustLimits:
     """What the odds and the counts of a candidates rule out."""
 
-    candidates: CandidateRows
+    candidates: RobustRows
 
     def least_suppressed(self, r: Fraction, *, most: int) -> NDArray[np.int64]:
         """By protected set: how many of its rows no r-robust partition publishes; once above `most`, not further."""

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from hedgerow.exact import float_above
 from hedgerow.kernel import SMALL, kernel
-from hedgerow.partition.robust.candidates import CandidateRows, new_group
+from hedgerow.partition.robust.candidates import RobustRows, new_group
 from hedgerow.partition.robust.check import Check
 from hedgerow.partition.robust.grow import FreeRows, Gathered, Group, GroupLimits, form, gather, give_back, grow, needed
 from hedgerow.partition.robust.place import place_by_sums
@@ -149,12 +149,12 @@ class _Placement:
             self.low[g], self.high[g] = _box(self.check.candidates, rows)
 
 
-def _box(candidates: CandidateRows, rows: Rows) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _box(candidates: RobustRows, rows: Rows) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     positions = candidates.positions[:, candidates.cell[rows]]
     return positions.min(axis=1), positions.max(axis=1)
 
 
-def _counts(candidates: CandidateRows, rows: Rows) -> NDArray[np.int64]:
+def _counts(candidates: RobustRows, rows: Rows) -> NDArray[np.int64]:
     return np.bincount(candidates.secret[rows], minlength=candidates.secrets + 1)
 
 
@@ -244,7 +244,7 @@ def art(
 
 @dataclass(eq=False)
 class _Search:
-    candidates: CandidateRows
+    candidates: RobustRows
     check: Check
     free: FreeRows
     group: Group
@@ -334,7 +334,7 @@ def _gather(
     return groups, waiting, False
 
 
-def _seeds(candidates: CandidateRows, keys: Keys, *, hardest_first: bool) -> Rows:
+def _seeds(candidates: RobustRows, keys: Keys, *, hardest_first: bool) -> Rows:
     """Rows with a protected value: the most frequent value first, which runs out of companions, or the greatest odds.
 
     Secret order inside.
@@ -349,7 +349,7 @@ def _seeds(candidates: CandidateRows, keys: Keys, *, hardest_first: bool) -> Row
     return order[np.argsort(-frequency[candidates.secret[order]], kind="stable")]
 
 
-def _greatest(candidates: CandidateRows, start: int, order: Rows) -> NDArray[np.float64]:
+def _greatest(candidates: RobustRows, start: int, order: Rows) -> NDArray[np.float64]:
     """The greatest odds of their own value over all attribute sets, of a slice of the rows."""
     rows = order[start : start + _SLICE]
     return np.asarray(
@@ -357,7 +357,7 @@ def _greatest(candidates: CandidateRows, start: int, order: Rows) -> NDArray[np.
     )
 
 
-def _numbered(candidates: CandidateRows, groups: list[Rows], stuck: Rows) -> NDArray[np.int32]:
+def _numbered(candidates: RobustRows, groups: list[Rows], stuck: Rows) -> NDArray[np.int32]:
     """Number the groups; every row that needed no companion is a group by itself."""
     number = np.full(candidates.size, -2, np.int32)
     number[stuck] = -1

@@ -101,7 +101,8 @@ def _expected(hits: Hits, values: Values, entry: Ints, place: Ints) -> Spread:
     length = np.where(cell[1:] == cell[:-1], tick[1:] - tick[:-1], 0).astype(np.float64)
     found = -np.expm1(-loads)
     mean = np.bincount(cell[:-1], length * found, minlength=hits.cells).astype(np.float64)
-    return Spread(mean, deviation(np.bincount(cell[:-1], length * found * (1.0 - found), minlength=hits.cells)))
+    around = np.bincount(cell[:-1], length * found * (1.0 - found), minlength=hits.cells).astype(np.float64)
+    return Spread(mean, deviation(around))
 
 
 def _runs(values: Values) -> tuple[Ints, Ints, Ints]:
