@@ -107,11 +107,13 @@ def random_columns(rng: random.Random, kind: str, rows: int, *, gaps: float = 0.
     """Draw the columns; a share of sensitive values is missing."""
     values = [None if rng.random() < gaps else SENSITIVE[kind](rng) for _ in range(rows)]
     return {
-        "age": [rng.choice([None, *range(20, 60)]) for _ in range(rows)],
-        "town": [rng.choice([None, "Bern", "Basel", "Biel", "b_x%", "Züri"]) for _ in range(rows)],
+        "age": pa.array([rng.choice([None, *range(20, 60)]) for _ in range(rows)], pa.int64()),
+        "town": pa.array(
+            [rng.choice([None, "Bern", "Basel", "Biel", "b_x%", "Züri"]) for _ in range(rows)], pa.string()
+        ),
         "Odd name": [rng.random() < 0.5 for _ in range(rows)],
         "born": [_START + timedelta(days=rng.randrange(20_000)) for _ in range(rows)],
-        "rate": [rng.choice([None, rng.randrange(-500, 500) / 10]) for _ in range(rows)],
+        "rate": pa.array([rng.choice([None, rng.randrange(-500, 500) / 10]) for _ in range(rows)], pa.float64()),
         "fee": pa.array([Decimal(rng.randrange(10_000)).scaleb(-2) for _ in range(rows)], pa.decimal128(9, 2)),
         "s": pa.array(values, pa.decimal128(9, 2) if kind == "decimal" else None),
     }
