@@ -81,14 +81,13 @@ def test_groups_are_as_small_as_they_can_be(partition):
 def test_compiled_equals_plain(partition, monkeypatch):
     """The same random numbers give the same groups from the loops as written and from the compiled ones."""
     from hedgerow import kernel
-    from hedgerow.partition import permutation as by_penalty
-    from hedgerow.partition.proximity import split as by_median
+    from hedgerow.partition import permutation, proximity
 
     sensitive = np.random.default_rng(3).integers(0, 30, 700).astype(np.int32)
     plain = partition(sensitive, l=3, keys=seeded_keys(5))
-    for module in (kernel, by_penalty, by_median):
+    for module in (kernel, permutation, proximity):
         monkeypatch.setattr(module, "SMALL", 0)
-    for module in (by_penalty, by_median):
+    for module in (permutation, proximity):
         monkeypatch.setattr(module, "cores", lambda: 1)
     assert partition(sensitive, l=3, keys=seeded_keys(5)).tolist() == plain.tolist()
 

@@ -148,10 +148,10 @@ def test_writers_wait_for_each_other_without_flock(windows, tmp_path):
     path, order = tmp_path / "ledger.json", []
 
     def second():
-        with loaded.locked(path):
+        with loaded.lock(path):
             order.append("second")
 
-    with loaded.locked(path):
+    with loaded.lock(path):
         waiting = threading.Thread(target=second)
         waiting.start()
         while len(tries) < 5 and waiting.is_alive():

@@ -10,9 +10,8 @@ from hedgerow.criteria.groupwise import groups_of
 from hedgerow.criteria.proximity import EpsM, absolute, general, largest_m, one_sided, relative
 from hedgerow.errors import Infeasible
 from hedgerow.exact import line
+from hedgerow.partition import proximity
 from hedgerow.partition.proximity import proximity_split
-from hedgerow.partition.proximity import split as by_median
-from hedgerow.partition.proximity import split as proximity_grow
 from hedgerow.randomness import seeded_keys
 
 NEAR = (absolute(1), absolute("2.5"), one_sided(0, 3), relative("0.4"), general(lambda v: (v - 1, v + 2)))
@@ -59,9 +58,9 @@ def test_compiled_equals_plain_on_one_core_or_two(monkeypatch):
     quasi, sizes, codes, where = table(900)
     reach = absolute(30).reach(where)
     plain = proximity_split(quasi, sizes, codes, reach, m=3, keys=seeded_keys(3))
-    monkeypatch.setattr(by_median, "SMALL", 0)
+    monkeypatch.setattr(proximity, "SMALL", 0)
     for subtree in (1 << 16, 64):
-        monkeypatch.setattr(by_median, "_SUBTREE", subtree)
+        monkeypatch.setattr(proximity, "_SUBTREE", subtree)
         assert proximity_split(quasi, sizes, codes, reach, m=3, keys=seeded_keys(3)).tolist() == plain.tolist()
 
 
@@ -81,16 +80,16 @@ def test_masks_give_the_loss_of_every_cut():
         places = [np.linspace(0, 1, 7)] * columns
         codes = np.arange(30, dtype=np.int32)
         starts = np.arange(columns) * 7
-        rules = proximity_grow.NeighbourRules(np.concatenate(places), starts, codes, codes, 31, True)
-        rows = proximity_grow.Sorted(quasi.copy(), codes.copy(), codes.copy())
-        scratch = proximity_grow.buffers_for(rows, rules, 30)
+        rules = proximity.NeighbourRules(np.concatenate(places), starts, codes, codes, 31, True)
+        rows = proximity.Sorted(quasi.copy(), codes.copy(), codes.copy())
+        scratch = proximity.buffers_for(rows, rules, 30)
         # No cut can be taken with m this large, so all losses stay readable as they are tried.
         for column in range(columns):
-            proximity_grow._count.plain(quasi[column], scratch, column)
+            proximity._count.plain(quasi[column], scratch, column)
         for begin in range(0, columns, 32):
-            proximity_grow._collect.plain(rows.points, scratch, begin, 0, 30)
+            proximity._collect.plain(rows.points, scratch, begin, 0, 30)
             for column in range(begin, min(begin + 32, columns)):
-                seen = proximity_grow._loss.plain(rules, scratch, column, 2 * (column - begin), 30)
+                seen = proximity._loss.plain(rules, scratch, column, 2 * (column - begin), 30)
                 assert seen == pytest.approx(plain_loss(quasi, column, scratch.cut[column], places))
 
 
@@ -108,7 +107,7 @@ def test_dealing_finely_loses_no_more_than_dealing_as_printed():
     assert losses[True] <= losses[False]
 
 
-def split_by_medians(sensitive, seed):
+def split_proximitys(sensitive, seed):
     """Seven rows in a line, eps = 1, m = 2."""
     values, codes = np.unique(sensitive, return_inverse=True)
     quasi = np.arange(7, dtype=np.int32)[None, :]
@@ -131,7 +130,7 @@ def test_seven_rows_show_what_minimality_tells():
         sensitive = [world[row] for row in range(7)]
         seen = set()
         for seed in range(60):
-            labels = split_by_medians(sensitive, seed)
+            labels = split_proximitys(sensitive, seed)
             seen.add(frozenset(tuple(np.flatnonzero(labels == g).tolist()) for g in range(labels.max() + 1)))
         if frozenset(PUBLISHED) in seen:
             possible.append(sensitive)
@@ -144,7 +143,7 @@ def test_large_parts_that_nothing_divides_stay_whole_runs(monkeypatch):
     _, _, codes, where = table(60)
     quasi, reach = np.zeros((2, 60), np.int32), absolute(30).reach(where)
     expected = proximity_split(quasi, [1, 1], codes, reach, m=3, keys=seeded_keys(3))
-    monkeypatch.setattr(by_median, "_SUBTREE", 8)
+    monkeypatch.setattr(proximity, "_SUBTREE", 8)
     assert proximity_split(quasi, [1, 1], codes, reach, m=3, keys=seeded_keys(3)).tolist() == expected.tolist()
 
 
