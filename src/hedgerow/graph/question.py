@@ -142,7 +142,8 @@ class _Reader:
         self, item: Aggregate, bound: Bound, where: tuple[dict[str, Where], Predicate], inner: Mapping[str, Where]
     ) -> GraphAggregate:
         """Say what an aggregate is about."""
-        function, value, extra = _unfolded(item, bound)
+        function, value, folded = _unfolded(item, bound)
+        extra = _both(folded, item.where) if item.where != _TRUE else folded
         wheres, edges = where if extra == _TRUE else self._part(_both(bound.known, extra))
         first = next(iter(ENDS[self.source]))
         if value is None:

@@ -260,7 +260,23 @@ def calculated(bound: Bound, result: Result) -> dict[str, Estimate]:
     }
     everything = [True] * result.cells
     found = Answered(result.keys, numbers, everything, everything)
-    return {item.alias: found.number(item.expression).estimate for item in wanted}
+    made = {item.alias: found.number(item.expression).estimate for item in wanted}
+    if not bound.groups:
+        return made
+    # A group that may be empty is listed; what a CASE says of it is sure only if the group is there.
+    sure = [
+        any(_shows_rows(result.estimates[name], name in counts, row) for name in numbers) for row in range(result.cells)
+    ]
+    return {
+        name: replace(one, exact=[flag and there for flag, there in zip(one.exact, sure, strict=True)])
+        for name, one in made.items()
+    }
+
+
+def _shows_rows(estimate: Estimate, is_count: bool, row: int) -> bool:
+    """Tell whether a number proves that its group has a row."""
+    low = estimate.lower[row]
+    return low is not None and (low >= 1 if is_count else bool(estimate.exact[row]))
 
 
 def _is_more(node: Expression) -> bool:
