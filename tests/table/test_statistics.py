@@ -1,7 +1,9 @@
 """Files of SPSS, Stata and SAS."""
 
 import datetime as dt
+import shutil
 import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -11,6 +13,9 @@ from hedgerow.table import read_statistics, read_table
 
 pyreadstat = pytest.importorskip("pyreadstat")
 pandas = pytest.importorskip("pandas")
+
+DATA = Path(__file__).parent / "data"
+"""Six made-up people and the labels of their sexes, as SAS stores them."""
 
 WRITERS = {"sav": "write_sav", "zsav": "write_sav", "dta": "write_dta", "xpt": "write_xport"}
 
@@ -86,3 +91,23 @@ def test_a_missing_package_is_named(stored, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyreadstat", None)
     with pytest.raises(InputError, match=r"'pyreadstat'.*pip install hedgerow\[files\]"):
         read_table(path)
+
+
+@pytest.mark.parametrize("name", ["people.sas7bcat", "formats.sas7bcat"])
+def test_labels_of_sas_come_from_the_catalog_beside_the_file(tmp_path, name):
+    """A catalog of the file's name, or the usual one of a folder; without labels the codes stay."""
+    shutil.copy(DATA / "people.sas7bdat", tmp_path)
+    assert read_statistics(tmp_path / "people.sas7bdat", labels=True).arrow["sex"].to_pylist() == [1, 2, 2, 1, 1, 2]
+    shutil.copy(DATA / "people.sas7bcat", tmp_path / name)
+    table = read_statistics(tmp_path / "people.sas7bdat", labels=True)
+    assert table.arrow["sex"].to_pylist() == ["male", "female", "female", "male", "male", "female"]
+    assert table.reading["value labels"] == "read as labels: sex"
+    assert read_statistics(tmp_path / "people.sas7bdat").arrow["sex"].to_pylist() == [1, 2, 2, 1, 1, 2]
+
+
+def test_a_damaged_catalog_is_one_sentence(tmp_path):
+    """It is named, with what to do."""
+    shutil.copy(DATA / "people.sas7bdat", tmp_path)
+    (tmp_path / "people.sas7bcat").write_bytes((DATA / "people.sas7bcat").read_bytes()[:500])
+    with pytest.raises(InputError, match=r"people\.sas7bcat.*damaged"):
+        read_statistics(tmp_path / "people.sas7bdat", labels=True)

@@ -1,7 +1,8 @@
 """Files of statistics packages in (SPSS, Stata, SAS), by pyreadstat.
 
 A coded column keeps its codes, which are what the data say, unless labels are asked for; a label may be missing or
-shared by several codes, which is refused then. Values that a file declares as missing are missing.
+shared by several codes, which is refused then. Values that a file declares as missing are missing. SAS keeps labels in
+a catalog of its own: the one beside the file, of the same name or called formats.sas7bcat, is read with it.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ def read_statistics(
     if name is None:
         raise InputError(f"'{file.name}' must end in {', '.join(_READERS)}.")
     columns, declared = _read(getattr(pyreadstat, name), file, max_cells)
+    if file.suffix.lower() == ".sas7bdat" and (catalog := _catalog_beside(file)) is not None:
+        declared = _labels_of(pyreadstat, file, catalog)
     check_names(list(columns))
     if labels:
         columns = {
@@ -58,6 +61,21 @@ def read_statistics(
     return replace(
         flatten(pa.table(arrays, names=list(columns)), "file"), reading={"value labels": shown if kept else "none"}
     )
+
+
+def _catalog_beside(file: Path) -> Path | None:
+    places = (file.with_suffix(".sas7bcat"), file.with_name("formats.sas7bcat"))
+    return next((place for place in places if place.is_file()), None)
+
+
+def _labels_of(pyreadstat: Any, file: Path, catalog: Path) -> dict[str, dict[Any, str]]:
+    """The labels of each column whose format the catalog has."""
+    damaged = f"'{catalog.name}' cannot be read as a catalog of SAS; it may be cut short or damaged. Move it away."
+    _, about = attempt(lambda: pyreadstat.read_sas7bdat(file, metadataonly=True), damaged)
+    _, found = attempt(lambda: pyreadstat.read_sas7bcat(catalog), damaged)
+    named = {format.upper(): labels for format, labels in found.value_labels.items()}
+    formats = {column: str(format).upper() for column, format in about.variable_to_label.items()}
+    return {column: dict(named[format]) for column, format in formats.items() if named.get(format)}
 
 
 def _present(cells: Sequence[Any], codes: Sequence[str]) -> list[Any]:
