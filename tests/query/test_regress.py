@@ -1,6 +1,5 @@
 """Linear models on a release: formulas as statsmodels writes them, the truth inside, refusals with their reasons."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +10,11 @@ import pytest
 import hedgerow as hr
 from hedgerow.errors import QueryError
 from hedgerow.query.sql.formula import read_formula
+from studies.real import data_folder
 from tests.support.assignments import release_of
 from tests.support.form_worlds import as_scattered, as_separated
 
-DATA = Path(os.environ.get("HEDGEROW_DATA", "/nowhere"))
+DATA = data_folder() or Path("nowhere")
 
 
 def people(rows=400, seed=0):
