@@ -31,7 +31,7 @@ def _groups(forgery: Forgery, column: str) -> list[list[Any]]:
     group = forgery.manifest["group_column"]
     table = next(t for t in forgery.tables.values() if {group, column} <= set(t.column_names))
     found = defaultdict(list)
-    policy = forgery.manifest["texts"].get(column, "trimmed")
+    policy = forgery.manifest.get("texts", {}).get(column, "trimmed")
     for number, value in zip(table.column(group).to_pylist(), table.column(column).to_pylist(), strict=True):
         found[number].append(_read(value, policy))
     return list(found.values())

@@ -124,7 +124,9 @@ def publish(
     except (SchemaError, Infeasible) as error:
         if not show_values or not error.values:
             raise
-        raise type(error)(f"{error} They are: {', '.join(map(repr, error.values))}.") from None
+        # Cells as they are, or, where a promise fails, cells with what limits them, which are texts already.
+        named = error.values if isinstance(error, Infeasible) else tuple(map(repr, error.values))
+        raise type(error)(f"{error} They are: {', '.join(map(str, named))}.") from None
 
 
 def _population(text: str | None) -> int | Table | None:
