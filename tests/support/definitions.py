@@ -172,7 +172,8 @@ def _m_invariance(forgery: Forgery, parameters: dict[str, Any]) -> bool:
 
 def _proximity(forgery: Forgery, parameters: dict[str, Any]) -> bool:
     below, above, share = (Fraction(parameters[name]) for name in ("below", "above", "relative"))
-    for group in _groups(forgery, _columns(forgery)[0]):
+    for values in _groups(forgery, _columns(forgery)[0]):
+        group = [Fraction(value) for value in values]  # decimals, too
         for value in group:
             low, high = value - below - abs(value) * share, value + above + abs(value) * share
             if sum(low <= other <= high for other in group) * parameters["m"] > len(group):
