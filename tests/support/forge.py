@@ -48,7 +48,7 @@ from hedgerow.verify.graph import verify_held_graph
 from hedgerow.verify.holding import Held, open_held
 from hedgerow.verify.manifest import decode, format_of, release_of
 from hedgerow.verify.page import pages
-from hedgerow.verify.parameters import CRITERIA
+from hedgerow.verify.parameters import CRITERIA, check_parameters
 from hedgerow.verify.parquet import read_parquet
 from hedgerow.verify.promise import verify_opened
 from hedgerow.verify.structure import FORMS
@@ -288,6 +288,8 @@ def amend(forgery: Forgery) -> bool:
         warnings.simplefilter("ignore")
         try:
             release = release_of(decode(seal(forgery.manifest | {"files": {}})), tables)
+            # Words of a number that takes hours to read are nobody's: the verifier refuses it before it says a word.
+            check_parameters(release.guarantee.criterion, release.guarantee.parameters)
             said = word(release)
             if release.groups and "help" in forgery.tables:
                 forgery.tables["help"] = help_table(as_release(release))
