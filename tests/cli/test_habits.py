@@ -208,3 +208,19 @@ def test_the_demo_goes_on_without_figures(tmp_path, monkeypatch):
     told = run("demo", str(tmp_path / "demo")).stdout
     assert "pip install 'hedgerow[plot]'" in told
     assert "Ask more" in told
+
+
+@pytest.mark.parametrize("population", ["0", "11", "few.csv", "other.csv"])
+def test_a_population_that_cannot_be_writes_nothing(folder, population):
+    """Fewer people than the table, or a table without the quasi-identifiers, is refused first."""
+    (folder / "few.csv").write_text("age,sex\n20,f\n")
+    (folder / "other.csv").write_text("name\n" + "x\n" * 20)
+    (folder / "new.toml").write_text(RECIPE.replace('"out"', '"new"'))
+    run("publish", "new.toml", "--population", population, code=2)
+    assert not (folder / "new").exists()
+
+
+@pytest.mark.parametrize("width", ["1e999999999", "nan", "-inf", "x"])
+def test_widths_of_intervals_are_finite(folder, width):
+    """Whatever is no finite number is refused in a sentence."""
+    assert "such as 5,10,20" in run("hierarchy", "table.csv", "--column", "age", "--intervals", width, code=2).stderr

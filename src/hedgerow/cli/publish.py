@@ -138,6 +138,20 @@ def _population(text: str | None) -> int | Table | None:
     return read_table(text)
 
 
+def _check_population(measuring: Measuring | None, source: Table, recipe: Recipe) -> None:
+    """Refuse a population that cannot be that of the table, before anything is published."""
+    population = None if measuring is None else measuring.population
+    if population is None:
+        return
+    people = population if isinstance(population, int) else population.num_rows
+    if people < source.num_rows:
+        raise ParameterError(
+            f"'population' must be at least the {source.num_rows:,} rows of the sample; nothing was written."
+        )
+    if not isinstance(population, int):
+        population.select(recipe.build_schema(source.names).quasi)  # refuses a column that it does not have
+
+
 def show_plan(recipe: Recipe) -> None:
     """Print what a release would keep, a line per column."""
     from hedgerow.methods.property_walk import PropertyWalk
@@ -178,6 +192,7 @@ def run(
     with progress_bar() as progress:
         progress("reading", 0.0)
         source = recipe.read()
+        _check_population(measuring, source, recipe)
         release = publish_recipe(
             recipe,
             again=again,

@@ -307,7 +307,9 @@ def _intervals(column: str, encoded: Encoded, widths: Sequence[str]) -> Lines:
     try:
         numbers = [float(width) for width in widths]
     except ValueError:
-        raise SchemaError("The widths of intervals must be numbers, such as 5,10,20.") from None
+        numbers = [math.nan]
+    if not all(map(math.isfinite, numbers)):
+        raise SchemaError("The widths of intervals must be numbers, such as 5,10,20.")
     exact = [int(number) if number == int(number) else number for number in numbers]
     return Hierarchy.intervals(encoded.domain, width=exact).lines()
 
