@@ -224,3 +224,10 @@ def test_a_population_that_cannot_be_writes_nothing(folder, population):
 def test_widths_of_intervals_are_finite(folder, width):
     """Whatever is no finite number is refused in a sentence."""
     assert "such as 5,10,20" in run("hierarchy", "table.csv", "--column", "age", "--intervals", width, code=2).stderr
+
+
+def test_a_recipe_is_never_written_over_a_table(folder):
+    """--recipe takes the name of a recipe alone."""
+    words = ("--quasi", "age,sex", "--sensitive", "pay", "--recipe", "table.csv")
+    assert ".toml" in run("advise", "table.csv", *words, code=2).stderr
+    assert (folder / "table.csv").read_text() == CSV

@@ -62,6 +62,8 @@ def advise(table: str, eps: str | None, m: int | None, relative: bool, **flags: 
     from hedgerow.cli.show import console
 
     asked = {name: flags.pop(name) for name in ("chance", "rows", "figure", "file", "recipe_file")}
+    if asked["recipe_file"] is not None and not str(asked["recipe_file"]).endswith(".toml"):
+        raise ParameterError("A recipe is a file that ends in .toml; --recipe would write over anything else.")
     recipe = recipe_of(table, flags, method="", out=str(Path(asked["recipe_file"] or "").parent / "out"))
     if not recipe.roles.sensitive:
         raise ParameterError("Name the column that nobody may learn of a person: --sensitive COLUMN.")
