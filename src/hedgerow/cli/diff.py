@@ -23,9 +23,9 @@ def diff(before: Path, after: Path) -> None:
     hedgerow diff recipe.toml recipe-2026.toml
     """
     from hedgerow.cli.show import console, table
-    from hedgerow.recipe import differences, read_recipe
+    from hedgerow.recipe import differences, read_any
 
-    found = differences(read_recipe(before), read_recipe(after))
+    found = differences(read_any(before), read_any(after))
     put_json(lambda: [{"setting": name, "before": old, "after": new} for name, old, new in found])
     if found:
         rows = [(name, _text(old), _text(new)) for name, old, new in found]

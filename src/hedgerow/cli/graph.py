@@ -12,9 +12,10 @@ from hedgerow.cli.habits import Output, is_json_printed, put_json
 from hedgerow.errors import BrokenPromise, BundleError, ParameterError
 
 if TYPE_CHECKING:
-    from hedgerow.graph import BipartiteGraph, GroupedGraph
+    from hedgerow.graph import GroupedGraph
+    from hedgerow.graph.recipe import GraphRecipe, GraphSource
 
-__all__ = ["attack_release", "export_files", "graph", "show_answers"]
+__all__ = ["attack_release", "export_files", "graph", "run", "show_answers"]
 
 
 @click.group()
@@ -47,19 +48,18 @@ def _reading(command: Any) -> Any:
     return command
 
 
-def _read(flags: dict[str, Any]) -> BipartiteGraph:
-    """Read the graph that the arguments name: LEFT RIGHT EDGES, or EDGES alone."""
-    from hedgerow.graph import BipartiteGraph
+def _source(flags: dict[str, Any]) -> GraphSource:
+    """The graph that the arguments name: LEFT RIGHT EDGES, or EDGES alone."""
+    from hedgerow.graph.recipe import GraphSource
 
     tables, no_values, values = (flags.pop(name) for name in ("tables", "no_values", "values"))
-    left_key, right_key = flags.pop("left_key"), flags.pop("right_key")
-    reading = {name: flags.pop(name) for name in ("edge_columns", "repeats", "drop_duplicates", "dangling")}
-    reading["values"] = list(values) or ([] if no_values else None)
-    if len(tables) == 1:
-        return BipartiteGraph.from_edges(tables[0], **reading)
-    if len(tables) != 3:
+    reading = {name: flags.pop(name) for name in ("left_key", "right_key", "edge_columns", "repeats", "dangling")}
+    if flags.pop("drop_duplicates"):
+        reading["repeats"] = "drop"
+    if len(tables) not in (1, 3):
         raise ParameterError("Give three tables, LEFT RIGHT EDGES, or a table of EDGES alone.")
-    return BipartiteGraph.read(*tables, left_key=left_key, right_key=right_key, **reading)
+    named = dict(zip(("edges", "right", "left"), reversed(tables), strict=False))
+    return GraphSource(**named, **reading, values=list(values) or ([] if no_values else None))
 
 
 @graph.command(short_help="Publish a graph: two tables of entities and one of edges, or edges alone.")
@@ -78,26 +78,39 @@ def _read(flags: dict[str, Any]) -> BipartiteGraph:
 )
 @click.option("--again", is_flag=True, help="Publish although the ledger knows this graph.")
 @click.option("--overwrite", is_flag=True, help="Replace the folder if it holds a release.")
-def publish(out: Path, ledger: str | None, again: bool, overwrite: bool, **flags: Any) -> None:
+@click.option("--seed", type=int, help="Reproducible and insecure: for tests only.")
+@click.option("--allow-insecure", is_flag=True, help="Write a bundle in spite of --seed.")
+def publish(out: Path, ledger: str | None, **flags: Any) -> None:
     """Publish the graph of LEFT RIGHT EDGES, two tables of entities and one of edges between them, or of EDGES alone.
 
     \b
     hedgerow graph publish authors.csv papers.csv wrote.csv -k 5 -l 5 --out out/
     hedgerow graph publish purchases.csv --value price --value day --edge-k 5 --hubs apart -k 5 -l 5 --out out/
     """
-    from hedgerow.cli.show import progress_bar
-    from hedgerow.graph import SafeGrouping
+    from hedgerow.graph.recipe import METHOD, GraphRecipe
 
     chosen = {name: flags.pop(name) for name in ("k", "l", "order", "strict", "edge_k", "hubs")}
-    method = SafeGrouping(**chosen)
+    method = {"name": METHOD} | {name: value for name, value in chosen.items() if value not in (None, False)}
+    run(GraphRecipe(graph=_source(flags), output=str(out), method=method, ledger=ledger), **flags)
+
+
+def run(recipe: GraphRecipe, **how: Any) -> None:
+    """Publish the graph of a recipe, save it, and print what was done; `how` goes to `publish_recipe`."""
+    from hedgerow.cli.show import progress_bar
+    from hedgerow.recipe import publish_recipe
+    from hedgerow.table.checks import require_writable
+
+    recipe.build_method()  # a wrong method, parameter or place is refused before anything is read
+    require_writable(recipe.output, is_folder=True, makes_folders=True)
+    if recipe.ledger is not None:
+        require_writable(recipe.ledger)
     with progress_bar() as progress:
         progress("reading", 0.0)
-        known = _read(flags)
-        release = method.publish(known, ledger=ledger, again=again, progress=progress)
-        release.save(out, overwrite=overwrite)
+        known = recipe.graph.read()
+        release = publish_recipe(recipe, **how, progress=progress, source=known)
     if known.dropped:
         click.echo(f"edges  {known.dropped:,} that named nobody were left out")
-    _show_release(release, out)
+    _show_release(release, recipe.output)
 
 
 @graph.command(short_help="Say which sizes a graph allows, and what its hubs cost.")
@@ -114,7 +127,7 @@ def advise(k: int, l: int, **flags: Any) -> None:  # noqa: E741
 
     with progress_bar() as progress:
         progress("reading", 0.0)
-        known = _read(flags)
+        known = _source(flags).read()
         found = [
             largest_found(side, other, patience=Patience(name, progress))
             for name, side, other in (("k", known.by_left, known.by_right), ("l", known.by_right, known.by_left))
@@ -184,21 +197,22 @@ def compare(bundle: str, count: int, **flags: Any) -> None:
     from hedgerow.graph import open as open_graph
     from hedgerow.graph.compare import HEADER, compare_answers
 
-    rows = compare_answers(open_graph(bundle), _read(flags), count=count)
+    rows = compare_answers(open_graph(bundle), _source(flags).read(), count=count)
     put_json(lambda: rows)
     console().print(table("", HEADER, [row.texts for row in rows], right=HEADER[1:]))
     if any(row.outside for row in rows):
         raise SystemExit(1)
 
 
-def _show_release(release: GroupedGraph, out: Path) -> None:
+def _show_release(release: GroupedGraph, out: str) -> None:
     put_json(
         lambda: {
-            "output": str(out),
+            "output": out,
             "left": {"entities": len(release.left.node_groups), "groups": release.left.groups},
             "right": {"entities": len(release.right.node_groups), "groups": release.right.groups},
             "edges": release.edges,
             "promise": release.guarantee.promise,
+            "recorded_as": None if release.receipt is None else release.receipt.id,
         }
     )
     for side in (release.left, release.right):

@@ -100,7 +100,7 @@ def add_habits(command: click.Command) -> None:
 def _run(callback: Callable[..., Any] | None) -> Callable[..., Any]:
     def run(*args: Any, quiet: bool = False, json: Path | str | None = None, **options: Any) -> Any:
         context = click.get_current_context()
-        context.meta |= {QUIET: quiet, _JSON: json, _SCREEN: sys.stdout}
+        context.meta.update({QUIET: quiet, _JSON: json, _SCREEN: sys.stdout})
         _check_places(context)
         if quiet or json == _PRINT:
             context.with_resource(redirect_stdout(io.StringIO()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,20 +20,21 @@ __all__ = ["ledger"]
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
-@click.argument("action", type=click.Choice(["list", "check", "forget"]), default="list")
+@click.argument("action", type=click.Choice(["list", "history", "check", "forget"]), default="list")
 @click.argument("what", nargs=-1)
 def ledger(file: str, action: str, what: tuple[str, ...]) -> None:
-    """List the releases in FILE, check a table against them, or forget releases that never left.
+    """List the releases in FILE, show what changed between them, check a table, or forget what never left.
 
     \b
     hedgerow ledger ledger.json
+    hedgerow ledger ledger.json history
     hedgerow ledger ledger.json check patients.csv
     hedgerow ledger ledger.json forget 3f2a90c1
     """
     from hedgerow.ledger import Ledger
 
     book = Ledger.open(file)
-    {"list": _list, "check": _check, "forget": _forget}[action](book, what)
+    {"list": _list, "history": _history, "check": _check, "forget": _forget}[action](book, what)
 
 
 _FIELDS = ("release", "date", "method", "parameters", "rows", "recognized_by", "bundle")
@@ -41,24 +43,48 @@ _FIELDS = ("release", "date", "method", "parameters", "rows", "recognized_by", "
 def _list(book: Ledger, what: Sequence[str]) -> None:
     """One line per release."""
     from hedgerow.cli.show import console, table
+    from hedgerow.ledger.history import is_saved
 
     if what:
         raise ParameterError("'list' takes no more arguments; 'check' takes a table.")
+    unsaved = [entry.id for entry in book.entries if not is_saved(entry)]
     put_json(lambda: [dict(zip(_FIELDS, _line(entry), strict=True)) for entry in book.entries])
     names = ("release", "date", "what", "parameters", "rows", "recognized by", "bundle")
     title = f"{len(book.entries)} release{'s' * (len(book.entries) != 1)} in {book.path.name}"
     console().print(table(title, names, [_line(entry) for entry in book.entries], right=("rows",)))
+    if unsaved:
+        click.echo(
+            f"Not known to be saved: {', '.join(unsaved)}. Each counts as published. If it never left: "
+            f"hedgerow ledger {shlex.quote(str(book.path))} forget {' '.join(unsaved)}"
+        )
 
 
 def _line(entry: Entry) -> tuple[str, ...]:
     from hedgerow.ledger import GraphEntry
 
-    if isinstance(entry, GraphEntry):
-        return entry.id, entry.date, "graph", f"k={entry.k}, l={entry.l}", "", "the whole graph", "not followed"
-    parameters = ", ".join(f"{name}={value}" for name, value in entry.parameters.items())
     bundle = entry.bundle[:12] if entry.bundle else "not known to be saved"
+    if isinstance(entry, GraphEntry):
+        return entry.id, entry.date, "graph", f"k={entry.k}, l={entry.l}", "", "the whole graph", bundle
+    parameters = ", ".join(f"{name}={value}" for name, value in entry.parameters.items())
     columns = ", ".join(entry.marks[0].columns)
     return entry.id, entry.date, entry.method, parameters, f"{entry.rows:,}", columns, bundle
+
+
+def _history(book: Ledger, what: Sequence[str]) -> None:
+    """For each release what was published otherwise than before of the same table, and how to take it back."""
+    from hedgerow.cli.show import console, table
+    from hedgerow.ledger.history import history
+
+    if what:
+        raise ParameterError("'history' takes no more arguments.")
+    steps = history(book.entries)
+    put_json(lambda: steps)
+    rows = [
+        (step.release, step.date, f"{step.of} {step.number}", step.method, "; ".join(step.changed), step.undo)
+        for step in steps
+    ]
+    columns = ("release", "date", "of", "what", "otherwise than the release before", "to take it back")
+    console().print(table(f"History of {book.path.name}", columns, rows))
 
 
 def _check(book: Ledger, what: Sequence[str]) -> None:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import msgspec
 
+from hedgerow.cli.graph import run as publish_graph
 from hedgerow.cli.habits import Output, put_json
 from hedgerow.cli.reading import parameter_flags, reading_flags, recipe_of, role_flags
 from hedgerow.errors import HedgerowError, Infeasible, ParameterError, SchemaError
 from hedgerow.methods.registry import METHODS, Parameter, method_class, parameters_of
-from hedgerow.recipe import Recipe, publish_recipe, read_recipe
+from hedgerow.recipe import Recipe, publish_recipe, read_any
 
 if TYPE_CHECKING:
+    from hedgerow.graph.recipe import GraphRecipe
     from hedgerow.release import Release
     from hedgerow.table import Table
     from hedgerow.utility.summary import ReleaseSummary
@@ -105,9 +107,13 @@ def publish(
     hedgerow publish adult.csv --quasi age,sex --sensitive capital-loss --others identifier \\
         --method ke --k 4 --e 100 --out out
     """
-    recipe = _read_alone(source, flags) if source.endswith(".toml") else _recipe(source, flags, needs_out=not plan)
-    if ledger is not None:
-        recipe = msgspec.structs.replace(recipe, ledger=ledger)
+    found = _read_alone(source, flags) if source.endswith(".toml") else _recipe(source, flags, needs_out=not plan)
+    recipe = found if ledger is None else msgspec.structs.replace(found, ledger=ledger)
+    if not isinstance(recipe, Recipe):
+        if plan or population is not None:
+            raise ParameterError("--plan and --population are for tables; this recipe is that of a graph.")
+        publish_graph(recipe, again=again, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure)
+        return
     try:
         if plan:
             show_plan(recipe)
@@ -382,7 +388,7 @@ def _text_facts(release: Release) -> list[tuple[str, str]]:
     return [("texts merged", f"{told}: different in spaces, Unicode form or case alone")] if told else []
 
 
-def _read_alone(source: str, flags: dict[str, Any]) -> Recipe:
+def _read_alone(source: str, flags: dict[str, Any]) -> Recipe | GraphRecipe:
     """Read a recipe, which says everything itself: a flag beside it would be ignored."""
     if given := [
         f"--{name.replace('_', '-')}" for name, value in flags.items() if value or (name == "header" and value is False)
@@ -390,7 +396,7 @@ def _read_alone(source: str, flags: dict[str, Any]) -> Recipe:
         raise ParameterError(
             f"A recipe says everything itself; leave out {', '.join(given)}, or write it into the recipe."
         )
-    return read_recipe(source)
+    return read_any(source)
 
 
 def _recipe(source: str, flags: dict[str, Any], *, needs_out: bool) -> Recipe:
