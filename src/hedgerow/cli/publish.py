@@ -215,7 +215,8 @@ def run(
         found = summarize(release, source, schema, threshold=asked.threshold, population=asked.population)
     except HedgerowError as error:
         raise type(error)(f"The release was published, but its risk was not measured: {error}") from None
-    put_json(lambda: _data(release, recipe.output) | ({} if found is None else found.to_data()))
+    if measuring is not None:  # the demo has data of its own
+        put_json(lambda: _data(release, recipe.output) | ({} if found is None else found.to_data()))
     screen = console()
     widths = () if found is None else found.widths
     screen.print(summary(release, recipe.output, time.perf_counter() - began, widths))
