@@ -13,6 +13,7 @@ import click
 
 from hedgerow.cli.habits import Output, put_json
 from hedgerow.cli.reading import pop_reading, read_named, reading_flags
+from hedgerow.errors import counted
 
 if TYPE_CHECKING:
     from hedgerow.attack import AttackReport
@@ -101,7 +102,10 @@ def _rates(report: AttackReport) -> Any:
     from hedgerow.attack.report import HEADER
     from hedgerow.cli.show import table
 
-    title = f"{report.method}, {report.form}: {report.rows:,} rows against {len(report.findings)} adversaries"
+    title = (
+        f"{report.method}, {report.form}: {counted(report.rows, 'row')} against "
+        f"{counted(len(report.findings), 'adversary', 'adversaries')}"
+    )
     return table(title, HEADER, report.lines(), right=HEADER[1:])
 
 

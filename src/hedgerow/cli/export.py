@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hedgerow.cli.habits import Output, put_json
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, counted
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -57,7 +57,7 @@ def export(bundle: str, url: str | None, schema: str, overwrite: bool, max_bytes
     ((kind, target),) = named.items()
     files = export_files(release, target, kind)
     put_json(lambda: {"files": [str(file) for file in files]})
-    click.echo(f"{release.rows.published:,} rows in {target}: {', '.join(file.name for file in files)}")
+    click.echo(f"{counted(release.rows.published, 'row')} in {target}: {', '.join(file.name for file in files)}")
 
 
 def _load(release: Release, bundle: str, url: str, schema: str, overwrite: bool) -> None:
@@ -69,7 +69,7 @@ def _load(release: Release, bundle: str, url: str, schema: str, overwrite: bool)
         raise ParameterError("--to must be the address of a database: postgresql://user@host/database.")
     load(release, url, schema=schema, overwrite=overwrite)
     put_json(lambda: {"files": [], "schema": schema})
-    click.echo(f"{release.rows.published:,} rows are in schema '{schema}'.")
+    click.echo(f"{counted(release.rows.published, 'row is', 'rows are')} in schema '{schema}'.")
     if release.form.is_permutation:
         click.echo(f"For the SQL of a question: hedgerow query {bundle} --explain --dialect postgres 'SELECT ...'")
     else:

@@ -10,7 +10,7 @@ import click
 
 from hedgerow.cli.habits import Output, put_json
 from hedgerow.cli.reading import pop_reading, reading_flags, split
-from hedgerow.errors import InputError, ParameterError, limit_reached
+from hedgerow.errors import InputError, ParameterError, counted, limit_reached
 
 __all__ = ["hierarchy"]
 
@@ -52,7 +52,7 @@ def hierarchy(table: str, column: str, out: Path | None, overwrite: bool, **flag
     put_json(lambda: lines)
     levels = [f"level {n}" for n in range(len(lines[0]))]
     screen = console()
-    screen.print(shown(f"'{column}': {len(lines):,} values", levels, [*lines[:_SHOWN], *_rest(lines)]))
+    screen.print(shown(f"'{column}': {counted(len(lines), 'value')}", levels, [*lines[:_SHOWN], *_rest(lines)]))
     counts = ", ".join(f"{name}: {len({line[n] for line in lines}):,}" for n, name in enumerate(levels))
     screen.print(f"different labels at {counts}", markup=False)
     if out is not None:
