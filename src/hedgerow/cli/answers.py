@@ -122,7 +122,8 @@ class _Scale:
     def cell(self, value: float) -> int:
         """Find a value's place; where all values agree it is the middle."""
         # Halves before differences: bounds near the largest float must not overflow.
-        share = (value / 2 - self.low / 2) / (self.high / 2 - self.low / 2) if self.high > self.low else 0.5
+        low, high = self.low / 2, self.high / 2
+        share = (value / 2 - low) / (high - low) if high > low else 0.5
         return round(share * (self.cells - 1))
 
 
