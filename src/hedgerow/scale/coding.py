@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.errors import Infeasible, InputError, SchemaError
+from hedgerow.errors import Infeasible, InputError, SchemaError, counted
 from hedgerow.scale.dealing import CHANGED
 from hedgerow.scale.engine import Distinct, ScaleEngine
 from hedgerow.schema import Schema
@@ -250,7 +250,7 @@ def _coded(table: Table, found: Mapping[str, Distinct | None]) -> dict[str, Code
 def _require_policy(schema: Schema, name: str, column: CodedColumn) -> None:
     if column.has_missing and schema.missing_policy(name) == "refuse":
         raise SchemaError(
-            f"'{name}' has {int(column.counts[-1]):,} missing values and its policy is 'refuse'; fill them in, or "
+            f"'{name}' has {counted(int(column.counts[-1]), 'missing value')} and its policy is 'refuse'; fill them in, or "
             f"declare 'suppress' or 'value' instead: missing={{'{name}': 'suppress'}}, --missing {name}=suppress."
         )
 
