@@ -1,9 +1,9 @@
 """Publish a table that is larger than memory: what a method decides on counts, and what it does in each block.
 
 A method that can do so has `_plan_blocks`: it looks at the counts of the whole table, says which rows belong to which
-block, and how a block is published. A block holds whole groups and its codes, domains and places are those of the whole table,
-so that the kernels, forms and criteria of `publish` run in it as they are. A group that is larger than a block is a run
-of blocks: each has a random share of the group's rows and an independent random share of its values.
+block, and how a block is published. A block holds whole groups and its codes, domains and places are those of the whole
+table, so that the kernels, forms and criteria of `publish` run in it as they are. A group that is larger than a block
+is a run of blocks: each has a random share of the group's rows and an independent random share of its values.
 """
 
 from __future__ import annotations

@@ -250,8 +250,8 @@ def _coded(table: Table, found: Mapping[str, Distinct | None]) -> dict[str, Code
 def _require_policy(schema: Schema, name: str, column: CodedColumn) -> None:
     if column.has_missing and schema.missing_policy(name) == "refuse":
         raise SchemaError(
-            f"'{name}' has {counted(int(column.counts[-1]), 'missing value')} and its policy is 'refuse'; fill them in, or "
-            f"declare 'suppress' or 'value' instead: missing={{'{name}': 'suppress'}}, --missing {name}=suppress."
+            f"'{name}' has {counted(int(column.counts[-1]), 'missing value')} and its policy is 'refuse'; fill them "
+            f"in, or declare 'suppress' or 'value' instead: missing={{'{name}': 'suppress'}}, --missing {name}=suppress."
         )
 
 
