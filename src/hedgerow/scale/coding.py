@@ -251,7 +251,7 @@ def _require_policy(schema: Schema, name: str, column: CodedColumn) -> None:
     if column.has_missing and schema.missing_policy(name) == "refuse":
         raise SchemaError(
             f"'{name}' has {counted(int(column.counts[-1]), 'missing value')} and its policy is 'refuse'; fill them "
-            f"in, or declare 'suppress' or 'value' instead: missing={{'{name}': 'suppress'}}, --missing {name}=suppress."
+            f"in, or declare 'suppress' or 'value': missing={{'{name}': 'suppress'}}, --missing."
         )
 
 
