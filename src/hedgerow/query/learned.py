@@ -57,10 +57,10 @@ _KNOTS = (0.2, 0.4, 0.6, 0.8)
 _WIDENED = {"sum": 1.3, "avg": 1.3, "count": 2.0}
 """Standard errors are widened by this, for what a sum of broken lines cannot follow: a condition has sharp edges."""
 
-_WIDENED_DEALT = {"sum": 1.3, "avg": 1.3, "count": 1.3}
+_WIDENED_DEALT = {"sum": 1.15, "avg": 1.15, "count": 1.5}
 """The same for values that are dealt: scores are not quite normal, nor do all rows scatter alike."""
 
-_WIDENED_BOXES = {"sum": 1.5, "avg": 1.3, "count": 1.5}
+_WIDENED_BOXES = {"sum": 1.5, "avg": 2.0, "count": 1.5}
 """The same for boxes: columns are not independent inside them."""
 
 _BINS = 12
@@ -128,8 +128,10 @@ def _boxed(release: Release, source: BoxSource, bound: Bound, aggregate: Aggrega
         shift, noise = found[0][1], np.var([each[1] for each in found[1:]], ddof=1)
         chance = worlds[0][1]
         dealt = float((chance * (1.0 - chance)) @ squares)
-        kept_share = shift**2 / (shift**2 + noise) if shift else 0.0
-        return float(found[0][0] + kept_share * shift), float(np.sqrt(spread + dealt))
+        kept_share = max(0.0, 1.0 - noise / shift**2) if shift else 0.0
+        return float(found[0][0] + kept_share * shift), float(
+            np.sqrt(spread + dealt + ((1.0 - kept_share) * shift) ** 2)
+        )
 
     estimate, error = total(numbers)
     if aggregate.function == "avg":
@@ -318,24 +320,31 @@ class _Dealing:
             usual = marks.mean(axis=0)
             likely = usual + (shape.features - shape.features.mean(axis=0)) @ lines[:, 1:]
             likely = np.maximum(likely, 0.02 * usual)
-            binned = np.take_along_axis(likely[self._place], np.broadcast_to(bins[self._place][:, None, :], pairs.shape), 2)
-            self._chances.append((_fitted(near * pairs, self._real) + _fitted(binned * pairs, self._real)) / 2)
+            binned = np.take_along_axis(
+                likely[self._place], np.broadcast_to(bins[self._place][:, None, :], pairs.shape), 2
+            )
+            two = _fitted(near * pairs, self._real), _fitted(binned * pairs, self._real)
+            # What the two models differ by is an error of the model, which resampling does not show.
+            self._chances += (
+                [(two[0] + two[1]) / 2] if self._chances else [(two[0] + two[1]) / 2, (two[0] - two[1]) / 2]
+            )
 
     def shares(self, hit: Any) -> list[Floats]:
-        """The chance of each value to belong to a row hit: by the slopes, and by those of resampled groups."""
+        """Chances of values to belong to a row hit, half of what two models differ by, chances by resampled groups."""
         rows = (hit[self._place] & self._real).astype(np.float32)
-        return [np.clip(np.einsum("gij,gi->gj", each, rows).astype(np.float64), 0.0, 1.0) for each in self._chances]
+        return [np.einsum("gij,gi->gj", each, rows).astype(np.float64) for each in self._chances]
 
     def total(self, values: Floats, shares: list[Floats]) -> tuple[float, float]:
         """The learned sum over the rows hit, and its standard error."""
         padded = values[self._place] * self._real
         found = [float((share * padded).sum()) for share in shares]
-        weight = shares[0] * (1.0 - shares[0]) * self._real
+        likely = np.clip(shares[0], 0.0, 1.0)
+        weight = likely * (1.0 - likely) * self._real
         size = self._sizes
         middle = (weight * padded).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300)
         # So many rows of a group are hit, whoever has which value; equal chances give the fair shuffle's variance.
         dealt = (weight * (padded - middle[:, None]) ** 2).sum(axis=1) * size / np.maximum(size - 1.0, 1.0)
-        return found[0], float(np.sqrt(dealt.sum() + np.var(found[1:], ddof=1)))
+        return found[0], float(np.sqrt(dealt.sum() + found[1] ** 2 + np.var(found[2:], ddof=1)))
 
 
 def _resampled(count: int) -> Iterator[Ints]:

@@ -216,4 +216,6 @@ def _features(values: pa.Array) -> Floats:
     numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
     spread = numbers.std()
     scaled = (numbers - numbers.mean()) / spread if spread > 0 else np.zeros(len(numbers))
-    return np.column_stack([scaled, *(np.maximum(scaled - knot, 0.0) for knot in np.quantile(scaled, (0.25, 0.5, 0.75)))])
+    return np.column_stack(
+        [scaled, *(np.maximum(scaled - knot, 0.0) for knot in np.quantile(scaled, (0.25, 0.5, 0.75)))]
+    )
