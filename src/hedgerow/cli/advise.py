@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from hedgerow.cli.reading import reading_flags, recipe_of, role_flags
-from hedgerow.errors import ParameterError, SchemaError
+from hedgerow.errors import ParameterError, SchemaError, counted
 from hedgerow.recipe import Recipe, recipe_command
 
 if TYPE_CHECKING:
@@ -147,7 +147,8 @@ def _points(points: list[FrontierPoint], rows: int) -> Any:
     has_ranges = any(point.least_range is not None for point in tried)
     columns = ["setting", "likeliest value", *["least range"] * has_ranges, "width", "loss", "knowing the algorithm"]
     return table(
-        f"What methods cost on {rows:,} rows (* no other is better in both likeliest value and width){refused}",
+        f"What methods cost on {counted(rows, 'row')} (* no other is better in both likeliest "
+        f"value and width){refused}",
         columns,
         [
             (

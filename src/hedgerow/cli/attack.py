@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hedgerow.cli.reading import pop_reading, read_named, reading_flags
+from hedgerow.errors import counted
 
 if TYPE_CHECKING:
     from hedgerow.attack import AttackReport
@@ -95,7 +96,10 @@ def _rates(report: AttackReport) -> Any:
     from hedgerow.attack.report import HEADER
     from hedgerow.cli.show import table
 
-    title = f"{report.method}, {report.form}: {report.rows:,} rows against {len(report.findings)} adversaries"
+    title = (
+        f"{report.method}, {report.form}: {counted(report.rows, 'row')} against "
+        f"{counted(len(report.findings), 'adversary', 'adversaries')}"
+    )
     return table(title, HEADER, report.lines(), right=HEADER[1:])
 
 

@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from hedgerow.cli.reading import pop_reading, reading_flags
+from hedgerow.errors import counted
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -112,7 +113,8 @@ def _check_inside(outcomes: Mapping[str, Sequence[QuestionOutcome]], releases: M
         suppressed = releases[name].rows.suppressed
         if suppressed:
             click.echo(
-                f"{name} suppressed {suppressed:,} rows; its bounds are about the others: {outside:,} truths differ."
+                f"{name} suppressed {counted(suppressed, 'row')}; its bounds are about the "
+                f"others: {counted(outside, 'truth differs', 'truths differ')}."
             )
             continue
         click.secho(f"hedgerow: {outside:,} true answers lie outside the bounds of {name}.", err=True, fg="red")

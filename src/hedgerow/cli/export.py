@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, counted
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -65,7 +65,7 @@ def export(
     if as_json:
         click.echo(json.dumps({"files": [str(file) for file in files]}, indent=2))
         return
-    click.echo(f"{release.rows.published:,} rows in {target}: {', '.join(file.name for file in files)}")
+    click.echo(f"{counted(release.rows.published, 'row')} in {target}: {', '.join(file.name for file in files)}")
 
 
 def _load(release: Release, bundle: str, url: str, schema: str, overwrite: bool) -> None:
@@ -76,7 +76,7 @@ def _load(release: Release, bundle: str, url: str, schema: str, overwrite: bool)
     if not url.startswith(("postgresql://", "postgres://")):
         raise ParameterError("--to must be the address of a database: postgresql://user@host/database.")
     load(release, url, schema=schema, overwrite=overwrite)
-    click.echo(f"{release.rows.published:,} rows are in schema '{schema}'.")
+    click.echo(f"{counted(release.rows.published, 'row is', 'rows are')} in schema '{schema}'.")
     if release.form.is_permutation:
         click.echo(f"For the SQL of a question: hedgerow query {bundle} --explain --dialect postgres 'SELECT ...'")
     else:

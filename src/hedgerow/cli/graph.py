@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.errors import BrokenPromise, BundleError, ParameterError
+from hedgerow.errors import BrokenPromise, BundleError, ParameterError, counted
 
 if TYPE_CHECKING:
     from hedgerow.graph import BipartiteGraph, GroupedGraph
@@ -162,7 +162,7 @@ def export_files(bundle: str, folder: str) -> None:
     place.mkdir(parents=True)
     for name, table in release.tables.items():
         write_csv(table, place / f"{name}.csv")
-    click.echo(f"{len(release.tables)} files in {folder}")
+    click.echo(f"{counted(len(release.tables), 'file')} in {folder}")
 
 
 @graph.command(short_help="Compare a release with the graph behind it.")
@@ -185,7 +185,10 @@ def _show_release(release: GroupedGraph, out: str) -> None:
     for side in (release.left, release.right):
         least, most = int(side.sizes.min()), int(side.sizes.max())
         sizes = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-        click.echo(f"{side.name:5}  {len(side.node_groups):,} entities in {side.groups:,} groups of {sizes}")
+        click.echo(
+            f"{side.name:5}  {counted(len(side.node_groups), 'entity', 'entities')} in "
+            f"{counted(side.groups, 'group')} of {sizes}"
+        )
     click.echo(f"edges  {release.edges:,}, published exactly between masked nodes")
     click.echo(release.guarantee.promise)
     click.echo(f"written to {out}")

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from hedgerow.cli.reading import pop_reading, reading_flags, split
-from hedgerow.errors import InputError, ParameterError, limit_reached
+from hedgerow.errors import InputError, ParameterError, counted, limit_reached
 
 __all__ = ["hierarchy"]
 
@@ -57,7 +57,7 @@ def hierarchy(table: str, column: str, out: Path | None, overwrite: bool, as_jso
         return
     levels = [f"level {n}" for n in range(len(lines[0]))]
     screen = console()
-    screen.print(shown(f"'{column}': {len(lines):,} values", levels, [*lines[:_SHOWN], *_rest(lines)]))
+    screen.print(shown(f"'{column}': {counted(len(lines), 'value')}", levels, [*lines[:_SHOWN], *_rest(lines)]))
     counts = ", ".join(f"{name}: {len({line[n] for line in lines}):,}" for n, name in enumerate(levels))
     screen.print(f"different labels at {counts}", markup=False)
     if out is not None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hedgerow.errors import counted
+
 if TYPE_CHECKING:
     from hedgerow.query.regression import Regression
 
@@ -51,7 +53,7 @@ def show_regression(found: Regression) -> None:
         [c.term, number(c.lower), number(c.expected), number(c.upper), "exact" if c.exact else f"{c.std:.3g}"]
         for c in found
     ]
-    title = f"{found.formula}   ({found.rows:,} rows)"
+    title = f"{found.formula}   ({counted(found.rows, 'row')})"
     columns = ["term", "lower", "expected", "upper", "std"]
     console().print(table(title, columns, lines, right=("lower", "expected", "upper", "std")))
     if not all(c.exact for c in found):

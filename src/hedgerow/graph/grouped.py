@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.errors import counted
 from hedgerow.graph.adjacency import Adjacency, adjacency
 from hedgerow.verify.graph import SIDES, TABLES, PublishedGraph, verify_graph
 
@@ -137,7 +138,7 @@ class GroupedGraph(PublishedGraph):
 
     def __repr__(self) -> str:
         sides = f"{self.tables['left'].num_rows} left, {self.tables['right'].num_rows} right"
-        return f"GroupedGraph(({self.k}, {self.l})-grouping of {sides}, {self.edges} edges)"
+        return f"GroupedGraph(({self.k}, {self.l})-grouping of {sides}, {counted(self.edges, 'edge')})"
 
 
 def _int32(column: pa.ChunkedArray) -> NDArray[np.int32]:

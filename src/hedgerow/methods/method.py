@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import Infeasible, SchemaError, within_limits
+from hedgerow.errors import Infeasible, SchemaError, counted, within_limits
 from hedgerow.randomness import Keys, seeded_keys, system_keys
 from hedgerow.release import Made, PublishedColumns, Release, Rows
 from hedgerow.verify.names import text_in_form
@@ -214,7 +214,7 @@ def _without_suppressed(table: Table, schema: Schema) -> Table:
             continue
         if policy == "refuse":
             raise SchemaError(
-                f"'{name}' has {column.null_count:,} missing values. Say what to do with them: "
+                f"'{name}' has {counted(column.null_count, 'missing value')}. Say what to do with them: "
                 f'missing={{"{name}": "suppress"}} suppresses these rows and counts them.'
             )
         keep &= column.is_valid().to_numpy()

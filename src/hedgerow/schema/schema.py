@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.errors import SchemaError
+from hedgerow.errors import SchemaError, counted
 from hedgerow.markup import html_table
 from hedgerow.schema.domain import Domain
 from hedgerow.schema.hierarchy import Hierarchy
@@ -216,7 +216,8 @@ class Schema:
         empty = table.arrow.column(column).null_count
         if empty and self.missing_policy(column) == "refuse":
             raise SchemaError(
-                f"'{column}' has {empty:,} missing values and its policy is 'refuse'; fill them in, or declare "
+                f"'{column}' has {counted(empty, 'missing value')} and its policy is 'refuse'; "
+                f"fill them in, or declare "
                 f"'suppress' or 'value' instead: missing={{'{column}': 'suppress'}}, --missing {column}=suppress."
             )
 
