@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
+from hedgerow.cli.habits import Output, put_json
 from hedgerow.cli.reading import pop_reading, reading_flags
 from hedgerow.errors import counted
 
@@ -23,13 +23,8 @@ __all__ = ["compare"]
 @click.argument("bundles", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--workload", "file", type=click.Path(), help="what to ask (.toml); a mixed workload if not given")
 @click.option("--original", type=click.Path(), help="the table behind the releases: adds errors and checks the bounds")
-@click.option(
-    "--out", type=click.Path(path_type=Path), default=Path("compare"), show_default=True, help="for the figure"
-)
-@click.option(
-    "--answers", type=click.Path(path_type=Path), help="write every question, its answers and the truth (.csv)"
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the scores as JSON.")
+@click.option("--out", type=Output("folder"), default=Path("compare"), show_default=True, help="folder for the figure")
+@click.option("--answers", type=Output(), help="write every question, its answers and the truth (.csv)")
 @reading_flags
 def compare(
     bundles: tuple[Path, ...],
@@ -37,7 +32,6 @@ def compare(
     original: str | None,
     out: Path,
     answers: Path | None,
-    as_json: bool,
     **flags: Any,
 ) -> None:
     """Ask all BUNDLES the same random questions: share answered, width of the bounds, and with --original errors.
@@ -62,14 +56,11 @@ def compare(
     if answers is not None:
         write_csv(answers_table(outcomes), answers)
         files.append(answers)
-    if as_json:
-        scores = {name: scores_by_aggregate(found) for name, found in outcomes.items()}
-        click.echo(msgspec.json.format(msgspec.json.encode(scores), indent=2))
-    else:
-        screen = console()
-        screen.print(summary(outcomes, releases))
-        for written in files:
-            screen.print(f"  {written}")
+    put_json(lambda: {name: scores_by_aggregate(found) for name, found in outcomes.items()})
+    screen = console()
+    screen.print(summary(outcomes, releases))
+    for written in files:
+        screen.print(f"  {written}")
     _check_inside(outcomes, releases)
 
 
