@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from hedgerow.errors import QueryError
+from hedgerow.errors import QueryError, counted
 from hedgerow.query.answer import Estimate, Result
 from hedgerow.query.answered import Answered, below_each_other, finish, over, stack
 from hedgerow.query.sql.computing import run_over
