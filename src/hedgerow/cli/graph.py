@@ -12,7 +12,7 @@ from hedgerow.errors import BrokenPromise, BundleError, ParameterError, counted
 if TYPE_CHECKING:
     from hedgerow.graph import BipartiteGraph, GroupedGraph
 
-__all__ = ["attack_release", "export_files", "graph", "show_answers"]
+__all__ = ["attack_release", "export_files", "graph", "show_advice", "show_answers", "show_comparison"]
 
 
 @click.group()
@@ -106,6 +106,11 @@ def publish(out: str, ledger: str | None, again: bool, overwrite: bool, **flags:
 )
 def advise(k: int, l: int, **flags: Any) -> None:  # noqa: E741
     """Look for the largest groups on each side, and for what setting hubs aside saves and costs."""
+    show_advice(flags, k, l)
+
+
+def show_advice(flags: dict[str, Any], k: int = 5, l: int = 5) -> None:  # noqa: E741
+    """Print the largest sizes found for the graph that flags name, and what hubs cost."""
     from hedgerow.cli.show import progress_bar
     from hedgerow.graph.hubs import hub_costs
     from hedgerow.graph.safe_grouping import Patience, largest_found
@@ -149,20 +154,13 @@ def export(bundle: str, folder: str) -> None:
     export_files(bundle, folder)
 
 
-def export_files(bundle: str, folder: str) -> None:
-    """Write one CSV file for each published table into a new folder."""
-    from pathlib import Path
-
+def export_files(bundle: str, target: str, kind: str = "csv", max_bytes: int | None = None) -> None:
+    """Write one CSV file for each published table into a new folder, or all of them into one SQLite database."""
+    from hedgerow.export import export_tables
     from hedgerow.graph import open as open_graph
-    from hedgerow.table import write_csv
 
-    release, place = open_graph(bundle), Path(folder)
-    if place.exists():
-        raise ParameterError("--csv names a folder that is there already; give a new one.")
-    place.mkdir(parents=True)
-    for name, table in release.tables.items():
-        write_csv(table, place / f"{name}.csv")
-    click.echo(f"{counted(len(release.tables), 'file')} in {folder}")
+    files = export_tables(open_graph(bundle, max_bytes=max_bytes).tables, target, kind)
+    click.echo(f"{counted(len(files), 'file')} in {target}")
 
 
 @graph.command(short_help="Compare a release with the graph behind it.")
@@ -171,11 +169,26 @@ def export_files(bundle: str, folder: str) -> None:
 @click.option("--count", default=15, show_default=True, help="Random questions of each kind.")
 def compare(bundle: str, count: int, **flags: Any) -> None:
     """Ask BUNDLE and the graph of TABLES the same random questions: width of the bounds, and errors."""
+    _show_rows(bundle, _read(flags), count)
+
+
+def show_comparison(bundle: str, tables: tuple[str, ...]) -> None:
+    """Compare a release with the graph of tables that are read as the release names its columns of edges."""
+    from hedgerow.graph import open as open_graph
+
+    release = open_graph(bundle)
+    repeats = "count" if release.edges > len(release.pairs[0]) else "drop"
+    flags = {"tables": tables, "no_values": True, "values": (), "left_key": None, "right_key": None}
+    flags |= {"edge_columns": None, "repeats": repeats, "drop_duplicates": False, "dangling": "drop"}
+    _show_rows(bundle, _read(flags), 15)
+
+
+def _show_rows(bundle: str, behind: BipartiteGraph, count: int) -> None:
     from hedgerow.cli.show import console, table
     from hedgerow.graph import open as open_graph
     from hedgerow.graph.compare import HEADER, compare_answers
 
-    rows = compare_answers(open_graph(bundle), _read(flags), count=count)
+    rows = compare_answers(open_graph(bundle), behind, count=count)
     console().print(table("", HEADER, [row.texts for row in rows], right=HEADER[1:]))
     if any(row.outside for row in rows):
         raise SystemExit(1)
