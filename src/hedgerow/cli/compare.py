@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
+from hedgerow.cli.habits import Output, put_json
 from hedgerow.cli.reading import pop_reading, reading_flags
 from hedgerow.errors import ParameterError, counted
 
@@ -28,13 +28,8 @@ __all__ = ["compare"]
     type=click.Path(),
     help="the table behind the releases: adds errors and checks the bounds; of a graph left, right and edges, or edges",
 )
-@click.option(
-    "--out", type=click.Path(path_type=Path), default=Path("compare"), show_default=True, help="for the figure"
-)
-@click.option(
-    "--answers", type=click.Path(path_type=Path), help="write every question, its answers and the truth (.csv)"
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the scores as JSON.")
+@click.option("--out", type=Output("folder"), default=Path("compare"), show_default=True, help="folder for the figure")
+@click.option("--answers", type=Output(), help="write every question, its answers and the truth (.csv)")
 @reading_flags
 def compare(
     bundles: tuple[Path, ...],
@@ -42,7 +37,6 @@ def compare(
     original: tuple[str, ...],
     out: Path,
     answers: Path | None,
-    as_json: bool,
     **flags: Any,
 ) -> None:
     """Ask all BUNDLES the same random questions: share answered, width of the bounds, and with --original errors.
@@ -55,11 +49,11 @@ def compare(
 
     reading = pop_reading(flags)
     if any(holds_graph(bundle) for bundle in bundles):
-        if file is not None or answers is not None or as_json or reading:
+        if file is not None or answers is not None or reading:
             raise ParameterError("Graphs are compared with --original alone; `hedgerow graph compare` has options.")
         _compare_graphs(bundles, original)
         return
-    _compare_tables(bundles, file, original, out, answers, as_json, reading)
+    _compare_tables(bundles, file, original, out, answers, reading)
 
 
 def _compare_graphs(bundles: tuple[Path, ...], original: tuple[str, ...]) -> None:
@@ -68,9 +62,7 @@ def _compare_graphs(bundles: tuple[Path, ...], original: tuple[str, ...]) -> Non
 
     if not original:
         raise ParameterError("Graphs are compared with what is behind them: --original LEFT, RIGHT and EDGES.")
-    for bundle in bundles:
-        click.echo(str(bundle))
-        show_comparison(str(bundle), original)
+    show_comparison(dict(zip(_names(bundles), bundles, strict=True)), original)
 
 
 def _compare_tables(
@@ -79,7 +71,6 @@ def _compare_tables(
     original: tuple[str, ...],
     out: Path,
     answers: Path | None,
-    as_json: bool,
     reading: dict[str, Any],
 ) -> None:
     from hedgerow.cli.show import console, progress_bar
@@ -101,14 +92,11 @@ def _compare_tables(
     if answers is not None:
         write_csv(answers_table(outcomes), answers)
         files.append(answers)
-    if as_json:
-        scores = {name: scores_by_aggregate(found) for name, found in outcomes.items()}
-        click.echo(msgspec.json.format(msgspec.json.encode(scores), indent=2))
-    else:
-        screen = console()
-        screen.print(summary(outcomes, releases))
-        for written in files:
-            screen.print(f"  {written}")
+    put_json(lambda: {name: scores_by_aggregate(found) for name, found in outcomes.items()})
+    screen = console()
+    screen.print(summary(outcomes, releases))
+    for written in files:
+        screen.print(f"  {written}")
     _check_inside(outcomes, releases)
 
 

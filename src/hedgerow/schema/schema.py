@@ -148,7 +148,7 @@ class Schema:
 
         Returned with them is, for each column of text that has a policy, how many values became one with others.
         """
-        self._check_names(table.names)
+        self.require_names(table.names)
         arrow, merged = table.arrow, {}
         domains, hierarchies = dict(self.domains), dict(self.hierarchies)
         for name, policy in ((name, self.text_policy(name)) for name in self.roles):
@@ -175,7 +175,7 @@ class Schema:
 
     def check(self, table: Table, *, needs_sensitive: bool = True) -> None:
         """Raise SchemaError unless this schema fits the table."""
-        self._check_names(table.names)
+        self.require_names(table.names)
         if needs_sensitive and not self.sensitive:
             raise SchemaError("a schema must name at least one sensitive column: what the release is to protect.")
         for column in self.roles:
@@ -198,7 +198,8 @@ class Schema:
         for role in Role:
             yield from ((name, role) for name in getattr(self, role.value))
 
-    def _check_names(self, names: Sequence[str]) -> None:
+    def require_names(self, names: Sequence[str]) -> None:
+        """Raise SchemaError unless exactly these columns have a role."""
         roles = self.roles
         present = set(names)
         unknown = [name for name in roles if name not in present]
