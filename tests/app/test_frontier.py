@@ -79,4 +79,4 @@ def test_a_refusal_of_the_whole_table_is_one_sentence(browser):
     browser.get("/promise")
     job = browser.settle(browser.jobs.last("frontier"))
     assert job.state == "failed"
-    assert "missing values" in browser.get("/promise").text
+    assert "missing value" in browser.get("/promise").text
