@@ -228,6 +228,7 @@ def test_a_graph_by_clicks(window, app):
     (app.folder / "edges.csv").write_text("person,shop\n" + "".join(f"p{n},s{n * 7 % 30}\n" for n in range(60)))
     window.look()
     window.go(app.address)
+    window.said()
     window.click(".tools a[href='/graph']")
     for side in ("left", "right", "edges"):
         window.fill(f"#{side}", str(app.folder / f"{side}.csv"))
