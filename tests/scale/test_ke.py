@@ -12,7 +12,6 @@ from hedgerow.methods.scaled import decide_and_scatter
 from hedgerow.scale.coding import count_table
 from hedgerow.scale.duckdb import DuckEngine
 
-
 MOST = 8
 
 

@@ -110,13 +110,13 @@ class KEAnonymity(Method):
         pieces = self._partition(where, found.counts, keys)
         pieces = divide_large(pieces, partial(self._holds, where), most=most, keys=keys)
         placing, blocks = pack_pieces(pieces, column, found.size, most=most, keys=keys)
-        return BlockPlan(placing, partial(self._publish_block, where, blocks))
+        return BlockPlan(placing, partial(self._publish_pieces, where, blocks))
 
     def _holds(self, where: Line, values: NDArray[np.int32], counts: NDArray[np.int64]) -> bool:
         kept = KE(self.k, where.distance(KE(self.k, self.e).e)).feasible(where.positions[values])
         return kept and (self.l is None or self.l * int(counts.max()) <= int(counts.sum()))
 
-    def _publish_block(self, where: Line, blocks: KEBlocks, number: int, prepared: Prepared) -> Release:
+    def _publish_pieces(self, where: Line, blocks: KEBlocks, number: int, prepared: Prepared) -> Release:
         sensitive = prepared.table.encode(prepared.columns.sensitive[0])
         return self._published(prepared, sensitive, where, blocks.pieces(number))
 
