@@ -22,6 +22,7 @@ from hedgerow.graph.adjacency import Adjacency, adjacency
 from hedgerow.verify.graph import SIDES, TABLES, PublishedGraph, verify_graph
 
 if TYPE_CHECKING:
+    from hedgerow.ledger.ledger import Receipt
     from hedgerow.verify import Verification
 
 __all__ = ["SIDES", "TABLES", "GroupedGraph", "Side"]
@@ -53,7 +54,12 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class GroupedGraph(PublishedGraph):
-    """Published tables of a graph with their guarantee."""
+    """Published tables of a graph with their guarantee.
+
+    `receipt` says where the owner recorded the release; it does not leave.
+    """
+
+    receipt: Receipt | None = None
 
     @cached_property
     def left(self) -> Side:
@@ -114,11 +120,17 @@ class GroupedGraph(PublishedGraph):
         return verify_graph(self)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, allow_insecure: bool = False) -> None:
-        """Verify, then write a bundle: a folder of Parquet files with a manifest, whole or not at all."""
+        """Verify, then write a bundle: a folder of Parquet files with a manifest, whole or not at all.
+
+        A release that was recorded in a ledger is confirmed there.
+        """
         from hedgerow.graph.bundle import write
+        from hedgerow.release.bundle import checksum
 
         self.verify()
         write(self, path, overwrite=overwrite, allow_insecure=allow_insecure)
+        if self.receipt is not None:
+            self.receipt.confirm(checksum(path))
 
     def _side(self, number: int) -> Side:
         name, other = SIDES[number], SIDES[1 - number]

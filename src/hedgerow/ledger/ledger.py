@@ -274,9 +274,7 @@ class Receipt:
         with lock(self.path):
             ledger = Ledger.open(self.path)
             ledger.written(
-                msgspec.structs.replace(entry, bundle=bundle)
-                if isinstance(entry, TableEntry) and entry.id == self.id
-                else entry
+                msgspec.structs.replace(entry, bundle=bundle) if entry.id == self.id else entry
                 for entry in ledger.entries
             )
 

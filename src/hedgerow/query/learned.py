@@ -125,7 +125,7 @@ def _boxed(release: Release, source: BoxSource, bound: Bound, aggregate: Aggrega
             tilt = np.clip(moved @ slopes, -0.5 * np.abs(sums) / sizes, 0.5 * np.abs(sums) / sizes)
             found.append((chance @ sums, (chance * sizes) @ tilt))
         spread = np.var([sum(each) for each in found[1:]], ddof=1)
-        shift, noise = found[0][1], np.var([each[1] for each in found[1:]], ddof=1)
+        shift, noise = float(found[0][1]), float(np.var([each[1] for each in found[1:]], ddof=1))
         chance = worlds[0][1]
         dealt = float((chance * (1.0 - chance)) @ squares)
         kept_share = max(0.0, 1.0 - noise / shift**2) if shift else 0.0
@@ -296,7 +296,8 @@ class _Dealing:
         predicted = shape.deviations @ slopes
         inside, explained = float(((scores - mean[shape.groups]) ** 2).sum()), float(predicted @ predicted)
         left = mean - mean.mean() - (shape.means - shape.means.mean(axis=0)) @ slopes
-        self.refusal, self._chances = "", []
+        self.refusal = ""
+        self._chances: list[NDArray[np.float32]] = []
         if float(shape.sizes @ left**2) / count > _BY_HIDDEN * max(inside / len(scores), 1e-300):
             self.refusal = "groups were made by the hidden values"
         elif explained < _LEAST * inside or count < 4 * shape.means.shape[1]:
@@ -312,7 +313,7 @@ class _Dealing:
         shares = np.column_stack([np.bincount(shape.owner, m, minlength=count) for m in marks.T]) / shape.sizes[:, None]
         both, pairs = np.column_stack([mean, shares]), self._real[:, :, None] & self._real[:, None, :]
         placed = scores[self._place][:, None, :]
-        for pick in (slice(None), *_resampled(count)):
+        for pick in (np.arange(count), *_resampled(count)):
             lines = _slopes(shape.means[pick], both[pick], shape.sizes[pick])
             expected = mean[shape.groups] + shape.deviations @ lines[:, 0]
             near = -((placed - expected[self._place][:, :, None]) ** 2) / (2.0 * noise)

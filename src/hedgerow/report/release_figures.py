@@ -31,6 +31,7 @@ __all__ = [
     "groups_figure",
     "new_figure",
     "regression_figure",
+    "require_drawing",
     "save_figure",
 ]
 
@@ -290,16 +291,22 @@ _STYLE: Any = {
 
 def new_figure(columns: int = 1, *, width: float = 5.2, height: float = 3.4) -> tuple[Any, Any]:
     """Return a figure and its axes (an array if there are several), drawn off screen."""
-    try:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError("Figures need matplotlib: pip install 'hedgerow[plot]'.") from None
+    require_drawing()
     from cycler import cycler
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
 
     with rc_context({**_STYLE, "axes.prop_cycle": cycler(color=COLOURS)}):
         figure = Figure(figsize=(width * columns, height), layout="constrained")
         return figure, figure.subplots(1, columns)
+
+
+def require_drawing() -> None:
+    """Raise InputError where there is nothing to draw with."""
+    try:
+        import matplotlib.figure  # noqa: F401 - whether it can be imported is the question
+    except ImportError:
+        raise InputError("Figures need matplotlib: pip install 'hedgerow[plot]'.") from None
 
 
 def save_figure(figure: Any, folder: Path, name: str) -> Path:
