@@ -6,6 +6,8 @@ Python and for a shell.
 table  = "adult.csv"
 output = "out"
 ledger = "ledger.json"             # your record of what was published; leave it out to keep none
+rows_per_part = 1000000            # write the bundle in parts; leave it out for one file
+help_tables = "sums"               # bounds for plain SQL: all (if left out), sums or none
 others = "identifier"              # the role of columns that [roles] does not name; leave it out to be asked
 
 [roles]
@@ -91,6 +93,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     hierarchies: dict[str, str] = {}
     reading: dict[str, Value] = {}
     ledger: str | None = None
+    rows_per_part: int | None = None
+    help_tables: str = "all"
 
     def read(self) -> Table:
         """Read the table."""
@@ -242,6 +246,8 @@ def write_recipe(recipe: Recipe, path: str | os.PathLike[str]) -> None:
             "table": _table_beside(recipe.table, file.parent),
             "output": _beside(recipe.output, file.parent),
             "ledger": None if recipe.ledger is None else _beside(recipe.ledger, file.parent),
+            "rows_per_part": recipe.rows_per_part,
+            "help_tables": None if recipe.help_tables == "all" else recipe.help_tables,
             "others": recipe.others,
             "roles": _filled(msgspec.to_builtins(recipe.roles)) or {"quasi": []},
             "missing": recipe.missing,
@@ -309,7 +315,13 @@ def publish_recipe(
     release = method.publish(source, schema, ledger=recipe.ledger, again=again, seed=seed, progress=progress)
     with withdraw_unless_saved(release, recipe.output):
         progress("writing", 0.9)
-        release.save(recipe.output, overwrite=overwrite, allow_insecure=allow_insecure)
+        release.save(
+            recipe.output,
+            overwrite=overwrite,
+            allow_insecure=allow_insecure,
+            rows_per_part=recipe.rows_per_part,
+            help=recipe.help_tables,
+        )
     return release
 
 
@@ -333,6 +345,15 @@ def _checksum(output: str | os.PathLike[str]) -> str | None:
         return checksum(output)
     except BundleError:
         return None
+
+
+def _saving(recipe: Recipe, seed: int | None) -> dict[str, Any]:
+    """The arguments of `save`; None for what is not said."""
+    return {
+        "rows_per_part": recipe.rows_per_part,
+        "help": None if recipe.help_tables == "all" else recipe.help_tables,
+        "allow_insecure": True if seed is not None else None,
+    }
 
 
 def recipe_script(recipe: Recipe, *, seed: int | None = None) -> str:
@@ -366,7 +387,7 @@ def recipe_script(recipe: Recipe, *, seed: int | None = None) -> str:
         ")",
         f"method = hr.{METHODS[name].rpartition('.')[2]}({_arguments(**parameters)})",
         f"release = method.publish({', '.join(filter(None, ('table, schema', publishing)))})",
-        f"release.save({recipe.output!r}{', allow_insecure=True' if seed is not None else ''})",
+        f"release.save({', '.join(filter(None, (repr(recipe.output), _arguments(**_saving(recipe, seed)))))})",
     ]
     return "\n".join(lines) + "\n"
 
@@ -419,6 +440,8 @@ def recipe_command(recipe: Recipe, *, seed: int | None = None) -> str:
         words += [f"--{key.replace('_', '-')}", _flag(key, value)]
     words += ["--out", recipe.output]
     words += ["--ledger", recipe.ledger] if recipe.ledger is not None else []
+    words += ["--rows-per-part", str(recipe.rows_per_part)] if recipe.rows_per_part is not None else []
+    words += ["--help-tables", recipe.help_tables] if recipe.help_tables != "all" else []
     words += ["--seed", str(seed), "--allow-insecure"] if seed is not None else []
     return shlex.join(words)
 

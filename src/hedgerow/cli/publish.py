@@ -13,6 +13,7 @@ from hedgerow.cli.reading import parameter_flags, reading_flags, recipe_of, role
 from hedgerow.errors import HedgerowError, Infeasible, InputError, ParameterError, SchemaError
 from hedgerow.methods.registry import METHODS, Parameter, method_class, parameters_of
 from hedgerow.recipe import Recipe, publish_recipe, read_recipe
+from hedgerow.verify.values import HELP
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -71,6 +72,12 @@ def _default(parameter: Parameter) -> str:
 @click.option("--ledger", type=click.Path(), help="your record of what was published; refuses rows that are in it")
 @click.option("--again", is_flag=True, help="publish although the ledger knows these rows")
 @click.option("--overwrite", is_flag=True, help="replace a bundle that is there already")
+@click.option("--rows-per-part", type=click.IntRange(1), help="write the bundle in parts of about so many rows")
+@click.option(
+    "--help-tables",
+    type=click.Choice(HELP),
+    help="bounds for plain SQL: all (if not given), those of sums alone, or none; they take 3 times the release",
+)
 @click.option("--plan", is_flag=True, help="say what would be kept, and publish nothing (walk)")
 @click.option("--show-values", is_flag=True, help="name cells that stand in the way; for your own screen alone")
 @click.option(
@@ -90,6 +97,8 @@ def publish(
     ledger: str | None,
     again: bool,
     overwrite: bool,
+    rows_per_part: int | None,
+    help_tables: str | None,
     plan: bool,
     show_values: bool,
     threshold: float,
@@ -107,8 +116,8 @@ def publish(
         --method ke --k 4 --e 100 --out out
     """
     recipe = _read_alone(source, flags) if source.endswith(".toml") else _recipe(source, flags, needs_out=not plan)
-    if ledger is not None:
-        recipe = msgspec.structs.replace(recipe, ledger=ledger)
+    given = {"ledger": ledger, "rows_per_part": rows_per_part, "help_tables": help_tables}
+    recipe = msgspec.structs.replace(recipe, **{name: value for name, value in given.items() if value is not None})
     try:
         if plan:
             show_plan(recipe)

@@ -20,7 +20,7 @@ from hedgerow.arrays import Counts
 from hedgerow.errors import BrokenPromise
 from hedgerow.verify.frequency import sensitive_groups
 from hedgerow.verify.structure import number_line
-from hedgerow.verify.values import PublishedRelease
+from hedgerow.verify.values import PublishedRelease, spread
 
 __all__ = ["check_proximity"]
 
@@ -38,8 +38,8 @@ def check_proximity(release: PublishedRelease) -> str:
         lows, highs = _ends(distinct.tolist(), where.unit, below, above, share)
         if crowded := _count_crowded(codes, lows, highs, sizes, m):
             raise BrokenPromise(f"{crowded} group(s) hold more than 1/{m} of their rows near one value of '{name}'.")
-    spread = f"({sizes.min():,} to {sizes.max():,} rows)"
-    return f"in each of {len(sizes):,} groups {spread} at most 1/{m} of the rows lie near any sensitive value"
+    groups, rows = spread(release, sizes)
+    return f"in each of {groups:,} groups ({rows} rows) at most 1/{m} of the rows lie near any sensitive value"
 
 
 def _ends(
