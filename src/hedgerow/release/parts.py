@@ -104,7 +104,7 @@ def _stage_elsewhere(address: str, overwrite: bool) -> Iterator[Stage]:
 def write_part(folder: str, part: Release, *, first_group: int, rows: int, helper: pa.Table | None) -> WrittenPart:
     """Write one part of a release of `rows` rows to a stage's folder; its groups are numbered from 0.
 
-    `helper` is the part's help table (`query.engines.help.help_part`), None where the bundle has none. Tables that all
+    `helper` is the part's help table (`query.help_table_of_part`), None where the bundle has none. Tables that all
     parts share (`target`, `domain`) are written when the bundle is sealed.
     """
     system, place = _system(folder)

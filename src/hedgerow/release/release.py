@@ -137,7 +137,7 @@ class Release:
     def _save_parts(
         self, path: str | os.PathLike[str], overwrite: bool, allow_insecure: bool, how: tuple[int, str]
     ) -> None:
-        from hedgerow.query.engines.help import help_part
+        from hedgerow.query import help_table_of_part
         from hedgerow.release.bundle import checksum, refuse_seeded
         from hedgerow.release.parts import seal, split_release, stage_bundle, write_part
         from hedgerow.verify.help import grids_of
@@ -149,8 +149,9 @@ class Release:
         with stage_bundle(path, overwrite=overwrite) as stage:
             for first, part in split_release(self, rows_per_part):
                 rows = self.rows.published
-                helper = help_part(replace(part, grids=grids), rows, help) if self.groups and help != "none" else None
-                sample = sample or helper
+                has_help = self.groups and help != "none"
+                helper = help_table_of_part(replace(part, grids=grids), rows, help) if has_help else None
+                sample = helper if sample is None else sample
                 written.append(write_part(stage.folder, part, first_group=first, rows=rows, helper=helper))
             seal(stage, self, written, helper=sample, help=help, allow_insecure=allow_insecure)
         if self.receipt is not None:

@@ -25,6 +25,7 @@ import pyarrow as pa
 from hedgerow.errors import BrokenPromise, BundleError
 from hedgerow.verify.manifest import Manifest, PartsManifest, decode, release_of
 from hedgerow.verify.parquet import read_parquet
+from hedgerow.verify.parts import PartsBundle, concat_parts
 from hedgerow.verify.structure import TABLES, check_structure
 from hedgerow.verify.values import MANIFEST, PAGES, FileEntry, PublishedRelease
 
@@ -256,8 +257,6 @@ def open_held(bundle: Held, *, helpers: bool = True, max_bytes: int | None = Non
     """Read a bundle that is held open; without `helpers` their bytes are compared but not decoded."""
     manifest = decode(bundle.manifest)
     if isinstance(manifest, PartsManifest):
-        from hedgerow.verify.parts import PartsBundle, concat_parts
-
         parts = PartsBundle.of(bundle, max_bytes=max_bytes)
         return Opened(concat_parts(parts), {}, bundle.manifest, bundle.pages(manifest.files))
     stems = [stem for stem in _stems(manifest) if helpers or stem not in HELPERS]

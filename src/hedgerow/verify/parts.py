@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,12 +25,14 @@ from hedgerow.exact import DecimalGrid
 from hedgerow.verify.boxes import check_names
 from hedgerow.verify.frequency import note_rare
 from hedgerow.verify.help import check_help, grids_of
-from hedgerow.verify.holding import Held
 from hedgerow.verify.manifest import PartsManifest, decode, release_of
 from hedgerow.verify.names import SETS, box_columns
 from hedgerow.verify.structure import check_structure, layout_of
 from hedgerow.verify.values import PAGES, PartEntry, PublishedRelease, Rows, Verification, Whole
 from hedgerow.verify.words import check_pages
+
+if TYPE_CHECKING:
+    from hedgerow.verify.holding import Held
 
 __all__ = ["PARTED", "SHARED", "PartsBundle", "concat_parts", "is_wide", "part_file", "verify_parts"]
 

@@ -82,14 +82,12 @@ def help_of(view: View) -> pa.Table:
     return pa.table(columns)
 
 
-def help_part(release: Release, rows: int, which: str = "all") -> pa.Table:
-    """The help table of a release that is one part of a whole of so many rows, with the types that all parts share.
+def help_part(helper: pa.Table, release: Release, rows: int, which: str = "all") -> pa.Table:
+    """The help table of a release that is one part of a whole of so many rows, in the types that all parts share.
 
     `which` is "all", or "sums" for the sums alone. The part's `grids` are those of the whole.
     """
-    from hedgerow.query import help_table
-
-    helper, names = help_table(release), release.columns.sensitive
+    names = release.columns.sensitive
     for column in names:
         for statistic in _BOUNDS:
             name = statistic if len(names) == 1 else f"{column}_{statistic}"
