@@ -22,7 +22,7 @@ from typing import Generic, TypeVar
 
 import pyarrow as pa
 
-from hedgerow.errors import BrokenPromise, BundleError
+from hedgerow.errors import BrokenPromise, BundleError, counted
 from hedgerow.verify.manifest import Manifest, PartsManifest, decode, release_of
 from hedgerow.verify.parquet import read_parquet
 from hedgerow.verify.parts import PartsBundle, concat_parts
@@ -82,7 +82,7 @@ class Held:
         if any(Path(name).name != name or name.startswith(".") for name in entries):
             raise BundleError(f"{MANIFEST} lists a file outside the bundle.")
         if strange := self.names - {MANIFEST, *entries}:
-            raise BundleError(f"'{self.folder}' holds {len(strange)} file(s) that its manifest does not list.")
+            raise BundleError(f"'{self.folder}' holds {counted(len(strange), 'file')} that its manifest does not list.")
         if missing := entries.keys() - self.names:
             raise BundleError(f"{min(missing)} is missing from the bundle; ask for it again.")
 

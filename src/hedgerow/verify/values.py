@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.errors import counted
 from hedgerow.exact import DecimalGrid
 from hedgerow.markup import html_table
 
@@ -174,13 +175,13 @@ def total(release: PublishedRelease, name: str, number: int) -> int:
     return release.whole.numbers[name]
 
 
-def spread(release: PublishedRelease, sizes: NDArray[np.int64]) -> tuple[int, str]:
-    """The number of groups that were seen, and in words how many rows they have."""
+def spread(release: PublishedRelease, sizes: NDArray[np.int64]) -> tuple[str, str]:
+    """In words: how many groups were seen, and how many rows they have."""
     least, most = int(sizes.min()), int(sizes.max())
     if release.whole is not None:
         release.whole.least = least = min(least, release.whole.least)
         release.whole.most = most = max(most, release.whole.most)
-    return total(release, "groups", len(sizes)), f"{least:,} to {most:,}"
+    return counted(total(release, "groups", len(sizes)), "group"), f"{least:,} to {most:,}"
 
 
 @dataclass(frozen=True)
