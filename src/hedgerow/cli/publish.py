@@ -121,7 +121,7 @@ def publish(
     if not isinstance(recipe, Recipe):
         if plan or population is not None or rows_per_part is not None or help_tables is not None:
             raise ParameterError(
-                "--plan, --population, --rows-per-part and --help-tables are for tables; this recipe is that of a graph."
+                "--plan, --population, --rows-per-part and --help-tables are for tables; this is a graph."
             )
         publish_graph(recipe, again=again, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure)
         return
