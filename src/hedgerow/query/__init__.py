@@ -30,7 +30,18 @@ if TYPE_CHECKING:
     from hedgerow.query.sql.question import Bound, Lookup, Question
     from hedgerow.release import Release
 
-__all__ = ["Answer", "Engine", "Session", "ask", "bound_to", "connect", "help_table", "rewrite", "select"]
+__all__ = [
+    "Answer",
+    "Engine",
+    "Session",
+    "ask",
+    "bound_to",
+    "connect",
+    "help_table",
+    "help_table_of_part",
+    "rewrite",
+    "select",
+]
 
 _COUNTS = "-- Not expressible as one statement: these queries fetch counts, hedgerow computes the bounds.\n"
 
@@ -231,6 +242,16 @@ def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
     parts = parts or [part for one in asked for part in statements(release, one)]
     written = [part if dialect == "duckdb" else to_postgres(part, pretty=True) for part in parts]
     return written[0] if is_one else ";\n\n".join([_COUNTS + written[0], *written[1:]])
+
+
+def help_table_of_part(part: Release, rows: int, which: str = "all") -> pa.Table:
+    """The help table of one part of a release of so many rows; its `grids` are those of the whole.
+
+    `which` is "all", or "sums" for the bounds of sums alone.
+    """
+    from hedgerow.query.engines.help import help_part
+
+    return help_part(help_table(part), part, rows, which)
 
 
 def help_table(release: Release) -> pa.Table:
