@@ -1,6 +1,6 @@
 """Tables larger than memory: processor seconds and peak memory of whole publications with DuckDB, each in a process.
 
-The table has seven quasi-identifiers and a sensitive column of 7,000 values. `python -m benchmarks scale` runs the small
+The table has seven quasi-identifiers and a sensitive column of 7,000 values. `python -m benchmarks scale` runs small
 sizes; `python -m benchmarks.scale 10000000 50000000` those that are named.
 """
 
