@@ -105,6 +105,10 @@ class Method(ABC):
         """Decide on the counts of a table that is larger than memory; methods that cannot do so refuse."""
         raise self._in_memory_only()
 
+    def _publish_block(self, number: int, prepared: Prepared) -> Release:
+        """Publish a block as a table of its own, for methods whose criterion asks for nothing beyond a group."""
+        return self._release(prepared, _silent)
+
     def _in_memory_only(self) -> ParameterError:
         return ParameterError(
             f"{type(self).__name__} looks at all rows at once, so that it needs the table in memory; choose --engine "
