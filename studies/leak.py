@@ -1,10 +1,10 @@
 """How much the choice of groups tells at a thousand rows: `python -m studies.leak [ROWS [PEOPLE]]`.
 
-For every method whose posterior exceeds its promise on some tiny table. The adversary knows the algorithm, every open
-column, every sensitive value outside the group, and even the random numbers, which is more than anybody does. Two people
-of a group with different values exchange them, and the method runs again with the same random numbers: if another
-release comes out, this exchange is ruled out. A person's posterior is the share of worlds, one exchange away from the
-truth, that have its true value. Without a leak it is the value's share in the group.
+For every method whose posterior exceeds its promise on some tiny table and that makes groups. The adversary knows the
+algorithm, every open column, every sensitive value outside the group, and even the random numbers, which is more than
+anybody does. Two people of a group with different values exchange them, and the method runs again with the same random
+numbers: if another release comes out, this exchange is ruled out. A person's posterior is the share of worlds, one
+exchange away from the truth, that have its true value. Without a leak it is the value's share in the group.
 """
 
 from __future__ import annotations
