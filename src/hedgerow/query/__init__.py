@@ -3,7 +3,7 @@
 sql          text to bound question: one strict reader, names to columns, the condition to known and hidden parts
 evidence     what a release tells about a question, one file per form: rows hit, and the values that they may have
 aggregates   least and greatest answers over all assignments, in exact integers; mean and deviation of fair ones
-engines      DuckDB and PostgreSQL: one statement and the help table, or counts that array code finishes
+engines      DuckDB, PostgreSQL and Spark: one statement and the help table, or counts that array code finishes
 answer       arithmetic between results, HAVING, ORDER BY, LIMIT; rounding; what is handed over
 regress      linear models of a hidden outcome: every coefficient with bounds
 """
@@ -11,6 +11,7 @@ regress      linear models of a hidden outcome: every coefficient with bounds
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -21,6 +22,8 @@ from hedgerow.errors import ParameterError, QueryError, within_limits
 from hedgerow.query.answer import Answer
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from hedgerow.query.answer import Estimate, Result
     from hedgerow.query.answer_table import AnswerTable
     from hedgerow.query.answered import Answered
@@ -155,11 +158,27 @@ class Session:
         self.close()
 
 
-def connect(release: Release, engine: str = "arrays", *, schema: str | None = None) -> Session:
-    """Open a session on "arrays", on "duckdb" (the release and its help table in memory), or on a PostgreSQL address.
+def connect(
+    release: Release | str | os.PathLike[str], engine: str | SparkSession = "arrays", *, schema: str | None = None
+) -> Session:
+    """Open a session on "arrays", on "duckdb" (the release and its help table in memory), on PostgreSQL or on Spark.
 
-    For the latter the release must have been loaded by `hedgerow export`; `schema` says where to, if not to "hedgerow".
+    The release may be given as the folder of its bundle. For PostgreSQL `engine` is the server's address; the release
+    must have been loaded by `hedgerow export`, and `schema` says where to, if not to "hedgerow". For Spark it is a
+    session, classic or Connect.
     """
+    helpers: Mapping[str, pa.Table] = {}
+    if isinstance(release, str | os.PathLike):
+        from hedgerow.release.bundle import read_all
+
+        bundle = read_all(release)
+        release, helpers = bundle.release, bundle.helpers
+    if not isinstance(engine, str):
+        from hedgerow.query.engines.spark import SparkEngine
+
+        if schema is not None:
+            raise ParameterError("'schema' is where a PostgreSQL server holds a release; other engines have none.")
+        return Session(release, SparkEngine(release, engine, helpers.get("help")))
     if engine.startswith(("postgresql://", "postgres://")):
         from hedgerow.query.engines.postgres import SCHEMA, PostgresEngine
 
@@ -174,8 +193,10 @@ def connect(release: Release, engine: str = "arrays", *, schema: str | None = No
     if engine == "duckdb":
         from hedgerow.query.engines.duckdb import DuckDBEngine
 
-        return Session(release, DuckDBEngine(release))
-    raise ParameterError("'engine' must be 'arrays', 'duckdb' or an address that begins with postgresql://")
+        return Session(release, DuckDBEngine(release, helpers.get("help")))
+    raise ParameterError(
+        "'engine' must be 'arrays', 'duckdb', an address that begins with postgresql://, or a session of Spark"
+    )
 
 
 def ask(release: Release, sql: str, tables: Mapping[str, Any] | None = None, *, estimate: str = "fair") -> Any:
