@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,16 @@ from hedgerow.schema import Domain
 from hedgerow.table.encode import encode
 from studies.averages import AverageQuery
 
-__all__ = ["Generalized", "Numbers", "acs_table", "adult_table", "generalize", "substitute", "synthetic_table"]
+__all__ = [
+    "Generalized",
+    "Numbers",
+    "acs_table",
+    "adult_table",
+    "first_rows",
+    "generalize",
+    "substitute",
+    "synthetic_table",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +37,13 @@ class Numbers:
     columns: tuple[str, ...]
     values: NDArray[np.float64]
     sensitive: NDArray[np.int64]
+    unit: float = 1.0
+    """Values are whole multiples of it."""
+
+
+def first_rows(table: Numbers, rows: int) -> Numbers:
+    """The first so many rows."""
+    return replace(table, values=table.values[:rows], sensitive=table.sensitive[:rows])
 
 
 def adult_table(rows: int) -> Numbers:
@@ -54,7 +70,7 @@ def synthetic_table(rows: int, *, keys: Keys) -> Numbers:
     """Three independent columns, uniform from 0 to 1 with six decimals."""
     draws = (keys(3 * rows) >> np.uint64(11)).astype(float) / 2.0**53
     values = np.rint(draws.reshape(rows, 3) * 1e6) / 1e6
-    return Numbers("synthetic", ("x", "y", "z"), values, np.zeros(rows, np.int64))
+    return Numbers("synthetic", ("x", "y", "z"), values, np.zeros(rows, np.int64), unit=1e-6)
 
 
 def substitute(
