@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hedgerow.errors import counted
 from tools import house
 
 ROOT = Path(__file__).parent.parent
@@ -94,3 +95,19 @@ def _find(parts):
             found = importlib.import_module(".".join(["hedgerow", *parts[: place + 1]]))
         else:
             found = getattr(found, part)
+
+
+def test_no_message_leaves_the_plural_to_the_reader():
+    """`counted` of errors writes `1 row` and `2 rows`; a `row(s)` in a text is a count that does without it."""
+    found = [
+        (file, line)
+        for file in house.sources()
+        for line in re.findall(r"[\"'].*\b(?!low\b|high\b)[a-z]{3,}\(s\).*", file.read_text())
+    ]
+    assert not found
+
+
+def test_counts_come_with_their_nouns():
+    """One is one: nouns and verbs follow the number."""
+    texts = [counted(0, "row"), counted(1, "row is", "rows are"), counted(2, "row is", "rows are")]
+    assert [*texts, counted(1_000, "entity", "entities")] == ["0 rows", "1 row is", "2 rows are", "1,000 entities"]

@@ -251,3 +251,80 @@ def test_tables_of_databases_are_kept_in_recipes(tmp_path, table):
     assert recipe.table == (table if "://" in table else f"duckdb:{tmp_path}/d.duckdb#people")
     write_recipe(recipe, tmp_path / "again.toml")
     assert f'"{table}"' in (tmp_path / "again.toml").read_text()
+
+
+def _graph_files(folder):
+    (folder / "left.csv").write_text("person,town\n" + "".join(f"p{n},t{n % 4}\n" for n in range(30)))
+    (folder / "right.csv").write_text("shop,kind\n" + "".join(f"s{n},k{n % 3}\n" for n in range(20)))
+    (folder / "edges.csv").write_text("person,shop,day\n" + "".join(f"p{n},s{n * 7 % 20},{n % 2}\n" for n in range(30)))
+
+
+def _graph_recipe(folder, **more):
+    from hedgerow.graph.recipe import GraphRecipe, GraphSource
+
+    source = GraphSource(**{side: str(folder / f"{side}.csv") for side in ("left", "right", "edges")}, values=[])
+    method = {"name": "safe-grouping", "k": 2, "l": 2}
+    return GraphRecipe(graph=source, output=str(folder / "out"), method=method, **more)
+
+
+def test_the_recipe_of_a_graph_reads_back_and_gives_the_same_bytes_three_ways(tmp_path):
+    """As a recipe, as a script and as a command, in fresh processes, with a seed."""
+    import subprocess
+    import sys
+
+    from hedgerow.recipe import read_any, recipe_command, recipe_script, write_recipe
+
+    _graph_files(tmp_path)
+    recipe = _graph_recipe(tmp_path)
+    write_recipe(recipe, tmp_path / "recipe.toml")
+    assert read_any(tmp_path / "recipe.toml") == recipe
+    assert 'edges = "edges.csv"' in (tmp_path / "recipe.toml").read_text()
+    (tmp_path / "script.py").write_text(recipe_script(recipe, seed=7))
+    shown = []
+    for words in (
+        ["-m", "hedgerow", "publish", str(tmp_path / "recipe.toml"), "--seed", "7", "--allow-insecure"],
+        [str(tmp_path / "script.py")],
+        ["-m", *recipe_command(recipe, seed=7).split()],
+    ):
+        subprocess.run([sys.executable, *words], check=True, capture_output=True)
+        shown.append({file.name: file.read_bytes() for file in sorted((tmp_path / "out").iterdir())})
+        (tmp_path / "out").rename(tmp_path / f"out-{len(shown)}")
+    assert shown[0] == shown[1] == shown[2]
+
+
+def test_a_graph_that_cannot_be_saved_leaves_no_entry(tmp_path, monkeypatch):
+    """And one that was saved is confirmed with its checksum."""
+    from hedgerow.ledger import Ledger
+    from hedgerow.recipe import publish_recipe
+    from hedgerow.release.bundle import checksum
+
+    _graph_files(tmp_path)
+    recipe = _graph_recipe(tmp_path, ledger=str(tmp_path / "ledger.json"))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "something").write_text("")
+    with pytest.raises(hr.BundleError):
+        publish_recipe(recipe)
+    assert Ledger.open(recipe.ledger).entries == ()
+    (tmp_path / "out" / "something").unlink()
+    (tmp_path / "out").rmdir()
+    publish_recipe(recipe)
+    (entry,) = Ledger.open(recipe.ledger).entries
+    assert entry.bundle == checksum(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[method]\nname = 'safe-grouping'\nk = 2", "needs 'l'"),
+        ("[method]\nname = 'ke'\nk = 2\nl = 2", "safe-grouping"),
+        ("[method]\nname = 'safe-grouping'\nk = 2\nl = 2\nm = 3", "no parameter 'm'"),
+        ("surprise = 1\n[method]\nname = 'safe-grouping'", "surprise"),
+    ],
+)
+def test_wrong_recipes_of_graphs_are_refused_by_name(tmp_path, text, message):
+    """Each mistake is one sentence."""
+    from hedgerow.recipe import read_any
+
+    (tmp_path / "recipe.toml").write_text(f"output = 'o'\n[graph]\nedges = 'edges.csv'\n{text}\n")
+    with pytest.raises(hr.ParameterError, match=message):
+        read_any(tmp_path / "recipe.toml").build_method()

@@ -14,6 +14,7 @@ The path of data is the tree. A module imports only from lines above it:
     query/        answers from a release alone, with guaranteed bounds
     attack/       adversaries, one file each
     utility/      measures of loss
+    scale/        tables larger than memory: engines that count, scatter into blocks and run kernels per block
     methods/      the names people know: criterion + partition + form, audited
     datasets/     tables to try things on
     report/       figures

@@ -32,6 +32,7 @@ __all__ = [
     "ParameterError",
     "QueryError",
     "SchemaError",
+    "counted",
     "limit_reached",
     "unwritten",
     "within_limits",
@@ -47,6 +48,11 @@ class HedgerowError(Exception):
     def __str__(self) -> str:
         text = super().__str__()
         return text if text.isprintable() else "".join(map(_shown, text))
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Write a number with its noun, and a verb where one follows: `1 row is`, `2 rows are`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def _shown(sign: str) -> str:

@@ -1,7 +1,7 @@
 """A recipe: everything about one publication in a TOML file, so that flags, a file and a script are the same.
 
 `read_recipe` and `write_recipe` keep it, `publish_recipe` runs it, `recipe_script` and `recipe_command` say the same in
-Python and for a shell.
+Python and for a shell. `read_any` reads the recipe of a graph as well, which all the others take, too.
 
 table  = "adult.csv"
 output = "out"
@@ -47,6 +47,8 @@ from hedgerow.methods.registry import METHODS, method_class, read_parameters
 from hedgerow.methods.registry import method as build_method
 
 if TYPE_CHECKING:
+    from hedgerow.graph import GroupedGraph
+    from hedgerow.graph.recipe import GraphRecipe
     from hedgerow.methods.method import Method
     from hedgerow.release import Release
     from hedgerow.schema import Hierarchy, Schema
@@ -55,8 +57,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Recipe",
     "Roles",
+    "decode_recipe",
     "differences",
     "publish_recipe",
+    "read_any",
     "read_recipe",
     "recipe_command",
     "recipe_script",
@@ -150,11 +154,27 @@ def _read_hierarchy(column: str, file: str) -> Hierarchy:
 
 def read_recipe(path: str | os.PathLike[str]) -> Recipe:
     """Read a recipe; table, output, ledger and hierarchies are relative to its folder."""
+    recipe = read_any(path)
+    if isinstance(recipe, Recipe):
+        return recipe
+    raise ParameterError(f"'{Path(path).name}' is the recipe of a graph; here one of a table is needed.")
+
+
+def decode_recipe(content: bytes) -> Recipe | GraphRecipe:
+    """A recipe as it is written, of a table or of a graph."""
+    from hedgerow.graph.recipe import GraphRecipe
+
+    found = msgspec.toml.decode(content)
+    return msgspec.convert(found, GraphRecipe if "graph" in found else Recipe)
+
+
+def read_any(path: str | os.PathLike[str]) -> Recipe | GraphRecipe:
+    """Read a recipe of a table or of a graph; what it names is relative to its folder."""
     from hedgerow.release.folder import named_folder
 
     file = Path(path)
     try:
-        recipe = msgspec.toml.decode(file.read_bytes(), type=Recipe)
+        recipe = decode_recipe(file.read_bytes())
     except OSError as error:
         raise InputError(f"'{file.name}' cannot be read: {error.strerror}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -164,6 +184,8 @@ def read_recipe(path: str | os.PathLike[str]) -> Recipe:
         raise ParameterError(f"'{file.name}' is not a recipe: it nests too deeply or holds an absurd number.") from None
     folder = file.parent
     named_folder(folder / recipe.output)
+    if not isinstance(recipe, Recipe):
+        return _moved(recipe, lambda place: str(folder / place), lambda table: _located(table, folder))
     return msgspec.structs.replace(
         recipe,
         table=_located(recipe.table, folder),
@@ -173,7 +195,20 @@ def read_recipe(path: str | os.PathLike[str]) -> Recipe:
     )
 
 
-def differences(before: Recipe, after: Recipe) -> list[tuple[str, Any, Any]]:
+def _moved(recipe: GraphRecipe, place: Callable[[str], str], table: Callable[[str], str]) -> GraphRecipe:
+    """The recipe of a graph with all its paths written otherwise."""
+    tables = {
+        name: table(named) for name in ("left", "right", "edges") if (named := getattr(recipe.graph, name)) is not None
+    }
+    return msgspec.structs.replace(
+        recipe,
+        graph=msgspec.structs.replace(recipe.graph, **tables),
+        output=place(recipe.output),
+        ledger=None if recipe.ledger is None else place(recipe.ledger),
+    )
+
+
+def differences(before: Recipe | GraphRecipe, after: Recipe | GraphRecipe) -> list[tuple[str, Any, Any]]:
     """Name each setting that two recipes give otherwise, with both values; None where one does not give it.
 
     Roles are compared column by column; the order of columns says nothing.
@@ -183,9 +218,9 @@ def differences(before: Recipe, after: Recipe) -> list[tuple[str, Any, Any]]:
     return [(name, old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)]
 
 
-def _settings(recipe: Recipe) -> dict[str, Any]:
+def _settings(recipe: Recipe | GraphRecipe) -> dict[str, Any]:
     built = msgspec.to_builtins(recipe)
-    roles = built.pop("roles")
+    roles = built.pop("roles", {})
     settings = {f"roles.{column}": role for role, columns in roles.items() for column in columns}
     for name, value in built.items():
         settings |= (
@@ -201,7 +236,7 @@ def _located(table: str, folder: Path) -> str:
     return table if "://" in table else str(folder / table)
 
 
-def write_recipe(recipe: Recipe, path: str | os.PathLike[str]) -> None:
+def write_recipe(recipe: Recipe | GraphRecipe, path: str | os.PathLike[str]) -> None:
     """Write a recipe that `read_recipe` reads back equal; the file is replaced as a whole or stays as it was.
 
     Paths in the recipe's folder are written relative to it. Other relative paths are meant from the current folder, and
@@ -234,9 +269,12 @@ def write_recipe(recipe: Recipe, path: str | os.PathLike[str]) -> None:
     e = 100
     <BLANKLINE>
     """
-    import tomli_w
-
     file = Path(path)
+    if not isinstance(recipe, Recipe):
+        beside = _moved(recipe, lambda place: _beside(place, file.parent), lambda t: _table_beside(t, file.parent))
+        said = msgspec.to_builtins(beside)
+        _write(file, {name: said[name] for name in ("output", "ledger", "graph", "method") if name in said})
+        return
     written = _filled(
         {
             "table": _table_beside(recipe.table, file.parent),
@@ -249,7 +287,13 @@ def write_recipe(recipe: Recipe, path: str | os.PathLike[str]) -> None:
             "reading": recipe.reading,
             "hierarchies": {column: _beside(tree, file.parent) for column, tree in recipe.hierarchies.items()},
         }
-    ) | {"method": recipe.method}
+    )
+    _write(file, written | {"method": recipe.method})
+
+
+def _write(file: Path, written: Mapping[str, Any]) -> None:
+    import tomli_w
+
     try:
         text = tomli_w.dumps(written).encode()
     except (UnicodeEncodeError, ValueError, TypeError):
@@ -290,23 +334,28 @@ def _replace(file: Path, content: bytes) -> None:
 
 
 def publish_recipe(
-    recipe: Recipe,
+    recipe: Recipe | GraphRecipe,
     *,
     again: bool = False,
     overwrite: bool = False,
     seed: int | None = None,
     allow_insecure: bool = False,
     progress: Callable[[str, float], None] = lambda step, share: None,
-    source: Table | None = None,
-) -> Release:
+    source: Any = None,
+) -> Any:
     """Publish what a recipe says and save it; a release that could not be saved leaves no entry in the ledger.
 
-    `source` is the recipe's table, if it was read already.
+    `source` is the recipe's table or graph, if it was read already. What comes back is a Release, or the GroupedGraph
+    of the recipe of a graph.
     """
     progress("reading", 0.0)
-    method, source = recipe.build_method(), recipe.read() if source is None else source
-    schema = recipe.build_schema(source.names)
-    release = method.publish(source, schema, ledger=recipe.ledger, again=again, seed=seed, progress=progress)
+    keeping: dict[str, Any] = {"ledger": recipe.ledger, "again": again, "seed": seed, "progress": progress}
+    release: Release | GroupedGraph
+    if isinstance(recipe, Recipe):
+        method, table = recipe.build_method(), recipe.read() if source is None else source
+        release = method.publish(table, recipe.build_schema(table.names), **keeping)
+    else:
+        release = recipe.build_method().publish(recipe.graph.read() if source is None else source, **keeping)
     with withdraw_unless_saved(release, recipe.output):
         progress("writing", 0.9)
         release.save(recipe.output, overwrite=overwrite, allow_insecure=allow_insecure)
@@ -314,7 +363,7 @@ def publish_recipe(
 
 
 @contextmanager
-def withdraw_unless_saved(release: Release, output: str | os.PathLike[str]) -> Iterator[None]:
+def withdraw_unless_saved(release: Release | GroupedGraph, output: str | os.PathLike[str]) -> Iterator[None]:
     """Take a release out of its ledger if saving it to `output` fails inside: for one that is not kept otherwise."""
     before = _checksum(output)
     try:
@@ -335,7 +384,7 @@ def _checksum(output: str | os.PathLike[str]) -> str | None:
         return None
 
 
-def recipe_script(recipe: Recipe, *, seed: int | None = None) -> str:
+def recipe_script(recipe: Recipe | GraphRecipe, *, seed: int | None = None) -> str:
     """A Python script that publishes what the recipe says; with a `seed`, byte by byte the same each time.
 
     >>> print(recipe_script(Recipe(
@@ -353,6 +402,10 @@ def recipe_script(recipe: Recipe, *, seed: int | None = None) -> str:
     release.save('out')
     <BLANKLINE>
     """
+    if not isinstance(recipe, Recipe):
+        from hedgerow.graph.recipe import graph_script
+
+        return graph_script(recipe, seed=seed)
     name = recipe.method_name
     parameters = read_parameters(name, recipe.parameters)
     publishing = _arguments(ledger=recipe.ledger, seed=seed)
@@ -396,7 +449,7 @@ def _script_schema(recipe: Recipe) -> Iterator[str]:
         yield f"hierarchies={{{trees}}}"
 
 
-def recipe_command(recipe: Recipe, *, seed: int | None = None) -> str:
+def recipe_command(recipe: Recipe | GraphRecipe, *, seed: int | None = None) -> str:
     """A line for a shell that publishes what the recipe says; refuses what flags cannot say.
 
     >>> recipe_command(Recipe(
@@ -404,6 +457,10 @@ def recipe_command(recipe: Recipe, *, seed: int | None = None) -> str:
     ...     method={"name": "ke", "k": 4, "e": 100}))
     "hedgerow publish adult.csv --quasi 'age,marital status' --sensitive pay --method ke --k 4 --e 100 --out out"
     """
+    if not isinstance(recipe, Recipe):
+        from hedgerow.graph.recipe import graph_command
+
+        return graph_command(recipe, seed=seed)
     method_class(recipe.method_name)
     words = ["hedgerow", "publish", recipe.table]
     for role, names in msgspec.to_builtins(recipe.roles).items():

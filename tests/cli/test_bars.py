@@ -1,6 +1,6 @@
 """Bars: what they reach, and what they are drawn with."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hedgerow.cli.answers import ASCII, BLOCKS, Span, bars, strokes_for
@@ -33,6 +33,7 @@ def test_encodings_without_blocks_get_ascii():
     assert strokes_for("no-such-encoding") is ASCII
 
 
+@example([[0.0, 0.0, 5e-324]], 1)
 @given(
     st.lists(
         st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=3, max_size=3).map(sorted), min_size=1

@@ -426,7 +426,7 @@ def test_values_in_no_hierarchy_are_named_only_when_asked(tmp_path, run):
     asked = ("publish", tmp_path / "t.csv", *flags, "--k", 2, "--out", tmp_path / "out")
     code, _, errors = run(*asked)
     assert code == 2
-    assert "1 values of 'town' are not in the hierarchy" in errors
+    assert "'town' has 1 value not in the hierarchy" in errors
     assert "Elm" not in errors
     code, _, errors = run(*asked, "--show-values")
     assert code == 2

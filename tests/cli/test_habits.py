@@ -117,25 +117,167 @@ def test_json_alone_is_printed(folder, words, keys):
 def _schemas():
     """The schema of each verb, from the page about the command line."""
     page = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text()
-    return {verb: json.loads(text) for verb, text in re.findall(r"^`(\w+)`:.*?```json\n(.*?)```", page, re.M | re.S)}
+    return {verb: json.loads(text) for verb, text in re.findall(r"^`([^`]+)`:\n\n```json\n(.*?)```", page, re.M | re.S)}
 
 
-def test_json_fits_the_documented_schema(folder):
-    """What verbs print is what the page says."""
-    asked = {
-        "verify": ("out",),
-        "inspect": ("table.csv",),
-        "query": ("out", "SELECT sex, sum(pay) AS total FROM release GROUP BY sex"),
-        "compare": ("out", "--original", "table.csv"),
-        "ledger": ("ledger.json", "check", "table.csv"),
-        "hierarchy": ("table.csv", "--column", "age", "--intervals", "5,10"),
-        "diff": ("recipe.toml", "recipe.toml"),
-        "certify": ("out",),
-    }
+ROLES = ("--quasi", "age,sex", "--sensitive", "pay")
+TABLES = ("left.csv", "right.csv", "edges.csv")
+ASKED = {
+    "inspect": "inspect table.csv",
+    "hierarchy": "hierarchy table.csv --column age --intervals 5,10",
+    "advise": ("advise", "table.csv", *ROLES),
+    "explore": ("explore", "table.csv", *ROLES, "--hierarchy", "age=age.csv", "--hierarchy", "sex=sex.csv", "--k", "2"),
+    "publish": "publish recipe.toml --overwrite",
+    "query": ("query", "out", "SELECT sex, sum(pay) AS total FROM release GROUP BY sex"),
+    "regress": ("regress", "out", "pay ~ age"),
+    "compare": "compare out --original table.csv",
+    "export": "export out --csv files",
+    "verify": "verify out",
+    "attack": "attack out --original table.csv",
+    "ledger": "ledger ledger.json check table.csv",
+    "ledger history": "ledger ledger.json history",
+    "certify": "certify out",
+    "certify --check": "certify out --check certificate/certificate.json",
+    "graph publish": ("graph", "publish", *TABLES, "-k", "2", "-l", "2", "--out", "links", "--ledger", "g.json"),
+    "graph advise": ("graph", "advise", *TABLES, "-k", "2", "-l", "2"),
+    "graph draw": "graph draw links --out links.png",
+    "graph export": "graph export links --csv links-csv",
+    "graph compare": ("graph", "compare", "links", *TABLES, "--count", "2"),
+    "graph query": ("graph", "query", "links", "SELECT count(*) FROM edges", "SELECT avg(degree) FROM left"),
+    "graph verify": "graph verify links",
+    "graph attack": "graph attack links",
+    "diff": "diff recipe.toml recipe.toml",
+    "completion": "completion bash",
+    "man": "man pages",
+    "demo": "demo shown",
+    "ledger forget": None,
+    "app": None,
+}
+"""A call of each verb; `app` and `ledger forget` have tests of their own."""
+
+
+def test_json_of_every_verb_fits_the_documented_schema(folder, monkeypatch):
+    """What verbs print is what the page says, and --json FILE writes the same beside what is printed."""
+    monkeypatch.setattr("hedgerow.cli.demo.ROWS", 500)
+    run("hierarchy", "table.csv", "--column", "age", "--intervals", "5,10", "--out", "age.csv")
+    (folder / "sex.csv").write_text("f;*\nm;*\n")
+    (folder / "left.csv").write_text("person,town\n" + "".join(f"p{n},t{n % 4}\n" for n in range(30)))
+    (folder / "right.csv").write_text("shop,kind\n" + "".join(f"s{n},k{n % 3}\n" for n in range(20)))
+    (folder / "edges.csv").write_text("person,shop\n" + "".join(f"p{n},s{n * 7 % 20}\n" for n in range(30)))
     schemas = _schemas()
-    assert set(schemas) == set(asked)
-    for verb, words in asked.items():
-        jsonschema.validate(json.loads(run(verb, *words, "--json").stdout), schemas[verb])
+    assert set(schemas) == set(ASKED)
+    assert {" ".join(words) for words, _ in verbs()} <= set(ASKED)
+    for verb, call in ASKED.items():
+        if call is not None:
+            printed = run(*(call.split() if isinstance(call, str) else call), "--json").stdout
+            jsonschema.validate(json.loads(printed), schemas[verb])
+    first = run("ledger", "ledger.json", "--json", "listed.json").stdout
+    assert "1 release in ledger.json" in first
+    entry = json.loads((folder / "listed.json").read_text())[0]["release"]
+    jsonschema.validate(
+        json.loads(run("ledger", "ledger.json", "forget", entry, "--json").stdout), schemas["ledger forget"]
+    )
+
+
+def test_the_app_prints_its_address_as_json(folder):
+    """One line, before the server begins."""
+    words = [sys.executable, "-m", "hedgerow", "app", "table.csv", "--no-browser", "--json"]
+    with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
+        told = ""
+        while not told.endswith("}\n"):
+            told += process.stdout.readline()
+        process.terminate()
+    jsonschema.validate(json.loads(told), _schemas()["app"])
+
+
+def test_a_file_of_json_is_written_beside_what_is_printed(folder):
+    """In every order of words; what does not end in .json is no file of JSON."""
+    plain = run("verify", "out").stdout
+    for words in (
+        ("verify", "out", "--json", "v.json"),
+        ("verify", "--json", "v.json", "out"),
+        ("verify", "--json=v.json", "out"),
+    ):
+        assert run(*words).stdout == plain
+        assert json.loads((folder / "v.json").read_text())["verified"] is True
+        (folder / "v.json").unlink()
+    assert json.loads(run("verify", "--json", "out").stdout)["verified"] is True
+    assert json.loads(run("ledger", "--json", "ledger.json").stdout)[0]["method"] == "KEAnonymity"
+    assert ".json" in run("verify", "out", "--json=table.csv", code=2).stderr
+
+
+BEFORE = {
+    "attack": ("attack", "out", "--figure"),
+    "regress": ("regress", "out", "pay ~ age", "--figure"),
+    "advise": ("advise", "table.csv", *ROLES, "--figure"),
+    "advise --recipe": ("advise", "table.csv", *ROLES, "--recipe"),
+    "explore": ("explore", "table.csv", *ROLES, "--k", "2", "--figure"),
+    "compare": ("compare", "out", "--answers"),
+    "certify": ("certify", "out", "--out"),
+    "publish": ("publish", "table.csv", *ROLES, "--method", "ke", "--k", "2", "--out"),
+    "graph publish": ("graph", "publish", *TABLES, "-k", "2", "-l", "2", "--out"),
+    "hierarchy": ("hierarchy", "table.csv", "--column", "age", "--digits", "--out"),
+    "export": ("export", "out", "--sqlite"),
+    "man": ("man",),
+    **{
+        f"{verb} --json": (*words, "--json")
+        for verb, words in {
+            "verify": ("verify", "out"),
+            "query": ("query", "out", "SELECT count(*) FROM release"),
+        }.items()
+    },
+}
+
+
+@pytest.mark.parametrize("name", BEFORE)
+def test_places_are_tried_before_any_work(folder, name, monkeypatch):
+    """Below a file nothing can be written: it is refused before a table or a release is opened."""
+
+    def never(*args, **options):
+        raise AssertionError("work began")
+
+    for place in (
+        "hedgerow.table.read_table",
+        "hedgerow.release.read",
+        "hedgerow.front.holds_graph",
+        "hedgerow.front.open_bundle",
+    ):
+        monkeypatch.setattr(place, never)
+    ending = {"advise --recipe": ".toml", "verify --json": ".json", "query --json": ".json"}.get(name, "")
+    told = run(*BEFORE[name], f"table.csv/place{ending}", code=2).stderr
+    assert "cannot be written" in told
+    assert (folder / "table.csv").read_text() == CSV
+
+
+def test_every_place_that_is_written_is_tried():
+    """An option that names something to write has the type that tries it."""
+    from hedgerow.cli.habits import Output
+
+    writing = {"out", "figure", "csv", "sqlite", "excel", "stata", "spss", "recipe_file", "answers", "json", "folder"}
+    for words, command in verbs():
+        for parameter in command.params:
+            if parameter.name in writing and isinstance(parameter.type, click.Path):
+                assert isinstance(parameter.type, Output), (words, parameter.name)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("hierarchy", "table.csv", "--column", "age", "--digits", "--out", "table.csv", "--overwrite"),
+        ("compare", "out", "--original", "table.csv", "--answers", "./table.csv"),
+        ("verify", "out", "--json", "out/verdict.json"),
+        ("publish", "recipe.toml", "--overwrite", "--json", "ledger.json"),
+        ("ledger", "ledger.json", "--json", "ledger.json"),
+        ("attack", "out", "--figure", "out/rates.png"),
+        ("advise", "table.csv", *ROLES, "--recipe", "same.toml", "--figure", "same.toml"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_nothing_is_written_over_what_is_read_or_into_a_release(folder, words):
+    """Tables, ledgers and releases stay as they are."""
+    before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    run(*words, code=2)
+    assert {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()} == before
 
 
 def test_json_of_a_broken_bundle(folder):

@@ -58,7 +58,7 @@ def test_what_is_built_is_saved_and_fits_the_column(table, tmp_path, run, monkey
         (("--column", "town", "--dates"), "needs dates"),
         (("--column", "town", "--rare", "1"), "nothing to merge"),
         (("--column", "twon", "--digits"), "Did you mean 'town'"),
-        (("--column", "age", "--parents", "p.csv"), "have no parent in the file"),
+        (("--column", "age", "--parents", "p.csv"), "without a parent in the file"),
     ],
 )
 def test_what_cannot_be_built_is_one_sentence(table, tmp_path, run, monkeypatch, flags, message):

@@ -119,3 +119,28 @@ def test_graphs_stand_in_the_same_ledger(place):
     text = _run("ledger", place / "ledger.json")[1]
     assert "2 releases" in text
     assert "k=2, l=3" in text
+
+
+def test_the_history_says_what_changed_and_what_to_withdraw(tmp_path, run, monkeypatch):
+    """Releases of one table are compared with the one before; one that was never saved can be forgotten."""
+    import json
+
+    from hedgerow.ledger import Ledger
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("age,pay\n" + "".join(f"{n},{n * 10}\n" for n in range(24)))
+    flags = ("t.csv", "--quasi", "age", "--sensitive", "pay", "--method", "ke", "--ledger", "l.json", "--again")
+    for number, k in enumerate((2, 3)):
+        code, _, errors = run("publish", *flags, "--k", k, "--out", f"out{number}")
+        assert code == 0, errors
+    schema = hr.Schema(quasi="age", sensitive="pay")
+    hr.KEAnonymity(k=3).publish("t.csv", schema, ledger="l.json", again=True)
+    first, second, third = json.loads(run("ledger", "l.json", "history", "--json")[1])
+    assert first["changed"] == ["the first"]
+    assert second["changed"] == ["k 2 -> 3"]
+    assert third["changed"] == ["nothing"]
+    assert "withdraw the bundle" in second["undo"]
+    assert Ledger.open("l.json").entries[1].bundle[:12] in second["undo"]
+    assert third["is_saved"] is False
+    assert f"forget {third['release']}" in run("ledger", "l.json")[1]
+    assert "k 2 -> 3" in " ".join(run("ledger", "l.json", "history")[1].split())

@@ -70,7 +70,7 @@ def test_entities_without_edges_are_nodes() -> None:
     [
         ({"v": [1, 1]}, {"v": [1], "w": [5]}, "tell its rows apart"),
         ({"v": [1, None]}, {"v": [1], "w": [5]}, "missing"),
-        ({"v": [1]}, {"v": [9], "w": [5]}, "1 edges name an entity"),
+        ({"v": [1]}, {"v": [9], "w": [5]}, "1 edge names an entity"),
         ({"v": [1]}, {"v": ["1"], "w": [5]}, "but the key"),
         ({"v": [1]}, {"v": [1, 1], "w": [5, 5]}, "more than once"),
         ({"v": [1, 2]}, {"v": [1, None], "w": [5, 5]}, "no left end"),

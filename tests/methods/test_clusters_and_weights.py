@@ -105,7 +105,7 @@ def test_weights_are_published_and_weighted_questions_have_bounds(households, tm
 @pytest.mark.parametrize(("weights", "words"), [
     ([1.0, 0.0, -2.0, 1.0], "2 of its values are not above zero"),
     (["1", "x", "2", "3"], "must hold numbers; it holds string"),
-    ([1.0, None, 1.0, 1.0], "'w' has 1 missing values"),
+    ([1.0, None, 1.0, 1.0], "'w' has 1 missing value "),
 ])  # fmt: skip
 def test_weights_that_are_none_are_refused(weights, words):
     """One sentence with the remedy."""

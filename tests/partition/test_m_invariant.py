@@ -146,7 +146,7 @@ def test_a_changed_value_outside_the_signature_is_refused():
     series.publish({"a": 0, "b": 1, "c": 2, "d": 3}, seeded_keys(1))
     away = next(v for v in range(4) if v not in series.signatures.members[slice(*series.signatures.offsets[[0, 1]])])
     name = next(name for name, owner in series.known.items() if owner == 0)
-    with pytest.raises(hr.Infeasible, match="1 people now have a sensitive value outside"):
+    with pytest.raises(hr.Infeasible, match="1 person now has a sensitive value outside"):
         series.publish({name: away}, seeded_keys(1))
 
 

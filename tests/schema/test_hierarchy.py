@@ -218,7 +218,7 @@ def test_a_value_outside_is_counted_not_quoted() -> None:
     tree = Hierarchy.from_nested([["a"], ["b"]])
     with pytest.raises(SchemaError) as caught:
         tree.leaf_codes("town", pa.array(["CANARY-1", "CANARY-2", "a"]))
-    assert str(caught.value).startswith("2 values of 'town' are not in the hierarchy")
+    assert str(caught.value).startswith("'town' has 2 values not in the hierarchy")
     assert "CANARY" not in str(caught.value)
 
 
@@ -270,7 +270,7 @@ def test_a_list_that_contains_itself_is_refused() -> None:
         ({"width": 1e-9}, "at most 1,000,000 intervals"),
         ({"width": [5, 12]}, "multiple"),
         ({"width": "wide"}, "finite numbers"),
-        ({"width": 10, "start": 15}, "1 values lie in no interval"),
+        ({"width": 10, "start": 15}, "1 value lies in no interval"),
     ],
 )
 def test_bad_intervals_are_refused(arguments: dict[str, object], words: str) -> None:

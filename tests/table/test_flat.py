@@ -25,7 +25,7 @@ CONVERSIONS = {
     "unsigned": (pa.array([2**32 - 1], pa.uint32()), pa.int64(), [2**32 - 1]),
     "unsigned 64": (pa.array([2**63 - 1], pa.uint64()), pa.int64(), [2**63 - 1]),
     "small floats": (pa.array([1.5, None], pa.float32()), pa.float64(), [1.5, None]),
-    "half floats": (pa.array([1.5], pa.float16()), pa.float64(), [1.5]),
+    "half floats": (pa.array([np.float16(1.5)], pa.float16()), pa.float64(), [1.5]),
     "not a number": (pa.array([float("nan"), 1.0]), pa.float64(), [None, 1.0]),
     "decimals": (pa.array([Decimal("1.50")], pa.decimal128(9, 2)), pa.decimal128(9, 2), [Decimal("1.50")]),
     "small decimals": (pa.array([Decimal("1.5")], pa.decimal64(9, 1)), pa.decimal128(9, 1), [Decimal("1.5")]),

@@ -56,5 +56,5 @@ def test_a_person_who_lost_the_signature_is_noticed():
     groups, codes = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 2])
     offsets, members = np.array([0, 2]), np.array([0, 1], np.int32)
     check_signatures(np.array([0, 1]), np.array([0, -1]), groups, codes, offsets, members)
-    with pytest.raises(hr.BrokenPromise, match="1 people"):
+    with pytest.raises(hr.BrokenPromise, match="1 person"):
         check_signatures(np.array([0, 1]), np.array([0, 0]), groups, codes, offsets, members)

@@ -65,7 +65,7 @@ def _trees(tree):
 def test_an_untouched_release_passes_and_says_what_it_tells():
     """The sentence names groups, values, fakes, and the values at the root."""
     release = release_of()
-    assert "1 groups follows" in str(release.verify())
+    assert "1 group follows" in str(release.verify())
     assert "1 of 7 values stand at a root" in still_tells(release)
 
 
@@ -98,6 +98,7 @@ def test_a_narrowed_subdomain_is_found():
         ("target", "weight", [1, 1, 1, 2, 1, 1, 1], "follow"),
         ("target", "weight", [1, 1, 1, -1, 1, 1, 1], "trees"),
         ("target", "parent", [4, 4, 5, 5, 3, 6, None], "trees"),
+        ("target", "parent", [4, 4, 5, 5, 6, 6, -1], "trees"),
         ("target", "weight", [2**61, 2**61, 2**61, 2**61, 2**61, 2**61, 1], "large"),
     ],
 )

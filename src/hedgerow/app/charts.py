@@ -58,7 +58,8 @@ def _tick(kind: str, place: float) -> Markup:
 
 def share_place(value: float, low: float, high: float) -> float:
     """Where a value lies between two ends; halves before differences, so that large floats do not overflow."""
-    return (value / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.5
+    low, high = low / 2, high / 2
+    return (value / 2 - low) / (high - low) if high > low else 0.5
 
 
 def span_bar(

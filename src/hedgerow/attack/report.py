@@ -18,6 +18,7 @@ import pyarrow as pa
 from hedgerow.attack import adversaries as folder
 from hedgerow.attack.context import Context, check_tables
 from hedgerow.attack.finding import Adversary, Finding, Skipped, percent
+from hedgerow.errors import counted
 from hedgerow.markup import html_note, html_table
 from hedgerow.parameters import read_whole
 from hedgerow.randomness import Keys, system_keys
@@ -83,7 +84,11 @@ class AttackReport(msgspec.Struct, frozen=True):
 
     def _repr_html_(self) -> str:
         skipped = "".join(html_note(f"not tried: {one.adversary}, {one.reason}") for one in self.skipped)
-        return html_note(f"{self.method}, {self.form}: {self.rows:,} rows") + html_table(HEADER, self.lines()) + skipped
+        return (
+            html_note(f"{self.method}, {self.form}: {counted(self.rows, 'row')}")
+            + html_table(HEADER, self.lines())
+            + skipped
+        )
 
     def __getitem__(self, adversary: str) -> Finding:
         """Return the first finding of an adversary; KeyError if it did not apply."""

@@ -8,14 +8,14 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Callable
-from contextlib import redirect_stdout, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 from hedgerow._version import __version__
+from hedgerow.cli.habits import add_habits, attach_json_files
 from hedgerow.errors import HedgerowError, limit_reached
 
 __all__ = ["main"]
@@ -53,10 +53,6 @@ CUT_OFF = 141
 """Exit code where the reader of the output has gone, as in `| head`."""
 
 
-QUIET = "hedgerow_quiet"
-"""Where a verb's context says that nothing but errors is to be printed."""
-
-
 class Verbs(click.Group):
     """A group whose commands are modules of this package."""
 
@@ -69,7 +65,7 @@ class Verbs(click.Group):
         if cmd_name not in VERBS:
             return None
         command: click.Command = getattr(importlib.import_module(f"hedgerow.cli.{cmd_name}"), cmd_name)
-        _let_be_quiet(command)
+        add_habits(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -85,7 +81,7 @@ class Verbs(click.Group):
             close = difflib.get_close_matches(args[0], VERBS, n=1)
             hint = f" Did you mean '{close[0]}'?" if close else ""
             raise click.UsageError(f"There is no verb '{args[0]}'.{hint}", ctx)
-        return super().resolve_command(ctx, args)
+        return super().resolve_command(ctx, attach_json_files(args))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a verb; a deliberate refusal is one sentence on the error stream, not a traceback."""
@@ -119,26 +115,6 @@ class Verbs(click.Group):
             raise error
         click.secho(f"hedgerow: {_fault(error)}", err=True, fg="red")
         sys.exit(FAULT)
-
-
-def _let_be_quiet(command: click.Command) -> None:
-    """Give a verb, and each verb below it, the option --quiet."""
-    for inner in command.commands.values() if isinstance(command, click.Group) else [command]:
-        if not any(parameter.name == "quiet" for parameter in inner.params):
-            text = "Print nothing but errors, and what --json asks for; the exit code tells how it ended."
-            inner.params.append(click.Option(["--quiet", "-q"], is_flag=True, help=text))
-            inner.callback = _quietly(inner.callback)
-
-
-def _quietly(callback: Callable[..., Any] | None) -> Callable[..., Any]:
-    def run(*args: Any, quiet: bool = False, **options: Any) -> Any:
-        context = click.get_current_context()
-        context.meta[QUIET] = quiet
-        if quiet and not options.get("as_json"):
-            context.with_resource(redirect_stdout(io.StringIO()))
-        return callback(*args, **options) if callback is not None else None
-
-    return run
 
 
 def _system(error: OSError) -> str:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from hedgerow.cli.habits import Output, put_json
 from hedgerow.cli.reading import reading_flags, recipe_of, role_flags
-from hedgerow.errors import ParameterError, SchemaError
+from hedgerow.errors import ParameterError, SchemaError, counted
 from hedgerow.recipe import Recipe, recipe_command
 
 if TYPE_CHECKING:
@@ -43,9 +44,10 @@ _REMEDY = (
     help="the most that any value may have of a group in what is recommended",
 )
 @click.option("--rows", type=click.IntRange(min=20), default=10_000, show_default=True, help="rows to try methods on")
-@click.option("--figure", type=click.Path(path_type=Path), help="draw promise against width and loss (.png and .svg)")
-@click.option("--json", "file", type=click.Path(path_type=Path), help="write every setting that was tried (.json)")
-@click.option("--recipe", "recipe_file", type=click.Path(), help="write what is recommended as a recipe (.toml)")
+@click.option("--figure", type=Output("figure"), help="draw promise against width and loss (.png and .svg)")
+@click.option(
+    "--recipe", "recipe_file", type=Output(ending=".toml"), help="write what is recommended as a recipe (.toml)"
+)
 def advise(table: str, eps: str | None, m: int | None, relative: bool, **flags: Any) -> None:
     """Say which promises TABLE can keep, what each method costs there, and which one to begin with.
 
@@ -59,31 +61,32 @@ def advise(table: str, eps: str | None, m: int | None, relative: bool, **flags: 
     hedgerow advise adult.csv --quasi age,sex --sensitive occupation --others identifier \\
         --figure frontier.png --recipe recipe.toml
     """
-    from hedgerow.cli.show import console
+    from hedgerow.cli.show import console, facts
 
-    asked = {name: flags.pop(name) for name in ("chance", "rows", "figure", "file", "recipe_file")}
-    if asked["recipe_file"] is not None and not str(asked["recipe_file"]).endswith(".toml"):
-        raise ParameterError("A recipe is a file that ends in .toml; --recipe would write over anything else.")
+    asked = {name: flags.pop(name) for name in ("chance", "rows", "figure", "recipe_file")}
     recipe = recipe_of(table, flags, method="", out=str(Path(asked["recipe_file"] or "").parent / "out"))
     if not recipe.roles.sensitive:
         raise ParameterError("Name the column that nobody may learn of a person: --sensitive COLUMN.")
     source, screen = recipe.read(), console()
-    for sensitive in recipe.roles.sensitive:
-        screen.print(_column_facts(source, sensitive, eps, m, relative))
+    allowed = {name: _column_facts(source, name, eps, m, relative) for name in recipe.roles.sensitive}
+    for sensitive, lines in allowed.items():
+        screen.print(facts(f"What '{sensitive}' allows", lines))
+    data: dict[str, Any] = {"allows": {name: dict(lines) for name, lines in allowed.items()}}
     if recipe.roles.quasi or recipe.others == "quasi":
-        _compare(recipe, source, asked)
-    elif asked["figure"] or asked["file"] or asked["recipe_file"]:
+        _compare(recipe, source, asked, data)
+    elif asked["figure"] or asked["recipe_file"]:
         raise ParameterError(
             "Methods are compared by what they do to quasi-identifiers: name them with --quasi A,B,..."
         )
     else:
+        put_json(lambda: data)
         screen.print("Name quasi-identifiers (--quasi A,B,...) to see what each method costs on this table.")
 
 
-def _column_facts(source: Table, sensitive: str, eps: str | None, m: int | None, relative: bool) -> Any:
+def _column_facts(
+    source: Table, sensitive: str, eps: str | None, m: int | None, relative: bool
+) -> list[tuple[str, str]]:
     """What one sensitive column allows."""
-    from hedgerow.cli.show import facts
-
     encoded = source.encode(sensitive)
     counts = encoded.counts()[: len(encoded.domain)]
     missing = len(encoded.codes) - int(counts.sum())
@@ -94,13 +97,11 @@ def _column_facts(source: Table, sensitive: str, eps: str | None, m: int | None,
         lines += [*_ranges(where), *_proximity(where, counts, eps, m, relative)]
     elif eps is not None or m is not None:
         raise SchemaError(f"'{sensitive}' has no distances; proximity needs numbers or dates.")
-    return facts(f"What '{sensitive}' allows", lines)
+    return lines
 
 
-def _compare(recipe: Recipe, source: Table, asked: dict[str, Any]) -> None:
+def _compare(recipe: Recipe, source: Table, asked: dict[str, Any], data: dict[str, Any]) -> None:
     """Try methods, print the frontier and the recommendation, and write what was asked for."""
-    import json
-
     from hedgerow.cli.show import console, facts, progress_bar
     from hedgerow.methods.frontier import frontier, recommend, settings_for
     from hedgerow.recipe import write_recipe
@@ -114,10 +115,9 @@ def _compare(recipe: Recipe, source: Table, asked: dict[str, Any]) -> None:
             progress(f"trying {point.setting.method}", len(points) / len(settings))
             points.append(point)
     found, screen = recommend(points, chance=asked["chance"]), console()
-    if asked["file"] is not None:
-        data: dict[str, Any] = {"points": [point.to_data() for point in points]}
-        data |= {} if found is None else {"recommended": str(found.point.setting), "reasons": list(found.reasons)}
-        asked["file"].write_text(json.dumps(data, indent=1), encoding="utf-8")
+    data |= {"points": [point.to_data() for point in points]}
+    data |= {} if found is None else {"recommended": str(found.point.setting), "reasons": list(found.reasons)}
+    put_json(lambda: data)
     if asked["figure"] is not None:
         from hedgerow.report.choosing_figures import frontier_figure
 
@@ -147,7 +147,8 @@ def _points(points: list[FrontierPoint], rows: int) -> Any:
     has_ranges = any(point.least_range is not None for point in tried)
     columns = ["setting", "likeliest value", *["least range"] * has_ranges, "width", "loss", "knowing the algorithm"]
     return table(
-        f"What methods cost on {rows:,} rows (* no other is better in both likeliest value and width){refused}",
+        f"What methods cost on {counted(rows, 'row')} (* no other is better in both likeliest "
+        f"value and width){refused}",
         columns,
         [
             (

@@ -7,17 +7,17 @@ question as plain SQL, what makes its bounds wide, and what would narrow them.
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 import pyarrow as pa
 import pyarrow.csv
 
+from hedgerow.cli.habits import put_json
 from hedgerow.cli.show import EDGES, GAP, console, table
-from hedgerow.query.answer import MEANING, Answer
+from hedgerow.query.answer import MEANING
 from hedgerow.report.answer_text import COLUMNS, answer_lines, explanation, has_width
 
 if TYPE_CHECKING:
@@ -25,7 +25,18 @@ if TYPE_CHECKING:
     from hedgerow.query.answer_table import AnswerTable
     from hedgerow.release import Release
 
-__all__ = ["ASCII", "BLOCKS", "Span", "Strokes", "answers", "bars", "explain", "print_csv", "print_json", "strokes_for"]
+__all__ = [
+    "ASCII",
+    "BLOCKS",
+    "Span",
+    "Strokes",
+    "answers",
+    "bars",
+    "explain",
+    "print_csv",
+    "put_answers",
+    "strokes_for",
+]
 
 
 _WIDEST_BAR = 24
@@ -111,7 +122,8 @@ class _Scale:
     def cell(self, value: float) -> int:
         """Find a value's place; where all values agree it is the middle."""
         # Halves before differences: bounds near the largest float must not overflow.
-        share = (value / 2 - self.low / 2) / (self.high / 2 - self.low / 2) if self.high > self.low else 0.5
+        low, high = self.low / 2, self.high / 2
+        share = (value / 2 - low) / (high - low) if high > low else 0.5
         return round(share * (self.cells - 1))
 
 
@@ -125,14 +137,9 @@ def _bar(span: Span, scale: _Scale, strokes: Strokes) -> str:
     return "".join(cells)
 
 
-def print_json(result: AnswerTable) -> None:
-    """Print answers as JSON, one object on one line: a list of rows; NULL is null, dates are texts."""
-
-    def cell(value: Any) -> Any:
-        return asdict(value) if isinstance(value, Answer) else value
-
-    rows = [{name: cell(value) for name, value in row.items()} for row in result]
-    click.echo(json.dumps({"rows": rows, "std": MEANING}, default=str, ensure_ascii=False))
+def put_answers(result: AnswerTable) -> None:
+    """Hand answers over as JSON, one object on one line: a list of rows; NULL is null, dates are texts."""
+    put_json(lambda: {"rows": list(result), "std": MEANING}, indent=None)
 
 
 def print_csv(result: AnswerTable) -> None:

@@ -5,12 +5,15 @@ Exit code 1 says that a promise was broken.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from hedgerow.cli.habits import Output, put_json
 from hedgerow.cli.reading import pop_reading, read_named, reading_flags
+from hedgerow.errors import counted
 
 if TYPE_CHECKING:
     from hedgerow.attack import AttackReport
@@ -24,8 +27,7 @@ __all__ = ["attack"]
 @click.option("--also", multiple=True, type=click.Path(path_type=Path), help="another release of the same people")
 @click.option("--holdout", type=click.Path(), help="people of the same kind who were not published: the control")
 @click.option("--targets", type=int, default=1000, show_default=True, help="people whom costly adversaries try")
-@click.option("--figure", type=click.Path(path_type=Path), help="draw the rates (.png; an .svg beside it)")
-@click.option("--json", "file", type=click.Path(path_type=Path), help="write everything as data (.json)")
+@click.option("--figure", type=Output("figure"), help="draw the rates (.png; an .svg beside it)")
 @reading_flags
 def attack(
     bundle: Path,
@@ -34,7 +36,6 @@ def attack(
     holdout: str | None,
     targets: int,
     figure: Path | None,
-    file: Path | None,
     **flags: Any,
 ) -> None:
     """Let every adversary that applies try BUNDLE: how often it is right, what guessing gives, what was promised.
@@ -48,7 +49,7 @@ def attack(
 
     reading = pop_reading(flags)
     if front.holds_graph(bundle):
-        _attack_graph(bundle, plain=original is None and holdout is None and not (also or figure or file))
+        _attack_graph(bundle, plain=original is None and holdout is None and not (also or figure))
         return
     with progress_bar() as progress:
         report = front.attack(
@@ -60,7 +61,12 @@ def attack(
             progress=progress,
         )
     # Before anything is printed: whoever closes the pipe (`| head`) still gets the files.
-    files = _write(report, figure, file)
+    put_json(lambda: json.loads(report.json()))
+    files = []
+    if figure is not None:
+        from hedgerow.report.release_figures import attack_figure
+
+        files.append(attack_figure(report, figure.parent, figure.stem))
     screen = console()
     if report.findings:
         screen.print(_rates(report))
@@ -88,14 +94,18 @@ def _attack_graph(bundle: Path, *, plain: bool) -> None:
 
     if not plain:
         raise ParameterError("This bundle holds a graph: `hedgerow graph attack BUNDLE` has options of its own.")
-    attack_release(open_graph(bundle))
+    found = attack_release(open_graph(bundle))
+    put_json(lambda: found)
 
 
 def _rates(report: AttackReport) -> Any:
     from hedgerow.attack.report import HEADER
     from hedgerow.cli.show import table
 
-    title = f"{report.method}, {report.form}: {report.rows:,} rows against {len(report.findings)} adversaries"
+    title = (
+        f"{report.method}, {report.form}: {counted(report.rows, 'row')} against "
+        f"{counted(len(report.findings), 'adversary', 'adversaries')}"
+    )
     return table(title, HEADER, report.lines(), right=HEADER[1:])
 
 
@@ -125,15 +135,3 @@ def _legend(report: AttackReport, targets: int) -> str:
         "people who were not published. worst off: the chance for the person whom the release protects least. "
         f"promised: what the guarantee says at most; nothing where it says nothing.{people}"
     )
-
-
-def _write(report: AttackReport, figure: Path | None, file: Path | None) -> list[Path]:
-    files = []
-    if figure is not None:
-        from hedgerow.report.release_figures import attack_figure
-
-        files.append(attack_figure(report, figure.parent, figure.stem))
-    if file is not None:
-        file.write_bytes(report.json() + b"\n")
-        files.append(file)
-    return files

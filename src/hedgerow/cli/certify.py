@@ -5,6 +5,7 @@ Exit code 0 says certified, or that the certificate fits; 1 that the bundle does
 
 from __future__ import annotations
 
+import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hedgerow.cli.habits import Output, put_json
 from hedgerow.cli.reading import pop_reading, reading_flags
 from hedgerow.errors import BrokenPromise, BundleError, ParameterError
 
@@ -23,7 +25,7 @@ __all__ = ["certify"]
 
 @click.command()
 @click.argument("bundle", type=click.Path())
-@click.option("--out", type=click.Path(), default="certificate", show_default=True, help="folder for page and data")
+@click.option("--out", type=Output("folder"), default="certificate", show_default=True, help="folder for page and data")
 @click.option(
     "--internal", is_flag=True, help="the version for the owner alone: it may hold what must not be published"
 )
@@ -34,18 +36,16 @@ __all__ = ["certify"]
 @click.option(
     "--check", "certificate_file", type=click.Path(), help="compare this certificate (.json) with BUNDLE; write nothing"
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the certificate's data as JSON.")
 @reading_flags
 def certify(
     bundle: str,
-    out: str,
+    out: Path,
     internal: bool,
     original: str | None,
     ledger: str | None,
     title: str,
     publisher: str,
     certificate_file: str | None,
-    as_json: bool,
     **flags: Any,
 ) -> None:
     """Verify BUNDLE and write a certificate: promise, checks, what is not promised, risks, costs, hashes, citation.
@@ -82,10 +82,8 @@ def certify(
         click.secho(f"not certified: {error}", fg="red", err=True)
         sys.exit(1)
     page, data = certificates.write(issued, out)
-    if as_json:
-        click.echo(data.read_text(), nl=False)
-    else:
-        console().print(_summary(issued, page, data))
+    put_json(lambda: json.loads(data.read_text()))
+    console().print(_summary(issued, page, data))
 
 
 def _table(original: str | None, reading: dict[str, Any]) -> Any:
@@ -127,8 +125,11 @@ def _check(bundle: str, certificate_file: str, original: str | None, reading: di
         with progress_bar() as progress:
             differences = certificates.check(bundle, certificate, original=_table(original, reading), progress=progress)
     except (BrokenPromise, BundleError) as error:
-        click.secho(f"does not fit: the bundle is not verified. {error}", fg="red", err=True)
+        reason = str(error)
+        put_json(lambda: {"fits": False, "differences": [], "reason": reason})
+        click.secho(f"does not fit: the bundle is not verified. {reason}", fg="red", err=True)
         sys.exit(1)
+    put_json(lambda: {"fits": not differences, "differences": list(differences)})
     if differences:
         click.secho(f"does not fit: {_list_differences(differences)}.", fg="red", err=True)
         sys.exit(1)

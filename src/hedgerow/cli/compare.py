@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
+from hedgerow.cli.habits import Output, put_json
 from hedgerow.cli.reading import pop_reading, reading_flags
+from hedgerow.errors import counted
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -22,13 +23,8 @@ __all__ = ["compare"]
 @click.argument("bundles", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--workload", "file", type=click.Path(), help="what to ask (.toml); a mixed workload if not given")
 @click.option("--original", type=click.Path(), help="the table behind the releases: adds errors and checks the bounds")
-@click.option(
-    "--out", type=click.Path(path_type=Path), default=Path("compare"), show_default=True, help="for the figure"
-)
-@click.option(
-    "--answers", type=click.Path(path_type=Path), help="write every question, its answers and the truth (.csv)"
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the scores as JSON.")
+@click.option("--out", type=Output("folder"), default=Path("compare"), show_default=True, help="folder for the figure")
+@click.option("--answers", type=Output(), help="write every question, its answers and the truth (.csv)")
 @reading_flags
 def compare(
     bundles: tuple[Path, ...],
@@ -36,7 +32,6 @@ def compare(
     original: str | None,
     out: Path,
     answers: Path | None,
-    as_json: bool,
     **flags: Any,
 ) -> None:
     """Ask all BUNDLES the same random questions: share answered, width of the bounds, and with --original errors.
@@ -61,14 +56,11 @@ def compare(
     if answers is not None:
         write_csv(answers_table(outcomes), answers)
         files.append(answers)
-    if as_json:
-        scores = {name: scores_by_aggregate(found) for name, found in outcomes.items()}
-        click.echo(msgspec.json.format(msgspec.json.encode(scores), indent=2))
-    else:
-        screen = console()
-        screen.print(summary(outcomes, releases))
-        for written in files:
-            screen.print(f"  {written}")
+    put_json(lambda: {name: scores_by_aggregate(found) for name, found in outcomes.items()})
+    screen = console()
+    screen.print(summary(outcomes, releases))
+    for written in files:
+        screen.print(f"  {written}")
     _check_inside(outcomes, releases)
 
 
@@ -112,7 +104,8 @@ def _check_inside(outcomes: Mapping[str, Sequence[QuestionOutcome]], releases: M
         suppressed = releases[name].rows.suppressed
         if suppressed:
             click.echo(
-                f"{name} suppressed {suppressed:,} rows; its bounds are about the others: {outside:,} truths differ."
+                f"{name} suppressed {counted(suppressed, 'row')}; its bounds are about the "
+                f"others: {counted(outside, 'truth differs', 'truths differ')}."
             )
             continue
         click.secho(f"hedgerow: {outside:,} true answers lie outside the bounds of {name}.", err=True, fg="red")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from hedgerow.cli.habits import put_json
+
 __all__ = ["completion"]
 
 _SHELLS = ("bash", "zsh", "fish")
@@ -27,7 +29,9 @@ def completion(shell: str) -> None:
     if kind is None:
         raise click.UsageError(f"There is no completion for {shell}.")
     # The class's own `source` of bash runs bash to ask for its version; the text alone is wanted here.
-    click.echo(kind(main, {}, "hedgerow", "_HEDGEROW_COMPLETE").source_template % _names())
+    script = kind(main, {}, "hedgerow", "_HEDGEROW_COMPLETE").source_template % _names()
+    put_json(lambda: {"shell": shell, "script": script})
+    click.echo(script)
 
 
 def _names() -> dict[str, str]:

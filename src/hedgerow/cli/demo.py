@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hedgerow.cli.habits import Output, put_json
 from hedgerow.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ QUESTIONS = (
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path), default=Path("demo"))
+@click.argument("folder", type=Output("folder"), default=Path("demo"))
 def demo(folder: Path) -> None:
     """Publish a generated census, ask it three questions, verify it, attack it; everything goes to FOLDER."""
     from hedgerow.attack import linking
@@ -62,6 +63,15 @@ def demo(folder: Path) -> None:
             screen.print(f"  {figure}")
     except InputError as error:
         screen.print(f"  left out. {error}", markup=False)  # an install without matplotlib shows everything else
+    put_json(
+        lambda: {
+            "release": str(folder / "release"),
+            "answers": [
+                {"question": question, "lower": a.lower, "expected": a.expected, "upper": a.upper, "truth": truth}
+                for question, a, truth in answered
+            ],
+        }
+    )
     screen.print(f"\nAsk more: hedgerow query {folder / 'release'} 'SELECT max(income) FROM release WHERE age < 25'")
 
 

@@ -8,26 +8,26 @@ from pathlib import Path
 
 import click
 
+from hedgerow.cli.habits import put_json
+
 __all__ = ["diff"]
 
 
 @click.command()
 @click.argument("before", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("after", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
-def diff(before: Path, after: Path, as_json: bool) -> None:
+def diff(before: Path, after: Path) -> None:
     """Show what the recipe AFTER says otherwise than BEFORE; exit code 1 if anything.
 
     \b
     hedgerow diff recipe.toml recipe-2026.toml
     """
     from hedgerow.cli.show import console, table
-    from hedgerow.recipe import differences, read_recipe
+    from hedgerow.recipe import differences, read_any
 
-    found = differences(read_recipe(before), read_recipe(after))
-    if as_json:
-        click.echo(json.dumps([{"setting": name, "before": old, "after": new} for name, old, new in found], indent=2))
-    elif found:
+    found = differences(read_any(before), read_any(after))
+    put_json(lambda: [{"setting": name, "before": old, "after": new} for name, old, new in found])
+    if found:
         rows = [(name, _text(old), _text(new)) for name, old, new in found]
         console().print(table("", ("setting", before.name, after.name), rows))
     else:

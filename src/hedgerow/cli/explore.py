@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from hedgerow.cli.habits import Output, put_json
 from hedgerow.cli.reading import parameter_flags, reading_flags, recipe_of, role_flags
 from hedgerow.errors import ParameterError
 
@@ -24,9 +24,8 @@ _SHOWN = 12
 @role_flags
 @reading_flags
 @parameter_flags
-@click.option("--figure", type=click.Path(path_type=Path), help="draw the lattice (.png and .svg)")
-@click.option("--json", "file", type=click.Path(path_type=Path), help="write every combination as data (.json)")
-def explore(source: str, figure: Path | None, file: Path | None, **flags: Any) -> None:
+@click.option("--figure", type=Output("figure"), help="draw the lattice (.png and .svg)")
+def explore(source: str, figure: Path | None, **flags: Any) -> None:
     """Show which combinations of levels keep a promise, what each loses, and which one `full-domain` would choose.
 
     SOURCE is a table, or a recipe (.toml) of the method full-domain. What is shown is about your table: it is for your
@@ -50,8 +49,7 @@ def explore(source: str, figure: Path | None, file: Path | None, **flags: Any) -
         table = recipe.read()
         schema = recipe.build_schema(table.names)
         found = method.explore(table, schema, progress=lambda share: progress("checking levels", share))
-    if file is not None:
-        file.write_text(json.dumps(_data(found, schema.quasi), indent=1), encoding="utf-8")
+    put_json(lambda: _data(found, schema.quasi))
     if figure is not None:
         from hedgerow.report.choosing_figures import lattice_figure
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.errors import ParameterError
+from hedgerow.cli.habits import Output, put_json
+from hedgerow.errors import ParameterError, counted
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -22,20 +21,15 @@ __all__ = ["export"]
 @click.option("--to", "url", metavar="URL", help="postgresql://user@host/database")
 @click.option("--schema", default="hedgerow", show_default=True, help="schema that will hold the tables")
 @click.option("--overwrite", is_flag=True, help="replace the schema if an export made it")
-@click.option("--csv", type=click.Path(path_type=Path), help="a new folder: one CSV file a table, with the help table")
-@click.option(
-    "--sqlite", type=click.Path(path_type=Path), help="a new SQLite database; its view 'example' gives bounds"
-)
-@click.option("--excel", type=click.Path(path_type=Path), help="a new workbook (.xlsx), a sheet a table")
-@click.option("--stata", type=click.Path(path_type=Path), help="a new folder of Stata files (.dta)")
-@click.option("--spss", type=click.Path(path_type=Path), help="a new folder of SPSS files (.sav)")
+@click.option("--csv", type=Output("folder"), help="a new folder: one CSV file a table, with the help table")
+@click.option("--sqlite", type=Output(), help="a new SQLite database; its view 'example' gives bounds")
+@click.option("--excel", type=Output(), help="a new workbook (.xlsx), a sheet a table")
+@click.option("--stata", type=Output("folder"), help="a new folder of Stata files (.dta)")
+@click.option("--spss", type=Output("folder"), help="a new folder of SPSS files (.sav)")
 @click.option(
     "--max-bytes", type=click.IntRange(1), help="Refuse files that take more once decoded; 16 times the file."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the files as JSON.")
-def export(
-    bundle: str, url: str | None, schema: str, overwrite: bool, max_bytes: int | None, as_json: bool, **targets: Any
-) -> None:
+def export(bundle: str, url: str | None, schema: str, overwrite: bool, max_bytes: int | None, **targets: Any) -> None:
     """Load BUNDLE into a PostgreSQL database, which then answers with bounds, or write its tables as files.
 
     \b
@@ -54,7 +48,7 @@ def export(
     if set(named) == {"csv"} and holds_graph(bundle):
         from hedgerow.cli.graph import export_files as export_graph
 
-        export_graph(bundle, str(named["csv"]))
+        export_graph(bundle, named["csv"])
         return
     release = read(bundle, max_bytes=max_bytes)
     if url is not None:
@@ -62,10 +56,8 @@ def export(
         return
     ((kind, target),) = named.items()
     files = export_files(release, target, kind)
-    if as_json:
-        click.echo(json.dumps({"files": [str(file) for file in files]}, indent=2))
-        return
-    click.echo(f"{release.rows.published:,} rows in {target}: {', '.join(file.name for file in files)}")
+    put_json(lambda: {"files": [str(file) for file in files]})
+    click.echo(f"{counted(release.rows.published, 'row')} in {target}: {', '.join(file.name for file in files)}")
 
 
 def _load(release: Release, bundle: str, url: str, schema: str, overwrite: bool) -> None:
@@ -76,7 +68,8 @@ def _load(release: Release, bundle: str, url: str, schema: str, overwrite: bool)
     if not url.startswith(("postgresql://", "postgres://")):
         raise ParameterError("--to must be the address of a database: postgresql://user@host/database.")
     load(release, url, schema=schema, overwrite=overwrite)
-    click.echo(f"{release.rows.published:,} rows are in schema '{schema}'.")
+    put_json(lambda: {"files": [], "schema": schema})
+    click.echo(f"{counted(release.rows.published, 'row is', 'rows are')} in schema '{schema}'.")
     if release.form.is_permutation:
         click.echo(f"For the SQL of a question: hedgerow query {bundle} --explain --dialect postgres 'SELECT ...'")
     else:

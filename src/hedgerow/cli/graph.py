@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.errors import BrokenPromise, BundleError, ParameterError
+from hedgerow.cli.habits import Output, is_json_printed, put_json
+from hedgerow.errors import BrokenPromise, BundleError, ParameterError, counted
 
 if TYPE_CHECKING:
-    from hedgerow.graph import BipartiteGraph, GroupedGraph
+    from hedgerow.graph import GroupedGraph
+    from hedgerow.graph.recipe import GraphRecipe, GraphSource
 
-__all__ = ["attack_release", "export_files", "graph", "show_answers"]
+__all__ = ["attack_release", "export_files", "graph", "run", "show_answers"]
 
 
 @click.group()
@@ -45,26 +48,25 @@ def _reading(command: Any) -> Any:
     return command
 
 
-def _read(flags: dict[str, Any]) -> BipartiteGraph:
-    """Read the graph that the arguments name: LEFT RIGHT EDGES, or EDGES alone."""
-    from hedgerow.graph import BipartiteGraph
+def _source(flags: dict[str, Any]) -> GraphSource:
+    """The graph that the arguments name: LEFT RIGHT EDGES, or EDGES alone."""
+    from hedgerow.graph.recipe import GraphSource
 
     tables, no_values, values = (flags.pop(name) for name in ("tables", "no_values", "values"))
-    left_key, right_key = flags.pop("left_key"), flags.pop("right_key")
-    reading = {name: flags.pop(name) for name in ("edge_columns", "repeats", "drop_duplicates", "dangling")}
-    reading["values"] = list(values) or ([] if no_values else None)
-    if len(tables) == 1:
-        return BipartiteGraph.from_edges(tables[0], **reading)
-    if len(tables) != 3:
+    reading = {name: flags.pop(name) for name in ("left_key", "right_key", "edge_columns", "repeats", "dangling")}
+    if flags.pop("drop_duplicates"):
+        reading["repeats"] = "drop"
+    if len(tables) not in (1, 3):
         raise ParameterError("Give three tables, LEFT RIGHT EDGES, or a table of EDGES alone.")
-    return BipartiteGraph.read(*tables, left_key=left_key, right_key=right_key, **reading)
+    named = dict(zip(("edges", "right", "left"), reversed(tables), strict=False))
+    return GraphSource(**named, **reading, values=list(values) or ([] if no_values else None))
 
 
 @graph.command(short_help="Publish a graph: two tables of entities and one of edges, or edges alone.")
 @_reading
 @click.option("-k", "--left-size", "k", type=int, required=True, help="Least number of left nodes in a group.")
 @click.option("-l", "--right-size", "l", type=int, required=True, help="Least number of right nodes in a group.")
-@click.option("--out", required=True, type=click.Path(), help="Folder to write.")
+@click.option("--out", required=True, type=Output("folder"), help="Folder to write.")
 @click.option("--order", default="random", show_default=True, help="random, blurred, degree or neighbourhood.")
 @click.option("--strict", is_flag=True, help="No groups but those of k and k + 1, l and l + 1.")
 @click.option("--edge-k", type=int, default=1, show_default=True, help="Nodes a side that share values of edges.")
@@ -76,26 +78,39 @@ def _read(flags: dict[str, Any]) -> BipartiteGraph:
 )
 @click.option("--again", is_flag=True, help="Publish although the ledger knows this graph.")
 @click.option("--overwrite", is_flag=True, help="Replace the folder if it holds a release.")
-def publish(out: str, ledger: str | None, again: bool, overwrite: bool, **flags: Any) -> None:
+@click.option("--seed", type=int, help="Reproducible and insecure: for tests only.")
+@click.option("--allow-insecure", is_flag=True, help="Write a bundle in spite of --seed.")
+def publish(out: Path, ledger: str | None, **flags: Any) -> None:
     """Publish the graph of LEFT RIGHT EDGES, two tables of entities and one of edges between them, or of EDGES alone.
 
     \b
     hedgerow graph publish authors.csv papers.csv wrote.csv -k 5 -l 5 --out out/
     hedgerow graph publish purchases.csv --value price --value day --edge-k 5 --hubs apart -k 5 -l 5 --out out/
     """
-    from hedgerow.cli.show import progress_bar
-    from hedgerow.graph import SafeGrouping
+    from hedgerow.graph.recipe import METHOD, GraphRecipe
 
     chosen = {name: flags.pop(name) for name in ("k", "l", "order", "strict", "edge_k", "hubs")}
-    method = SafeGrouping(**chosen)
+    method = {"name": METHOD} | {name: value for name, value in chosen.items() if value not in (None, False)}
+    run(GraphRecipe(graph=_source(flags), output=str(out), method=method, ledger=ledger), **flags)
+
+
+def run(recipe: GraphRecipe, **how: Any) -> None:
+    """Publish the graph of a recipe, save it, and print what was done; `how` goes to `publish_recipe`."""
+    from hedgerow.cli.show import progress_bar
+    from hedgerow.recipe import publish_recipe
+    from hedgerow.table.checks import require_writable
+
+    recipe.build_method()  # a wrong method, parameter or place is refused before anything is read
+    require_writable(recipe.output, is_folder=True, makes_folders=True)
+    if recipe.ledger is not None:
+        require_writable(recipe.ledger)
     with progress_bar() as progress:
         progress("reading", 0.0)
-        known = _read(flags)
-        release = method.publish(known, ledger=ledger, again=again, progress=progress)
-        release.save(out, overwrite=overwrite)
+        known = recipe.graph.read()
+        release = publish_recipe(recipe, **how, progress=progress, source=known)
     if known.dropped:
         click.echo(f"edges  {known.dropped:,} that named nobody were left out")
-    _show_release(release, out)
+    _show_release(release, recipe.output)
 
 
 @graph.command(short_help="Say which sizes a graph allows, and what its hubs cost.")
@@ -112,12 +127,19 @@ def advise(k: int, l: int, **flags: Any) -> None:  # noqa: E741
 
     with progress_bar() as progress:
         progress("reading", 0.0)
-        known = _read(flags)
+        known = _source(flags).read()
         found = [
             largest_found(side, other, patience=Patience(name, progress))
             for name, side, other in (("k", known.by_left, known.by_right), ("l", known.by_right, known.by_left))
         ]
         costs = hub_costs(known, k, l)
+    put_json(
+        lambda: {
+            "largest": {name: {"size": one.size, "order": one.order, "finished": one.is_finished}
+                        for name, one in zip("kl", found, strict=True)},
+            "hubs": costs,
+        }
+    )  # fmt: skip
     click.echo(f"{known!r}")
     for name, largest in zip("kl", found, strict=True):
         ended = "" if largest.is_finished else "; the search was cut short"
@@ -131,38 +153,38 @@ def advise(k: int, l: int, **flags: Any) -> None:  # noqa: E741
 
 @graph.command(short_help="Draw a published graph.")
 @click.argument("bundle", type=click.Path())
-@click.option("--out", required=True, type=click.Path(), help="Picture to write: .png, .svg or .pdf.")
-def draw(bundle: str, out: str) -> None:
+@click.option("--out", required=True, type=Output("figure"), help="Picture to write: .png, .svg or .pdf.")
+def draw(bundle: str, out: Path) -> None:
     """Draw BUNDLE: every node of a small graph, groups as blocks of a large one."""
     from hedgerow.graph import open as open_graph
     from hedgerow.graph.picture import draw as picture
 
     picture(open_graph(bundle)).savefig(out, bbox_inches="tight")
+    put_json(lambda: {"files": [str(out)]})
     click.echo(f"written to {out}")
 
 
 @graph.command(short_help="Write the published tables as CSV files.")
 @click.argument("bundle", type=click.Path())
-@click.option("--csv", "folder", required=True, type=click.Path(), help="A new folder: one CSV file a table.")
-def export(bundle: str, folder: str) -> None:
+@click.option("--csv", "folder", required=True, type=Output("folder"), help="A new folder: one CSV file a table.")
+def export(bundle: str, folder: Path) -> None:
     """Write the published tables of BUNDLE as CSV files, for tools that read no Parquet."""
     export_files(bundle, folder)
 
 
-def export_files(bundle: str, folder: str) -> None:
+def export_files(bundle: str, folder: Path) -> None:
     """Write one CSV file for each published table into a new folder."""
-    from pathlib import Path
-
     from hedgerow.graph import open as open_graph
     from hedgerow.table import write_csv
 
-    release, place = open_graph(bundle), Path(folder)
-    if place.exists():
+    release = open_graph(bundle)
+    if folder.exists():
         raise ParameterError("--csv names a folder that is there already; give a new one.")
-    place.mkdir(parents=True)
+    folder.mkdir(parents=True)
     for name, table in release.tables.items():
-        write_csv(table, place / f"{name}.csv")
-    click.echo(f"{len(release.tables)} files in {folder}")
+        write_csv(table, folder / f"{name}.csv")
+    put_json(lambda: {"files": [str(folder / f"{name}.csv") for name in release.tables]})
+    click.echo(f"{counted(len(release.tables), 'file')} in {folder}")
 
 
 @graph.command(short_help="Compare a release with the graph behind it.")
@@ -175,17 +197,31 @@ def compare(bundle: str, count: int, **flags: Any) -> None:
     from hedgerow.graph import open as open_graph
     from hedgerow.graph.compare import HEADER, compare_answers
 
-    rows = compare_answers(open_graph(bundle), _read(flags), count=count)
+    rows = compare_answers(open_graph(bundle), _source(flags).read(), count=count)
+    put_json(lambda: rows)
     console().print(table("", HEADER, [row.texts for row in rows], right=HEADER[1:]))
     if any(row.outside for row in rows):
         raise SystemExit(1)
 
 
 def _show_release(release: GroupedGraph, out: str) -> None:
+    put_json(
+        lambda: {
+            "output": out,
+            "left": {"entities": len(release.left.node_groups), "groups": release.left.groups},
+            "right": {"entities": len(release.right.node_groups), "groups": release.right.groups},
+            "edges": release.edges,
+            "promise": release.guarantee.promise,
+            "recorded_as": None if release.receipt is None else release.receipt.id,
+        }
+    )
     for side in (release.left, release.right):
         least, most = int(side.sizes.min()), int(side.sizes.max())
         sizes = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-        click.echo(f"{side.name:5}  {len(side.node_groups):,} entities in {side.groups:,} groups of {sizes}")
+        click.echo(
+            f"{side.name:5}  {counted(len(side.node_groups), 'entity', 'entities')} in "
+            f"{counted(side.groups, 'group')} of {sizes}"
+        )
     click.echo(f"edges  {release.edges:,}, published exactly between masked nodes")
     click.echo(release.guarantee.promise)
     click.echo(f"written to {out}")
@@ -223,8 +259,18 @@ def show_answers(
 
     release = open_graph(bundle, max_bytes=max_bytes)
     rows = []
-    for question in questions:
-        answer = release.ask(question, estimate=estimate)
+    asked = [(question, release.ask(question, estimate=estimate)) for question in questions]
+    put_json(
+        lambda: {
+            "answers": [
+                {"question": question, "answer": answer}
+                if isinstance(answer, GraphAnswer)
+                else {"question": question, "rows": list(answer)}
+                for question, answer in asked
+            ]
+        }
+    )
+    for question, answer in asked:
         if not isinstance(answer, GraphAnswer):
             console().print(answers(answer))
             continue
@@ -248,8 +294,12 @@ def verify(bundle: str) -> None:
     try:
         verification = verify_bundle(bundle)
     except (BrokenPromise, BundleError) as error:
-        click.secho(f"not verified: {error}", fg="red", err=True)
+        reason = str(error)
+        put_json(lambda: {"verified": False, "reason": reason})
+        if not is_json_printed():
+            click.secho(f"not verified: {reason}", fg="red", err=True)
         sys.exit(1)
+    put_json(lambda: {"verified": True, "checks": verification.checks})
     click.echo(str(verification))
 
 
@@ -267,24 +317,27 @@ def attack(bundle: str, links: str | None, other: str | None, rounds: int, items
     """Attack BUNDLE: with nothing but the release, with learned links, with a second release."""
     from hedgerow.graph import open as open_graph
 
-    attack_release(open_graph(bundle), rounds, items)
+    release = open_graph(bundle)
+    found = attack_release(release, rounds, items)
     if links is not None:
-        _show_learned(open_graph(bundle), links)
+        found["learned"] = _show_learned(release, links)
     if other is not None:
-        _show_join(open_graph(bundle), open_graph(other), rounds)
+        found["joined"] = _show_join(release, open_graph(other), rounds)
+    put_json(lambda: found)
 
 
-def attack_release(release: GroupedGraph, rounds: int = 4, items: int = 2) -> None:
+def attack_release(release: GroupedGraph, rounds: int = 4, items: int = 2) -> dict[str, Any]:
     """Print what adversaries find who know nothing beside the release, or who know some items or columns of edges."""
-    _show_static(release)
-    _show_degrees(release)
-    _show_edges(release)
-    _show_signatures(release, rounds)
-    if items:
-        _show_items(release, items)
+    return {
+        "static": _show_static(release),
+        "degrees": _show_degrees(release),
+        "edges": _show_edges(release),
+        "signatures": _show_signatures(release, rounds),
+        "items": _show_items(release, items) if items else None,
+    }
 
 
-def _show_static(release: GroupedGraph) -> None:
+def _show_static(release: GroupedGraph) -> Any:
     from hedgerow.graph.attack import static_attack
 
     found = static_attack(release)
@@ -292,21 +345,24 @@ def _show_static(release: GroupedGraph) -> None:
         f"static      the surest guess of a link is right with a chance of {float(found.surest):.4g}; "
         f"promised at most {found.promised}; two entities at random {found.baseline:.2g}"
     )
+    return found
 
 
-def _show_degrees(release: GroupedGraph) -> None:
+def _show_degrees(release: GroupedGraph) -> Any:
     from hedgerow.graph.attack import degree_attack
 
     order = release.made.parameters.get("order", "unknown")
-    for found in degree_attack(release):
+    sides = degree_attack(release)
+    for found in sides:
         click.echo(
             f"degrees     the number of neighbours is certain for {found.certain:,} of {found.entities:,} {found.side} "
             f"entities ({found.share:.2%}, order {order}); the best guess is right for {found.mean:.1%}, without "
             f"groups for {found.baseline:.1%}"
         )
+    return sides
 
 
-def _show_edges(release: GroupedGraph) -> None:
+def _show_edges(release: GroupedGraph) -> Any:
     from hedgerow.graph.attack import edge_attack
 
     found = edge_attack(release)
@@ -317,9 +373,10 @@ def _show_edges(release: GroupedGraph) -> None:
             f"{found.found[0]:.3g} on the left (else {found.baseline[0]:.3g}), {found.found[1]:.3g} on the right (else "
             f"{found.baseline[1]:.3g})"
         )
+    return found
 
 
-def _show_items(release: GroupedGraph, items: int) -> None:
+def _show_items(release: GroupedGraph, items: int) -> Any:
     from hedgerow.graph.transactions import item_attack
 
     found = item_attack(release, m=items)
@@ -329,9 +386,10 @@ def _show_items(release: GroupedGraph, items: int) -> None:
             f"are found in the plain graph; in the release {found.found:,} nodes are found knowing whose they are "
             f"(mean chance {found.chance:.3g}), {found.found_blind:,} not knowing it ({found.chance_blind:.3g})"
         )
+    return found
 
 
-def _show_signatures(release: GroupedGraph, rounds: int) -> None:
+def _show_signatures(release: GroupedGraph, rounds: int) -> Any:
     from hedgerow.graph.attack import class_sizes, signatures
 
     signs = signatures(release.left.neighbours, release.right.neighbours, rounds=rounds)
@@ -340,9 +398,10 @@ def _show_signatures(release: GroupedGraph, rounds: int) -> None:
         f"signatures  after {rounds} rounds {shares[0]:.1%} of the left nodes and {shares[1]:.1%} of the right ones "
         f"are like no other: they would be recognized in any second release of this graph"
     )
+    return {"rounds": rounds, "unique": {"left": shares[0], "right": shares[1]}}
 
 
-def _show_learned(release: GroupedGraph, links: str) -> None:
+def _show_learned(release: GroupedGraph, links: str) -> Any:
     from hedgerow.graph.learned_links import learned_links
     from hedgerow.table import read_table
 
@@ -356,9 +415,10 @@ def _show_learned(release: GroupedGraph, links: str) -> None:
         f"right entities and make {least}{found.inferred:,} more links certain; another link of theirs has a chance of "
         f"{least or 'up to '}{found.exposed}, links of others of at most {found.surest} (promised {found.promised})"
     )
+    return found
 
 
-def _show_join(release: GroupedGraph, other: GroupedGraph, rounds: int) -> None:
+def _show_join(release: GroupedGraph, other: GroupedGraph, rounds: int) -> Any:
     from hedgerow.graph.attack import join_releases
 
     first, second = (release, other) if release.k == 1 else (other, release)
@@ -368,3 +428,4 @@ def _show_join(release: GroupedGraph, other: GroupedGraph, rounds: int) -> None:
     click.echo(
         f"joined      with the other release {found.certain:,} of {found.links:,} links ({found.rate:.1%}) are certain"
     )
+    return found

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
+from hedgerow.cli.habits import Output, put_json
 from hedgerow.cli.reading import pop_reading, reading_flags, split
-from hedgerow.errors import InputError, ParameterError, limit_reached
+from hedgerow.errors import InputError, ParameterError, counted, limit_reached
 
 __all__ = ["hierarchy"]
 
@@ -25,13 +25,10 @@ _SHOWN = 8
 @click.option("--dates", is_flag=True, help="day, month, year, decade (dates)")
 @click.option("--parents", type=click.Path(), help="a file of two columns: value and parent, any number of levels")
 @click.option("--rare", type=click.IntRange(min=1), metavar="ROWS", help="values with fewer rows become one")
-@click.option("--out", type=click.Path(path_type=Path), help="write it (.csv); without it nothing is written")
+@click.option("--out", type=Output(), help="write it (.csv); without it nothing is written")
 @click.option("--overwrite", is_flag=True, help="replace a file that is there already")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print the hierarchy as JSON, a list a value, most specific first."
-)
 @reading_flags
-def hierarchy(table: str, column: str, out: Path | None, overwrite: bool, as_json: bool, **flags: Any) -> None:
+def hierarchy(table: str, column: str, out: Path | None, overwrite: bool, **flags: Any) -> None:
     """Build a hierarchy of a column of TABLE; it shows values of the table, so it is for your own screen.
 
     \b
@@ -52,12 +49,10 @@ def hierarchy(table: str, column: str, out: Path | None, overwrite: bool, as_jso
     lines = LINES[ways[0]](column, encoded, asked)
     if out is not None:
         _write(lines, out, overwrite)
-    if as_json:
-        click.echo(json.dumps(lines, indent=1, ensure_ascii=False))
-        return
+    put_json(lambda: lines)
     levels = [f"level {n}" for n in range(len(lines[0]))]
     screen = console()
-    screen.print(shown(f"'{column}': {len(lines):,} values", levels, [*lines[:_SHOWN], *_rest(lines)]))
+    screen.print(shown(f"'{column}': {counted(len(lines), 'value')}", levels, [*lines[:_SHOWN], *_rest(lines)]))
     counts = ", ".join(f"{name}: {len({line[n] for line in lines}):,}" for n, name in enumerate(levels))
     screen.print(f"different labels at {counts}", markup=False)
     if out is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import click
-import msgspec
 
+from hedgerow.cli.habits import put_json
 from hedgerow.cli.reading import pop_reading, reading_flags
 
 __all__ = ["inspect"]
@@ -15,8 +15,7 @@ __all__ = ["inspect"]
 @click.command()
 @click.argument("table", type=click.Path())
 @reading_flags
-@click.option("--json", "as_json", is_flag=True, help="Print columns and suggestions as JSON.")
-def inspect(table: str, as_json: bool, **flags: Any) -> None:
+def inspect(table: str, **flags: Any) -> None:
     """Show the columns of TABLE with a suggested role and the reason for it.
 
     Suggestions are for you to accept or change: nothing is published until every column has a role.
@@ -28,10 +27,7 @@ def inspect(table: str, as_json: bool, **flags: Any) -> None:
 
     rows = read_table(table, **pop_reading(flags))
     suggestions = suggest(rows)
-    if as_json:
-        told = {"rows": rows.num_rows, "reading": dict(rows.reading), "columns": suggestions}
-        click.echo(msgspec.json.format(msgspec.json.encode(told), indent=2))
-        return
+    put_json(lambda: {"rows": rows.num_rows, "reading": dict(rows.reading), "columns": suggestions})
     screen = console()
     if rows.reading:
         screen.print(facts("Read as (flags of the same names declare it)", rows.reading.items()))

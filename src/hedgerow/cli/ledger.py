@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from hedgerow.cli.habits import put_json
 from hedgerow.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -19,56 +20,74 @@ __all__ = ["ledger"]
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
-@click.argument("action", type=click.Choice(["list", "check", "forget"]), default="list")
+@click.argument("action", type=click.Choice(["list", "history", "check", "forget"]), default="list")
 @click.argument("what", nargs=-1)
-@click.option("--json", "as_json", is_flag=True, help="Print releases, or rows found, as JSON.")
-def ledger(file: str, action: str, what: tuple[str, ...], as_json: bool) -> None:
-    """List the releases in FILE, check a table against them, or forget releases that never left.
+def ledger(file: str, action: str, what: tuple[str, ...]) -> None:
+    """List the releases in FILE, show what changed between them, check a table, or forget what never left.
 
     \b
     hedgerow ledger ledger.json
+    hedgerow ledger ledger.json history
     hedgerow ledger ledger.json check patients.csv
     hedgerow ledger ledger.json forget 3f2a90c1
     """
     from hedgerow.ledger import Ledger
 
     book = Ledger.open(file)
-    {"list": _list, "check": _check, "forget": _forget}[action](book, what, as_json)
+    {"list": _list, "history": _history, "check": _check, "forget": _forget}[action](book, what)
 
 
 _FIELDS = ("release", "date", "method", "parameters", "rows", "recognized_by", "bundle")
 
 
-def _print_json(value: object) -> None:
-    click.echo(json.dumps(value, indent=2))
-
-
-def _list(book: Ledger, what: Sequence[str], as_json: bool) -> None:
+def _list(book: Ledger, what: Sequence[str]) -> None:
     """One line per release."""
     from hedgerow.cli.show import console, table
+    from hedgerow.ledger.history import is_saved
 
     if what:
         raise ParameterError("'list' takes no more arguments; 'check' takes a table.")
-    if as_json:
-        _print_json([dict(zip(_FIELDS, _line(entry), strict=True)) for entry in book.entries])
-        return
+    unsaved = [entry.id for entry in book.entries if not is_saved(entry)]
+    put_json(lambda: [dict(zip(_FIELDS, _line(entry), strict=True)) for entry in book.entries])
     names = ("release", "date", "what", "parameters", "rows", "recognized by", "bundle")
     title = f"{len(book.entries)} release{'s' * (len(book.entries) != 1)} in {book.path.name}"
     console().print(table(title, names, [_line(entry) for entry in book.entries], right=("rows",)))
+    if unsaved:
+        click.echo(
+            f"Not known to be saved: {', '.join(unsaved)}. Each counts as published. If it never left: "
+            f"hedgerow ledger {shlex.quote(str(book.path))} forget {' '.join(unsaved)}"
+        )
 
 
 def _line(entry: Entry) -> tuple[str, ...]:
     from hedgerow.ledger import GraphEntry
 
-    if isinstance(entry, GraphEntry):
-        return entry.id, entry.date, "graph", f"k={entry.k}, l={entry.l}", "", "the whole graph", "not followed"
-    parameters = ", ".join(f"{name}={value}" for name, value in entry.parameters.items())
     bundle = entry.bundle[:12] if entry.bundle else "not known to be saved"
+    if isinstance(entry, GraphEntry):
+        return entry.id, entry.date, "graph", f"k={entry.k}, l={entry.l}", "", "the whole graph", bundle
+    parameters = ", ".join(f"{name}={value}" for name, value in entry.parameters.items())
     columns = ", ".join(entry.marks[0].columns)
     return entry.id, entry.date, entry.method, parameters, f"{entry.rows:,}", columns, bundle
 
 
-def _check(book: Ledger, what: Sequence[str], as_json: bool) -> None:
+def _history(book: Ledger, what: Sequence[str]) -> None:
+    """For each release what was published otherwise than before of the same table, and how to take it back."""
+    from hedgerow.cli.show import console, table
+    from hedgerow.ledger.history import history
+
+    if what:
+        raise ParameterError("'history' takes no more arguments.")
+    steps = history(book.entries)
+    put_json(lambda: steps)
+    rows = [
+        (step.release, step.date, f"{step.of} {step.number}", step.method, "; ".join(step.changed), step.undo)
+        for step in steps
+    ]
+    columns = ("release", "date", "of", "what", "otherwise than the release before", "to take it back")
+    console().print(table(f"History of {book.path.name}", columns, rows))
+
+
+def _check(book: Ledger, what: Sequence[str]) -> None:
     """Say for each earlier release how many rows of a table it holds."""
     from hedgerow.cli.show import console, table
     from hedgerow.table import read_table
@@ -77,21 +96,19 @@ def _check(book: Ledger, what: Sequence[str], as_json: bool) -> None:
         raise ParameterError("'check' takes one table, for example: hedgerow ledger ledger.json check patients.csv")
     rows = read_table(what[0])
     overlaps = book.overlaps(rows)
-    if as_json:
-        _print_json(
-            [
-                {
-                    "release": overlap.entry.id,
-                    "date": overlap.entry.date,
-                    "method": overlap.entry.method,
-                    "rows": overlap.rows,
-                    "same_table": overlap.same,
-                    "recognized_by": list(overlap.columns),
-                }
-                for overlap in overlaps
-            ]
-        )
-        return
+    put_json(
+        lambda: [
+            {
+                "release": overlap.entry.id,
+                "date": overlap.entry.date,
+                "method": overlap.entry.method,
+                "rows": overlap.rows,
+                "same_table": overlap.same,
+                "recognized_by": list(overlap.columns),
+            }
+            for overlap in overlaps
+        ]
+    )
     if not overlaps:
         click.echo(f"No release in {book.path.name} is known to hold a row of {Path(what[0]).name}.")
         return
@@ -110,12 +127,10 @@ def _check(book: Ledger, what: Sequence[str], as_json: bool) -> None:
     console().print(table(f"Rows of {Path(what[0]).name} that were published before", names, lines))
 
 
-def _forget(book: Ledger, what: Sequence[str], as_json: bool) -> None:
+def _forget(book: Ledger, what: Sequence[str]) -> None:
     """Take releases out."""
     if not what:
         raise ParameterError("'forget' takes the release to forget; 'list' shows them.")
     left = book.forget(what)
-    if as_json:
-        _print_json({"forgotten": list(what), "left": len(left.entries)})
-        return
+    put_json(lambda: {"forgotten": list(what), "left": len(left.entries)})
     click.echo(f"{len(what)} forgotten, {len(left.entries)} left. Forget only what never left.")

@@ -9,12 +9,13 @@ from pathlib import Path
 import click
 
 from hedgerow._version import __version__
+from hedgerow.cli.habits import Output, put_json
 
 __all__ = ["man"]
 
 
 @click.command()
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("folder", type=Output("folder"))
 def man(folder: Path) -> None:
     """Write manual pages into FOLDER, one for each verb.
 
@@ -29,6 +30,7 @@ def man(folder: Path) -> None:
     pages = dict(_pages(main, context))
     for name, text in pages.items():
         (folder / f"{name}.1").write_text(text)
+    put_json(lambda: {"pages": [str(folder / f"{name}.1") for name in pages]})
     click.echo(f"{len(pages)} pages in {folder}")
 
 

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import msgspec
 
+from hedgerow.cli.graph import run as publish_graph
+from hedgerow.cli.habits import Output, put_json
 from hedgerow.cli.reading import parameter_flags, reading_flags, recipe_of, role_flags
-from hedgerow.errors import HedgerowError, Infeasible, InputError, ParameterError, SchemaError
+from hedgerow.errors import HedgerowError, Infeasible, ParameterError, SchemaError
 from hedgerow.methods.registry import METHODS, Parameter, method_class, parameters_of
-from hedgerow.recipe import Recipe, publish_recipe, read_recipe
+from hedgerow.recipe import Recipe, publish_recipe, read_any
 
 if TYPE_CHECKING:
+    from hedgerow.graph.recipe import GraphRecipe
     from hedgerow.release import Release
     from hedgerow.table import Table
     from hedgerow.utility.summary import ReleaseSummary
@@ -67,7 +70,7 @@ def _default(parameter: Parameter) -> str:
 @reading_flags
 @click.option("--method", metavar="NAME", help=", ".join(METHODS))
 @parameter_flags
-@click.option("--out", type=click.Path(), help="folder for the release")
+@click.option("--out", type=Output("folder"), help="folder for the release")
 @click.option("--ledger", type=click.Path(), help="your record of what was published; refuses rows that are in it")
 @click.option("--again", is_flag=True, help="publish although the ledger knows these rows")
 @click.option("--overwrite", is_flag=True, help="replace a bundle that is there already")
@@ -82,7 +85,6 @@ def _default(parameter: Parameter) -> str:
     help="people in the population, or a table of them with the "
     "quasi-identifiers: uniques are estimated, or the journalist's risk is counted",
 )
-@click.option("--json", "file", type=click.Path(), help="write risk and loss as data (.json); it is about your table")
 @click.option("--seed", type=int, help="reproducible and insecure: for tests only")
 @click.option("--allow-insecure", is_flag=True, help="write a bundle in spite of --seed")
 def publish(
@@ -94,7 +96,6 @@ def publish(
     show_values: bool,
     threshold: float,
     population: str | None,
-    file: str | None,
     seed: int | None,
     allow_insecure: bool,
     **flags: Any,
@@ -106,9 +107,13 @@ def publish(
     hedgerow publish adult.csv --quasi age,sex --sensitive capital-loss --others identifier \\
         --method ke --k 4 --e 100 --out out
     """
-    recipe = _read_alone(source, flags) if source.endswith(".toml") else _recipe(source, flags, needs_out=not plan)
-    if ledger is not None:
-        recipe = msgspec.structs.replace(recipe, ledger=ledger)
+    found = _read_alone(source, flags) if source.endswith(".toml") else _recipe(source, flags, needs_out=not plan)
+    recipe = found if ledger is None else msgspec.structs.replace(found, ledger=ledger)
+    if not isinstance(recipe, Recipe):
+        if plan or population is not None:
+            raise ParameterError("--plan and --population are for tables; this recipe is that of a graph.")
+        publish_graph(recipe, again=again, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure)
+        return
     try:
         if plan:
             show_plan(recipe)
@@ -119,7 +124,7 @@ def publish(
                 overwrite=overwrite,
                 seed=seed,
                 allow_insecure=allow_insecure,
-                measuring=Measuring(threshold, _population(population), file),
+                measuring=Measuring(threshold, _population(population)),
             )
     except (SchemaError, Infeasible) as error:
         if not show_values or not error.values:
@@ -159,16 +164,17 @@ def show_plan(recipe: Recipe) -> None:
     method, source = recipe.build_method(), recipe.read()
     if not isinstance(method, PropertyWalk):
         raise ParameterError("--plan is for the method walk: others keep what their promise says.")
-    for kept in method.plan(source, recipe.build_schema(source.names)):
-        click.echo(str(kept))
+    kept = [str(one) for one in method.plan(source, recipe.build_schema(source.names))]
+    put_json(lambda: {"plan": kept})
+    for sentence in kept:
+        click.echo(sentence)
 
 
 class Measuring(NamedTuple):
-    """What is measured after publishing: rows above a risk, uniques in a population of so many; where data go."""
+    """What is measured after publishing: rows above a risk, uniques in a population of so many."""
 
     threshold: float = 0.2
     population: int | Table | None = None
-    file: str | None = None
 
 
 def run(
@@ -181,14 +187,15 @@ def run(
     measuring: Measuring | None = None,
 ) -> Release:
     """Publish what a recipe says, save it, and print what was done."""
-    import json
-    from pathlib import Path
-
     from hedgerow.cli.show import console, progress_bar
+    from hedgerow.table.checks import require_writable
     from hedgerow.utility.summary import summarize
 
     began = time.perf_counter()
-    recipe.build_method()  # a wrong method or parameter is refused before anything is read
+    recipe.build_method()  # a wrong method, parameter or place is refused before anything is read
+    require_writable(recipe.output, is_folder=True, makes_folders=True)
+    if recipe.ledger is not None:
+        require_writable(recipe.ledger)
     with progress_bar() as progress:
         progress("reading", 0.0)
         source = recipe.read()
@@ -208,13 +215,8 @@ def run(
         found = summarize(release, source, schema, threshold=asked.threshold, population=asked.population)
     except HedgerowError as error:
         raise type(error)(f"The release was published, but its risk was not measured: {error}") from None
-    if asked.file is not None and found is not None:
-        try:
-            Path(asked.file).write_text(json.dumps(found.to_data(), indent=1), encoding="utf-8")
-        except OSError as error:
-            raise InputError(
-                f"The release was published, but '{asked.file}' cannot be written: {error.strerror}."
-            ) from None
+    if measuring is not None:  # the demo has data of its own
+        put_json(lambda: _data(release, recipe.output) | ({} if found is None else found.to_data()))
     screen = console()
     widths = () if found is None else found.widths
     screen.print(summary(release, recipe.output, time.perf_counter() - began, widths))
@@ -222,6 +224,19 @@ def run(
         screen.print(_risks(found))
         screen.print(_losses(found))
     return release
+
+
+def _data(release: Release, output: str) -> dict[str, Any]:
+    """What was published, as data."""
+    return {
+        "output": output,
+        "method": release.made.method,
+        "form": release.form.name,
+        "rows": {name: getattr(release.rows, name) for name in ("input", "published", "suppressed")},
+        "groups": release.groups,
+        "promise": release.guarantee.promise,
+        "recorded_as": None if release.receipt is None else release.receipt.id,
+    }
 
 
 def _risks(found: ReleaseSummary) -> Any:
@@ -374,7 +389,7 @@ def _text_facts(release: Release) -> list[tuple[str, str]]:
     return [("texts merged", f"{told}: different in spaces, Unicode form or case alone")] if told else []
 
 
-def _read_alone(source: str, flags: dict[str, Any]) -> Recipe:
+def _read_alone(source: str, flags: dict[str, Any]) -> Recipe | GraphRecipe:
     """Read a recipe, which says everything itself: a flag beside it would be ignored."""
     if given := [
         f"--{name.replace('_', '-')}" for name, value in flags.items() if value or (name == "header" and value is False)
@@ -382,11 +397,11 @@ def _read_alone(source: str, flags: dict[str, Any]) -> Recipe:
         raise ParameterError(
             f"A recipe says everything itself; leave out {', '.join(given)}, or write it into the recipe."
         )
-    return read_recipe(source)
+    return read_any(source)
 
 
 def _recipe(source: str, flags: dict[str, Any], *, needs_out: bool) -> Recipe:
     """Write down flags as the recipe that they stand for."""
     if not flags["method"] or (needs_out and not flags["out"]):
         raise ParameterError("A table needs at least --method and --out; or put everything into a recipe (.toml).")
-    return recipe_of(source, flags, method=flags["method"], out=flags["out"] or "")
+    return recipe_of(source, flags, method=flags["method"], out=str(flags["out"] or ""))

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from hedgerow.cli.habits import is_json_printed, put_json, speaking
+
 __all__ = ["query"]
 
 
@@ -16,7 +18,6 @@ __all__ = ["query"]
 @click.option("--dialect", default="duckdb", show_default=True, help="Whose SQL --explain writes: duckdb or postgres.")
 @click.option("--engine", default="arrays", show_default=True, help="Who answers: arrays, duckdb, postgresql://...")
 @click.option("--schema", help="Where the PostgreSQL server holds the release, if not in 'hedgerow'.")
-@click.option("--json", "as_json", is_flag=True, help="Print the answers as JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the answers as CSV: keys, then x, x_lower, x_upper, x_std.")
 @click.option(
     "--estimate",
@@ -37,7 +38,6 @@ def query(
     dialect: str,
     engine: str,
     schema: str | None,
-    as_json: bool,
     as_csv: bool,
     estimate: str,
     own: tuple[str, ...],
@@ -53,7 +53,7 @@ def query(
     hedgerow query out/ --table region=regions.csv
     """
     from hedgerow import query as questions
-    from hedgerow.cli.answers import print_csv, print_json
+    from hedgerow.cli.answers import print_csv, put_answers
     from hedgerow.cli.prompt import Prompt, show
     from hedgerow.errors import ParameterError
     from hedgerow.front import holds_graph
@@ -61,31 +61,37 @@ def query(
 
     if explain and question is None:
         raise ParameterError("--explain needs a question; at the prompt write .explain SELECT ...")
-    if estimate == "learned" and (question is None or as_json or as_csv or engine != "arrays"):
+    if estimate == "learned" and (question is None or is_json_printed() or as_csv or engine != "arrays"):
         raise ParameterError("--estimate learned needs one question and arrays, and is printed as text.")
-    if as_json and as_csv:
+    if is_json_printed() and as_csv:
         raise ParameterError("Answers are printed as --json or as --csv, not as both.")
     if holds_graph(bundle):
         _ask_graph(
             bundle,
             question,
             max_bytes,
-            plain=engine == "arrays" and schema is None and not (explain or as_json or as_csv),
+            plain=engine == "arrays" and schema is None and not (explain or as_csv),
         )
         return
     release = read(bundle, max_bytes=max_bytes)
     if explain and question is not None:
-        click.echo(questions.rewrite(release, question, dialect=dialect))
+        rewritten = questions.rewrite(release, question, dialect=dialect)
+        put_json(lambda: {"sql": rewritten})
+        click.echo(rewritten)
         return
-    shown = print_json if as_json else print_csv if as_csv else show
+    shown = print_csv if as_csv else show
     with questions.connect(release, engine, schema=schema) as session:
         session.tables = _tables(own)
         if question is not None:
-            shown(session.sql(question))
+            result = session.sql(question)
+            put_answers(result)
+            shown(result)
             if estimate == "learned":
                 click.echo(str(release.ask(question, estimate=estimate).learned))
-        elif Prompt(release, session, shown).run(keep_history=not no_history):
-            raise SystemExit(2)
+            return
+        with speaking():
+            if Prompt(release, session, put_answers if is_json_printed() else shown).run(keep_history=not no_history):
+                raise SystemExit(2)
 
 
 def _tables(own: tuple[str, ...]) -> dict[str, Any]:
@@ -106,7 +112,7 @@ def _ask_graph(bundle: str, question: str | None, max_bytes: int | None, *, plai
 
     if question is None or not plain:
         raise ParameterError(
-            "This bundle holds a graph, which has no prompt, no other engine and no --explain, --json or --csv: "
+            "This bundle holds a graph, which has no prompt, no other engine and no --explain or --csv: "
             "ask `hedgerow graph query BUNDLE QUESTION...`."
         )
     show_answers(bundle, (question,), max_bytes)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from hedgerow.cli.habits import Output, put_json
+from hedgerow.errors import counted
 
 if TYPE_CHECKING:
     from hedgerow.query.regression import Regression
@@ -18,11 +21,8 @@ __all__ = ["regress", "show_regression"]
 @click.argument("formula")
 @click.option("--where", help="Which rows: a condition on known columns, as in SQL.")
 @click.option("--weights", help="A known column with the weight of each row.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option("--figure", type=click.Path(), help="Draw the coefficients as error bars: writes PATH.svg and PATH.png.")
-def regress(
-    bundle: str, formula: str, where: str | None, weights: str | None, as_json: bool, figure: str | None
-) -> None:
+@click.option("--figure", type=Output("figure"), help="Draw error bars: writes PATH.svg and PATH.png.")
+def regress(bundle: str, formula: str, where: str | None, weights: str | None, figure: Path | None) -> None:
     """Fit FORMULA on BUNDLE by least squares. The outcome is a sensitive column, the terms are known ones.
 
     \b
@@ -36,9 +36,7 @@ def regress(
         from hedgerow.report.release_figures import regression_figure
 
         regression_figure(found, figure)
-    if as_json:
-        click.echo(json.dumps(found.to_dict(), indent=2))
-        return
+    put_json(found.to_dict)
     show_regression(found)
 
 
@@ -51,7 +49,7 @@ def show_regression(found: Regression) -> None:
         [c.term, number(c.lower), number(c.expected), number(c.upper), "exact" if c.exact else f"{c.std:.3g}"]
         for c in found
     ]
-    title = f"{found.formula}   ({found.rows:,} rows)"
+    title = f"{found.formula}   ({counted(found.rows, 'row')})"
     columns = ["term", "lower", "expected", "upper", "std"]
     console().print(table(title, columns, lines, right=("lower", "expected", "upper", "std")))
     if not all(c.exact for c in found):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.cli import QUIET
+from hedgerow.cli.habits import QUIET
 from hedgerow.kernel import on_compile
 from hedgerow.report.answer_text import number
 

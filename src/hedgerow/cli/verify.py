@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
 
+from hedgerow.cli.habits import is_json_printed, put_json
 from hedgerow.errors import BrokenPromise, BundleError
 
 __all__ = ["verify"]
@@ -17,8 +17,7 @@ __all__ = ["verify"]
 @click.option(
     "--max-bytes", type=click.IntRange(1), help="Refuse files that take more once decoded; 16 times the file."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
-def verify(bundle: str, max_bytes: int | None, as_json: bool) -> None:
+def verify(bundle: str, max_bytes: int | None) -> None:
     """Check BUNDLE: every checksum, then the promise re-derived from the published rows, then the helper table."""
     from hedgerow import graph
     from hedgerow import verify as verifier
@@ -27,13 +26,11 @@ def verify(bundle: str, max_bytes: int | None, as_json: bool) -> None:
     try:
         verification = (graph if holds_graph(bundle) else verifier).verify_bundle(bundle, max_bytes=max_bytes)
     except (BrokenPromise, BundleError) as error:
-        if as_json:
-            click.echo(json.dumps({"verified": False, "reason": str(error)}, indent=2))
-        else:
-            click.secho(f"not verified: {error}", fg="red", err=True)
+        reason = str(error)
+        put_json(lambda: {"verified": False, "reason": reason})
+        if not is_json_printed():
+            click.secho(f"not verified: {reason}", fg="red", err=True)
         sys.exit(1)
-    if as_json:
-        click.echo(json.dumps({"verified": True, "checks": verification.checks}, indent=2))
-        return
+    put_json(lambda: {"verified": True, "checks": verification.checks})
     for check in verification.checks:
         click.echo(f"ok  {check}")

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Counts
-from hedgerow.errors import Infeasible, ParameterError
+from hedgerow.errors import Infeasible, ParameterError, counted
 from hedgerow.parameters import read_whole
 
 __all__ = [
@@ -277,4 +277,7 @@ class KAnonymity(Limited):
 
     def nearest(self, overall: NDArray[np.int64]) -> str:
         """Say what could be promised instead."""
-        return f"{self.k}-anonymity needs {self.k} rows; there are {int(overall.sum())}."
+        return (
+            f"{self.k}-anonymity needs {counted(self.k, 'row')}; there "
+            f"{'is' if overall.sum() == 1 else 'are'} {int(overall.sum())}."
+        )

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.errors import InputError, ParameterError, SchemaError
+from hedgerow.errors import InputError, ParameterError, SchemaError, counted
 from hedgerow.graph.adjacency import Adjacency, adjacency
 
 __all__ = ["BipartiteGraph", "EdgeReading", "EdgeValues"]
@@ -169,7 +169,7 @@ class BipartiteGraph:
 
     def __repr__(self) -> str:
         # Counts alone: Arrow's own text form shows cells, and this one ends up in logs.
-        return f"BipartiteGraph({self.left.num_rows} left, {self.right.num_rows} right, {self.rows} edges)"
+        return f"BipartiteGraph({self.left.num_rows} left, {self.right.num_rows} right, {counted(self.rows, 'edge')})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +238,7 @@ def _key(table: pa.Table, key: str | None, side: str) -> str:
         raise SchemaError(f"'{side}_key' must be a column of the {side} table; '{name}' is not one.")
     column = table.column(name)
     if column.null_count:
-        raise InputError(f"The key '{name}' of the {side} table has {column.null_count:,} missing values.")
+        raise InputError(f"The key '{name}' of the {side} table has {counted(column.null_count, 'missing value')}.")
     if (distinct := len(column.unique())) != len(column):
         raise InputError(
             f"The key '{name}' of the {side} table must tell its rows apart; {len(column) - distinct:,} repeat one."
@@ -260,14 +260,17 @@ def _positions(ends: pa.ChunkedArray, key: pa.ChunkedArray, side: str, *, drop: 
     import pyarrow.compute as pc
 
     if ends.null_count and not drop:
-        raise InputError(f"{ends.null_count:,} edges have no {side} end. {_DROP}")
+        raise InputError(f"{counted(ends.null_count, 'edge has', 'edges have')} no {side} end. {_DROP}")
     if ends.type != key.type:
         raise InputError(
             f"The {side} ends of the edges are {ends.type}, but the key of the {side} table is {key.type}."
         )
     rows = pc.index_in(ends, value_set=key.combine_chunks())
     if rows.null_count and not drop:
-        raise InputError(f"{rows.null_count:,} edges name an entity that the {side} table does not have. {_DROP}")
+        raise InputError(
+            f"{counted(rows.null_count, 'edge names', 'edges name')} an entity that the {side} "
+            f"table does not have. {_DROP}"
+        )
     return np.asarray(rows.fill_null(-1).combine_chunks().to_numpy(zero_copy_only=False), np.int32)
 
 
@@ -284,7 +287,8 @@ def _joined(
     repeated = len(packed) - len(pairs)
     if repeated and not (options.drops or columns or options.repeats == "count"):
         raise InputError(
-            f"{repeated:,} edges occur more than once. Say repeats='count' to publish how often, or repeats='drop' "
+            f"{counted(repeated, 'edge occurs', 'edges occur')} more than once. Say "
+            f"repeats='count' to publish how often, or repeats='drop' "
             f"(drop_duplicates=True) if the repetition means nothing."
         )
     if not repeated and not columns:

@@ -17,10 +17,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.errors import counted
 from hedgerow.graph.adjacency import Adjacency, adjacency
 from hedgerow.verify.graph import SIDES, TABLES, PublishedGraph, verify_graph
 
 if TYPE_CHECKING:
+    from hedgerow.ledger.ledger import Receipt
     from hedgerow.verify import Verification
 
 __all__ = ["SIDES", "TABLES", "GroupedGraph", "Side"]
@@ -52,7 +54,12 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class GroupedGraph(PublishedGraph):
-    """Published tables of a graph with their guarantee."""
+    """Published tables of a graph with their guarantee.
+
+    `receipt` says where the owner recorded the release; it does not leave.
+    """
+
+    receipt: Receipt | None = None
 
     @cached_property
     def left(self) -> Side:
@@ -113,11 +120,17 @@ class GroupedGraph(PublishedGraph):
         return verify_graph(self)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, allow_insecure: bool = False) -> None:
-        """Verify, then write a bundle: a folder of Parquet files with a manifest, whole or not at all."""
+        """Verify, then write a bundle: a folder of Parquet files with a manifest, whole or not at all.
+
+        A release that was recorded in a ledger is confirmed there.
+        """
         from hedgerow.graph.bundle import write
+        from hedgerow.release.bundle import checksum
 
         self.verify()
         write(self, path, overwrite=overwrite, allow_insecure=allow_insecure)
+        if self.receipt is not None:
+            self.receipt.confirm(checksum(path))
 
     def _side(self, number: int) -> Side:
         name, other = SIDES[number], SIDES[1 - number]
@@ -137,7 +150,7 @@ class GroupedGraph(PublishedGraph):
 
     def __repr__(self) -> str:
         sides = f"{self.tables['left'].num_rows} left, {self.tables['right'].num_rows} right"
-        return f"GroupedGraph(({self.k}, {self.l})-grouping of {sides}, {self.edges} edges)"
+        return f"GroupedGraph(({self.k}, {self.l})-grouping of {sides}, {counted(self.edges, 'edge')})"
 
 
 def _int32(column: pa.ChunkedArray) -> NDArray[np.int32]:

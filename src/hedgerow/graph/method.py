@@ -33,7 +33,7 @@ from hedgerow.graph.form import check_no_structure, grouped
 from hedgerow.graph.grouped import GroupedGraph
 from hedgerow.graph.hubs import HUB_CHOICES, HubChoice, Hubs, set_hubs_aside
 from hedgerow.ledger import GraphEntry, Ledger
-from hedgerow.ledger.ledger import now
+from hedgerow.ledger.ledger import Receipt, now
 from hedgerow.ledger.store import lock
 from hedgerow.randomness import Keys, seeded_keys, system_keys, token
 from hedgerow.release.release import Made
@@ -123,7 +123,7 @@ class SafeGrouping:
         # Whoever stops the work by raising from here leaves no entry: after recording nothing is reported.
         progress("done", 1.0)
         if ledger is not None:
-            record_graph(ledger, graph, self.k, self.l, again=again)
+            return replace(release, receipt=record_graph(ledger, graph, self.k, self.l, again=again))
         return release
 
     def _group(
@@ -173,13 +173,15 @@ def check_unpublished(ledger: Ledger, graph: BipartiteGraph, k: int, l: int, *, 
     return mark
 
 
-def record_graph(path: Place, graph: BipartiteGraph, k: int, l: int, *, again: bool = False) -> None:  # noqa: E741
+def record_graph(path: Place, graph: BipartiteGraph, k: int, l: int, *, again: bool = False) -> Receipt:  # noqa: E741
     """Write a release into the ledger; look again, since others may have published meanwhile."""
     opened = Ledger.open(path)
     with lock(opened.path):
         ledger = Ledger.open(path)
         mark = check_unpublished(ledger, graph, k, l, again=again)
-        ledger.written((*ledger.entries, GraphEntry(token(4), now(), mark, k, l)))
+        receipt = Receipt(opened.path, token(4))
+        ledger.written((*ledger.entries, GraphEntry(receipt.id, now(), mark, k, l)))
+    return receipt
 
 
 def conflict(before: tuple[int, int], now: tuple[int, int], *, again: bool) -> None:

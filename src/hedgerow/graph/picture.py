@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.errors import counted
 from hedgerow.graph.grouped import GroupedGraph, Side
 
 __all__ = ["draw"]
@@ -73,7 +74,7 @@ def _draw_blocks(release: GroupedGraph) -> Any:
     axes.set_xlabel(f"{release.right.groups:,} right groups, those with most edges first")
     axes.set_ylabel(f"{release.left.groups:,} left groups, those with most edges first")
     axes.set_title(
-        f"({release.k}, {release.l})-grouping of {release.edges:,} edges: share of the pairs of nodes joined"
+        f"({release.k}, {release.l})-grouping of {counted(release.edges, 'edge')}: share of the pairs of nodes joined"
     )
     figure.colorbar(image, ax=axes, shrink=0.8, label="edges per pair of nodes")
     for side, colour, direction in ((release.right, COLOURS[1], "top"), (release.left, COLOURS[0], "right")):

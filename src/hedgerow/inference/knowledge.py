@@ -31,7 +31,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.errors import ParameterError, SchemaError
+from hedgerow.errors import ParameterError, SchemaError, counted
 from hedgerow.exact import as_fraction
 
 __all__ = ["Alphabet", "Distribution", "Knowledge", "KnowledgeEstimate"]
@@ -105,7 +105,7 @@ class Knowledge:
         codes = Alphabet({self.column: self.values}).codes(self.column, column)
         if unknown := int((codes >= len(self.values)).sum()):
             raise SchemaError(
-                f"The knowledge says nothing about the value of '{self.column}' in {unknown:,} rows; "
+                f"The knowledge says nothing about the value of '{self.column}' in {counted(unknown, 'row')}; "
                 "estimate it from a table that has every value, or give their probabilities."
             )
         return codes
@@ -126,7 +126,9 @@ def _signatures(
     size = len(_names(attributes))
     keys = {key: key if isinstance(key, tuple) or key is None else (key,) for key in table}
     if any(key is not None and len(key) != size for key in keys.values()):
-        raise ParameterError(f"Each signature of {_names(attributes)} must have {size} value(s), one per attribute.")
+        raise ParameterError(
+            f"Each signature of {_names(attributes)} must have {counted(size, 'value')}, one per attribute."
+        )
     return {keys[key]: row for key, row in table.items()}
 
 

@@ -46,7 +46,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from hedgerow.errors import BundleError, Infeasible, ParameterError
+from hedgerow.errors import BundleError, Infeasible, ParameterError, counted
 from hedgerow.ledger.fingerprint import Hashes
 from hedgerow.ledger.store import (
     MEMORY,
@@ -175,7 +175,11 @@ def refuse(overlaps: list[Overlap], rows: int) -> None:
     if not overlaps:
         return
     first, others = overlaps[0], len(overlaps) - 1
-    what = "This very table was" if first.same else f"{first.rows:,} of {rows:,} rows were"
+    what = (
+        "This very table was"
+        if first.same
+        else f"{first.rows:,} of {counted(rows, 'row')} {'was' if first.rows == 1 else 'were'}"
+    )
     more = f" and in {others} other release{'s' * (others > 1)}" if others else ""
     raise Infeasible(
         f"{what} published before, in release {first.entry.id} ({first.entry.method}, {first.entry.date[:10]}){more}; "
@@ -270,9 +274,7 @@ class Receipt:
         with lock(self.path):
             ledger = Ledger.open(self.path)
             ledger.written(
-                msgspec.structs.replace(entry, bundle=bundle)
-                if isinstance(entry, TableEntry) and entry.id == self.id
-                else entry
+                msgspec.structs.replace(entry, bundle=bundle) if entry.id == self.id else entry
                 for entry in ledger.entries
             )
 

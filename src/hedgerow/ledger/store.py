@@ -73,13 +73,14 @@ class TableEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="t
 
 
 class GraphEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="graph"):
-    """One release of a graph: its keyed hash, and its group sizes."""
+    """One release of a graph: its keyed hash, its group sizes, and the checksum of the saved manifest."""
 
     id: str
     date: str
     graph: str
     k: int
     l: int  # noqa: E741 - the paper's letter
+    bundle: str | None = None
 
 
 Entry = TableEntry | GraphEntry

@@ -13,7 +13,7 @@ from hedgerow.criteria.groupwise import All, Criterion, KAnonymity, groups_of
 from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
 from hedgerow.criteria.shares import AlphaK, BetaLikeness, DeltaDisclosure, DeltaPresence
 from hedgerow.criteria.t_closeness import DISTANCES, TCloseness, levels_of
-from hedgerow.errors import Infeasible, ParameterError, SchemaError
+from hedgerow.errors import Infeasible, ParameterError, SchemaError, counted
 from hedgerow.exact import fraction_text
 from hedgerow.methods.method import Method
 from hedgerow.parameters import Number, read_number, read_whole
@@ -149,7 +149,8 @@ def require_groups(labels: NDArray[np.int32], columns: list[NDArray[np.int32]], 
         good &= criterion.holds(groups_of(labels, codes, np.bincount(codes)))
     if not good.all():
         raise Infeasible(
-            f"{(~good).sum():,} of {len(good):,} groups miss a criterion, and blind groups look at no sensitive value "
+            f"{(~good).sum():,} of {counted(len(good), 'group')} "
+            f"{'misses' if (~good).sum() == 1 else 'miss'} a criterion, and blind groups look at no sensitive value "
             "to avoid that. A larger k makes groups more alike; or let groups be tested, with blind=False."
         )
 

@@ -10,7 +10,8 @@ Cost       a counting pass, a partition of the distinct values, two shuffles; re
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import part_clusters, quasi_codes, release_of
+from hedgerow.methods.scaled import BlockPlan
 from hedgerow.parameters import read_whole
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.permuted import PERMUTED, publish_permuted
@@ -29,7 +31,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.exact import Line
+    from hedgerow.methods.ke_blocks import KEBlocks
     from hedgerow.partition.ke.runs import Pieces
+    from hedgerow.randomness import Keys
+    from hedgerow.scale.coding import CodedColumn, CountedTable
     from hedgerow.table import Encoded
 
 __all__ = ["OBJECTIVES", "REFINEMENTS", "KEAnonymity"]
@@ -84,25 +89,55 @@ class KEAnonymity(Method):
             raise ParameterError(f"'refine' must be one of {', '.join(REFINEMENTS)}.")
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
+        progress("counting", 0.1)
+        sensitive = prepared.table.encode(_one_sensitive(prepared))
+        where = self._line(prepared, sensitive)
+        progress("partitioning", 0.3)
+        pieces = self._partition(where, sensitive.counts(), prepared.keys)
+        progress("permuting", 0.5)
+        return self._published(prepared, sensitive, where, pieces)
+
+    def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
+        from hedgerow.methods.ke_blocks import deal_at_random, pack_pieces
+
+        column, most, keys = _one_sensitive(whole), counted.engine.block_rows, whole.keys
+        found = counted.column(column)
+        where = self._line(whole, found)
+        if self.objective == "random":
+            criterion = KE(self.k, self.e)
+            placing, runs = deal_at_random(where, found, column, criterion=criterion, most=most, keys=keys)
+            return BlockPlan(placing, partial(self._publish_random, where), runs)
+        pieces = self._partition(where, found.counts, keys)
+        refined = self.refine == "quasi"
+        placing, blocks, runs = pack_pieces(pieces, column, found.size, most=most, whole=refined, keys=keys)
+        return BlockPlan(placing, partial(self._publish_block, where, blocks), runs)
+
+    def _publish_block(self, where: Line, blocks: KEBlocks, number: int, prepared: Prepared) -> Release:
+        table, sensitive = blocks.rows(number, prepared.table, prepared.columns.sensitive[0])
+        return self._published(replace(prepared, table=table), sensitive, where, blocks.pieces(number))
+
+    def _publish_random(self, where: Line, number: int, prepared: Prepared) -> Release:
+        sensitive = prepared.table.encode(prepared.columns.sensitive[0])
+        return self._published(prepared, sensitive, where, self._partition(where, sensitive.counts(), prepared.keys))
+
+    def _line(self, prepared: Prepared, sensitive: Encoded | CodedColumn) -> Line:
+        """Where the sensitive values lie, if they can keep the promise."""
         column = _one_sensitive(prepared)
         if self.refine == "quasi" and not prepared.columns.quasi:
             raise SchemaError("refine='quasi' divides groups by quasi-identifiers; there is none, so leave it out.")
-        progress("counting", 0.1)
-        sensitive = prepared.table.encode(column)
         if sensitive.has_missing:
             raise SchemaError(
                 f"'{column}' has missing values, which have no distance to others; "
                 f'missing={{"{column}": "suppress"}} suppresses these rows and counts them.'
             )
         where = column_line(sensitive.domain, column)
-        criterion = KE(self.k, self.e)
-        KE(self.k, where.distance(criterion.e)).require(where.positions, unit=where.unit, column=column)
-        progress("partitioning", 0.3)
-        pieces = self._partition(where, sensitive.counts(), prepared)
+        KE(self.k, where.distance(KE(self.k, self.e).e)).require(where.positions, unit=where.unit, column=column)
+        return where
+
+    def _published(self, prepared: Prepared, sensitive: Encoded, where: Line, pieces: Pieces) -> Release:
+        """Publish rows that pieces deal to groups."""
         if self.refine == "quasi" or prepared.schema.cluster:
-            progress("dividing", 0.4)
             return self._of_rows(prepared, sensitive, where, pieces)
-        progress("permuting", 0.5)
         group_column = free_name("group", prepared.columns.all)
         table = publish_permuted(
             prepared.table.arrow, prepared.columns, sensitive, pieces, group_column=group_column, keys=prepared.keys
@@ -112,7 +147,7 @@ class KEAnonymity(Method):
             tables={"release": table},
             columns=prepared.columns,
             group_column=group_column,
-            guarantee=_guarantee(column, criterion, self.l),
+            guarantee=_guarantee(prepared.columns.sensitive[0], KE(self.k, self.e), self.l),
             rows=prepared.rows,
             groups=pieces.num_groups,
             made=prepared.made("KEAnonymity", self._parameters()),
@@ -142,7 +177,7 @@ class KEAnonymity(Method):
             made=prepared.made("KEAnonymity", self._parameters()),
         )
 
-    def _partition(self, where: Line, counts: NDArray[np.int64], prepared: Prepared) -> Pieces:
+    def _partition(self, where: Line, counts: NDArray[np.int64], keys: Keys) -> Pieces:
         if self.l is not None:
             from hedgerow.partition.ke.capped import ke_capped
 
@@ -150,7 +185,7 @@ class KEAnonymity(Method):
             return ke_capped(where.positions, counts, k=self.k, e=e, l=self.l, objective=self.objective)
         name = f"ke_{self.objective}"
         partition = getattr(importlib.import_module("hedgerow.partition.ke"), name)
-        random = {"keys": prepared.keys} if self.objective == "random" else {}
+        random = {"keys": keys} if self.objective == "random" else {}
         pieces: Pieces = partition(where.positions, counts, k=self.k, e=where.distance(KE(self.k, self.e).e), **random)
         return pieces
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.criteria.m_invariance import MInvariance, count_broken_signatures
-from hedgerow.errors import BrokenPromise, Infeasible, SchemaError
+from hedgerow.errors import BrokenPromise, Infeasible, SchemaError, counted
 from hedgerow.ledger.ledger import Memory
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import check_grouping, quasi_codes
@@ -75,7 +75,8 @@ class MInvariant(Method):
         fakes, values = len(found.fake_codes), len(found.fake_codes) + len(found.labels)
         if fakes > read_number("fakes", self.fakes) * values:
             raise Infeasible(
-                f"This release needs {fakes:,} counterfeits among {values:,} values, which is more than the share "
+                f"This release needs {counted(fakes, 'counterfeit')} among "
+                f"{counted(values, 'value')}, which is more than the share "
                 f"{self.fakes} that 'fakes' allows. Allow more, or hold newcomers back until more people come."
             )
 
@@ -179,7 +180,8 @@ def _check_distinct(persons: NDArray[np.uint64], prepared: Prepared) -> None:
     if doubles := len(persons) - len(np.unique(persons)):
         by = "identifiers" if prepared.schema.identifier else "quasi-identifiers"
         raise SchemaError(
-            f"{doubles:,} rows have the same {by} as another row, so that people cannot be recognized in the next "
+            f"{counted(doubles, 'row has', 'rows have')} the same {by} as another row, so that "
+            f"people cannot be recognized in the next "
             "release; give a column that tells them apart the role identifier."
         )
 
@@ -224,4 +226,6 @@ def check_signatures(
 ) -> None:
     """Everybody with a signature is in a group that publishes exactly it; see `count_broken_signatures`."""
     if broken := count_broken_signatures(rows, known, groups, codes, offsets, members):
-        raise BrokenPromise(f"{broken} people would be in groups with other values than in earlier releases.")
+        raise BrokenPromise(
+            f"{counted(broken, 'person', 'people')} would be in groups with other values than in earlier releases."
+        )

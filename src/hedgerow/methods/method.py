@@ -4,81 +4,21 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hedgerow.errors import Infeasible, SchemaError, within_limits
-from hedgerow.randomness import Keys, seeded_keys, system_keys
-from hedgerow.release import Made, PublishedColumns, Release, Rows
-from hedgerow.verify.names import text_in_form
+from hedgerow.errors import ParameterError, SchemaError, within_limits
+from hedgerow.methods.prepared import Prepared, Progress, prepare
+from hedgerow.release import Release
 
 if TYPE_CHECKING:
     from hedgerow.ledger import PendingEntry
-    from hedgerow.schema import Hierarchy, Schema
-    from hedgerow.table import Table
+    from hedgerow.methods.scaled import BlockPlan
+    from hedgerow.scale.coding import CountedTable
+    from hedgerow.schema import Schema
 
 __all__ = ["Method", "Prepared", "Progress", "prepare"]
-
-Progress = Callable[[str, float], None]
-"""Called with the name of the step and the share of the work that is done."""
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A table whose columns have meaning and whose rows will all be published; `pending` is its place in a ledger."""
-
-    table: Table
-    schema: Schema
-    columns: PublishedColumns
-    rows: Rows
-    keys: Keys
-    reproducible: bool
-    merged: Mapping[str, int] = field(default_factory=dict)
-    pending: PendingEntry | None = None
-
-    @property
-    def clusters(self) -> NDArray[np.int64] | None:
-        """The number of each row's household or person; a row without one is alone. None where none was declared."""
-        for name in self.schema.cluster:
-            encoded = self.table.encode(name)
-            codes, alone = encoded.codes.astype(np.int64), encoded.codes == len(encoded.domain)
-            codes[alone] += np.arange(int(alone.sum()))
-            return codes
-        return None
-
-    @property
-    def policies(self) -> dict[str, str]:
-        """The declared policy for missing values of each published column."""
-        return {name: str(self.schema.missing_policy(name)) for name in self.columns.all}
-
-    def made(self, method: str, parameters: Mapping[str, int | str]) -> Made:
-        """How a release of this table is made."""
-        weight = dict(zip(("weight",), self.schema.weight, strict=False))
-        published = set(self.columns.all)
-        return Made(
-            method=method,
-            parameters={**parameters, **weight},
-            missing=self.policies,
-            reproducible=self.reproducible,
-            merged={name: count for name, count in self.merged.items() if name in published},
-            texts={name: policy for name, policy in self.schema.texts.items() if name in published},
-        )
-
-    def tree_in_form(self, column: str, tree: Hierarchy) -> Hierarchy:
-        """A hierarchy that a parameter gives, with its texts in the form that the column's have."""
-        policy = self.schema.text_policy(column)
-        return tree.in_form(column, policy) if policy else tree
-
-    def in_form(self, column: str, value: Any) -> Any:
-        """A value of a column as a parameter names it, in the form that the column's texts have; lists item by item."""
-        if isinstance(value, list | tuple | set | frozenset):
-            return [self.in_form(column, item) for item in value]
-        policy = self.schema.text_policy(column)
-        return text_in_form(value, policy) if isinstance(value, str) and policy else value
 
 
 class Method(ABC):
@@ -161,6 +101,16 @@ class Method(ABC):
 
         return PendingEntry.open(ledger, prepared.table, prepared.schema, again=again, series=self.in_series)
 
+    def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
+        """Decide on the counts of a table that is larger than memory; methods that cannot do so refuse."""
+        raise self._in_memory_only()
+
+    def _in_memory_only(self) -> ParameterError:
+        return ParameterError(
+            f"{type(self).__name__} looks at all rows at once, so that it needs the table in memory; choose --engine "
+            "memory on a machine that holds it, a sample of the rows, or a method that works in blocks (docs/scale.md)."
+        )
+
     @abstractmethod
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         """Partition and publish; the caller audits."""
@@ -182,40 +132,3 @@ def _require_savable(release: Release, prepared: Prepared) -> None:
 
 def _silent(step: str, share: float) -> None:
     """Show nothing."""
-
-
-def prepare(source: object, schema: Schema, seed: int | None, *, needs_sensitive: bool = True) -> Prepared:
-    """Read a table, check it against its schema, and suppress the rows that the policies for missing values say."""
-    from hedgerow.table import read_table
-
-    table = read_table(source)
-    table, schema, merged = schema.in_form(table)
-    schema.check(table, needs_sensitive=needs_sensitive)
-    kept = _without_suppressed(table, schema)
-    if kept.num_rows == 0:
-        raise Infeasible("No rows are left to publish: every row was suppressed for a missing value.")
-    return Prepared(
-        table=kept,
-        schema=schema,
-        columns=PublishedColumns(tuple(schema.quasi), tuple(schema.sensitive), (*schema.plain, *schema.weight)),
-        rows=Rows(table.num_rows, kept.num_rows, table.num_rows - kept.num_rows),
-        keys=system_keys if seed is None else seeded_keys(seed),
-        reproducible=seed is not None,
-        merged=merged,
-    )
-
-
-def _without_suppressed(table: Table, schema: Schema) -> Table:
-    """Suppress rows with a missing value where the policy says so; refuse them where it says that."""
-    keep = np.ones(table.num_rows, bool)
-    for name in (*schema.quasi, *schema.plain, *schema.weight, *schema.sensitive):
-        column, policy = table.arrow.column(name), schema.missing_policy(name)
-        if column.null_count == 0 or policy == "value":
-            continue
-        if policy == "refuse":
-            raise SchemaError(
-                f"'{name}' has {column.null_count:,} missing values. Say what to do with them: "
-                f'missing={{"{name}": "suppress"}} suppresses these rows and counts them.'
-            )
-        keep &= column.is_valid().to_numpy()
-    return table if keep.all() else table.take(np.flatnonzero(keep))

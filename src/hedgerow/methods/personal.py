@@ -21,7 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.criteria.target import is_exact, possible_node
-from hedgerow.errors import BrokenPromise, Infeasible, ParameterError, SchemaError
+from hedgerow.errors import BrokenPromise, Infeasible, ParameterError, SchemaError, counted
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.target_distribution import (
     SHAPES,
@@ -259,7 +259,9 @@ def _by_label(
     nodes = np.array([numbers[label] for label in labels], np.int32)[codes]
     outside = int(((leaves < tree.low[nodes]) | (leaves >= tree.high[nodes])).sum())
     if outside:
-        raise SchemaError(f"{outside} people name a node in '{column}' that their value is not below.")
+        raise SchemaError(
+            f"{counted(outside, 'person names', 'people name')} a node in '{column}' that their value is not below."
+        )
     return nodes
 
 
@@ -278,7 +280,8 @@ def require_consent(prepared: Prepared, consent: str | bool, tree: Hierarchy, no
     silent = int((exact & ~agreed).sum())
     if silent:
         raise Infeasible(
-            f"{silent} people name a node that hides nothing, and have not consented to be published exactly. Name the "
+            f"{counted(silent, 'person names', 'people name')} a node that hides nothing, without "
+            f"having consented to be published exactly. Name the "
             "column of their consent, or raise their nodes."
         )
 
@@ -300,4 +303,7 @@ def check_nodes(release: Release, groups: DisguisedGroups, nodes: NDArray[np.int
     named = nodes[groups.rows]
     outside = int(((first[named] < first[tops]) | (last[named] > last[tops])).sum())
     if outside:
-        raise BrokenPromise(f"{outside} people are in a group that reaches less far than the node that they named.")
+        raise BrokenPromise(
+            f"{counted(outside, 'person is', 'people are')} in a group that reaches less far than "
+            f"the node that they named."
+        )

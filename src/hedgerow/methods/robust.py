@@ -25,7 +25,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.criteria.groupwise import KAnonymity
-from hedgerow.errors import BrokenPromise, Infeasible, ParameterError, SchemaError
+from hedgerow.errors import BrokenPromise, Infeasible, ParameterError, SchemaError, counted
 from hedgerow.exact import as_fraction
 from hedgerow.inference.full import at_most, full_by_group, relative_error
 from hedgerow.inference.knowledge import Distribution, Knowledge, KnowledgeEstimate
@@ -59,9 +59,12 @@ def check_grouped(knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np
     """The same for rows that are sorted by group."""
     check = _check_binary if criterion.model == "binary" else _check_full
     if broken := int(check(knowledge, grouped, member, criterion.r).sum()):
-        raise BrokenPromise(f"In {broken} group(s) somebody has a protected value with more than 1/{criterion.r}.")
+        raise BrokenPromise(
+            f"In {counted(broken, 'group')} somebody has a protected value with more than 1/{criterion.r}."
+        )
     return (
-        f"nobody in {len(grouped.offsets) - 1:,} groups has a protected value with a probability above 1/{criterion.r} "
+        f"nobody in {counted(len(grouped.offsets) - 1, 'group')} has a protected value with a "
+        f"probability above 1/{criterion.r} "
         f"({criterion.model} model, {len(knowledge.distributions)} attribute sets)"
     )
 
@@ -300,7 +303,8 @@ class Robust(Method):
         broken = check(candidates.knowledge, _grouped(candidates, labels), candidates.member, criterion.r)
         if broken.any():
             raise Infeasible(
-                f"In {int(broken.sum()):,} of {len(broken):,} groups somebody has a protected value with more than "
+                f"In {int(broken.sum()):,} of {counted(len(broken), 'group')} somebody has a "
+                f"protected value with more than "
                 f"1/{criterion.r}, and blind groups look at no sensitive value to avoid that. A larger k, a smaller r "
                 "or fewer protected values may do; leave k out to let groups be tested."
             )
@@ -336,7 +340,8 @@ class Robust(Method):
         whatever = f"; whatever the grouping, {', '.join(ranked)}" if ranked else ""
         more = f" and {len(limiting) - _NAMED} more do" if len(limiting) > _NAMED else ""
         return Infeasible(
-            f"{r}-robustness would suppress {lost} of {candidates.size:,} rows; {allowed:,} are allowed. "
+            f"{r}-robustness would suppress {lost} of {counted(candidates.size, 'row')}; "
+            f"{counted(allowed, 'is', 'are')} allowed. "
             f"{reached}{whatever}{more}; protect fewer values, suppress more, or assume an adversary who knows less.",
             values=tuple(f"{named[x]} (r = {float(own[x]):g})" for x in limiting),
         )

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Codes, Ints
 from hedgerow.criteria.m_invariance import MInvariance
-from hedgerow.errors import Infeasible
+from hedgerow.errors import Infeasible, counted
 from hedgerow.partition.shuffles import by_code, by_value, permutation, shuffle_within
 from hedgerow.randomness import Keys, system_keys
 
@@ -74,7 +74,8 @@ def _check_survivors(sensitive: Codes, known: Codes, signatures: Signatures, cri
     held = known >= 0
     if strange := int((signatures.cells(known[held], sensitive[held]) < 0).sum()):
         raise Infeasible(
-            f"{strange:,} people now have a sensitive value outside the signature of their earlier releases, so that "
+            f"{counted(strange, 'person now has', 'people now have')} a sensitive value outside "
+            f"the signature of their earlier releases, so that "
             "no group can show both; suppress these rows, or publish the value that was published."
         )
     sizes = np.diff(signatures.offsets)[known[held]]

@@ -36,6 +36,7 @@ from hedgerow.query.sql.question import NUMBERS, Column, Truth, columns_of
 from hedgerow.randomness import seeded_keys
 
 if TYPE_CHECKING:
+    from hedgerow.query.evidence.generalized import BoxSource
     from hedgerow.query.evidence.permuted import RowSource
     from hedgerow.query.sql.question import Aggregate, Bound
     from hedgerow.release import Release
@@ -56,8 +57,14 @@ _KNOTS = (0.2, 0.4, 0.6, 0.8)
 _WIDENED = {"sum": 1.3, "avg": 1.3, "count": 2.0}
 """Standard errors are widened by this, for what a sum of broken lines cannot follow: a condition has sharp edges."""
 
-_WIDENED_DEALT = {"sum": 1.3, "avg": 1.3, "count": 1.3}
+_WIDENED_DEALT = {"sum": 1.15, "avg": 1.15, "count": 1.5}
 """The same for values that are dealt: scores are not quite normal, nor do all rows scatter alike."""
+
+_WIDENED_BOXES = {"sum": 1.5, "avg": 2.0, "count": 1.5}
+"""The same for boxes: columns are not independent inside them."""
+
+_BINS = 12
+"""Ranges of the hidden value with equally many rows, whose chances are learned beside the normal scores."""
 
 _BY_HIDDEN = 4.0
 """Groups whose means spread this many times as much as chance allows were made by the hidden values."""
@@ -72,21 +79,82 @@ def learn(release: Release, bound: Bound, answer: Answer) -> Answer:
 
 
 def _learned(release: Release, bound: Bound, answer: Answer) -> Learned:
+    from hedgerow.query.evidence.generalized import BoxSource
     from hedgerow.query.evidence.permuted import RowSource
     from hedgerow.query.evidence.view import source_of
 
     if answer.exact or answer.lower is None:
         return Learned(answer.expected, 0.0, "the answer is exact")
     source = source_of(release)
-    if type(source) is not RowSource:
-        return _fair(answer, "rows of this form have no known columns of their own to learn from")
     aggregate = bound.aggregates[0]
     if aggregate.function not in ("count", "sum", "avg"):
         raise QueryError("a learned estimate is for COUNT, SUM and AVG; ask for others without it")
+    if isinstance(source, BoxSource):
+        return _boxed(release, source, bound, aggregate, answer)
+    if type(source) is not RowSource:
+        return _fair(answer, "rows of this form have no known columns of their own to learn from")
     base = _base(bound, aggregate)
     if base is None:
         return _fair(answer, "a condition that mixes columns is not learned")
     return _Model(release, source, bound, aggregate, base).estimate(answer)
+
+
+def _boxed(release: Release, source: BoxSource, bound: Bound, aggregate: Aggregate, answer: Answer) -> Learned:
+    """Rows whose known columns are boxes: learned is where in their boxes they lie."""
+    from hedgerow.query.learned_boxes import boxes_of
+
+    base, is_counted = _base(bound, aggregate), aggregate.function == "count"
+    is_plain = isinstance(bound.mixed, Truth) and not bound.is_crossed
+    if base is None and not (is_counted and is_plain and aggregate.column is None and bound.hidden == Truth(True)):
+        return _fair(answer, "only conditions that do not mix columns, and sensitive columns, are learned over boxes")
+    boxes = boxes_of(source, release.columns.quasi, bound)
+    if isinstance(boxes, str):
+        return _fair(answer, boxes)
+    sizes, groups, rows = source.sizes.astype(np.float64), len(source.sizes), source.view.num_rows
+    kept = np.ones(rows) if base is None else source.marked(base, bound.hidden).astype(np.float64)
+    numbers = kept if is_counted else kept * _numbers(source.hidden_view(str(base)), bound, aggregate)
+    owner = source.view.groups
+    worlds = list(boxes.shares(source, bound.known))
+
+    def total(values: Floats) -> tuple[float, float]:
+        sums, squares = (np.bincount(owner, each, minlength=groups) for each in (values, values**2))
+        found = []
+        for times, chance, features, moved in worlds:
+            pick = times > 0
+            slopes = _slopes(features[pick], sums[pick] / sizes[pick], (sizes * times)[pick])
+            tilt = np.clip(moved @ slopes, -0.5 * np.abs(sums) / sizes, 0.5 * np.abs(sums) / sizes)
+            found.append((chance @ sums, (chance * sizes) @ tilt))
+        spread = np.var([sum(each) for each in found[1:]], ddof=1)
+        shift, noise = found[0][1], np.var([each[1] for each in found[1:]], ddof=1)
+        chance = worlds[0][1]
+        dealt = float((chance * (1.0 - chance)) @ squares)
+        kept_share = max(0.0, 1.0 - noise / shift**2) if shift else 0.0
+        return float(found[0][0] + kept_share * shift), float(
+            np.sqrt(spread + dealt + ((1.0 - kept_share) * shift) ** 2)
+        )
+
+    estimate, error = total(numbers)
+    if aggregate.function == "avg":
+        count = total(kept)[0]
+        if count <= 0:
+            return _fair(answer, "it expects no row")
+        estimate, error = estimate / count, total(numbers - estimate / count * kept)[1] / count
+    return _inside(answer, estimate, _WIDENED_BOXES[aggregate.function] * error)
+
+
+def _inside(answer: Answer, estimate: float, error: float) -> Learned:
+    """An estimate, moved to the nearer bound if it lies outside."""
+    inside = min(max(estimate, answer.lower), answer.upper)
+    return Learned(inside, error, "" if inside == estimate else "moved to the nearer bound")
+
+
+def _numbers(hidden: Any, bound: Bound, aggregate: Aggregate) -> Floats:
+    """The hidden numbers that are added up, in the order in which they are published; missing ones are 0."""
+    assert isinstance(aggregate.column, Column), "sums have a column"
+    hidden.derive(bound.derived)
+    codes = hidden.codes(aggregate.column.name)
+    domain = np.append(np.asarray(codes.domain.cast("float64").to_numpy(zero_copy_only=False)), 0.0)
+    return np.asarray(domain[codes.codes])
 
 
 def _base(bound: Bound, aggregate: Aggregate) -> str | None:
@@ -125,12 +193,12 @@ class _Model:
         sums = [np.bincount(view.groups, column, minlength=groups) for column in features.T]
         means: Floats = np.column_stack(sums) / sizes[:, None]
         hits = np.bincount(view.groups[hit], minlength=groups).astype(np.float64)
-        shape = _Shape(hidden.groups, features - means[view.groups], means, sizes, hit, hits, view.groups)
+        shape = _Shape(hidden.groups, features, features - means[view.groups], means, sizes, hit, hits, view.groups)
         if (dealing := self._dealing(shape)) is not None:
             return self._dealt(answer, dealing, hit, kept)
         if self.aggregate.function == "count":
             return self._bounded(answer, *shape.total(kept))
-        values = kept * self._numbers(hidden)
+        values = kept * _numbers(hidden, self.bound, self.aggregate)
         if self.aggregate.function == "sum":
             return self._bounded(answer, *shape.total(values))
         count = shape.total(kept, resample=False)[0] if not kept.all() else float(hits.sum())
@@ -157,7 +225,7 @@ class _Model:
         shares = dealing.shares(hit)
         if self.aggregate.function == "count":
             return self._bounded(answer, *dealing.total(kept, shares), "", _WIDENED_DEALT)
-        values = kept * self._numbers(self.source.hidden_view(self.base))
+        values = kept * _numbers(self.source.hidden_view(self.base), self.bound, self.aggregate)
         estimate, error = dealing.total(values, shares)
         if self.aggregate.function == "sum":
             return self._bounded(answer, estimate, error, "", _WIDENED_DEALT)
@@ -173,16 +241,7 @@ class _Model:
     ) -> Learned:
         if why:
             return _fair(answer, why)
-        inside = min(max(estimate, answer.lower), answer.upper)
-        note = "" if inside == estimate else "moved to the nearer bound"
-        return Learned(inside, widened[self.aggregate.function] * error, note)
-
-    def _numbers(self, hidden: Any) -> Floats:
-        assert isinstance(self.aggregate.column, Column), "sums have a column"
-        hidden.derive(self.bound.derived)
-        codes = hidden.codes(self.aggregate.column.name)
-        domain = np.append(np.asarray(codes.domain.cast("float64").to_numpy(zero_copy_only=False)), 0.0)
-        return np.asarray(domain[codes.codes])
+        return _inside(answer, estimate, widened[self.aggregate.function] * error)
 
 
 @dataclass(frozen=True)
@@ -190,6 +249,7 @@ class _Shape:
     """Rows, groups and hits; `deviations` are the features of rows less their group's mean."""
 
     owner: Ints
+    features: Floats
     deviations: Floats
     means: Floats
     sizes: Floats
@@ -247,41 +307,62 @@ class _Dealing:
         if self.refusal:
             return
         noise = max(inside - explained, 0.05 * inside) / max(len(scores) - count, 1)
-        for lines in (slopes, *_resampled(shape, mean)):
-            expected = mean[shape.groups] + shape.deviations @ lines
-            self._chances.append(_chances(expected[self._place], scores[self._place], self._real, noise))
+        bins = _bins(scores)
+        marks = np.eye(int(bins.max()) + 1)[bins]
+        shares = np.column_stack([np.bincount(shape.owner, m, minlength=count) for m in marks.T]) / shape.sizes[:, None]
+        both, pairs = np.column_stack([mean, shares]), self._real[:, :, None] & self._real[:, None, :]
+        placed = scores[self._place][:, None, :]
+        for pick in (slice(None), *_resampled(count)):
+            lines = _slopes(shape.means[pick], both[pick], shape.sizes[pick])
+            expected = mean[shape.groups] + shape.deviations @ lines[:, 0]
+            near = -((placed - expected[self._place][:, :, None]) ** 2) / (2.0 * noise)
+            near = np.exp(np.maximum(near - near.max(axis=2, keepdims=True), -60.0))
+            usual = marks.mean(axis=0)
+            likely = usual + (shape.features - shape.features.mean(axis=0)) @ lines[:, 1:]
+            likely = np.maximum(likely, 0.02 * usual)
+            binned = np.take_along_axis(
+                likely[self._place], np.broadcast_to(bins[self._place][:, None, :], pairs.shape), 2
+            )
+            two = _fitted(near * pairs, self._real), _fitted(binned * pairs, self._real)
+            # What the two models differ by is an error of the model, which resampling does not show.
+            self._chances += (
+                [(two[0] + two[1]) / 2] if self._chances else [(two[0] + two[1]) / 2, (two[0] - two[1]) / 2]
+            )
 
     def shares(self, hit: Any) -> list[Floats]:
-        """The chance of each value to belong to a row hit: by the slopes, and by those of resampled groups."""
+        """Chances of values to belong to a row hit, half of what two models differ by, chances by resampled groups."""
         rows = (hit[self._place] & self._real).astype(np.float32)
-        return [np.clip(np.einsum("gij,gi->gj", each, rows).astype(np.float64), 0.0, 1.0) for each in self._chances]
+        return [np.einsum("gij,gi->gj", each, rows).astype(np.float64) for each in self._chances]
 
     def total(self, values: Floats, shares: list[Floats]) -> tuple[float, float]:
         """The learned sum over the rows hit, and its standard error."""
         padded = values[self._place] * self._real
         found = [float((share * padded).sum()) for share in shares]
-        weight = shares[0] * (1.0 - shares[0]) * self._real
+        likely = np.clip(shares[0], 0.0, 1.0)
+        weight = likely * (1.0 - likely) * self._real
         size = self._sizes
         middle = (weight * padded).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300)
         # So many rows of a group are hit, whoever has which value; equal chances give the fair shuffle's variance.
         dealt = (weight * (padded - middle[:, None]) ** 2).sum(axis=1) * size / np.maximum(size - 1.0, 1.0)
-        return found[0], float(np.sqrt(dealt.sum() + np.var(found[1:], ddof=1)))
+        return found[0], float(np.sqrt(dealt.sum() + found[1] ** 2 + np.var(found[2:], ddof=1)))
 
 
-def _resampled(shape: _Shape, mean: Floats) -> Iterator[Floats]:
-    """Slopes of groups that are drawn with replacement."""
-    keys, count = seeded_keys(0), len(shape.sizes)
+def _resampled(count: int) -> Iterator[Ints]:
+    """Groups that are drawn with replacement."""
+    keys = seeded_keys(0)
     for _ in range(_DEALINGS):
-        pick = (keys(count) % np.uint64(count)).astype(np.int64)
-        yield _slopes(shape.means[pick], mean[pick], shape.sizes[pick])
+        yield (keys(count) % np.uint64(count)).astype(np.int64)
 
 
-def _chances(expected: Floats, scores: Floats, real: Any, noise: float) -> NDArray[np.float32]:
+def _bins(scores: Floats) -> Ints:
+    """The range of each value, of ranges that hold about equally many rows."""
+    found = np.searchsorted(np.unique(np.quantile(scores, np.arange(1, _BINS) / _BINS)), scores)
+    return np.asarray(np.unique(found, return_inverse=True)[1])
+
+
+def _fitted(likely: Floats, real: Any) -> NDArray[np.float32]:
     """Chances of rows to have values, per group: rows add up to one, and so do values (Sinkhorn)."""
-    likely = -((scores[:, None, :] - expected[:, :, None]) ** 2) / (2.0 * noise)
-    likely = np.exp(np.maximum(likely - likely.max(axis=2, keepdims=True), -60.0))
-    likely *= real[:, :, None] & real[:, None, :]
-    row, value = np.ones(expected.shape), np.ones(expected.shape)
+    row, value = np.ones(real.shape), np.ones(real.shape)
     for _ in range(_ROUNDS):
         row = real / np.maximum(np.einsum("gij,gj->gi", likely, value), 1e-300)
         value = real / np.maximum(np.einsum("gij,gi->gj", likely, row), 1e-300)

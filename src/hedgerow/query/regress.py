@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import QueryError
+from hedgerow.errors import QueryError, counted
 from hedgerow.exact import float_above, float_below
 from hedgerow.query.aggregates.linear import DependentColumns, Linear, LinearBounds, coefficients
 from hedgerow.query.aggregates.precise import Digits, side_by_side
@@ -161,7 +161,8 @@ class _Fit:
         partly = int(np.sum(touched & (missing > 0) & ~none))
         if partly:
             raise QueryError(
-                f"'{_shown(name)}' is missing for some rows of {partly:,} groups, and which of them is hidden; select "
+                f"'{_shown(name)}' is missing for some rows of {counted(partly, 'group')}, and "
+                f"which of them is hidden; select "
                 "other groups, or give the missing a number: I(coalesce(x, 0)) ~ ..."
             )
         kept: NDArray[np.bool_] = taken & ~none[self.view.groups]

@@ -9,6 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from hedgerow.errors import counted
+
 __all__ = ["Coefficient", "Regression"]
 
 
@@ -72,7 +74,7 @@ class Regression:
         """Print a table."""
         cells = [("term", "lower", "expected", "upper", "std"), *(_cells(line) for line in self.coefficients)]
         widths = [max(len(row[place]) for row in cells) for place in range(5)]
-        lines = [f"{self.formula}    ({self.rows:,} rows)"]
+        lines = [f"{self.formula}    ({counted(self.rows, 'row')})"]
         for row in cells:
             first, *rest = (text.rjust(width) for text, width in zip(row, widths, strict=True))
             lines.append("  ".join([row[0].ljust(len(first)), *rest]))
@@ -85,7 +87,7 @@ class Regression:
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(line)) + f"<td>{_bar(line)}</td></tr>"
             for line in self.coefficients
         )
-        title = f"{html.escape(self.formula)} ({self.rows:,} rows)"
+        title = f"{html.escape(self.formula)} ({counted(self.rows, 'row')})"
         return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 

@@ -15,7 +15,7 @@ from hedgerow.release.forms import form_of
 from hedgerow.release.readme import readme
 from hedgerow.release.release import Release
 from hedgerow.verify.holding import HELPERS, Held, Opened, hold, open_bundle, open_held, read_manifest
-from hedgerow.verify.manifest import decode, describe, encode
+from hedgerow.verify.manifest import GRAPH_FORMAT, decode, decode_graph, describe, encode, format_of
 from hedgerow.verify.page import pages
 from hedgerow.verify.values import Made, PublishedRelease
 
@@ -75,4 +75,5 @@ def as_release(found: PublishedRelease) -> Release:
 
 def checksum(path: str | os.PathLike[str]) -> str:
     """The checksum of a bundle's manifest, which covers those of all files."""
-    return decode(read_manifest(path)).checksum
+    text = read_manifest(path)
+    return decode_graph(text).checksum if format_of(text) == GRAPH_FORMAT else decode(text).checksum

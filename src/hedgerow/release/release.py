@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hedgerow.errors import within_limits
+from hedgerow.errors import counted, within_limits
 from hedgerow.markup import html_note, html_table
 from hedgerow.verify.names import free_name
 from hedgerow.verify.values import Guarantee, Made, PublishedColumns, PublishedRelease, Rows
@@ -120,7 +120,7 @@ class Release:
 
     def __repr__(self) -> str:
         # Counts and names alone: a release ends up in logs and notebooks, where rows read like facts about people.
-        counts = f"{self.rows.published:,} rows, {self.groups:,} groups"
+        counts = f"{counted(self.rows.published, 'row')}, {counted(self.groups, 'group')}"
         return f"Release({self.made.method}, {self.form}: {counts}; sensitive: {', '.join(self.columns.sensitive)})"
 
     def _repr_html_(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.errors import HedgerowError
+from hedgerow.errors import HedgerowError, counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,7 +92,7 @@ def explanation(release: Release, session: Session, question: str) -> Explanatio
     found = causes(release, question)
     reach = f"The bounds reach ±{width / 2:.2g} times the answer." if width > 2 else _reach(width)
     groups = (
-        f"Of {release.groups:,} groups {found.hit:,} have matching rows; "
+        f"Of {counted(release.groups, 'group')} {counted(found.hit, 'has', 'have')} matching rows; "
         f"{found.open:,} of them leave the answer uncertain."
     )
     worst = [

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.errors import InputError
+from hedgerow.errors import InputError, counted
 from hedgerow.query.answer_table import AnswerTable
 from hedgerow.utility.compare import QuestionOutcome, score
 
@@ -31,6 +31,7 @@ __all__ = [
     "groups_figure",
     "new_figure",
     "regression_figure",
+    "require_drawing",
     "save_figure",
 ]
 
@@ -133,7 +134,7 @@ def groups_figure(release: Release, folder: Path) -> Path:
     ranges.vlines(
         np.arange(len(starts)), lows[order], np.maximum(highs, lows + 1e-9)[order], color=COLOURS[0], linewidth=width
     )
-    ranges.set_xlabel(f"{len(starts):,} groups, by least value")
+    ranges.set_xlabel(f"{counted(len(starts), 'group')}, by least value")
     ranges.set_ylabel(f"values of {column} in the group")
     _thousands(ranges.yaxis)
     sizes.hist(np.diff(np.append(starts, len(values))), bins=30, color=COLOURS[2])
@@ -166,7 +167,7 @@ def attack_figure(report: AttackReport, folder: Path, name: str = "attack") -> P
     axes.set_ylim(-0.6, len(findings) - 0.4)
     axes.set_xlim(-1.5, 101.5)
     axes.set_xlabel("% of the guesses that are right")
-    axes.set_title(f"{report.method}, {report.form}, {report.rows:,} rows", fontsize=10, loc="left")
+    axes.set_title(f"{report.method}, {report.form}, {counted(report.rows, 'row')}", fontsize=10, loc="left")
     _explain_marks(figure, findings)
     return save_figure(figure, folder, name)
 
@@ -290,16 +291,22 @@ _STYLE: Any = {
 
 def new_figure(columns: int = 1, *, width: float = 5.2, height: float = 3.4) -> tuple[Any, Any]:
     """Return a figure and its axes (an array if there are several), drawn off screen."""
-    try:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError("Figures need matplotlib: pip install 'hedgerow[plot]'.") from None
+    require_drawing()
     from cycler import cycler
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
 
     with rc_context({**_STYLE, "axes.prop_cycle": cycler(color=COLOURS)}):
         figure = Figure(figsize=(width * columns, height), layout="constrained")
         return figure, figure.subplots(1, columns)
+
+
+def require_drawing() -> None:
+    """Raise InputError where there is nothing to draw with."""
+    try:
+        import matplotlib.figure  # noqa: F401 - whether it can be imported is the question
+    except ImportError:
+        raise InputError("Figures need matplotlib: pip install 'hedgerow[plot]'.") from None
 
 
 def save_figure(figure: Any, folder: Path, name: str) -> Path:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.criteria.target import read_shift
+from hedgerow.errors import counted
 from hedgerow.methods.method import prepare
 from hedgerow.methods.target_distribution import TargetDistribution, TargetPlan
 from hedgerow.partition.target.least_range import PublishedNodes, node_ranges
@@ -160,7 +161,11 @@ def draw_tree(tree: Hierarchy, folder: Path, name: str = "tree") -> Path:
     axis.margins(0.06, 0.2)
     left_out = tree.height - deepest
     if left_out:
-        axis.set_title(f"{tree.num_leaves:,} values; {left_out} further level(s) not shown", fontsize=9, loc="left")
+        axis.set_title(
+            f"{counted(tree.num_leaves, 'value')}; {counted(left_out, 'further level')} not shown",
+            fontsize=9,
+            loc="left",
+        )
     return save_figure(figure, folder, name)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.errors import ParameterError, SchemaError
+from hedgerow.errors import ParameterError, SchemaError, counted
 from hedgerow.exact import as_fraction
 from hedgerow.schema.domain import Domain
 from hedgerow.schema.hierarchy_build import (
@@ -165,7 +165,7 @@ class Hierarchy:
         found = pc.index_in(distinct, value_set=self._leaves_as(column, distinct.type))
         if found.null_count:
             raise SchemaError(
-                f"{found.null_count:,} values of '{column}' are not in the hierarchy; add them to it "
+                f"'{column}' has {counted(found.null_count, 'value')} not in the hierarchy; add them to it "
                 "(--show-values names them to you, as does the error's `values` in Python).",
                 values=tuple(map(str, distinct.filter(found.is_null()).to_pylist())),
             )
@@ -345,13 +345,16 @@ def _parents(column: str, encoded: Encoded, file: str) -> Lines:
     values, above = (one.cast(pa.string()).to_pylist() for one in table.arrow.columns)
     parent = dict(zip(values, above, strict=True))
     if len(parent) < len(values):
-        raise SchemaError(f"{len(values) - len(parent):,} values have two parents in the file; a tree has one each.")
+        raise SchemaError(
+            f"{counted(len(values) - len(parent), 'value has', 'values have')} two parents in the "
+            f"file; a tree has one each."
+        )
     paths = []
     texts = encoded.domain.cast(pa.string()).to_pylist()
     unknown = tuple(text for text in texts if text not in parent)
     if unknown:
         raise SchemaError(
-            f"{len(unknown):,} values of '{column}' have no parent in the file; add them.", values=unknown
+            f"'{column}' has {counted(len(unknown), 'value')} without a parent in the file; add them.", values=unknown
         )
     for text in texts:
         path = [text]
@@ -370,7 +373,9 @@ def _rare(column: str, encoded: Encoded, rows: int) -> Lines:
     texts, counts = encoded.domain.cast(pa.string()).to_pylist(), encoded.counts()
     few = [text for text, count in zip(texts, counts.tolist(), strict=False) if count < rows]
     if len(few) < 2:
-        raise SchemaError(f"'{column}' has {len(few)} values with fewer than {rows:,} rows; there is nothing to merge.")
+        raise SchemaError(
+            f"'{column}' has {counted(len(few), 'value')} with fewer than {rows:,} rows; there is nothing to merge."
+        )
     other = _OTHER
     while other in texts:
         other += " values"

@@ -23,7 +23,7 @@ from itertools import chain, pairwise
 from os import PathLike
 from typing import Any
 
-from hedgerow.errors import InputError, ParameterError, SchemaError
+from hedgerow.errors import InputError, ParameterError, SchemaError, counted
 from hedgerow.exact import as_fraction
 from hedgerow.table.checks import BLANKS
 
@@ -201,7 +201,8 @@ def _require_covering(values: Sequence[Any], cuts: Sequence[Any]) -> None:
     outside = sum(not cuts[0] <= value < cuts[-1] for value in values)
     if outside:
         raise SchemaError(
-            f"{outside} values lie in no interval: the cuts cover [{cuts[0]}, {cuts[-1]}), the end not included."
+            f"{counted(outside, 'value lies', 'values lie')} in no interval: the cuts cover "
+            f"[{cuts[0]}, {cuts[-1]}), the end not included."
         )
 
 
@@ -274,7 +275,8 @@ def _require_rectangle(lines: Sequence[Sequence[str]]) -> None:
     ragged = [number for number, line in enumerate(lines, 1) if len(line) != width]
     if ragged:
         raise SchemaError(
-            f"line {ragged[0]} must have {width} columns as the first line has; {len(ragged)} lines differ."
+            f"line {ragged[0]} must have {width} columns as the first line has; "
+            f"{counted(len(ragged), 'line differs', 'lines differ')}."
         )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.errors import SchemaError
+from hedgerow.errors import SchemaError, counted
 from hedgerow.markup import html_table
 from hedgerow.schema.domain import Domain
 from hedgerow.schema.hierarchy import Hierarchy
@@ -148,7 +148,7 @@ class Schema:
 
         Returned with them is, for each column of text that has a policy, how many values became one with others.
         """
-        self._check_names(table.names)
+        self.require_names(table.names)
         arrow, merged = table.arrow, {}
         domains, hierarchies = dict(self.domains), dict(self.hierarchies)
         for name, policy in ((name, self.text_policy(name)) for name in self.roles):
@@ -175,7 +175,7 @@ class Schema:
 
     def check(self, table: Table, *, needs_sensitive: bool = True) -> None:
         """Raise SchemaError unless this schema fits the table."""
-        self._check_names(table.names)
+        self.require_names(table.names)
         if needs_sensitive and not self.sensitive:
             raise SchemaError("a schema must name at least one sensitive column: what the release is to protect.")
         for column in self.roles:
@@ -198,7 +198,8 @@ class Schema:
         for role in Role:
             yield from ((name, role) for name in getattr(self, role.value))
 
-    def _check_names(self, names: Sequence[str]) -> None:
+    def require_names(self, names: Sequence[str]) -> None:
+        """Raise SchemaError unless exactly these columns have a role."""
         roles = self.roles
         present = set(names)
         unknown = [name for name in roles if name not in present]
@@ -216,7 +217,8 @@ class Schema:
         empty = table.arrow.column(column).null_count
         if empty and self.missing_policy(column) == "refuse":
             raise SchemaError(
-                f"'{column}' has {empty:,} missing values and its policy is 'refuse'; fill them in, or declare "
+                f"'{column}' has {counted(empty, 'missing value')} and its policy is 'refuse'; "
+                f"fill them in, or declare "
                 f"'suppress' or 'value' instead: missing={{'{column}': 'suppress'}}, --missing {column}=suppress."
             )
 

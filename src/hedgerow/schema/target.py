@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from hedgerow.errors import ParameterError, SchemaError
+from hedgerow.errors import ParameterError, SchemaError, counted
 from hedgerow.exact import as_fraction
 from hedgerow.schema.hierarchy import Hierarchy
 
@@ -69,7 +69,7 @@ def histogram(hierarchy: Hierarchy, counts: Mapping[Any, object] | Sequence[obje
         leaves = hierarchy.leaves.to_pylist()
         strange = len(counts.keys() - set(leaves))
         if strange:
-            raise SchemaError(f"{strange} values of 'counts' are not in the hierarchy; add them to it.")
+            raise SchemaError(f"'counts' has {counted(strange, 'value')} not in the hierarchy; add them to it.")
         counts = [counts.get(leaf, 0) for leaf in leaves]
     return hierarchy.with_target(counts)
 

@@ -6,13 +6,14 @@ A path that a caller gave becomes a file that can be read, or a refusal that say
 from __future__ import annotations
 
 import importlib
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hedgerow.errors import HedgerowError, InputError, ParameterError
+from hedgerow.errors import HedgerowError, InputError, ParameterError, limit_reached
 
 __all__ = [
     "BLANKS",
@@ -24,6 +25,7 @@ __all__ = [
     "existing_file",
     "optional",
     "read_bytes",
+    "require_writable",
 ]
 
 T = TypeVar("T")
@@ -113,6 +115,36 @@ def existing_file(path: str | PathLike[str]) -> Path:
     if reason:
         raise InputError(f"'{file.name or path}' cannot be read: {reason}.")
     return file
+
+
+def require_writable(path: str | PathLike[str], *, is_folder: bool = False, makes_folders: bool = False) -> None:
+    """Raise InputError unless a file, or a folder, can be written there, before work is done for it; leave no trace.
+
+    Whoever `makes_folders` may name a place in folders that are not there yet.
+    """
+    place = Path(path)
+    try:
+        if not is_folder and place.is_dir():
+            raise InputError(f"'{place}' cannot be written: it is a folder, not a file.")
+        if is_folder and place.exists() and not place.is_dir():
+            raise InputError(f"'{place}' cannot be written: it is a file, not a folder.")
+        if place.is_file():
+            with place.open("ab"):
+                return
+        if not is_folder and place.exists():
+            return  # a terminal, a pipe, /dev/null
+        above = place if is_folder else place.parent
+        while makes_folders and not above.exists() and above != above.parent:
+            above = above.parent
+        if not above.is_dir():
+            raise InputError(f"'{place}' cannot be written: there is no folder '{above}'.")
+        with tempfile.TemporaryFile(dir=above):
+            pass
+    except ValueError:
+        raise InputError("An output's name holds a character that no file name can hold.") from None
+    except OSError as error:
+        reason = (error.strerror or "the system refuses").lower()
+        raise limit_reached(error) or InputError(f"'{place}' cannot be written: {reason}.") from None
 
 
 def read_bytes(path: str | PathLike[str]) -> bytes:

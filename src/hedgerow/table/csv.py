@@ -32,7 +32,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
-from hedgerow.errors import InputError, ParameterError
+from hedgerow.errors import InputError, ParameterError, counted
 from hedgerow.table.checks import BLANKS, attempt, check_names, read_bytes
 from hedgerow.table.flat import flatten
 from hedgerow.table.options import DELIMITERS, ReadOptions, read_options, require_columns
@@ -108,7 +108,8 @@ def _require_fitting(
         other = find_dialect(text, header=False, quote=dialect.quote)
         if len(other.names) > 1:
             raise InputError(
-                f"The declared delimiter cuts no line; {_spoken(other.delimiter)} makes {len(other.names)} columns: "
+                f"The declared delimiter cuts no line; {_spoken(other.delimiter)} makes "
+                f"{counted(len(other.names), 'column')}: "
                 "declare that, or leave 'delimiter' out."
             )
     if asked.header is False and (headed := _headed(cells, texts)):
@@ -233,7 +234,7 @@ def _refusal(text: bytes, dialect: Dialect) -> InputError:
     if line is None:
         return InputError(_OPEN)
     return InputError(
-        f"Line {line} has {row.actual_columns} cells where the header has {row.expected_columns}; "
+        f"Line {line} has {counted(row.actual_columns, 'cell')} where the header has {row.expected_columns}; "
         "repair the line or put quotes around cells that hold the delimiter."
     )
 

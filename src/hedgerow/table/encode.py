@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.errors import counted
+
 __all__ = ["Encoded", "encode"]
 
 _BLOCK = 1 << 18
@@ -54,7 +56,10 @@ class Encoded:
         return self.domain.take(pa.array(codes, mask=missing))
 
     def __repr__(self) -> str:
-        return f"Encoded({len(self.codes)} rows, {len(self.domain)} distinct values, has_missing={self.has_missing})"
+        return (
+            f"Encoded({counted(len(self.codes), 'row')}, "
+            f"{counted(len(self.domain), 'distinct value')}, has_missing={self.has_missing})"
+        )
 
 
 def encode(array: pa.Array | pa.ChunkedArray) -> Encoded:

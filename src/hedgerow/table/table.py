@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.errors import SchemaError
+from hedgerow.errors import SchemaError, counted
 from hedgerow.markup import html_note, html_table
 
 if TYPE_CHECKING:
@@ -89,13 +89,13 @@ class Table:
     def __repr__(self) -> str:
         # Types and counts alone: Arrow's own text form shows cells, and this one ends up in logs.
         columns = [f"{field.name}: {field.type}" for field in self.arrow.schema]
-        return f"Table({self.num_rows} rows; {_listed(columns, quote=False)})"
+        return f"Table({counted(self.num_rows, 'row')}; {_listed(columns, quote=False)})"
 
     def _repr_html_(self) -> str:
         # No cells here either: notebooks are passed on with what they show.
         columns = zip(self.arrow.schema, self.arrow.columns, strict=True)
         rows = [(field.name, field.type, f"{column.null_count:,}") for field, column in columns]
-        return html_note(f"{self.num_rows:,} rows") + html_table(("column", "type", "missing"), rows, texts=2)
+        return html_note(f"{counted(self.num_rows, 'row')}") + html_table(("column", "type", "missing"), rows, texts=2)
 
 
 def _listed(names: Sequence[str], *, most: int = 20, quote: bool = True) -> str:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.errors import Infeasible, QueryError, SchemaError
+from hedgerow.errors import Infeasible, QueryError, SchemaError, counted
 from hedgerow.release.forms.generalized import SETS, box_columns
 from hedgerow.utility.measures import Loss, generalization_loss, original_loss
 from hedgerow.utility.risk import (
@@ -166,7 +166,7 @@ def _population(
     from hedgerow.table import Table
 
     if isinstance(population, Table):
-        return _from_table(release, table, population, classes), f"a table of {population.num_rows:,} rows"
+        return _from_table(release, table, population, classes), f"a table of {counted(population.num_rows, 'row')}"
     if not schema.weight or release.form.columns_apart or release.form.is_altered:
         return {}, "none: the journalist's risk is the prosecutor's"
     name, published = schema.weight[0], _of_people(release)

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
-from hedgerow.errors import BrokenPromise
+from hedgerow.errors import BrokenPromise, counted
 from hedgerow.verify.ke import group_starts
 from hedgerow.verify.values import PublishedRelease
 
@@ -50,9 +50,12 @@ def check_frequency(release: PublishedRelease) -> str:
     groups = np.repeat(np.arange(len(sizes)), sizes)
     for name in release.columns.sensitive:
         if crowded := _count_crowded(groups, value_codes(table.column(name)), sizes, l):
-            raise BrokenPromise(f"{crowded} group(s) hold one value of '{name}' in more than 1/{l} of their rows.")
+            raise BrokenPromise(
+                f"{counted(crowded, 'group holds', 'groups hold')} one value of '{name}' in more "
+                f"than 1/{l} of their rows."
+            )
     spread = f"({sizes.min():,} to {sizes.max():,} rows)"
-    return f"in each of {len(sizes):,} groups {spread} no sensitive value fills more than 1/{l}"
+    return f"in each of {counted(len(sizes), 'group')} {spread} no sensitive value fills more than 1/{l}"
 
 
 def sensitive_groups(release: PublishedRelease) -> tuple[pa.Table, NDArray[np.int64]]:
@@ -100,12 +103,14 @@ def check_m_invariance(release: PublishedRelease) -> str:
     if column.null_count or (sizes < rows).any():
         raise BrokenPromise("A group has a missing value, or fewer values than rows.")
     if broken := _count_broken(np.repeat(np.arange(len(sizes)), sizes), value_codes(column), sizes, m):
-        raise BrokenPromise(f"{broken} group(s) publish fewer than {m} values, or one of them twice.")
+        raise BrokenPromise(
+            f"{counted(broken, 'group publishes', 'groups publish')} fewer than {m} values, or one of them twice."
+        )
     counterfeits = int(sizes.sum() - rows.sum())
     if counterfeits != release.guarantee.parameters["counterfeits"]:
         raise BrokenPromise("The number of counterfeits is not the one that the release declares.")
     return (
-        f"each of {len(sizes):,} groups publishes {sizes.min():,} to {sizes.max():,} different values, "
+        f"each of {counted(len(sizes), 'group')} publishes {sizes.min():,} to {sizes.max():,} different values, "
         f"{counterfeits:,} of them counterfeit; that everybody kept the signature of earlier releases was checked by "
         "the owner"
     )
@@ -159,8 +164,11 @@ def check_microaggregation(release: PublishedRelease) -> str:
         classes = joint(classes, value_codes(table.column(name)))
     sizes = np.bincount(classes)
     if sizes.min() < k:
-        raise BrokenPromise(f"{int((sizes < k).sum())} combination(s) of means are shared by fewer than {k} rows.")
-    return f"each of {len(sizes):,} combinations of means is shared by {sizes.min():,} to {sizes.max():,} rows"
+        raise BrokenPromise(
+            f"{counted(int((sizes < k).sum()), 'combination of means is', 'combinations of means are')} "
+            f"shared by fewer than {k} rows."
+        )
+    return f"each of {counted(len(sizes), 'combination')} of means is shared by {sizes.min():,} to {sizes.max():,} rows"
 
 
 def joint(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:

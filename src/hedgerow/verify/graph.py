@@ -20,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
-from hedgerow.errors import BrokenPromise, BundleError, within_limits
+from hedgerow.errors import BrokenPromise, BundleError, counted, within_limits
 from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.manifest import GraphManifest, decode_graph
 from hedgerow.verify.structure import check_table
@@ -288,7 +288,8 @@ def _check_edge_columns(release: PublishedGraph) -> list[str]:
         few = int((count_ends(classes, _numbers(edges.column(f"{side}_node"))) < least).sum())
         if few:
             raise BrokenPromise(
-                f"{few} combination(s) of values of edges are shared by fewer than {least} {side} nodes."
+                f"{counted(few, 'combination of values of edges is', 'combinations of values of edges are')} "
+                f"shared by fewer than {least} {side} nodes."
             )
     return [f"each combination of values of edges is shared by at least {least} left and {least} right nodes"]
 
@@ -333,8 +334,15 @@ def _check_groups(release: PublishedGraph, number: int, least: int) -> tuple[NDA
     if not np.array_equal(named, np.arange(len(named))):
         raise BrokenPromise(f"The {side} groups are not numbered from 0.")
     if sizes.min(initial=least) < least:
-        raise BrokenPromise(f"{int((sizes < least).sum())} {side} group(s) have fewer than {least} nodes.")
-    return of_nodes, f"{len(nodes):,} {side} entities in {len(sizes):,} groups of {sizes.min()} to {sizes.max()}"
+        raise BrokenPromise(
+            f"{counted(int((sizes < least).sum()), f'{side} group has', f'{side} groups have')} "
+            f"fewer than {least} nodes."
+        )
+    return (
+        of_nodes,
+        f"{counted(len(nodes), f'{side} entity', f'{side} entities')} in "
+        f"{counted(len(sizes), 'group')} of {sizes.min()} to {sizes.max()}",
+    )
 
 
 def _check_edges(
@@ -356,8 +364,8 @@ def _check_edges(
 
 def _check_safe(ends: NDArray[np.int64], groups: NDArray[np.int64], side: str) -> str:
     if unsafe := _repeats(ends, groups):
-        raise BrokenPromise(f"{unsafe} time(s) two nodes of one {side} group share a neighbour.")
-    return f"no two nodes of a {side} group share a neighbour, over {len(ends):,} edges"
+        raise BrokenPromise(f"{counted(unsafe, 'time')} two nodes of one {side} group share a neighbour.")
+    return f"no two nodes of a {side} group share a neighbour, over {counted(len(ends), 'edge')}"
 
 
 def _repeats(first: NDArray[np.int64], second: NDArray[np.int64]) -> int:

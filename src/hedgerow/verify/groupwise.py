@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.errors import BrokenPromise
+from hedgerow.errors import BrokenPromise, counted
 from hedgerow.verify.frequency import sensitive_groups
 from hedgerow.verify.values import PublishedRelease
 
@@ -111,7 +111,9 @@ def check_l(column: Counted, parameters: Parameters) -> str:
 def _check_distinct(column: Counted, parameters: Parameters) -> str:
     least = int(parameters["l"])
     if few := int((np.bincount(column.owners) < least).sum()):
-        raise BrokenPromise(f"{few} group(s) hold fewer than {least} distinct values of '{column.name}'.")
+        raise BrokenPromise(
+            f"{counted(few, 'group holds', 'groups hold')} fewer than {least} distinct values of '{column.name}'."
+        )
     return f"at least {least} distinct values of '{column.name}'"
 
 
@@ -119,7 +121,10 @@ def _frequency(column: Counted, parameters: Parameters) -> str:
     parts = int(parameters["l"])
     # count * l <= size in whole numbers: the floor loses nothing, because a count is whole.
     if crowded := int((column.counts > column.sizes[column.owners] // parts).sum()):
-        raise BrokenPromise(f"{crowded} value(s) of '{column.name}' fill more than 1/{parts} of a group.")
+        raise BrokenPromise(
+            f"'{column.name}' has {counted(crowded, 'value that fills', 'values that fill')} more "
+            f"than 1/{parts} of a group."
+        )
     return f"no value of '{column.name}' in more than 1/{parts} of the rows"
 
 
@@ -234,7 +239,7 @@ def check_k(column: Counted, parameters: Parameters) -> str:
     """At least k rows."""
     k = int(parameters["k"])
     if few := int((column.sizes < k).sum()):
-        raise BrokenPromise(f"{few} group(s) have fewer than {k} rows.")
+        raise BrokenPromise(f"{counted(few, 'group has', 'groups have')} fewer than {k} rows.")
     return f"at least {k} rows ({column.sizes.min():,} to {column.sizes.max():,})"
 
 
@@ -317,4 +322,4 @@ def check_groupwise(release: PublishedRelease) -> str:
         raise BrokenPromise("The release promises a criterion that this version cannot verify.")
     columns = count_values(release)
     seen = [check(column, parameters) for name, check in _LETTERS.items() if name in parameters for column in columns]
-    return f"in each of {len(columns[0].sizes):,} groups: {'; '.join(dict.fromkeys(seen))}"
+    return f"in each of {counted(len(columns[0].sizes), 'group')}: {'; '.join(dict.fromkeys(seen))}"

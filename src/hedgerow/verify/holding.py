@@ -22,7 +22,7 @@ from typing import Generic, TypeVar
 
 import pyarrow as pa
 
-from hedgerow.errors import BrokenPromise, BundleError
+from hedgerow.errors import BrokenPromise, BundleError, counted
 from hedgerow.verify.manifest import Manifest, decode, release_of
 from hedgerow.verify.parquet import read_parquet
 from hedgerow.verify.structure import TABLES, check_structure
@@ -68,7 +68,7 @@ class Held:
         if any(Path(name).name != name or name.startswith(".") for name in entries):
             raise BundleError(f"{MANIFEST} lists a file outside the bundle.")
         if strange := self.names - {MANIFEST, *entries}:
-            raise BundleError(f"'{self.folder}' holds {len(strange)} file(s) that its manifest does not list.")
+            raise BundleError(f"'{self.folder}' holds {counted(len(strange), 'file')} that its manifest does not list.")
         for name in entries.keys() - set(wanted):
             self._check(name, entries[name])
         return {name: self._table(name, entries[name], max_bytes) for name in wanted}

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.errors import BrokenPromise
+from hedgerow.errors import BrokenPromise, counted
 from hedgerow.verify.structure import number_line
 from hedgerow.verify.values import PublishedRelease
 
@@ -42,7 +42,7 @@ def check_ke(release: PublishedRelease) -> str:
                 _check_cap(ascending, inside, l)
     sizes = np.diff(np.append(starts, table.num_rows))
     return (
-        f"each of {len(sizes):,} groups ({sizes.min():,} to {sizes.max():,} rows) "
+        f"each of {counted(len(sizes), 'group')} ({sizes.min():,} to {sizes.max():,} rows) "
         f"has at least {k} distinct values over a range of at least {release.guarantee.parameters['e']}"
         + (f", and none that fills more than 1/{l} of it" if l else "")
     )
@@ -83,9 +83,12 @@ def _check_block(
     is_new[inside] = True
     distinct = np.add.reduceat(is_new.astype(np.int64), inside)
     if distinct.min() < k:
-        raise BrokenPromise(f"{int((distinct < k).sum())} group(s) hold fewer than {k} distinct sensitive values.")
+        raise BrokenPromise(
+            f"{counted(int((distinct < k).sum()), 'group holds', 'groups hold')} fewer than {k} "
+            f"distinct sensitive values."
+        )
     if narrow := _count_narrow(ascending[inside], ascending[inside + sizes - 1], e):
-        raise BrokenPromise(f"{narrow} group(s) have a range of sensitive values below e.")
+        raise BrokenPromise(f"{counted(narrow, 'group has', 'groups have')} a range of sensitive values below e.")
     return ascending, inside
 
 

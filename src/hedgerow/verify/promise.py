@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
-from hedgerow.errors import BundleError, within_limits
+from hedgerow.errors import BundleError, counted, within_limits
 from hedgerow.verify.boxes import check_boxes
 from hedgerow.verify.frequency import (
     check_frequency,
@@ -98,4 +98,4 @@ def verify_opened(bundle: Opened[PublishedRelease]) -> Verification:
 
 def _told_rows(release: PublishedRelease) -> str:
     rows = release.rows
-    return f"{rows.published:,} rows published, {rows.suppressed:,} suppressed, {rows.input:,} came in"
+    return f"{counted(rows.published, 'row')} published, {rows.suppressed:,} suppressed, {rows.input:,} came in"

@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from hedgerow.arrays import Counts
-from hedgerow.errors import BrokenPromise
+from hedgerow.errors import BrokenPromise, counted
 from hedgerow.verify.frequency import sensitive_groups
 from hedgerow.verify.structure import number_line
 from hedgerow.verify.values import PublishedRelease
@@ -37,9 +37,12 @@ def check_proximity(release: PublishedRelease) -> str:
         distinct, codes = np.unique(where.positions, return_inverse=True)
         lows, highs = _ends(distinct.tolist(), where.unit, below, above, share)
         if crowded := _count_crowded(codes, lows, highs, sizes, m):
-            raise BrokenPromise(f"{crowded} group(s) hold more than 1/{m} of their rows near one value of '{name}'.")
+            raise BrokenPromise(
+                f"{counted(crowded, 'group holds', 'groups hold')} more than 1/{m} of their rows "
+                f"near one value of '{name}'."
+            )
     spread = f"({sizes.min():,} to {sizes.max():,} rows)"
-    return f"in each of {len(sizes):,} groups {spread} at most 1/{m} of the rows lie near any sensitive value"
+    return f"in each of {counted(len(sizes), 'group')} {spread} at most 1/{m} of the rows lie near any sensitive value"
 
 
 def _ends(

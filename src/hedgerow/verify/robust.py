@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.errors import BrokenPromise
+from hedgerow.errors import BrokenPromise, counted
 from hedgerow.verify.ke import group_starts
 from hedgerow.verify.values import PublishedRelease
 
@@ -43,9 +43,12 @@ def check_robust(release: PublishedRelease) -> str:
         rows = np.concatenate([by_code[ends[code] : ends[code + 1]] for code in inside])
         found, counts = np.unique(groups[rows], return_counts=True)
         if crowded := int((counts > most[found]).sum()):
-            raise BrokenPromise(f"{crowded} group(s) hold a protected value in more than 1/{r} of their rows.")
+            raise BrokenPromise(
+                f"{counted(crowded, 'group holds', 'groups hold')} a protected value in more than 1/{r} of their rows."
+            )
     return (
-        f"in each of {len(sizes):,} groups ({sizes.min():,} to {sizes.max():,} rows) no protected value fills more "
+        f"in each of {counted(len(sizes), 'group')} ({sizes.min():,} to {sizes.max():,} rows) no "
+        f"protected value fills more "
         f"than 1/{r}; the odds, which are not published, were checked by the owner and can be by whoever knows them"
     )
 

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools, Ints
-from hedgerow.errors import BrokenPromise
+from hedgerow.errors import BrokenPromise, counted
 from hedgerow.verify.names import subdomain_columns
 from hedgerow.verify.values import PublishedRelease
 
@@ -74,7 +74,7 @@ def trees_of(release: PublishedRelease) -> Trees:
     numbers = table.column("node").to_numpy()
     parents = table.column("parent").fill_null(-1).to_numpy().astype(np.int64)
     weights = table.column("weight").to_numpy().astype(np.int64)
-    inner = parents >= 0
+    inner = np.asarray(table.column("parent").is_valid())  # only a gap marks a root, never a negative number
     in_order = np.array_equal(numbers, np.arange(len(numbers))) and (parents[inner] > np.flatnonzero(inner)).all()
     if not in_order or (parents >= len(numbers)).any() or (weights < 0).any() or weights.max() >= 2**62:
         raise BrokenPromise("The table 'target' does not list trees with weights.")
@@ -211,7 +211,8 @@ def check_target(release: PublishedRelease) -> str:
         _check_implied(release, counts, trees)
     followed = "exactly" if shift == 0 else f"with every branch's share within {parameters['shift']}"
     return (
-        f"each of {release.groups:,} groups follows its target distribution {followed}; {values:,} values for {rows:,} "
+        f"each of {counted(release.groups, 'group')} follows its target distribution {followed}; "
+        f"{values:,} values for {rows:,} "
         f"rows, {values - rows:,} of them fake; {still_tells(release)}"
     )
 
@@ -297,7 +298,8 @@ def check_personal(release: PublishedRelease) -> str:
     if exact != int(release.guarantee.parameters["exact"]):
         raise BrokenPromise("The number of people whose value is published exactly is not the one declared.")
     return (
-        f"each of {release.groups:,} groups follows the target below the node that covers it; {exact:,} of {rows:,} "
+        f"each of {counted(release.groups, 'group')} follows the target below the node that "
+        f"covers it; {exact:,} of {rows:,} "
         "people are published exactly, by consent; of the others the release tells the node that covers their group"
     )
 

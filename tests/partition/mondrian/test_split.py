@@ -176,7 +176,7 @@ def test_all_rows_equal_are_one_group(rows):
     """There is nothing to cut, in either form."""
     quasi = np.zeros((4, rows), np.int32)
     if rows == 1:
-        with pytest.raises(Infeasible, match="there are 1"):
+        with pytest.raises(Infeasible, match="there is 1"):
             mondrian(quasi, [1] * 4, np.zeros(rows, np.int32), KAnonymity(2))
         return
     for relaxed in (False, True):

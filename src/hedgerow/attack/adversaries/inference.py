@@ -20,6 +20,7 @@ from hedgerow.attack.context import Context, need_original, need_quasi
 from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, percent, sampled_rate
 from hedgerow.attack.matching import Placement
 from hedgerow.criteria.proximity import Reach
+from hedgerow.errors import counted
 
 __all__ = ["ADVERSARY", "best", "guesses", "is_right"]
 
@@ -72,7 +73,9 @@ def _measure(context: Context) -> Finding:
             if control is None
             else "Make groups larger or more diverse."
         )
-    return finding.conclude(f"{percent(finding.rate)} of {finding.trials:,} people are guessed right{compared}", step)
+    return finding.conclude(
+        f"{percent(finding.rate)} of {counted(finding.trials, 'person is', 'people are')} guessed right{compared}", step
+    )
 
 
 ADVERSARY = Adversary("inference", 70, _measure, (need_original, need_quasi))

@@ -29,7 +29,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.criteria.properties import Property, Relation, Threshold
-from hedgerow.errors import Infeasible, ParameterError
+from hedgerow.errors import Infeasible, ParameterError, counted
 from hedgerow.exact import MAX_TICK, as_fraction, column_numbers
 from hedgerow.partition.walk.segments import (
     Grid,
@@ -83,7 +83,7 @@ class Kept:
         count = len(self.segments.offsets) - 1
         segments = "1 segment" if count == 1 else f"{count:,} segments"
         text = (
-            f"'{self.column}': {len(self.segments.values):,} values in {segments}, published in steps of "
+            f"'{self.column}': {counted(len(self.segments.values), 'value')} in {segments}, published in steps of "
             f"{float(self.grid.unit):g}; {len(self.chosen):,} of {self.found:,} localities, the order of the values "
             "that they involve, and the bounds of each segment"
         )
@@ -163,7 +163,7 @@ def _require_room(name: str, segments: Segments) -> None:
     tight = int((segments.lows == segments.highs).sum())
     if tight:
         raise Infeasible(
-            f"The walk cannot move {tight:,} values of '{name}': their segments leave them a single place. "
+            f"The walk cannot move {counted(tight, 'value')} of '{name}': their segments leave them a single place. "
             "Declare a wider domain, use longer segments, or publish decimals instead of whole numbers."
         )
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.cores import cores
-from hedgerow.errors import Infeasible
+from hedgerow.errors import Infeasible, counted
 from hedgerow.partition.walk.chain import STATES, Course, Walked, deepest_points, in_affine_hull, walk
 from hedgerow.partition.walk.kept import Block
 from hedgerow.randomness import Keys, system_keys
@@ -174,7 +174,8 @@ def _refusal(column: str, failed: Sequence[Trip], total: int) -> Infeasible:
     tight = [trip.stuck for trip in failed if trip.stuck and trip.effective >= ENOUGH]
     if tight:
         return Infeasible(
-            f"The walk cannot move {sum(tight):,} values of '{column}' ({len(tight):,} of {total:,} segments): the "
+            f"The walk cannot move {counted(sum(tight), 'value')} of '{column}' ({len(tight):,} "
+            f"of {total:,} segments): the "
             "properties leave them hardly any room. Keep fewer properties, or publish decimals."
         )
     return Infeasible(

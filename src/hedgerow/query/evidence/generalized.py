@@ -75,6 +75,23 @@ class BoxSource(RowSource):
         self._is_least = has_least_boxes(release)
         self._leaves = Leaves(self._sizes, columns_of, self._events, _APART)
 
+    @property
+    def sizes(self) -> Ints:
+        """How many rows each group has."""
+        return self._sizes
+
+    def boxes(self, name: str) -> _Boxes:
+        """The boxes of a column, one a group."""
+        return self._boxes(name)
+
+    def listed(self, name: str) -> tuple[pa.Array, Ints, int]:
+        """The values of all sets of a column, the set of each, and how many sets there are."""
+        return self._listed(name)
+
+    def is_least(self, name: str) -> bool:
+        """Tell whether some row of a group has each end of its interval, and each value of its set."""
+        return self._is_least and not self._is_crowded(name, self._boxes(name))
+
     def is_open(self, name: str) -> bool:
         """Only plain columns are published as they are; what is derived from a box is not."""
         expression = self.view.derived.get(name)

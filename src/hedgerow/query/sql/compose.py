@@ -227,7 +227,8 @@ class Composer:
             fewest, most = sum(found.sure), len(found)
         if fewest == 0 < most:
             raise QueryError(
-                f"whether EXISTS is true is not sure (there are from 0 to {most:,} rows), so that the question around "
+                f"whether EXISTS is true is not sure (there are from 0 to "
+                f"{counted(most, 'row')}), so that the question around "
                 "it has no bounds"
             )
         return most > 0

@@ -1,0 +1,159 @@
+"""The engine for one machine: DuckDB reads and counts within its share of memory, rows of a block wait in a file.
+
+The files lie in a hidden folder beside the release to be, readable by its owner alone. They hold codes and the values
+of published columns that have none. The folder is gone when the engine is closed, whatever happens; one that a killed
+process left is removed by the next release under that name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.errors import DiskFull, HedgerowError, InputError, OutOfMemory
+from hedgerow.release.folder import folder_beside, named_folder
+from hedgerow.scale.coding import Coder
+from hedgerow.scale.dealing import Placing
+from hedgerow.scale.engine import Distinct, ScaleEngine
+from hedgerow.scale.sources import PassSource, open_source
+
+__all__ = ["DuckEngine"]
+
+T = TypeVar("T")
+Progress = Callable[[str, float], None]
+
+_BATCH = 1 << 19
+_BYTES_PER_ROW = 512
+"""What the kernels, the audit and the help table of a block take for each of its rows, measured on 8 columns."""
+
+
+class DuckEngine(ScaleEngine):
+    """A table in files or a database, read in passes with bounded memory; `target` is the folder of the release."""
+
+    def __init__(
+        self,
+        source: object,
+        target: str | os.PathLike[str],
+        *,
+        memory: int,
+        progress: Progress = lambda step, share: None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._progress = progress
+        self._opened = ExitStack()
+        with ExitStack() as opened:
+            self._folder = opened.enter_context(folder_beside(named_folder(target)))
+            self._folder.chmod(0o700)
+            self._source: PassSource = opened.enter_context(
+                open_source(source, self._folder, memory=memory // 2, options=options or {})
+            )
+            self._opened = opened.pop_all()
+        self.block_rows = max(1 << 12, memory // 2 // _BYTES_PER_ROW)
+        self._rows: int | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column names, in order."""
+        return self._source.names
+
+    def head(self, column: str) -> pa.Array:
+        """One value of a column."""
+        return self._source.head(column)
+
+    def count_rows(self) -> int:
+        """How many rows there are, without those that are left out."""
+        if self._rows is None:
+            self._rows = self._source.count_rows()
+        return self._rows
+
+    def distinct(self, columns: Sequence[str], most: int) -> dict[str, Distinct | None]:
+        """Count the distinct values of each column; None for a column that has more than `most`."""
+        found: dict[str, Distinct | None] = {}
+        for place, name in enumerate(columns):
+            self._progress("counting", 0.2 * place / len(columns))
+            found[name] = self._source.distinct(name, most)
+        return found
+
+    def leave_out(self, values: Mapping[str, pa.Array]) -> None:
+        """Drop the rows in which some column has one of these values."""
+        self._source.leave_out(values)
+        self._rows = None
+
+    def fold(
+        self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]], *, step: str = "counting"
+    ) -> list[NDArray[np.int64]]:
+        """Add up what `count` says of all batches; there is one task."""
+        total: NDArray[np.int64] | None = None
+        for batch in self._coded(coder, step, 0.2, 0.3):
+            found = count(batch)
+            total = found if total is None else total + found
+        return [] if total is None else [total]
+
+    def scatter(self, coder: Coder, placing: Placing) -> None:
+        """Append the rows of each batch to the files of their blocks."""
+        for batch in self._coded(coder, "scattering", 0.3, 0.5):
+            blocks = placing.place(batch)
+            order = np.argsort(blocks.astype(np.uint16) if placing.num_blocks < 2**16 else blocks, kind="stable")
+            ends = np.cumsum(np.bincount(blocks, minlength=placing.num_blocks))
+            sorted_rows = batch.take(pa.array(order)).combine_chunks()
+            for block, end in enumerate(ends):
+                start = 0 if block == 0 else int(ends[block - 1])
+                if end > start:
+                    self._append(block, sorted_rows.slice(start, int(end) - start))
+        placing.finish()
+
+    def run(self, work: Callable[[int, pa.Table], T], blocks: Sequence[int]) -> Iterator[T]:
+        """Call `work` block after block; the file of a block is removed when it is read."""
+        for place, block in enumerate(blocks):
+            self._progress("publishing", 0.5 + 0.4 * place / len(blocks))
+            yield work(block, self._read(block))
+
+    def close(self) -> None:
+        """Remove the folder and close the source."""
+        self._opened.close()
+
+    def _coded(self, coder: Coder, step: str, first: float, last: float) -> Iterator[pa.Table]:
+        total, seen = max(1, self.count_rows()), 0
+        self._empty = coder.schema.empty_table()
+        for batch in self._source.batches(coder.names, _BATCH):
+            self._progress(step, first + (last - first) * min(1.0, seen / total))
+            seen += batch.num_rows
+            yield coder.encode(batch)
+
+    def _file(self, block: int) -> Path:
+        return self._folder / f"block-{block}"
+
+    def _append(self, block: int, rows: pa.Table) -> None:
+        with self._file(block).open("ab") as file, pa.ipc.new_stream(file, rows.schema) as writer:
+            writer.write_table(rows)
+
+    def _read(self, block: int) -> pa.Table:
+        file = self._file(block)
+        if not file.exists():
+            return self._empty
+        pieces = []
+        with pa.OSFile(str(file)) as opened:
+            while opened.tell() < opened.size():
+                pieces.append(pa.ipc.open_stream(opened).read_all())
+        file.unlink()
+        return pa.concat_tables(pieces).combine_chunks()
+
+
+def plain_error(error: Exception) -> HedgerowError | None:
+    """What an error of DuckDB means in a sentence; None where it means something else."""
+    name, text = type(error).__name__, str(error)
+    if "max_temp_directory_size" in text or "No space left" in text:
+        return DiskFull("The disk is too full for the temporary files; free some space, or publish to another disk.")
+    if name == "OutOfMemoryException":
+        return OutOfMemory("The memory limit is too small to count this table; allow more (--memory).")
+    return InputError("The table cannot be read; it may be damaged or have changed.") if name in _READING else None
+
+
+_READING = ("IOException", "InvalidInputException", "ConversionException", "SerializationException")

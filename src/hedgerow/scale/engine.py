@@ -1,0 +1,100 @@
+"""What an engine does for a table that is larger than memory: the one interface, implemented by DuckDB and by Spark.
+
+The plan has five steps, and an engine does the three that touch rows:
+
+    count    `names`, `head`, `count_rows`, `distinct`: what is there, in the engine's own values. Nobody calls an
+             engine for a column that is an identifier. `leave_out` drops rows for good: later calls do not see them.
+    decide   on the driver, on counts alone (`methods`). A decision that needs more counts asks for `fold`: a function
+             of a coded batch that returns an array of whole numbers, added up over all batches of a task; the answer
+             is one array for each task, so that sums over the whole table and shares of tasks come from one call.
+    scatter  `scatter` codes every row with `Coder.encode`, asks `Placing.place` for its block and brings the rows of
+             each block together. This is the only time that rows move. Nothing but what the coder returns may be
+             written to disk or sent: codes, and the values of published columns that have none.
+    run      `run` calls a function with the number and the coded rows of each block, and gives back what it returned,
+             in the order in which `blocks` names them. The function runs the kernels, audits and writes a part
+             under a random name; it may run twice or be killed, so only what it returned counts.
+    seal     on the driver, where parts become a bundle.
+
+An engine with several tasks has to divide the urns of a placing before it scatters: `fold(coder, placing.tally)` says
+how many rows of each class every task will see, and `placing.divide` gives each task its own placing. The tasks of both
+passes have to see the same rows: if they do not, `place` or `finish` raises InputError, which is what has to happen
+when the table changed. Coins that are drawn before rows move must come out the same when a task is repeated: give a
+placing whose task may be repeated `keys` made from a secret seed of that task.
+
+Functions that are handed to `fold`, `scatter` and `run` can be pickled by cloudpickle and hold small plans alone.
+Errors of hedgerow that they raise have to arrive as they are; no message of an engine may be passed on, for it may
+quote a cell.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from hedgerow.scale.coding import Coder
+    from hedgerow.scale.dealing import Placing
+
+__all__ = ["Distinct", "ScaleEngine"]
+
+T = TypeVar("T")
+
+Distinct = tuple[pa.Array, NDArray[np.int64]]
+"""The distinct values of a column, missing among them where it occurs, and the rows of each."""
+
+
+class ScaleEngine(ABC):
+    """Rows that are too many for memory; see the head of this module. Use it in a `with` block."""
+
+    block_rows: int
+    """How many rows a block may have, so that the kernels of one fit into a task's memory."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The column names, in order."""
+
+    @abstractmethod
+    def head(self, column: str) -> pa.Array:
+        """One value of a column, of the type that `distinct` and batches have; empty where there is no row."""
+
+    @abstractmethod
+    def count_rows(self) -> int:
+        """How many rows there are, without those that are left out."""
+
+    @abstractmethod
+    def distinct(self, columns: Sequence[str], most: int) -> dict[str, Distinct | None]:
+        """Count the distinct values of each column; None for a column that has more than `most`, or about as many."""
+
+    @abstractmethod
+    def leave_out(self, values: Mapping[str, pa.Array]) -> None:
+        """Drop the rows in which some column has one of these values, for all calls that follow."""
+
+    @abstractmethod
+    def fold(
+        self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]], *, step: str = "counting"
+    ) -> list[NDArray[np.int64]]:
+        """Add up what `count` says of the coded batches of each task."""
+
+    @abstractmethod
+    def scatter(self, coder: Coder, placing: Placing) -> None:
+        """Bring the rows of each block together."""
+
+    @abstractmethod
+    def run(self, work: Callable[[int, pa.Table], T], blocks: Sequence[int]) -> Iterator[T]:
+        """Call `work` with the number and the coded rows of each block; a block without rows has an empty table."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Remove everything that was written, and stop what runs."""
+
+    def __enter__(self) -> ScaleEngine:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
