@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["ENOUGH", "Claim", "Part", "Plan", "Setting", "Study", "Unit", "combine", "merge_texts"]
+__all__ = ["ENOUGH", "Claim", "Part", "Plan", "Setting", "Study", "Unit", "combine", "depends", "merge_texts", "whole"]
 
 ENOUGH = 5
 """Seeds that have to agree before a verdict is given."""
@@ -113,6 +113,21 @@ class Plan:
             return next((text for layer in layers if (text := getattr(layer, name))), "")
 
         return Setting(first("paper"), first("ours"), first("changes"))
+
+
+def whole(run: Callable[..., Study]) -> Callable[[Unit], Study]:
+    """A study that is one part: `run(out, quick=..., progress=..., seed=...)`."""
+    return lambda unit: run(unit.out, quick=unit.quick, progress=unit.progress, seed=unit.seed)
+
+
+def depends(claims: Mapping[str, Claim], on: str) -> Claim:
+    """One claim in several settings: it holds, or not, in all of them, or it depends on what they differ in."""
+    first = next(iter(claims.values()))
+    seen = "; ".join(f"{name}: {claim.verdict}, {claim.seen}" for name, claim in claims.items())
+    verdicts = {claim.holds for claim in claims.values()}
+    if len(verdicts) == 1:
+        return replace(first, seen=seen)
+    return replace(first, holds=None, word=f"depends on {on}", seen=seen)
 
 
 def combine(claims: Sequence[Claim], *, quick: bool = False) -> Claim:
