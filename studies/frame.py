@@ -192,11 +192,13 @@ def _made(record: Record) -> str:
 def summary(records: Sequence[Record]) -> str:
     """One line a study: how many claims there are and what became of them."""
     words = ("holds", "better than claimed", "depends", "does not hold", "not decided")
-    lines = ["| study | claims | " + " | ".join(words) + " | seeds | processor time |", "|---|---|" + "---|" * 7]
+    lines = [
+        "| study | claims | " + " | ".join(words) + " | other | seeds | processor time |",
+        "|---|---|" + "---|" * 8,
+    ]
     for record in records:
         counts = [sum(claim.verdict.startswith(word) for claim in record.claims) for word in words]
-        rest = len(record.claims) - sum(counts)
-        counts[2] += rest
+        counts.append(len(record.claims) - sum(counts))
         took = f"{record.minutes:,.0f} min" if record.minutes >= 1 else f"{60 * record.minutes:.0f} s"
         cells = [record.name, len(record.claims), *counts, len(record.seeds), took]
         lines.append("| " + " | ".join(map(str, cells)) + " |")

@@ -228,7 +228,8 @@ def _l_claims(source: str, found: Errors) -> list[Claim]:
 def _width_claim(source: str, found: Errors) -> Claim:
     wins, gain = _better(found[0][COMPARED[1]], found[0][COMPARED[0]])
     middle, tail = _better(found[1][COMPARED[1]], found[1][COMPARED[0]])
-    return Claim(source.replace("figure 1", "figures 1 to 3 (d = 3 to 7)"), "permutation errs less than Anatomy for every d",
+    return Claim(source.replace("figure 1", "figures 1 to 3 (d = 3 to 7)"),
+                 "permutation errs less than Anatomy for every d",
                  wins and middle, f"less by {gain:.0%} on average, by the medians {tail:.0%}",
                  word=None if wins == middle else "depends on mean or median")  # fmt: skip
 

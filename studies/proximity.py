@@ -268,7 +268,7 @@ PLAN = Plan(
         "figure 5": Setting("eps = 4,500 or 0.125, m = 2 to 7", "half of the largest eps that m = 7 allows"),
         "figure 6": Setting("eps = 4,500 or 0.125, m = 5", "half of the largest eps that m = 5 allows"),
         "figure 7": Setting("3 GHz, 500,000 rows", "processor time, least of five runs",
-                            "where the rise and fall is smaller than what a run differs from the next it is not decided"),
+                            "a larger table: here the rise and fall is a matter of tenths of a second"),
     },
     data=("acs/acs_income_2018.parquet",),
     stand_in="The generated census alone is measured.",

@@ -55,7 +55,12 @@ def _averages(rows: Rows, out: Path) -> Path:
             _band(axes, mine, "l", column, color=COLOURS[place], marker=style[0], linestyle=style[1:], label=label)
         axes.set(xlabel="l of Mondrian", ylabel="mean relative error", title=f"AVG({name})")
         axes.set_yscale("log")
-    np.atleast_1d(panels)[0].legend(fontsize=8)
+        for formatter in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+            formatter("{x:.2g}")
+        axes.tick_params(axis="y", which="both", labelsize=7)
+    figure.legend(
+        *np.atleast_1d(panels)[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8
+    )
     return save_figure(figure, out, "averages")
 
 

@@ -77,7 +77,7 @@ def _at_distortion(
 
 
 def averages_at(table: Numbers, l: int, *, seed: int, queries: int, steps: int) -> pa.Table:  # noqa: E741
-    """Errors of AVG after Mondrian, after the printed walk and ours at its distortion, and after noise: a row a query type."""
+    """Errors of AVG after Mondrian, and after the printed walk, ours and noise at its distortion: a row a query."""
     general = generalize(table, l)
     wanted = distortion(table.values, general.means)
     every = max(1, len(table.values) // 20 // 50)
