@@ -100,17 +100,26 @@ class Blocks:
     high: float
 
 
-def blocks_of_rows(column: NDArray[np.float64], share: float, *, segment: int, seed: int, unit: float = 1.0) -> Blocks:
+def blocks_of_rows(
+    column: NDArray[np.float64],
+    share: float,
+    *,
+    segment: int,
+    seed: int,
+    unit: float = 1.0,
+    domain: tuple[float, float] | None = None,
+) -> Blocks:
     """Cut a column into blocks of `segment` consecutive rows, ties apart, and sample a share of their localities.
 
-    The values are whole multiples of `unit`; the domain runs from the least to the greatest of the column.
+    The values are whole multiples of `unit`; a domain that is not given runs from the least value to the greatest.
     """
     block = np.arange(len(column)) // segment
     rows = np.lexsort((column, block))
     whole = np.rint(column[rows] / unit).astype(np.int64)
     offsets = np.append(np.flatnonzero(np.diff(block, prepend=-1)), len(column))
     chosen = sample(localities(whole, offsets), share, keys=seeded_keys(seed))
-    return Blocks(rows, column[rows], offsets, chosen, float(column.min()), float(column.max()))
+    low, high = domain or (float(column.min()), float(column.max()))
+    return Blocks(rows, column[rows], offsets, chosen, low, high)
 
 
 def walk_blocks_as_printed(blocks: Blocks, *, steps: int, seed: int, only: NDArray[np.int64] | None = None) -> Floats:

@@ -39,8 +39,8 @@ _OVER = 0.05
 def printed_table(table: Numbers, share: float, *, segment: int, steps: int, seed: int, every: int = 1) -> Floats:
     """Every column walked as printed; with `every` above 1 only each so-many-th block moves."""
     columns = []
-    for place, column in enumerate(table.values.T):
-        blocks = blocks_of_rows(column, share, segment=segment, seed=10 * seed + place, unit=table.unit)
+    for place, (column, domain) in enumerate(zip(table.values.T, table.domains, strict=False)):
+        blocks = blocks_of_rows(column, share, segment=segment, seed=10 * seed + place, unit=table.unit, domain=domain)
         only = np.arange(0, len(blocks.offsets) - 1, every)
         columns.append(walk_blocks_as_printed(blocks, steps=steps, seed=1000 * seed + place, only=only))
     return np.column_stack(columns)
@@ -162,12 +162,18 @@ def _error(points: Floats, centres: Floats, right: Ints) -> float:
 
 
 def moving_table(
-    column: Floats, name: str, shares: tuple[float, ...], *, segment: int, steps: int, seed: int
+    named: tuple[str, Floats, tuple[float, float] | None],
+    shares: tuple[float, ...],
+    *,
+    segment: int,
+    steps: int,
+    seed: int,
 ) -> pa.Table:
-    """Share of the blocks of a whole-numbered column in which the printed walk moves nothing at all."""
+    """Share of the blocks of a whole-numbered column, given with its domain, in which the printed walk is stuck."""
     rows = []
+    name, column, domain = named
     for share in shares:
-        cut = blocks_of_rows(column, share, segment=segment, seed=seed)
+        cut = blocks_of_rows(column, share, segment=segment, seed=seed, domain=domain)
         change = np.abs(walk_blocks_as_printed(cut, steps=steps, seed=seed) - column)
         still = ~(change > 0).reshape(-1, segment).any(axis=1)
         rows.append({"column": name, "segment": segment, "share": share, "still": float(still.mean()),

@@ -17,6 +17,9 @@ from hedgerow.schema import Domain
 from hedgerow.table.encode import encode
 from studies.averages import AverageQuery
 
+AGES = 1.0, 120.0
+"""The paper's example of a domain."""
+
 __all__ = [
     "Generalized",
     "Numbers",
@@ -39,6 +42,8 @@ class Numbers:
     sensitive: NDArray[np.int64]
     unit: float = 1.0
     """Values are whole multiples of it."""
+    domains: tuple[tuple[float, float] | None, ...] = (None, None, None)
+    """Where values may lie, where that is not the range of the column."""
 
 
 def first_rows(table: Numbers, rows: int) -> Numbers:
@@ -52,7 +57,7 @@ def adult_table(rows: int) -> Numbers:
 
     table = adult().slice(0, rows)
     names = ("age", "fnlwgt", "education-num")
-    return Numbers("Adult", names, _stacked(table, names), _codes(table["occupation"]))
+    return Numbers("Adult", names, _stacked(table, names), _codes(table["occupation"]), domains=(AGES, None, None))
 
 
 def acs_table(rows: int, *, keys: Keys) -> Numbers:
@@ -63,14 +68,16 @@ def acs_table(rows: int, *, keys: Keys) -> Numbers:
     table = table.take(pa.array(np.argsort(keys(table.num_rows))[:rows]))
     codes = [_codes(table[name]) + 1 for name in ("Place of birth", "Occupation")]
     values = np.column_stack([table["Age"].to_numpy(), *codes]).astype(float)
-    return Numbers("ACS", ("age", "birthplace", "occupation"), values, _codes(table["Education"]))
+    return Numbers(
+        "ACS", ("age", "birthplace", "occupation"), values, _codes(table["Education"]), domains=(AGES, None, None)
+    )
 
 
 def synthetic_table(rows: int, *, keys: Keys) -> Numbers:
     """Three independent columns, uniform from 0 to 1 with six decimals."""
     draws = (keys(3 * rows) >> np.uint64(11)).astype(float) / 2.0**53
     values = np.rint(draws.reshape(rows, 3) * 1e6) / 1e6
-    return Numbers("synthetic", ("x", "y", "z"), values, np.zeros(rows, np.int64), unit=1e-6)
+    return Numbers("synthetic", ("x", "y", "z"), values, np.zeros(rows, np.int64), unit=1e-6, domains=((0.0, 1.0),) * 3)
 
 
 def substitute(
