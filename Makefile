@@ -24,8 +24,9 @@ app: $(VENV)/.dev
 	$(BIN)/hedgerow app $(OUT)/recipe.toml
 
 test: $(VENV)/.dev
-	@sh tools/system_tools.sh chromium
-	$(BIN)/pytest -n 2 --dist worksteal
+	@sh tools/system_tools.sh chromium java
+	$(BIN)/pytest -n 2 --dist worksteal -m "not spark"
+	$(BIN)/pytest -m spark
 
 # Results are kept in .flaky, so that a run that was stopped goes on: make flaky RUNS=50
 flaky: $(VENV)/.dev

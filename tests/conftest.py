@@ -23,6 +23,17 @@ def salaries_release():
     return hr.KEAnonymity(k=3, e=2000).publish(salaries(), schema, seed=1)
 
 
+@pytest.fixture(scope="session")
+def spark_cluster():
+    """A master, two workers and a Connect server, started when the first test asks for them."""
+    from tests.support.spark_cluster import HAS_SPARK, REASON, cluster
+
+    if not HAS_SPARK:
+        pytest.skip(REASON)
+    with cluster() as running:
+        yield running
+
+
 def pytest_terminal_summary(terminalreporter):
     """Say loudly how many tests could not run for want of a program."""
     reasons = [str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hedgerow.randomness import order_keys, seeded_keys, system_keys
+from hedgerow.randomness import KeyedStream, order_keys, seeded_keys, system_keys
 
 
 def test_system_keys_differ_between_calls():
@@ -23,6 +23,16 @@ def test_a_seed_repeats_itself_and_goes_on():
     first = one(5)
     assert np.array_equal(first, other(5))
     assert not np.array_equal(first, one(5))
+
+
+def test_a_keyed_stream_repeats_itself_for_whoever_starts_anew():
+    """A secret determines the stream; calls and other secrets give other keys, of all bits."""
+    one, again = KeyedStream(b"secret"), KeyedStream(b"secret")
+    first = one(1000)
+    assert np.array_equal(first, again(1000))
+    assert not np.intersect1d(first, one(1000)).size
+    assert not np.intersect1d(first, KeyedStream(b"other")(1000)).size
+    assert first.max() > 2**63 > first.min()
 
 
 def test_nothing_else_touches_entropy():

@@ -10,20 +10,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import SchemaError
 
 __all__ = [
     "MAX_TICK",
+    "DecimalGrid",
     "Line",
     "as_fraction",
+    "column_grid",
     "column_line",
     "column_numbers",
     "decimal_places",
@@ -179,16 +182,98 @@ def without_exponent(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ldexp(values, -int(np.frexp(np.abs(values).max(initial=0.0))[1]))
 
 
-def ticks(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], Fraction]:
-    """Enclose numbers between integers: `low * unit <= value <= high * unit`, equal where the value is on the grid."""
-    where = line(values)
+@dataclass(frozen=True)
+class DecimalGrid:
+    """How a column of numbers lies on a decimal grid, so that the parts of a table can share the whole table's unit.
+
+    `places` are its decimal places, None for floats without a common one; `largest` is its greatest size, in steps of
+    `places` for whole numbers and decimals. What `merge` gives of two parts is what their rows together would give.
+    """
+
+    kind: str
+    places: int | None
+    largest: int | float
+    has_missing: bool = False
+
+    def merge(self, other: DecimalGrid) -> DecimalGrid:
+        """The grid of both parts."""
+        if self.kind != other.kind:
+            raise SchemaError("parts of one column are of different types")
+        largest, has_missing = max(self.largest, other.largest), self.has_missing or other.has_missing
+        places = None if self.places is None or other.places is None else max(self.places, other.places)
+        if self.kind == "float" and places is not None and not _is_short(largest, places):
+            places = None
+        return DecimalGrid(self.kind, places, largest, has_missing)
+
+    @property
+    def fits(self) -> bool:
+        """Tell whether every number is a 64-bit number of steps, and sums of them can be bounded."""
+        if self.kind == "float":
+            return self.places is not None or abs(_ragged_places(float(self.largest))) <= _MOST_RAGGED
+        return self.largest < (MAX_TICK if self.kind == "int" else 2**63)
+
+    @property
+    def unit(self) -> Fraction:
+        """The unit of the ticks."""
+        places = _ragged_places(float(self.largest)) if self.places is None else self.places
+        return Fraction(10) ** -places
+
+    @property
+    def steps(self) -> int:
+        """The greatest size in units, or a little more."""
+        return (
+            int(self.largest) if self.kind != "float" else math.ceil(as_fraction(float(self.largest)) / self.unit) + 1
+        )
+
+
+def _is_short(largest: float, places: int) -> bool:
+    return abs(float(np.rint(largest * 10.0**places))) < 10.0**_MOST_PLACES
+
+
+def column_grid(*columns: pa.Array | pa.ChunkedArray) -> DecimalGrid | None:
+    """The grid of columns of one type; None for columns that hold no numbers."""
+    kind = columns[0].type
+    has_missing = any(column.null_count for column in columns)
+    if pa.types.is_integer(kind) or pa.types.is_decimal(kind):
+        ends = [end for column in columns for end in pc.min_max(column).values() if end.is_valid]
+        scale = 0 if pa.types.is_integer(kind) else kind.scale
+        sizes = [abs(int(Decimal(end.as_py()).scaleb(scale, _WIDE))) for end in ends]
+        return DecimalGrid(
+            "decimal" if scale or pa.types.is_decimal(kind) else "int", scale, max(sizes, default=0), has_missing
+        )
+    if not pa.types.is_floating(kind):
+        return None
+    numbers = np.concatenate([np.asarray(column.drop_null().to_numpy(), np.float64) for column in columns])
+    return DecimalGrid("float", decimal_places(numbers), float(np.abs(numbers).max(initial=0.0)), has_missing)
+
+
+_WIDE = Context(prec=80)
+_MOST_RAGGED = 290
+
+
+def _ragged_places(largest: float) -> int:
+    """15 significant digits of the largest value: far finer than any bound anyone reads, and sums of a group fit."""
+    return _MOST_PLACES - 1 - math.floor(math.log10(largest))
+
+
+def ticks(
+    values: NDArray[Any], grid: DecimalGrid | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Fraction]:
+    """Enclose numbers between integers: `low * unit <= value <= high * unit`, equal where the value is on the grid.
+
+    The unit is that of a `grid` where these are some of its numbers.
+    """
+    if grid is not None and not grid.fits:
+        raise SchemaError("numbers of the column are too large or too small; give the column in other units")
+    if grid is not None and grid.kind == "float" and grid.places is not None:
+        exact = np.rint(values.astype(np.float64) * 10.0**grid.places).astype(np.int64)
+        return exact, exact, grid.unit
+    where = line(values) if grid is None or grid.kind != "float" else Line(values.astype(np.float64), Fraction(1))
     if where.positions.dtype.kind == "i":
         exact = where.positions.astype(np.int64, copy=False)
         return exact, exact, where.unit
-    # 15 significant digits of the largest value: far finer than any bound anyone reads, and sums of a group still fit.
-    largest = float(np.abs(where.positions).max(initial=0.0))
-    places = _MOST_PLACES - 1 - math.floor(math.log10(largest))
-    if abs(places) > 290:
+    places = _ragged_places(float(np.abs(where.positions).max(initial=0.0)) if grid is None else float(grid.largest))
+    if abs(places) > _MOST_RAGGED:
         raise SchemaError(
             "numbers must be zero or lie between 1e-270 and 1e270 in size; give the column in other units"
         )

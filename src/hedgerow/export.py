@@ -28,7 +28,7 @@ from hedgerow.table import write_csv
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-__all__ = ["KINDS", "export_files"]
+__all__ = ["KINDS", "export_files", "export_tables"]
 
 _EXCEL_ROWS = 1_048_576
 _EXACT = 2**53
@@ -54,6 +54,29 @@ def export_files(release: Release, target: str | Path, kind: str) -> list[Path]:
             return [place]
         put_in_place(beside, place, replace=False)
     return [place / file.name for file in written]
+
+
+def export_tables(tables: Mapping[str, pa.Table], target: str | Path, kind: str) -> list[Path]:
+    """Write tables of a graph into a new folder of CSV files, or into one new SQLite database; return the files."""
+    place = Path(target).absolute()
+    if place.exists():
+        raise BundleError(f"'{place.name}' exists already; choose another name.")
+    with folder_beside(place) as beside:
+        if kind == "sqlite":
+            connection = sqlite3.connect(beside / "graph.sqlite")
+            try:
+                _fill_sqlite(connection, tables)
+                connection.commit()
+            except sqlite3.Error as error:
+                raise InputError(f"SQLite refuses this release: {error}.") from None
+            finally:
+                connection.close()
+            (beside / "graph.sqlite").rename(place)
+            return [place]
+        for name, table in tables.items():
+            write_csv(table, beside / f"{name}.csv")
+        put_in_place(beside, place, replace=False)
+    return [place / f"{name}.csv" for name in tables]
 
 
 def example_sql(release: Release, tables: Mapping[str, pa.Table]) -> str | None:
@@ -85,18 +108,7 @@ def _write_sqlite(release: Release, tables: Mapping[str, pa.Table], folder: Path
     file = folder / "release.sqlite"
     connection = sqlite3.connect(file)
     try:
-        for name, table in tables.items():
-            columns = [
-                _simple(column, table.field(place).name, name == "help") for place, column in enumerate(table.columns)
-            ]
-            named = ", ".join(
-                f"{name_sql(field)} {_sqlite_type(column.type)}"
-                for field, column in zip(table.column_names, columns, strict=True)
-            )
-            connection.execute(f"CREATE TABLE {name_sql(name)} ({named})")
-            marks = ", ".join("?" * len(columns))
-            rows = zip(*(_plain(column) for column in columns), strict=True)
-            connection.executemany(f"INSERT INTO {name_sql(name)} VALUES ({marks})", rows)
+        _fill_sqlite(connection, tables)
         connection.execute("CREATE TABLE about (topic TEXT, text TEXT)")
         connection.executemany("INSERT INTO about VALUES (?, ?)", _about(release))
         if "help" in tables and {"group", "hits"} <= set(tables["help"].column_names):
@@ -110,6 +122,22 @@ def _write_sqlite(release: Release, tables: Mapping[str, pa.Table], folder: Path
     finally:
         connection.close()
     return [file]
+
+
+def _fill_sqlite(connection: sqlite3.Connection, tables: Mapping[str, pa.Table]) -> None:
+    """Make a table of each, with the nearest types that SQLite has."""
+    for name, table in tables.items():
+        columns = [
+            _simple(column, table.field(place).name, name == "help") for place, column in enumerate(table.columns)
+        ]
+        named = ", ".join(
+            f"{name_sql(field)} {_sqlite_type(column.type)}"
+            for field, column in zip(table.column_names, columns, strict=True)
+        )
+        connection.execute(f"CREATE TABLE {name_sql(name)} ({named})")
+        marks = ", ".join("?" * len(columns))
+        rows = zip(*(_plain(column) for column in columns), strict=True)
+        connection.executemany(f"INSERT INTO {name_sql(name)} VALUES ({marks})", rows)
 
 
 def _for_sqlite(sql: str) -> str:

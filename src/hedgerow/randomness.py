@@ -6,13 +6,14 @@ operating system; a seeded source exists for tests and for releases that are sta
 
 from __future__ import annotations
 
+import hashlib
 import os
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Keys", "generator", "order_keys", "seeded_keys", "system_keys", "token"]
+__all__ = ["KeyedStream", "Keys", "generator", "order_keys", "seeded_keys", "system_keys", "token"]
 
 
 class Keys(Protocol):
@@ -37,6 +38,23 @@ def seeded_keys(seed: int) -> Keys:
         return drawn.integers(0, 2**64, size=count, dtype=np.uint64)
 
     return keys
+
+
+class KeyedStream:
+    """Keys that a secret determines, the same ones again for whoever starts anew: for tasks that may be repeated.
+
+    A stream of SHAKE-256: without the secret, of which 32 bytes come from the operating system, nobody tells it from
+    the system's keys.
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret, self._calls = secret, 0
+
+    def __call__(self, count: int, /) -> NDArray[np.uint64]:
+        """Draw `count` keys."""
+        self._calls += 1
+        stream = hashlib.shake_256(self._secret + self._calls.to_bytes(8, "little")).digest(8 * count)
+        return np.frombuffer(bytearray(stream), dtype=np.uint64)
 
 
 def order_keys(keys: Keys) -> Keys:

@@ -6,6 +6,8 @@ Python and for a shell. `read_any` reads the recipe of a graph as well, which al
 table  = "adult.csv"
 output = "out"
 ledger = "ledger.json"             # your record of what was published; leave it out to keep none
+rows_per_part = 1000000            # write the bundle in parts; leave it out for one file
+help_tables = "sums"               # bounds for plain SQL: all (if left out), sums or none
 others = "identifier"              # the role of columns that [roles] does not name; leave it out to be asked
 
 [roles]
@@ -95,6 +97,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     hierarchies: dict[str, str] = {}
     reading: dict[str, Value] = {}
     ledger: str | None = None
+    rows_per_part: int | None = None
+    help_tables: str = "all"
 
     def read(self) -> Table:
         """Read the table."""
@@ -280,6 +284,8 @@ def write_recipe(recipe: Recipe | GraphRecipe, path: str | os.PathLike[str]) -> 
             "table": _table_beside(recipe.table, file.parent),
             "output": _beside(recipe.output, file.parent),
             "ledger": None if recipe.ledger is None else _beside(recipe.ledger, file.parent),
+            "rows_per_part": recipe.rows_per_part,
+            "help_tables": None if recipe.help_tables == "all" else recipe.help_tables,
             "others": recipe.others,
             "roles": _filled(msgspec.to_builtins(recipe.roles)) or {"quasi": []},
             "missing": recipe.missing,
@@ -358,7 +364,10 @@ def publish_recipe(
         release = recipe.build_method().publish(recipe.graph.read() if source is None else source, **keeping)
     with withdraw_unless_saved(release, recipe.output):
         progress("writing", 0.9)
-        release.save(recipe.output, overwrite=overwrite, allow_insecure=allow_insecure)
+        in_parts: dict[str, Any] = {}
+        if isinstance(recipe, Recipe):
+            in_parts = {"rows_per_part": recipe.rows_per_part, "help": recipe.help_tables}
+        release.save(recipe.output, overwrite=overwrite, allow_insecure=allow_insecure, **in_parts)
     return release
 
 
@@ -382,6 +391,15 @@ def _checksum(output: str | os.PathLike[str]) -> str | None:
         return checksum(output)
     except BundleError:
         return None
+
+
+def _saving(recipe: Recipe, seed: int | None) -> dict[str, Any]:
+    """The arguments of `save`; None for what is not said."""
+    return {
+        "rows_per_part": recipe.rows_per_part,
+        "help": None if recipe.help_tables == "all" else recipe.help_tables,
+        "allow_insecure": True if seed is not None else None,
+    }
 
 
 def recipe_script(recipe: Recipe | GraphRecipe, *, seed: int | None = None) -> str:
@@ -419,7 +437,7 @@ def recipe_script(recipe: Recipe | GraphRecipe, *, seed: int | None = None) -> s
         ")",
         f"method = hr.{METHODS[name].rpartition('.')[2]}({_arguments(**parameters)})",
         f"release = method.publish({', '.join(filter(None, ('table, schema', publishing)))})",
-        f"release.save({recipe.output!r}{', allow_insecure=True' if seed is not None else ''})",
+        f"release.save({', '.join(filter(None, (repr(recipe.output), _arguments(**_saving(recipe, seed)))))})",
     ]
     return "\n".join(lines) + "\n"
 
@@ -476,6 +494,8 @@ def recipe_command(recipe: Recipe | GraphRecipe, *, seed: int | None = None) -> 
         words += [f"--{key.replace('_', '-')}", _flag(key, value)]
     words += ["--out", recipe.output]
     words += ["--ledger", recipe.ledger] if recipe.ledger is not None else []
+    words += ["--rows-per-part", str(recipe.rows_per_part)] if recipe.rows_per_part is not None else []
+    words += ["--help-tables", recipe.help_tables] if recipe.help_tables != "all" else []
     words += ["--seed", str(seed), "--allow-insecure"] if seed is not None else []
     return shlex.join(words)
 

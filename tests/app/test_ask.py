@@ -118,24 +118,95 @@ def test_a_released_graph_is_asked_and_attacked(browser):
     browser.get("/releases/links/certificate.html")
 
 
-def test_a_graph_is_published_by_the_same_path(browser, tmp_path):
-    """Three tables, k and l; a mistake is one sentence and the fields stay; the ledger refuses a second release."""
+@pytest.fixture
+def tables(tmp_path):
+    """The three tables of a graph, as the form names them."""
     edges = "person,shop\n" + "".join(f"p{row},s{(row * 7 + turn) % 30}\n" for row in range(60) for turn in (0, 11))
     files = {
         "left": "person,town\n" + "".join(f"p{row},t{row % 4}\n" for row in range(60)),
         "right": "shop,kind\n" + "".join(f"s{row},k{row % 3}\n" for row in range(30)),
         "edges": edges,
     }
-    form = {"k": "3", "l": "3", "ledger": "1", "output": "links"}
     for name, text in files.items():
         (tmp_path / f"{name}.csv").write_text(text)
-        form[name] = str(tmp_path / f"{name}.csv")
-    assert str(tmp_path / "left.csv") in browser.post("/graph", form | {"k": "many"}, 422).text
+    return {name: str(tmp_path / f"{name}.csv") for name in files}
+
+
+def test_a_graph_is_published_by_the_same_path(browser, tables):
+    """Tables, k and l into the recipe, then publish; mistakes are one sentence and fields stay; the ledger refuses."""
+    form = {"k": "3", "l": "3", **tables}
+    before = browser.workspace.version()
+    assert tables["left"] in browser.post("/graph", form | {"k": "many"}, 422).text
     browser.post("/graph", form | {"edges": ""}, 422)
-    job = browser.wait(browser.post("/graph", form))
+    browser.post("/graph", form | {"right": ""}, 422)
+    assert browser.workspace.version() == before
+    assert browser.post("/graph", form | {"action": "next"}).headers["location"] == "/publish"
+    assert browser.get("/recipe.toml").content == browser.workspace.file.read_bytes()
+    assert f'value="{tables["edges"]}"' in browser.get("/graph").text
+    assert "links, between masked nodes" in browser.get("/publish").text
+    job = browser.wait(browser.post("/publish", {"output": "links", "ledger": "1"}))
     assert job.state == "done", job.problem
     assert "All hold" in browser.get("/releases/links").text
-    job = browser.wait(browser.post("/graph", form | {"output": "links-2"}))
+    job = browser.wait(browser.post("/publish", {"output": "links-2", "ledger": "1"}))
     assert job.state == "failed"
-    assert "hedgerow graph publish" in browser.get(f"/jobs/{job.id}").text
+    assert "your own record" in browser.get(f"/jobs/{job.id}").text
     assert not (browser.workspace.folder / "links-2").exists()
+    assert "hedgerow graph publish" in browser.get("/commands.sh").text
+    for path in ("/table", "/roles", "/promise", "/releases", "/compare"):
+        browser.get(path)
+
+
+def test_a_graph_is_undone_and_its_recipe_and_script_give_the_same_bytes(browser, tables):
+    """Undo brings the table back, redo the graph; recipe, script and command run in fresh processes."""
+    import subprocess
+    import sys
+
+    first = browser.workspace.version()
+    browser.post("/graph", {"k": "3", "l": "3", **tables})
+    second = browser.workspace.version()
+    browser.post("/graph", {"version": first, "k": "4", "l": "4", **tables}, 409)
+    browser.post("/undo")
+    assert browser.workspace.version() == first
+    assert "200 rows" in browser.get("/table").text
+    browser.post("/redo")
+    assert browser.workspace.version() == second
+    shown = []
+    file = browser.workspace.file
+    file.write_text("".join(line for line in file.read_text().splitlines(True) if not line.startswith("ledger")))
+    (file.parent / "script.py").write_text(browser.get("/script.py?seed=7").text)
+    for words in (
+        ["-m", "hedgerow", "publish", str(file), "--seed", "7", "--allow-insecure"],
+        [str(file.parent / "script.py")],
+        ["-m", *browser.get("/commands.sh?seed=7").text.split()],
+    ):
+        subprocess.run([sys.executable, *words], check=True, capture_output=True)
+        out = file.parent / "release-1"
+        shown.append({one.name: one.read_bytes() for one in sorted(out.iterdir())})
+        for one in out.iterdir():
+            one.unlink()
+        out.rmdir()
+    assert shown[0] == shown[1] == shown[2]
+
+
+def test_a_graph_whose_publication_is_stopped_leaves_no_entry(browser, tables, monkeypatch):
+    """At every report, as for a table."""
+    from hedgerow.app.jobs import Job
+    from hedgerow.ledger import Ledger
+
+    browser.post("/graph", {"k": "3", "l": "3", **tables})
+    report = Job.report
+    for after in range(1, 6):
+        calls = []
+
+        def stopping(job, step, share, calls=calls, after=after):
+            calls.append(step)
+            if len(calls) == after:
+                job.stop()
+            report(job, step, share)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Job, "report", stopping)
+            job = browser.wait(browser.post("/publish", {"output": "links", "ledger": "1"}))
+        assert job.state == "stopped"
+        assert Ledger.open(browser.workspace.folder / "ledger.json").entries == ()
+        assert not (browser.workspace.folder / "links").exists()

@@ -221,6 +221,32 @@ def _screens():
     ]  # fmt: skip
 
 
+def test_a_graph_by_clicks(window, app):
+    """Three tables, k and l, then publish; the recipe is the file after each click, and undo brings the table back."""
+    (app.folder / "left.csv").write_text("person,town\n" + "".join(f"p{n},t{n % 4}\n" for n in range(60)))
+    (app.folder / "right.csv").write_text("shop,kind\n" + "".join(f"s{n},k{n % 3}\n" for n in range(30)))
+    (app.folder / "edges.csv").write_text("person,shop\n" + "".join(f"p{n},s{n * 7 % 30}\n" for n in range(60)))
+    window.look()
+    window.go(app.address)
+    window.said()
+    window.click(".tools a[href='/graph']")
+    for side in ("left", "right", "edges"):
+        window.fill(f"#{side}", str(app.folder / f"{side}.csv"))
+    window.fill("#k", "2")
+    window.fill("#l", "2")
+    window.click("button[value=next]")
+    window.wait(lambda: window.driver.current_url.endswith("/publish"))
+    _same(window, app)
+    window.click("main form button")
+    window.wait(lambda: "/releases/release-1" in window.driver.current_url)
+    _same(window, app)
+    assert "All hold" in window.one(".verdict").text
+    window.go(f"{app.origin}/graph")
+    window.click("form[action='/undo'] button")
+    window.wait(lambda: window.all("form[action='/redo'] button:enabled"))
+    assert window.said() == []
+
+
 def test_no_screen_asks_for_anything_outside_or_says_a_word_in_the_console(window, released):
     """Under the policy of every page; the token is in no address, no Referer and no page."""
     window.look()

@@ -22,6 +22,8 @@ def test_points_come_and_nothing_is_kept(browser):
     assert page.count("<circle") + page.count("<path") > 3
     assert "begin here" in page
     assert "take it" in page
+    assert "half width of the bounds of AVG(income)" in page
+    assert "half width of the bounds of COUNT" in page
     assert browser.get("/promise/frontier").text in page
     assert _files(browser.workspace.folder) == before
     assert Ledger.open(browser.workspace.folder / "ledger.json").entries == ()
@@ -42,12 +44,12 @@ def test_the_chosen_point_is_filled_and_a_point_fills_the_form(browser):
     browser.get("/promise")
     browser.settle(browser.jobs.last("frontier"))
     page = browser.get("/promise").text
-    assert len(re.findall(r'class="point series-\d chosen"', page)) == 1
+    assert len(re.findall(r'class="point series-\d chosen"', page)) == page.count('<svg class="chart"') == 2
     browser.post("/promise", {"method": "ke", "p-k": "7", "p-e": "123"})
     browser.get("/promise")
     job = browser.settle(browser.jobs.last("frontier"))
     assert len([point for point in job.parts if point.setting.parameters == {"k": 7, "e": 123}]) == 1
-    assert len(re.findall(r'class="point series-\d chosen"', browser.get("/promise").text)) == 1
+    assert len(re.findall(r'class="point series-\d chosen"', browser.get("/promise").text)) == 2
 
 
 def test_drawing_stops_when_asked_and_when_something_is_published(browser):
@@ -79,4 +81,4 @@ def test_a_refusal_of_the_whole_table_is_one_sentence(browser):
     browser.get("/promise")
     job = browser.settle(browser.jobs.last("frontier"))
     assert job.state == "failed"
-    assert "missing values" in browser.get("/promise").text
+    assert "missing value" in browser.get("/promise").text

@@ -125,7 +125,10 @@ def test_every_answer_says_what_a_page_may_do(browser):
     for found in browser.seen:
         assert not any(name.startswith("access-control") for name in found.headers)
         assert "default-src 'none'" in found.headers["content-security-policy"]
-        assert "unsafe" not in found.headers["content-security-policy"]
+        rules = dict(rule.split(" ", 1) for rule in found.headers["content-security-policy"].split("; "))
+        assert {rules.pop(name) for name in ("script-src", "style-src", "img-src", "form-action")} == {"'self'"}
+        assert {rules.pop(name) for name in ("default-src", "base-uri", "frame-ancestors")} == {"'none'"}
+        assert rules == {"connect-src": "'self'"}, "event streams of progress, and nothing else"
         assert found.headers["cache-control"] == "no-store"
         assert found.headers["x-content-type-options"] == "nosniff"
         assert found.headers["referrer-policy"] == "same-origin"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -68,14 +70,22 @@ def test_a_graph_from_files_to_a_certificate(name: str, tmp_path: Path) -> None:
     assert ("edges   " in text) == (name == "purchases")
     assert run("attack", out) == text
     release = hg.open(out)
-    kept = graph if name != "purchases" else None
-    if kept is not None:
-        assert "outside" in run("graph", "compare", out, *named, "--count", 3)
+    assert "outside" in run("graph", "compare", out, *named, "--count", 3)
+    originals = [part for file in files for part in ("--original", file)]
+    assert "outside" in run("compare", out, *originals)
+    assert "largest k found" in run("advise", *files)
+    assert "--original" in run("compare", out, code=2)
+    assert "one --original" not in run("compare", out, *originals[:2], code=2)
     picture = tmp_path / "graph.png"
     run("graph", "draw", out, "--out", picture)
     assert picture.stat().st_size > 5_000
     run("graph", "export", out, "--csv", tmp_path / "csv")
     assert len(list((tmp_path / "csv").iterdir())) == len(release.tables)
+    run("export", out, "--sqlite", tmp_path / "graph.sqlite")
+    with contextlib.closing(sqlite3.connect(tmp_path / "graph.sqlite")) as database:
+        assert database.execute("SELECT count(*) FROM edges").fetchone() == (release.edges,)
+    assert "exists already" in run("export", out, "--sqlite", tmp_path / "graph.sqlite", code=2)
+    assert "--csv or --sqlite" in run("export", out, "--excel", tmp_path / "graph.xlsx", code=2)
     run("certify", out, "--title", "Links", "--publisher", "Elm", "--out", tmp_path / "c")
     run("certify", out, "--check", tmp_path / "c" / "certificate.json")
 

@@ -112,14 +112,14 @@ def frontier_chart(points: Sequence[ChartPoint], least_chance: float, words: Map
 
     parts = [
         Markup(
-            '<defs><pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse" '
+            '<defs><pattern id="{}" width="8" height="8" patternUnits="userSpaceOnUse" '
             'patternTransform="rotate(45)"><rect class="hatch" width="3" height="8"/></pattern></defs>'
-        )
+        ).format(words["id"])
     ]
     if least_chance > 0:
         parts.append(
-            Markup('<rect fill="url(#hatch)" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>').format(
-                _LEFT, _TOP, f"{x(least_chance) - _LEFT:.1f}", _BOTTOM - _TOP, words["infeasible"]
+            Markup('<rect fill="url(#{})" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>').format(
+                words["id"], _LEFT, _TOP, f"{x(least_chance) - _LEFT:.1f}", _BOTTOM - _TOP, words["infeasible"]
             )
         )
     for tick in _TICKS:

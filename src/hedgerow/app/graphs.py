@@ -1,89 +1,83 @@
-"""Publishing a bipartite graph: three tables, k and l on one page; its release has the same pages as any other."""
+"""A bipartite graph: its tables, k and l on one page, kept in the recipe; then it is published like a table."""
 
 from __future__ import annotations
 
 import re
-import shlex
-from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from hedgerow.app.jobs import Job
-from hedgerow.app.site import Form, Site, go
-from hedgerow.errors import HedgerowError, InputError, ParameterError
-from hedgerow.graph import BipartiteGraph, SafeGrouping
-from hedgerow.release.folder import named_folder
+from hedgerow.app.owner import absolute
+from hedgerow.app.site import Form, Site, go, or_show
+from hedgerow.errors import InputError
+from hedgerow.graph.adjacency import ORDERS
+from hedgerow.graph.recipe import METHOD, GraphRecipe, GraphSource
 
 __all__ = ["GraphPages"]
 
-_FIELDS = ("left", "right", "edges", "k", "l", "order")
-_ORDERS = ("random", "degree", "neighbourhood")
+_SIDES = ("left", "right", "edges")
+_FIELDS = (*_SIDES, "values", "repeats", "dangling", "k", "l", "order", "hubs")
 
 
 class GraphPages:
-    """The page of graphs; nothing of it is kept but the release, and the command says the same for a shell."""
+    """The page of graphs."""
 
     def __init__(self, site: Site) -> None:
         self.site, self.workspace = site, site.workspace
 
     def routes(self) -> list[Route]:
         """The page's address."""
-        return [self.site.get("/graph", self.graph), self.site.post("/graph", self.start)]
+        return [self.site.get("/graph", self.graph), self.site.post("/graph", self.choose)]
 
     def graph(self, request: Request, problem: str = "", given: Form | None = None) -> Response:
         """Which tables, how large groups are, and what that hides."""
-        filled = {name: str((given or {}).get(name, "")) for name in _FIELDS}
+        filled = {name: str((given or self._said()).get(name, "")) for name in _FIELDS}
         return self.site.page(
-            "graph",
-            request,
-            status=422 if problem else 200,
-            problem=problem,
-            given=filled,
-            orders=_ORDERS,
-            output=str((given or {}).get("output") or Path(self.workspace.free_output()).name),
+            "graph", request, status=422 if problem else 200, problem=problem, given=filled, orders=list(ORDERS)
         )
 
-    def start(self, request: Request, form: Form) -> Response:
-        """Read the graph, so that a mistake is told at once, and publish it in the background."""
-        name = str(form.get("output", "")).strip()
-        try:
-            if not re.fullmatch(r"[^\W_][\w.-]{0,80}", name) or (self.workspace.folder / name).exists():
-                raise ParameterError(self.site.texts["publish"]["bad_name"])
-            named_folder(self.workspace.folder / name)
-            files = [str(form.get(side, "")).strip() for side in ("left", "right", "edges")]
-            if not all(files):
-                raise InputError(self.site.texts["graph"]["none"])
-            method = SafeGrouping(_whole(form, "k"), _whole(form, "l"), _order(form))
-            graph = BipartiteGraph.read(*files)
-        except HedgerowError as error:
-            return self.graph(request, str(error), form)
-        output, again = str(self.workspace.folder / name), bool(form.get("again"))
-        ledger = str(self.workspace.folder / "ledger.json") if form.get("ledger") else None
+    def _said(self) -> dict[str, Any]:
+        """What the recipe says, as the form shows it."""
+        recipe = self.workspace.any_recipe()
+        if not isinstance(recipe, GraphRecipe):
+            return {}
+        said = {name: getattr(recipe.graph, name) or "" for name in (*_SIDES, "repeats", "dangling")}
+        values = recipe.graph.values
+        return said | {"values": "" if values is None else ", ".join(values) or "-"} | recipe.parameters
 
-        def work(job: Job) -> None:
-            method.publish(graph, ledger=ledger, again=again, progress=job.report).save(output)
+    @or_show("graph")
+    def choose(self, request: Request, form: Form) -> Response:
+        """Read the graph, so that a mistake is told at once, and keep it in the recipe."""
+        places = {side: text for side in _SIDES if (text := str(form.get(side, "")).strip())}
+        if "edges" not in places or len(places) == 2:
+            raise InputError(self.site.texts["graph"]["none"])
+        reading = {name: text for name in ("repeats", "dangling") if (text := str(form.get(name, "")))}
+        source = GraphSource(
+            **{side: absolute(place) for side, place in places.items()}, **reading, values=_values(form)
+        )
+        chosen = {name: value for name in ("k", "l", "order", "hubs") if (value := _parameter(form, name)) != ""}
+        before = self.workspace.any_recipe()
+        recipe = GraphRecipe(
+            graph=source,
+            output=self.workspace.free_output(),
+            method={"name": METHOD, **chosen},
+            ledger=str(self.workspace.folder / "ledger.json") if before is None else before.ledger,
+        )
+        recipe.build_method()
+        self.workspace.source(recipe)
+        self.workspace.change(str(form.get("version", "")), recipe)
+        return go("/publish" if form.get("action") == "next" else "/graph")
 
-        self.site.stop_previews()
-        command = _command(files, method, output, ledger)
-        job = self.site.jobs.start(Job("publish", work, f"/releases/{quote(name)}", note=command))
-        return go(f"/jobs/{job.id}")
+
+def _values(form: Form) -> list[str] | None:
+    """Columns of the edges to publish with them; a dash leaves all others out."""
+    names = [name.strip() for name in str(form.get("values", "")).split(",") if name.strip()]
+    return [] if names == ["-"] else names or None
 
 
-def _whole(form: Form, name: str) -> Any:
+def _parameter(form: Form, name: str) -> int | str:
     """A whole number, or the text that the method refuses by name."""
     text = str(form.get(name, "")).strip()
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else text
-
-
-def _order(form: Form) -> Any:
-    return str(form.get("order", "")) or "random"
-
-
-def _command(files: list[str], method: SafeGrouping, output: str, ledger: str | None) -> str:
-    words = ["hedgerow", "graph", "publish", *files, "-k", str(method.k), "-l", str(method.l)]
-    words += ["--order", method.order, "--out", output]
-    return shlex.join([*words, *(["--ledger", ledger] if ledger is not None else [])])

@@ -1,11 +1,10 @@
-"""The owner's pages: which table, what its columns mean, what is promised, and publishing it."""
+"""The owner's pages: which table, what its columns mean, and what is promised."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import msgspec
 import numpy as np
@@ -17,28 +16,26 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from hedgerow.app import charts
-from hedgerow.app.jobs import Job
 from hedgerow.app.preview import Preview
-from hedgerow.app.site import Form, Site, go
+from hedgerow.app.site import Form, Site, go, or_show
 from hedgerow.errors import HedgerowError, InputError, ParameterError, SchemaError
 from hedgerow.methods.registry import METHODS, parameters_of, read_parameters
-from hedgerow.recipe import Recipe, Roles, publish_recipe
-from hedgerow.release.folder import named_folder
+from hedgerow.recipe import Recipe, Roles
 from hedgerow.schema import suggest
 from hedgerow.table.read import READERS, read_table
 
 if TYPE_CHECKING:
     from hedgerow.table import Table
 
-__all__ = ["OwnerPages"]
+__all__ = ["ROLES", "OwnerPages", "absolute", "roles_by_column"]
 
 _ROWS_SHOWN = 8
 _READING = ("header", "delimiter", "decimal", "thousands", "encoding", "quote", "sheet", "missing_codes", "labels")
-_ROLES = tuple(field.name for field in msgspec.structs.fields(Roles))
+ROLES = tuple(field.name for field in msgspec.structs.fields(Roles))
 
 
 class OwnerPages:
-    """Table, roles, promise, publish."""
+    """Table, roles, promise."""
 
     def __init__(self, site: Site) -> None:
         self.site, self.workspace, self.preview = site, site.workspace, Preview(site)
@@ -55,13 +52,11 @@ class OwnerPages:
             site.get("/promise", self.promise),
             site.post("/promise", self.choose_promise),
             *self.preview.routes(),
-            site.get("/publish", self.publish),
-            site.post("/publish", self.start_publishing),
         ]
 
     # The table
 
-    def table(self, request: Request, problem: str = "") -> Response:
+    def table(self, request: Request, problem: str = "", given: Form | None = None) -> Response:
         """What was read, and how; cells only if the owner asks to see some."""
         recipe, found, reading = self.workspace.recipe(), None, {}
         if recipe is not None:
@@ -102,33 +97,28 @@ class OwnerPages:
             for one in found or ()
         ]
 
+    @or_show("table")
     def choose_table(self, request: Request, form: Form) -> Response:
         """Take a table by its path, with options of reading."""
         before = self.workspace.recipe()
         named = str(form.get("path", "")).strip() or (before.table if before is not None else "")
-        try:
-            if not named:
-                raise InputError(self.site.texts["table"]["none"])
-            path = named if "://" in named or named.startswith("duckdb:") else str(Path(named).expanduser().absolute())
-            return self._take(path, str(form.get("version", "")), _reading(form))
-        except HedgerowError as error:
-            return self.table(request, str(error))
+        if not named:
+            raise InputError(self.site.texts["table"]["none"])
+        return self._take(absolute(named), str(form.get("version", "")), _reading(form))
 
+    @or_show("table")
     def upload_table(self, request: Request, form: Form) -> Response:
         """Keep an uploaded file in the workspace's folder and take it as the table."""
         file = form.get("file")
+        if not isinstance(file, UploadFile) or not file.filename:
+            raise InputError(self.site.texts["table"]["none"])
+        self.workspace.require(str(form.get("version", "")))
+        place = _keep(file, self.workspace.folder)
         try:
-            if not isinstance(file, UploadFile) or not file.filename:
-                raise InputError(self.site.texts["table"]["none"])
-            self.workspace.require(str(form.get("version", "")))
-            place = _keep(file, self.workspace.folder)
-            try:
-                return self._take(str(place), str(form.get("version", "")), _reading(form))
-            except BaseException:
-                place.unlink()
-                raise
-        except HedgerowError as error:
-            return self.table(request, str(error))
+            return self._take(str(place), str(form.get("version", "")), _reading(form))
+        except BaseException:
+            place.unlink()
+            raise
 
     def _take(self, path: str, version: str, reading: dict[str, Any]) -> Response:
         table = read_table(path, **reading)
@@ -140,12 +130,12 @@ class OwnerPages:
 
     # Roles
 
-    def roles(self, request: Request, problem: str = "") -> Response:
+    def roles(self, request: Request, problem: str = "", given_form: Form | None = None) -> Response:
         """A role for each column."""
         recipe = self.workspace.recipe()
         if recipe is None:
             return go("/table")
-        columns, given = self.columns(), _roles_by_column(recipe)
+        columns, given = self.columns(), roles_by_column(recipe)
         for column in columns:
             column["given"] = given.get(column["name"], recipe.others or "")
             column["policy"] = recipe.missing.get(column["name"], "")
@@ -158,7 +148,7 @@ class OwnerPages:
             problem=problem,
             columns=columns,
             without=without,
-            roles=_ROLES,
+            roles=ROLES,
             examples=_examples(columns),
             uniques=self._uniques([column["name"] for column in columns if column["given"] == "quasi"]),
         )
@@ -178,11 +168,12 @@ class OwnerPages:
             for names, gone, share in steps
         ]
 
+    @or_show("roles")
     def choose_roles(self, request: Request, form: Form) -> Response:
         """Give columns their roles; fields are numbered, since names of columns can be anything."""
         recipe = self._recipe()
         columns = self.columns()
-        chosen: dict[str, list[str]] = {role: [] for role in _ROLES}
+        chosen: dict[str, list[str]] = {role: [] for role in ROLES}
         missing: dict[str, str] = {}
         trees: dict[str, str] = {}
         for place, column in enumerate(columns):
@@ -198,23 +189,20 @@ class OwnerPages:
         changed = msgspec.structs.replace(
             recipe, roles=Roles(**chosen), others=None, missing=missing, hierarchies=trees
         )
-        try:
-            if any(chosen.values()):
-                changed.build_schema(tuple(column["name"] for column in columns))
-        except HedgerowError as error:
-            return self.roles(request, str(error))
+        if any(chosen.values()):
+            changed.build_schema(tuple(column["name"] for column in columns))
         self.workspace.change(str(form.get("version", "")), changed)
         complete = all(any(column["name"] in names for names in chosen.values()) for column in columns)
         return go("/promise" if complete and form.get("action") == "next" else "/roles")
 
     # Promise
 
-    def promise(self, request: Request, problem: str = "") -> Response:
+    def promise(self, request: Request, problem: str = "", given_form: Form | None = None) -> Response:
         """Which methods there are, what each hides, and the parameters of the chosen one."""
         recipe = self.workspace.recipe()
         if recipe is None:
             return go("/table")
-        if blocked := self._blocked(recipe):
+        if blocked := self.blocked(recipe):
             return self.roles(request, blocked)
         asked = request.query_params.get("method", "")
         name = asked if asked in METHODS else str(recipe.method.get("name", ""))
@@ -246,11 +234,11 @@ class OwnerPages:
             ],
         )  # fmt: skip
 
-    def _blocked(self, recipe: Recipe) -> str:
+    def blocked(self, recipe: Recipe) -> str:
         """Say why there is nothing to promise yet."""
         table = self.workspace.table()
         assert table is not None
-        given = _roles_by_column(recipe)
+        given = roles_by_column(recipe)
         without = [name for name in table.names if name not in given] if recipe.others is None else []
         if without:
             return str(self.site.texts["roles"]["blocked"]).format(count=len(without))
@@ -265,81 +253,31 @@ class OwnerPages:
         )
         return found
 
+    @or_show("promise")
     def choose_promise(self, request: Request, form: Form) -> Response:
         """Take a method and its parameters."""
         recipe, name = self._recipe(), str(form.get("method", ""))
-        try:
-            if name not in METHODS:
-                raise ParameterError(self.site.texts["promise"]["none"])
-            known = {one.name: one for one in parameters_of(name)}
-            given = {key: text for key in known if (text := str(form.get(f"p-{key}", "")).strip())}
-            method = {"name": name, **{key: _parameter(known[key].type, text) for key, text in given.items()}}
-            changed = msgspec.structs.replace(recipe, method=method)
-            read_parameters(name, changed.parameters)
-            changed.build_method()
-        except HedgerowError as error:
-            return self.promise(request, str(error))
+        if name not in METHODS:
+            raise ParameterError(self.site.texts["promise"]["none"])
+        known = {one.name: one for one in parameters_of(name)}
+        given = {key: text for key in known if (text := str(form.get(f"p-{key}", "")).strip())}
+        method = {"name": name, **{key: _parameter(known[key].type, text) for key, text in given.items()}}
+        changed = msgspec.structs.replace(recipe, method=method)
+        read_parameters(name, changed.parameters)
+        changed.build_method()
         self.workspace.change(str(form.get("version", "")), changed)
         return go("/publish" if form.get("action") == "next" else "/promise")
-
-    # Publish
-
-    def publish(self, request: Request, problem: str = "") -> Response:
-        """What will leave, and the button."""
-        recipe = self.workspace.recipe()
-        if recipe is None:
-            return go("/table")
-        if not recipe.method:
-            return go("/promise")
-        if blocked := self._blocked(recipe):
-            return self.roles(request, blocked)
-        roles = _roles_by_column(recipe)
-        output = recipe.output if not Path(recipe.output).exists() else self.workspace.free_output()
-        last = self.site.jobs.last("publish")
-        return self.site.page(
-            "publish",
-            request,
-            status=422 if problem else 200,
-            problem=problem,
-            recipe=recipe,
-            by_role={role: [name for name, its in roles.items() if its == role] for role in _ROLES},
-            words=self.site.texts["methods"][recipe.method_name],
-            output=Path(output).name,
-            ledger=recipe.ledger is not None,
-            last=last if last is not None and not last.is_over else None,
-        )
-
-    def start_publishing(self, request: Request, form: Form) -> Response:
-        """Write the output's name and the ledger into the recipe, and start the job."""
-        recipe = self._recipe()
-        name = str(form.get("output", "")).strip()
-        try:
-            if not re.fullmatch(r"[^\W_][\w.-]{0,80}", name) or (self.workspace.folder / name).exists():
-                raise ParameterError(self.site.texts["publish"]["bad_name"])
-            named_folder(self.workspace.folder / name)
-            ledger = str(self.workspace.folder / "ledger.json") if form.get("ledger") else None
-            if ledger is not None and recipe.ledger is not None:
-                ledger = recipe.ledger
-            changed = msgspec.structs.replace(recipe, output=str(self.workspace.folder / name), ledger=ledger)
-            changed.build_method()
-        except HedgerowError as error:
-            return self.publish(request, str(error))
-        self.workspace.change(str(form.get("version", "")), changed)
-        again = bool(form.get("again"))
-
-        def work(job: Job) -> None:
-            publish_recipe(changed, again=again, progress=job.report, source=self.workspace.table())
-            self.site.jobs.start(Job("prepare", lambda later: self.workspace.prepare(name)))
-
-        self.site.stop_previews()
-        job = self.site.jobs.start(Job("publish", work, f"/releases/{quote(name)}"))
-        return go(f"/jobs/{job.id}")
 
     def _recipe(self) -> Recipe:
         recipe = self.workspace.recipe()
         if recipe is None:
             raise InputError(self.site.texts["table"]["none"])
         return recipe
+
+
+def absolute(named: str) -> str:
+    """A table as the recipe names it: a path from the root, or the address of a database as it is."""
+    return named if "://" in named or named.startswith("duckdb:") else str(Path(named).expanduser().absolute())
 
 
 def _preview(table: Table) -> list[list[str]]:
@@ -399,7 +337,8 @@ def _named(roles: Roles) -> list[str]:
     return [name for names in msgspec.to_builtins(roles).values() for name in names]
 
 
-def _roles_by_column(recipe: Recipe) -> dict[str, str]:
+def roles_by_column(recipe: Recipe) -> dict[str, str]:
+    """The role of each column that the recipe names."""
     return {name: role for role, names in msgspec.to_builtins(recipe.roles).items() for name in names}
 
 

@@ -87,28 +87,32 @@ class Preview:
         chosen, said = _chosen(recipe), self.site.texts["frontier"]
         advice = recommend(points)
         best = None if advice is None else advice.point
-        drawn = [_drawn(point, chosen, point is best) for point in points if _is_drawn(point)]
-        words = {key: said[key] for key in ("x", "infeasible", "label", "begin")}
-        words["y"] = said["y"].format(question=self._question(recipe))
         least = self.workspace.derived(("least chance", recipe.roles.sensitive[0]), lambda t: _least(t, recipe))
+        pictures, questions = [], self._questions(recipe)
+        for kind, question in questions.items():
+            drawn = [_drawn(point, chosen, point is best, kind) for point in points if _is_drawn(point, kind)]
+            words = {key: said[key] for key in ("x", "infeasible", "begin")} | {"id": f"hatch-{kind}"}
+            words |= {key: said[key].format(question=question) for key in ("y", "label")}
+            pictures += [charts.frontier_chart(drawn, least, words)] if drawn else []
         begin = ""
         if advice is not None:
             begin = said["best"].format(setting=advice.point.setting, reasons="; ".join(advice.reasons[:2]))
         return self.site.fragment(
             "frontier",
-            picture=charts.frontier_chart(drawn, least, words) if drawn else "",
+            pictures=pictures,
+            has_counts=len(questions) > 1,
             sentence=said["sentence"].format(best=begin),
             points=[_line(point, chosen, point is best) for point in _ordered(points)],
         )
 
-    def _question(self, recipe: Recipe) -> str:
-        """What widths are of: averages of numbers, counts of everything else."""
+    def _questions(self, recipe: Recipe) -> dict[str, str]:
+        """What widths are of, by the point's field: averages of numbers, and counts of everything."""
         table = self.workspace.table()
         assert table is not None
         name = recipe.roles.sensitive[0]
         kind = table.arrow.schema.field(name).type
         is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-        return f"AVG({name})" if is_number else "COUNT"
+        return {"width": f"AVG({name})", "count_width": "COUNT"} if is_number else {"width": "COUNT"}
 
 
 def _key(recipe: Recipe) -> bytes:
@@ -128,8 +132,8 @@ def _chosen(recipe: Recipe) -> Setting | None:
     return Setting(recipe.method_name, dict(recipe.parameters))
 
 
-def _is_drawn(point: FrontierPoint) -> bool:
-    return not point.refusal and point.likeliest is not None and point.width is not None
+def _is_drawn(point: FrontierPoint, kind: str) -> bool:
+    return not point.refusal and point.likeliest is not None and getattr(point, kind) is not None
 
 
 def _series(point: FrontierPoint) -> str:
@@ -148,14 +152,13 @@ def _query(point: FrontierPoint) -> dict[str, str]:
     return {"method": point.setting.method} | given
 
 
-def _drawn(point: FrontierPoint, chosen: Setting | None, is_best: bool) -> charts.ChartPoint:
+def _drawn(point: FrontierPoint, chosen: Setting | None, is_best: bool, kind: str) -> charts.ChartPoint:
     assert point.likeliest is not None
-    assert point.width is not None
     return charts.ChartPoint(
         _series(point),
         str(point.setting),
         point.likeliest,
-        point.width / 2,
+        getattr(point, kind) / 2,
         _query(point),
         chosen is not None and _same(point.setting, chosen),
         is_best,
@@ -177,7 +180,7 @@ def _line(point: FrontierPoint, chosen: Setting | None, is_best: bool) -> dict[s
     return {
         "setting": str(point.setting),
         "chance": point.likeliest,
-        "width": None if point.width is None else f"±{50 * point.width:.2g}%",
+        "widths": ["–" if width is None else f"±{50 * width:.2g}%" for width in (point.width, point.count_width)],
         "refusal": point.refusal,
         "query": _query(point),
         "is_chosen": chosen is not None and _same(point.setting, chosen),

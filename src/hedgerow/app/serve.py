@@ -19,10 +19,11 @@ from hedgerow.app.guard import Guard
 from hedgerow.app.jobs import Jobs
 from hedgerow.app.owner import OwnerPages
 from hedgerow.app.published import ReleasePages
+from hedgerow.app.publishing import PublishPages
 from hedgerow.app.site import Site
 from hedgerow.app.workspace import Workspace
 from hedgerow.errors import InputError
-from hedgerow.recipe import read_recipe
+from hedgerow.recipe import read_any
 from hedgerow.verify.values import MANIFEST
 
 __all__ = ["application", "open_workspace", "serve"]
@@ -38,7 +39,7 @@ def open_workspace(source: str | None, folder: str) -> Workspace:
             raise InputError(
                 f"The app keeps its recipe as 'recipe.toml'; rename '{place.name}', or copy it to a folder."
             )
-        read_recipe(place)
+        read_any(place)
         return Workspace(place.absolute().parent)
     if (place / MANIFEST).is_file():
         return Workspace(Path(folder).absolute(), place.absolute())
@@ -64,7 +65,9 @@ def _made(folder: Path) -> Workspace:
 def application(workspace: Workspace, jobs: Jobs) -> Starlette:
     """All pages over a workspace, without a guard."""
     site = Site(workspace, jobs)
-    return site.application([*OwnerPages(site).routes(), *ReleasePages(site).routes(), *GraphPages(site).routes()])
+    owner = OwnerPages(site)
+    rooms = (owner, PublishPages(site, owner), ReleasePages(site), GraphPages(site))
+    return site.application([route for room in rooms for route in room.routes()])
 
 
 class _Server(uvicorn.Server):

@@ -7,7 +7,7 @@ import json
 import os
 import traceback
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,9 @@ from hedgerow.app.jobs import Job, Jobs, fault
 from hedgerow.app.workspace import Stale, Workspace
 from hedgerow.certificate.page import percent, visible
 from hedgerow.errors import HedgerowError
-from hedgerow.recipe import recipe_command, recipe_script
+from hedgerow.recipe import Recipe, recipe_command, recipe_script
 
-__all__ = ["Form", "Site", "go", "texts"]
+__all__ = ["Form", "Site", "go", "or_show", "texts"]
 
 _HERE = Path(__file__).parent
 _STATIC = {
@@ -41,6 +41,7 @@ _TICK = 0.1
 """Seconds between two looks at a job that somebody watches."""
 
 Form = Mapping[str, Any]
+Action = Callable[[Any, Request, Form], Response]
 
 
 @cache
@@ -134,7 +135,7 @@ class Site:
 
     def home(self, request: Request) -> Response:
         """Go to the first step that is not done."""
-        if self.workspace.recipe() is None and self.workspace.releases():
+        if self.workspace.any_recipe() is None and self.workspace.releases():
             return go("/releases")
         first = next((step["address"] for step in self._steps() if not step["done"]), "/releases")
         return go(first)
@@ -161,7 +162,7 @@ class Site:
         return _file(f"{recipe_command(self._recipe(), seed=_seed(request))}\n".encode(), "commands.sh")
 
     def _recipe(self) -> Any:
-        recipe = self.workspace.recipe()
+        recipe = self.workspace.any_recipe()
         if recipe is None:
             raise HTTPException(404)
         return recipe
@@ -170,7 +171,7 @@ class Site:
         """Undo or redo."""
         self.workspace.step(str(form.get("version", "")), way)
         back = str(form.get("back", ""))
-        return go(back if back in ("/table", "/roles", "/promise", "/publish") else "/")
+        return go(back if back in ("/table", "/roles", "/promise", "/graph", "/publish") else "/")
 
     def job_page(self, request: Request) -> Response:
         """How far a job is."""
@@ -231,9 +232,13 @@ class Site:
 
     def _steps(self) -> list[dict[str, Any]]:
         try:
-            recipe = self.workspace.recipe()
+            found = self.workspace.any_recipe()
         except HedgerowError:
-            recipe = None
+            found = None
+        if found is not None and not isinstance(found, Recipe):
+            done = {"graph": bool(found.method), "publish": bool(self.workspace.releases())}
+            return [{"name": name, "address": f"/{name}", "done": done[name]} for name in done]
+        recipe = found
         has_roles = recipe is not None and bool(recipe.roles.sensitive or recipe.roles.plain or recipe.others)
         done = {
             "table": recipe is not None,
@@ -246,18 +251,36 @@ class Site:
     def _summary(self) -> str:
         said = self.texts["summary"]
         try:
-            recipe = self.workspace.recipe()
+            recipe = self.workspace.any_recipe()
         except HedgerowError as error:
             return str(error)
         if recipe is None:
             return str(said["nothing"])
-        parts = [Path(recipe.table).name if "://" not in recipe.table else recipe.table.split("#")[-1]]
-        roles = msgspec.to_builtins(recipe.roles)
+        table = recipe.table if isinstance(recipe, Recipe) else recipe.graph.edges
+        parts = [Path(table).name if "://" not in table else table.split("#")[-1]]
+        roles = msgspec.to_builtins(recipe.roles) if isinstance(recipe, Recipe) else {}
         parts += [f"{len(names)} {self.texts['roles']['names'][role]}" for role, names in roles.items() if names]
         if recipe.method:
             shown = ", ".join(f"{key} = {value}" for key, value in recipe.parameters.items())
             parts.append(f"{recipe.method.get('name')} ({shown})" if shown else str(recipe.method.get("name")))
         return " · ".join([*parts, str(said["output"]).format(name=Path(recipe.output).name)])
+
+
+def or_show(page: str) -> Callable[[Action], Action]:
+    """A post whose refusal is one sentence on the page that its form came from, with the fields as they were."""
+
+    def decorate(act: Action) -> Action:
+        @wraps(act)
+        def acted(self: Any, request: Request, form: Form) -> Response:
+            try:
+                return act(self, request, form)
+            except HedgerowError as error:
+                found: Response = getattr(self, page)(request, str(error), form)
+                return found
+
+        return acted
+
+    return decorate
 
 
 def go(address: str) -> RedirectResponse:
@@ -281,7 +304,7 @@ def _listed(recipe: Any) -> list[tuple[str, str]]:
     if recipe is None:
         return []
     plain = msgspec.to_builtins(recipe)
-    roles = plain.pop("roles")
+    roles = plain.pop("roles", {})
     return [(name, str(value)) for name, value in {**plain, **roles}.items() if value not in (None, [], {})]
 
 

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hedgerow.errors import HedgerowError, InputError, QueryError
-from hedgerow.recipe import Recipe, Roles, read_recipe, write_recipe
+from hedgerow.recipe import Recipe, Roles, decode_recipe, read_any, write_recipe
 from hedgerow.verify.values import MANIFEST
 
 if TYPE_CHECKING:
-    from hedgerow.graph import GroupedGraph
+    from hedgerow.graph import BipartiteGraph, GroupedGraph
+    from hedgerow.graph.recipe import GraphRecipe
     from hedgerow.release import Release
     from hedgerow.table import Table
 
@@ -35,7 +36,7 @@ _MOST_REMEMBERED = 16
 class Stale(Exception):
     """A form was made from another version of the recipe than the present one."""
 
-    def __init__(self, theirs: Recipe | None, ours: Recipe | None) -> None:
+    def __init__(self, theirs: Recipe | GraphRecipe | None, ours: Recipe | GraphRecipe | None) -> None:
         super().__init__()
         self.theirs, self.ours = theirs, ours
 
@@ -57,31 +58,43 @@ class Workspace:
         """The recipe."""
         return self.folder / "recipe.toml"
 
+    def any_recipe(self) -> Recipe | GraphRecipe | None:
+        """The recipe as it is now, of a table or of a graph; None before either is chosen."""
+        return read_any(self.file) if self.file.exists() else None
+
     def recipe(self) -> Recipe | None:
-        """The recipe as it is now; None before a table is chosen."""
-        return read_recipe(self.file) if self.file.exists() else None
+        """The recipe of a table as it is now; None before a table is chosen."""
+        found = self.any_recipe()
+        return found if isinstance(found, Recipe) else None
 
     def version(self) -> str:
         """The name of the recipe's present content."""
         return _name(self.file.read_bytes()) if self.file.exists() else "new"
 
-    def change(self, version: str, recipe: Recipe) -> None:
+    def change(self, version: str, recipe: Recipe | GraphRecipe) -> None:
         """Write a changed recipe, made from `version`, and keep the former one; raise Stale if it is another by now."""
         with self._lock:
             self.require(version)
-            if self.file.exists() and read_recipe(self.file) == recipe:
+            if self.file.exists() and self._is_written(recipe):
                 return
             self._keep("undo")
             for later in self._kept("redo"):
                 later.unlink()
             write_recipe(recipe, self.file)
-            if read_recipe(self.file) != recipe:
+            if not self._is_written(recipe):
                 raise InputError("The recipe cannot be written so that it reads back the same.")
+
+    def _is_written(self, recipe: Recipe | GraphRecipe) -> bool:
+        """Whether the file says just this; one that was broken by hand does not."""
+        try:
+            return read_any(self.file) == recipe
+        except HedgerowError:
+            return False
 
     def require(self, version: str) -> None:
         """Raise Stale unless `version` is the present one."""
         if version != self.version():
-            raise Stale(self._find(version), self.recipe())
+            raise Stale(self._find(version), self.any_recipe())
 
     def step(self, version: str, way: str) -> None:
         """Go one version back ("undo") or forth ("redo")."""
@@ -98,7 +111,7 @@ class Workspace:
 
     def start(self, table: str, reading: dict[str, Any]) -> Recipe:
         """A new recipe for a table; it keeps what the present one says about the ledger."""
-        before = self.recipe()
+        before = self.any_recipe()
         ledger = str(self.folder / "ledger.json") if before is None else before.ledger
         return Recipe(table=table, output=self.free_output(), roles=Roles(), method={}, reading=reading, ledger=ledger)
 
@@ -115,13 +128,25 @@ class Workspace:
         if recipe is None:
             return None
         key = (recipe.table, _stamp(Path(recipe.table)), msgspec.json.encode(recipe.reading))
+        found: Table = self._read_once(key, recipe.read)
+        return found
+
+    def source(self, recipe: Recipe | GraphRecipe) -> Table | BipartiteGraph | None:
+        """What a recipe publishes, read once like the table."""
+        if isinstance(recipe, Recipe):
+            return self.table()
+        tables = [place for place in (recipe.graph.left, recipe.graph.right, recipe.graph.edges) if place is not None]
+        key = (msgspec.json.encode(recipe.graph), *(_stamp(Path(place)) for place in tables))
+        found: BipartiteGraph = self._read_once(key, recipe.graph.read)
+        return found
+
+    def _read_once(self, key: object, read: Callable[[], Any]) -> Any:
         with self._lock:
             if self._table[0] != key:
                 self._table = (None, None)
                 self._derived.clear()
-                self._table = (key, recipe.read())
-            found: Table = self._table[1]
-            return found
+                self._table = (key, read())
+            return self._table[1]
 
     def derived(self, key: Any, make: Callable[[Table], Any]) -> Any:
         """Something about the present table that is worked out once; None without one."""
@@ -193,10 +218,10 @@ class Workspace:
     def _kept(self, way: str) -> list[Path]:
         return sorted((self.folder / _VERSIONS).glob(f"{way}-*.toml"))
 
-    def _find(self, version: str) -> Recipe | None:
+    def _find(self, version: str) -> Recipe | GraphRecipe | None:
         for file in (*self._kept("undo"), *self._kept("redo")):
             if _name(file.read_bytes()) == version:
-                return msgspec.toml.decode(file.read_bytes(), type=Recipe)
+                return decode_recipe(file.read_bytes())
         return None
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["advise"]
 
 
+_GRAPH = 3
+"""Tables of a graph: left, right, edges."""
+
 _REMEDY = (
     "promise that no group differs much from the whole table, which every table allows: mondrian or full-domain with "
     "--t 0.2 (closeness) or --beta 1 (no value becomes more than 1 + beta times as likely); or hide the skew itself: "
@@ -30,7 +33,7 @@ _REMEDY = (
 
 
 @click.command()
-@click.argument("table", type=click.Path())
+@click.argument("tables", nargs=-1, required=True, type=click.Path())
 @role_flags
 @reading_flags
 @click.option("--eps", metavar="VALUE", help="half width of the interval around a value; gives the largest m")
@@ -48,8 +51,8 @@ _REMEDY = (
 @click.option(
     "--recipe", "recipe_file", type=Output(ending=".toml"), help="write what is recommended as a recipe (.toml)"
 )
-def advise(table: str, eps: str | None, m: int | None, relative: bool, **flags: Any) -> None:
-    """Say which promises TABLE can keep, what each method costs there, and which one to begin with.
+def advise(tables: tuple[str, ...], eps: str | None, m: int | None, relative: bool, **flags: Any) -> None:
+    """Say which promises a TABLE can keep, what each method costs there, and which one to begin with.
 
     With --sensitive alone: the largest l, k, e of that column, and for proximity eps against m. With --quasi as well:
     methods are tried on a sample of the rows, and the narrowest answers under --chance are recommended. All of it is
@@ -60,9 +63,16 @@ def advise(table: str, eps: str | None, m: int | None, relative: bool, **flags: 
     hedgerow advise adult.csv --sensitive capital-loss --eps 100 --m 4    whether both work
     hedgerow advise adult.csv --quasi age,sex --sensitive occupation --others identifier \\
         --figure frontier.png --recipe recipe.toml
+    hedgerow advise authors.csv papers.csv wrote.csv    a graph: sizes of groups, and what hubs cost
     """
     from hedgerow.cli.show import console, facts
 
+    if len(tables) == _GRAPH:
+        _advise_graph(tables)
+        return
+    if len(tables) != 1:
+        raise ParameterError("Give one TABLE, or the three of a graph: LEFT RIGHT EDGES.")
+    (table,) = tables
     asked = {name: flags.pop(name) for name in ("chance", "rows", "figure", "recipe_file")}
     recipe = recipe_of(table, flags, method="", out=str(Path(asked["recipe_file"] or "").parent / "out"))
     if not recipe.roles.sensitive:
@@ -81,6 +91,14 @@ def advise(table: str, eps: str | None, m: int | None, relative: bool, **flags: 
     else:
         put_json(lambda: data)
         screen.print("Name quasi-identifiers (--quasi A,B,...) to see what each method costs on this table.")
+
+
+def _advise_graph(tables: tuple[str, ...]) -> None:
+    """Three tables are a graph: left entities, right entities, edges."""
+    from hedgerow.cli.graph import show_advice
+
+    flags: dict[str, Any] = {"tables": tables, "no_values": True, "values": (), "left_key": None, "right_key": None}
+    show_advice(flags | {"edge_columns": None, "repeats": "count", "drop_duplicates": False, "dangling": "drop"})
 
 
 def _column_facts(

@@ -10,7 +10,7 @@ import click
 
 from hedgerow.cli.habits import Output, put_json
 from hedgerow.cli.reading import pop_reading, reading_flags
-from hedgerow.errors import counted
+from hedgerow.errors import ParameterError, counted
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -22,14 +22,19 @@ __all__ = ["compare"]
 @click.command()
 @click.argument("bundles", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--workload", "file", type=click.Path(), help="what to ask (.toml); a mixed workload if not given")
-@click.option("--original", type=click.Path(), help="the table behind the releases: adds errors and checks the bounds")
+@click.option(
+    "--original",
+    multiple=True,
+    type=click.Path(),
+    help="the table behind the releases: adds errors and checks the bounds; of a graph left, right and edges, or edges",
+)
 @click.option("--out", type=Output("folder"), default=Path("compare"), show_default=True, help="folder for the figure")
 @click.option("--answers", type=Output(), help="write every question, its answers and the truth (.csv)")
 @reading_flags
 def compare(
     bundles: tuple[Path, ...],
     file: str | None,
-    original: str | None,
+    original: tuple[str, ...],
     out: Path,
     answers: Path | None,
     **flags: Any,
@@ -38,7 +43,36 @@ def compare(
 
     \b
     hedgerow compare out1/ out2/ --workload w.toml --original table.csv
+    hedgerow compare graph/ --original authors.csv --original papers.csv --original wrote.csv
     """
+    from hedgerow.front import holds_graph
+
+    reading = pop_reading(flags)
+    if any(holds_graph(bundle) for bundle in bundles):
+        if file is not None or answers is not None or reading:
+            raise ParameterError("Graphs are compared with --original alone; `hedgerow graph compare` has options.")
+        _compare_graphs(bundles, original)
+        return
+    _compare_tables(bundles, file, original, out, answers, reading)
+
+
+def _compare_graphs(bundles: tuple[Path, ...], original: tuple[str, ...]) -> None:
+    """Ask each graph and the plain one the same random questions."""
+    from hedgerow.cli.graph import show_comparison
+
+    if not original:
+        raise ParameterError("Graphs are compared with what is behind them: --original LEFT, RIGHT and EDGES.")
+    show_comparison(dict(zip(_names(bundles), bundles, strict=True)), original)
+
+
+def _compare_tables(
+    bundles: tuple[Path, ...],
+    file: str | None,
+    original: tuple[str, ...],
+    out: Path,
+    answers: Path | None,
+    reading: dict[str, Any],
+) -> None:
     from hedgerow.cli.show import console, progress_bar
     from hedgerow.release import read
     from hedgerow.report.release_figures import compare_figure
@@ -48,7 +82,9 @@ def compare(
 
     workload = read_workload(file) if file is not None else Workload()
     releases = {name: read(bundle) for name, bundle in zip(_names(bundles), bundles, strict=True)}
-    table = read_table(original, **pop_reading(flags)).arrow if original is not None else None
+    if len(original) > 1:
+        raise ParameterError("A table has one --original; three are a graph's.")
+    table = read_table(original[0], **reading).arrow if original else None
     with progress_bar() as progress:
         outcomes = compare_releases(releases, workload, table, progress=progress)
     # Before anything is printed: whoever closes the pipe (`| head`) still gets the files.

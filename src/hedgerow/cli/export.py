@@ -45,10 +45,13 @@ def export(bundle: str, url: str | None, schema: str, overwrite: bool, max_bytes
     if len(named) + (url is not None) != 1:
         ways = ", ".join(f"--{kind}" for kind in targets)
         raise ParameterError(f"A release goes to one place at a time: give --to URL or one of {ways}.")
-    if set(named) == {"csv"} and holds_graph(bundle):
+    if holds_graph(bundle):
         from hedgerow.cli.graph import export_files as export_graph
 
-        export_graph(bundle, named["csv"])
+        if url is not None or set(named) - {"csv", "sqlite"}:
+            raise ParameterError("A graph is exported with --csv or --sqlite; questions to it need hedgerow.")
+        ((kind, target),) = named.items()
+        export_graph(bundle, target, kind, max_bytes)
         return
     release = read(bundle, max_bytes=max_bytes)
     if url is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,10 @@ from hedgerow.errors import BrokenPromise, BundleError, ParameterError, counted
 
 if TYPE_CHECKING:
     from hedgerow.graph import GroupedGraph
+    from hedgerow.graph.compare import GraphComparison
     from hedgerow.graph.recipe import GraphRecipe, GraphSource
 
-__all__ = ["attack_release", "export_files", "graph", "run", "show_answers"]
+__all__ = ["attack_release", "export_files", "graph", "run", "show_advice", "show_answers", "show_comparison"]
 
 
 @click.group()
@@ -121,6 +123,11 @@ def run(recipe: GraphRecipe, **how: Any) -> None:
 )
 def advise(k: int, l: int, **flags: Any) -> None:  # noqa: E741
     """Look for the largest groups on each side, and for what setting hubs aside saves and costs."""
+    show_advice(flags, k, l)
+
+
+def show_advice(flags: dict[str, Any], k: int = 5, l: int = 5) -> None:  # noqa: E741
+    """Print the largest sizes found for the graph that flags name, and what hubs cost."""
     from hedgerow.cli.show import progress_bar
     from hedgerow.graph.hubs import hub_costs
     from hedgerow.graph.safe_grouping import Patience, largest_found
@@ -172,19 +179,14 @@ def export(bundle: str, folder: Path) -> None:
     export_files(bundle, folder)
 
 
-def export_files(bundle: str, folder: Path) -> None:
-    """Write one CSV file for each published table into a new folder."""
+def export_files(bundle: str, target: Path, kind: str = "csv", max_bytes: int | None = None) -> None:
+    """Write one CSV file for each published table into a new folder, or all of them into one SQLite database."""
+    from hedgerow.export import export_tables
     from hedgerow.graph import open as open_graph
-    from hedgerow.table import write_csv
 
-    release = open_graph(bundle)
-    if folder.exists():
-        raise ParameterError("--csv names a folder that is there already; give a new one.")
-    folder.mkdir(parents=True)
-    for name, table in release.tables.items():
-        write_csv(table, folder / f"{name}.csv")
-    put_json(lambda: {"files": [str(folder / f"{name}.csv") for name in release.tables]})
-    click.echo(f"{counted(len(release.tables), 'file')} in {folder}")
+    files = export_tables(open_graph(bundle, max_bytes=max_bytes).tables, target, kind)
+    put_json(lambda: {"files": [str(file) for file in files]})
+    click.echo(f"{counted(len(files), 'file')} in {target}")
 
 
 @graph.command(short_help="Compare a release with the graph behind it.")
@@ -193,14 +195,36 @@ def export_files(bundle: str, folder: Path) -> None:
 @click.option("--count", default=15, show_default=True, help="Random questions of each kind.")
 def compare(bundle: str, count: int, **flags: Any) -> None:
     """Ask BUNDLE and the graph of TABLES the same random questions: width of the bounds, and errors."""
-    from hedgerow.cli.show import console, table
     from hedgerow.graph import open as open_graph
-    from hedgerow.graph.compare import HEADER, compare_answers
+    from hedgerow.graph.compare import compare_answers
 
-    rows = compare_answers(open_graph(bundle), _source(flags).read(), count=count)
-    put_json(lambda: rows)
-    console().print(table("", HEADER, [row.texts for row in rows], right=HEADER[1:]))
-    if any(row.outside for row in rows):
+    _show_comparisons({bundle: compare_answers(open_graph(bundle), _source(flags).read(), count=count)})
+
+
+def show_comparison(bundles: Mapping[str, Path], tables: tuple[str, ...]) -> None:
+    """Compare releases, by name, with the graph of tables: columns of edges are left out, repetitions as published."""
+    from hedgerow.graph import open as open_graph
+    from hedgerow.graph.compare import compare_answers
+
+    found = {}
+    for name, bundle in bundles.items():
+        release = open_graph(bundle)
+        flags = {"tables": tables, "no_values": True, "values": (), "left_key": None, "right_key": None}
+        flags |= {"edge_columns": None, "drop_duplicates": False, "dangling": "drop"}
+        flags["repeats"] = "count" if release.edges > len(release.pairs[0]) else "drop"
+        found[name] = compare_answers(release, _source(flags).read())
+    _show_comparisons(found)
+
+
+def _show_comparisons(found: Mapping[str, Sequence[GraphComparison]]) -> None:
+    from hedgerow.cli.show import console, table
+    from hedgerow.graph.compare import HEADER
+
+    put_json(lambda: next(iter(found.values())) if len(found) == 1 else found)
+    for name, rows in found.items():
+        lines = [row.texts for row in rows]
+        console().print(table(name if len(found) > 1 else "", HEADER, lines, right=HEADER[1:]))
+    if any(row.outside for rows in found.values() for row in rows):
         raise SystemExit(1)
 
 

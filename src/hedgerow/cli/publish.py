@@ -15,6 +15,7 @@ from hedgerow.cli.reading import parameter_flags, reading_flags, recipe_of, role
 from hedgerow.errors import HedgerowError, Infeasible, ParameterError, SchemaError
 from hedgerow.methods.registry import METHODS, Parameter, method_class, parameters_of
 from hedgerow.recipe import Recipe, publish_recipe, read_any
+from hedgerow.verify.values import HELP
 
 if TYPE_CHECKING:
     from hedgerow.graph.recipe import GraphRecipe
@@ -74,6 +75,12 @@ def _default(parameter: Parameter) -> str:
 @click.option("--ledger", type=click.Path(), help="your record of what was published; refuses rows that are in it")
 @click.option("--again", is_flag=True, help="publish although the ledger knows these rows")
 @click.option("--overwrite", is_flag=True, help="replace a bundle that is there already")
+@click.option("--rows-per-part", type=click.IntRange(1), help="write the bundle in parts of about so many rows")
+@click.option(
+    "--help-tables",
+    type=click.Choice(HELP),
+    help="bounds for plain SQL: all (if not given), those of sums alone, or none; they take 3 times the release",
+)
 @click.option("--plan", is_flag=True, help="say what would be kept, and publish nothing (walk)")
 @click.option("--show-values", is_flag=True, help="name cells that stand in the way; for your own screen alone")
 @click.option(
@@ -92,6 +99,8 @@ def publish(
     ledger: str | None,
     again: bool,
     overwrite: bool,
+    rows_per_part: int | None,
+    help_tables: str | None,
     plan: bool,
     show_values: bool,
     threshold: float,
@@ -110,10 +119,14 @@ def publish(
     found = _read_alone(source, flags) if source.endswith(".toml") else _recipe(source, flags, needs_out=not plan)
     recipe = found if ledger is None else msgspec.structs.replace(found, ledger=ledger)
     if not isinstance(recipe, Recipe):
-        if plan or population is not None:
-            raise ParameterError("--plan and --population are for tables; this recipe is that of a graph.")
+        if plan or population is not None or rows_per_part is not None or help_tables is not None:
+            raise ParameterError(
+                "--plan, --population, --rows-per-part and --help-tables are for tables; this is a graph."
+            )
         publish_graph(recipe, again=again, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure)
         return
+    given: dict[str, Any] = {"rows_per_part": rows_per_part, "help_tables": help_tables}
+    recipe = msgspec.structs.replace(recipe, **{name: value for name, value in given.items() if value is not None})
     try:
         if plan:
             show_plan(recipe)

@@ -20,7 +20,7 @@ Cost       O(1) per group
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -31,6 +31,7 @@ from hedgerow.errors import Infeasible, ParameterError, counted
 from hedgerow.parameters import read_whole
 
 __all__ = [
+    "AgainstWhole",
     "All",
     "Criterion",
     "Groups",
@@ -206,6 +207,44 @@ class All:
         return next((c.nearest(overall) for c in self.criteria if not c.holds(whole)[0]), "")
 
 
+@dataclass(frozen=True, eq=False)
+class AgainstWhole:
+    """A criterion for groups of some of a column's rows, which are compared with all of them.
+
+    Searches that see a part of the table count that part; what they counted is replaced by `overall`.
+    """
+
+    criterion: Criterion
+    overall: Counts
+
+    @property
+    def monotone(self) -> bool:
+        """Whether unions of good groups are good."""
+        return self.criterion.monotone
+
+    @property
+    def absorbing(self) -> bool:
+        """Whether a good group stays good whatever joins it."""
+        return self.criterion.absorbing
+
+    @property
+    def relative(self) -> bool:
+        """Whether groups are compared with the whole column."""
+        return self.criterion.relative
+
+    def limits(self, overall: Counts) -> Limits:
+        """Return what numbers can say of the criterion."""
+        return self.criterion.limits(self.overall)
+
+    def holds(self, groups: Groups) -> NDArray[np.bool_]:
+        """Tell for each group whether it satisfies the criterion."""
+        return self.criterion.holds(replace(groups, overall=self.overall))
+
+    def nearest(self, overall: Counts) -> str:
+        """Say, for a column that cannot satisfy the criterion, what it could."""
+        return self.criterion.nearest(self.overall)
+
+
 def groups_of(labels: NDArray[np.int32], codes: NDArray[np.int32], overall: Counts) -> Groups:
     """Count the codes of each group; `labels` run from 0 without gaps."""
     sizes = np.bincount(labels)
@@ -240,10 +279,11 @@ def _from_pairs(keys: Counts, counts: Counts, sizes: Counts, overall: Counts) ->
     return Groups(sizes, starts, (keys % len(overall)).astype(np.int32), counts, overall)
 
 
-def one_group(overall: Counts) -> Groups:
-    """The whole column as one group."""
-    values = np.flatnonzero(overall)
-    return Groups(np.array([overall.sum()]), np.array([0]), values.astype(np.int32), overall[values], overall)
+def one_group(counts: Counts, overall: Counts | None = None) -> Groups:
+    """Rows with so many of each value as one group: of a column with `overall` of each, or the whole column."""
+    values = np.flatnonzero(counts)
+    whole = counts if overall is None else overall
+    return Groups(np.array([counts.sum()]), np.array([0]), values.astype(np.int32), counts[values], whole)
 
 
 def group_sums(groups: Groups, numbers: NDArray[np.int64] | NDArray[np.bool_]) -> Counts:

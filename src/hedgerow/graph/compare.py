@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
 from hedgerow.graph.bipartite import BipartiteGraph
 from hedgerow.graph.grouped import GroupedGraph
+from hedgerow.graph.hubs import without_entities
 from hedgerow.query.evidence.view import column_of, evaluate
 from hedgerow.query.sql.bind import bind
 from hedgerow.query.sql.parse import parse
@@ -48,7 +50,11 @@ class GraphComparison:
 
 
 def compare_answers(release: GroupedGraph, graph: BipartiteGraph, *, count: int = 15) -> list[GraphComparison]:
-    """Ask for numbers of edges with random conditions on the left, on the right and on both sides."""
+    """Ask for numbers of edges with random conditions on the left, on the right and on both sides.
+
+    Entities that the release does not have, hubs that were set aside, are left out of the plain graph too.
+    """
+    graph = _published_part(release, graph)
     drawn = [
         _conditions(table, key, count) for table, key in ((graph.left, graph.left_key), (graph.right, graph.right_key))
     ]
@@ -61,6 +67,23 @@ def compare_answers(release: GroupedGraph, graph: BipartiteGraph, *, count: int 
     if not any(line.half_widths for line in found):
         raise ParameterError("The entities have no columns beside their keys: every question about the graph is exact.")
     return [line for line in found if line.half_widths]
+
+
+def _published_part(release: GroupedGraph, graph: BipartiteGraph) -> BipartiteGraph:
+    """The plain graph without entities that were not published."""
+    gone = []
+    for side, table, key in ((release.left, graph.left, graph.left_key), (release.right, graph.right, graph.right_key)):
+        known, mine = side.entities.column(side.key), table.column(key)
+        if known.type != mine.type:
+            raise ParameterError(
+                f"The {side.name} entities are not those of the release: their keys are of another type."
+            )
+        gone.append(~np.asarray(pc.is_in(mine, known.combine_chunks()).to_numpy(zero_copy_only=False), np.bool_))
+    if not (gone[0].any() or gone[1].any()):
+        return graph
+    if gone[0].all() or gone[1].all():
+        raise ParameterError("No entity of the graph is one of the release; is it the graph that was published?")
+    return without_entities(graph, (gone[0], gone[1]), ~(gone[0][graph.left_ends] | gone[1][graph.right_ends]))
 
 
 def _conditions(table: pa.Table, key: str, count: int) -> dict[float, list[str]]:

@@ -18,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import SchemaError
+from hedgerow.graph.adjacency import side_by_side
 from hedgerow.graph.bipartite import BipartiteGraph
 from hedgerow.graph.grouped import GroupedGraph
 from hedgerow.partition.shuffles import by_code, permutation, shuffle_within
@@ -47,15 +48,15 @@ def grouped(
     keys: Keys = system_keys,
 ) -> GroupedGraph:
     """Mask the nodes of a graph by a grouping of each side; `guarantee` words what is measured in the release."""
-    left_rows, left_nodes, left_masks, left_column = _masked(graph.left, left, keys)
-    right_rows, right_nodes, right_masks, right_column = _masked(graph.right, right, keys)
-    tables = {
-        "left": left_rows,
-        "right": right_rows,
-        "left_nodes": left_nodes,
-        "right_nodes": right_nodes,
-        "edges": _edges(left_masks[graph.left_ends], right_masks[graph.right_ends], graph, keys),
-    }
+    sides = _masked(graph.left, left, keys), _masked(graph.right, right, keys)
+    (left_rows, left_nodes, left_masks, left_column), (right_rows, right_nodes, right_masks, right_column) = sides
+    entities, edges = side_by_side(
+        graph.edges,
+        lambda: (left_rows(), right_rows()),
+        lambda: _edges(left_masks[graph.left_ends], right_masks[graph.right_ends], graph, keys),
+    )
+    tables = dict(zip(("left", "right"), entities, strict=True))
+    tables |= {"left_nodes": left_nodes, "right_nodes": right_nodes, "edges": edges}
     measured = {
         "left_known": count_known(left.groups.astype(np.int64), graph.by_left.degrees),
         "right_known": count_known(right.groups.astype(np.int64), graph.by_right.degrees),
@@ -102,8 +103,10 @@ def _follows(values: NDArray[np.float64], degrees: NDArray[np.int64]) -> bool:
     return bits > _CHANCE * math.log(2)
 
 
-def _masked(table: pa.Table, grouping: Grouping, keys: Keys) -> tuple[pa.Table, pa.Table, NDArray[np.int32], str]:
-    """Return the published entities, the published nodes, and the secret number of each entity's node."""
+def _masked(
+    table: pa.Table, grouping: Grouping, keys: Keys
+) -> tuple[Callable[[], pa.Table], pa.Table, NDArray[np.int32], str]:
+    """Return what gathers the published entities, the published nodes, and the secret number of each entity's node."""
     groups = permutation(grouping.count, keys=keys)[grouping.groups]
     sizes = np.bincount(groups, minlength=grouping.count)
     offsets = np.append(0, np.cumsum(sizes))
@@ -115,7 +118,10 @@ def _masked(table: pa.Table, grouping: Grouping, keys: Keys) -> tuple[pa.Table, 
     masks = np.empty_like(nodes)
     masks[nodes] = np.arange(len(nodes), dtype=np.int32)
     column = _free_name(table)
-    published = table.take(pa.array(entities)).append_column(column, ascending).replace_schema_metadata(None)
+
+    def published() -> pa.Table:
+        return table.take(pa.array(entities)).append_column(column, ascending).replace_schema_metadata(None)
+
     return published, pa.table({"node": np.arange(len(nodes), dtype=np.int32), "group": ascending}), masks, column
 
 
@@ -128,17 +134,18 @@ def _free_name(table: pa.Table) -> str:
 
 def _edges(left: NDArray[np.int32], right: NDArray[np.int32], graph: BipartiteGraph, keys: Keys) -> pa.Table:
     """Sort the masked edges: the order of a sorted list of secret numbers says nothing; repetitions are shuffled."""
-    width = graph.right.num_rows
-    packed = left.astype(np.int64) * width + right
+    packed = (left.astype(np.int64) << 32) | right
     if graph.values is None:
-        return _pairs(np.sort(packed), width)
+        packed.sort()
+        return _pairs(packed)
     shuffled = permutation(graph.rows, keys=keys)
     rows = shuffled[np.argsort(packed[graph.values.pairs[shuffled]], kind="stable")]
-    table = _pairs(packed[graph.values.pairs[rows]], width)
+    table = _pairs(packed[graph.values.pairs[rows]])
     for name, column in graph.values.columns.items():
         table = table.append_column(name, column.take(pa.array(rows)))
     return table.replace_schema_metadata(None)
 
 
-def _pairs(packed: NDArray[np.int64], width: int) -> pa.Table:
-    return pa.table({"left_node": (packed // width).astype(np.int32), "right_node": (packed % width).astype(np.int32)})
+def _pairs(packed: NDArray[np.int64]) -> pa.Table:
+    right = (packed & 0xFFFFFFFF).astype(np.int32)
+    return pa.table({"left_node": (packed >> 32).astype(np.int32), "right_node": right})

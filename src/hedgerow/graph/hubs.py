@@ -25,7 +25,7 @@ from hedgerow.graph.bipartite import BipartiteGraph
 from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import Keys
 
-__all__ = ["HUB_CHOICES", "HubChoice", "HubCost", "Hubs", "hub_costs", "set_hubs_aside"]
+__all__ = ["HUB_CHOICES", "HubChoice", "HubCost", "Hubs", "hub_costs", "set_hubs_aside", "without_entities"]
 
 HubChoice = Literal["refuse", "suppress", "apart"]
 HUB_CHOICES: tuple[HubChoice, ...] = get_args(HubChoice)
@@ -98,10 +98,12 @@ def set_hubs_aside(graph: BipartiteGraph, k: int, l: int, tightness: int) -> tup
             if hubs[0].all() or hubs[1].all():
                 raise Infeasible(f"Every entity of a side has too many links for groups of k = {k} and l = {l}.")
     aside = Hubs(graph, *hubs, graph.edges - int(edges.sum()))
-    return (graph if edges.all() and not (hubs[0].any() or hubs[1].any()) else _without(graph, hubs, edges)), aside
+    return (
+        graph if edges.all() and not (hubs[0].any() or hubs[1].any()) else without_entities(graph, hubs, edges)
+    ), aside
 
 
-def _without(graph: BipartiteGraph, hubs: tuple[Marks, Marks], edges: Marks) -> BipartiteGraph:
+def without_entities(graph: BipartiteGraph, hubs: tuple[Marks, Marks], edges: Marks) -> BipartiteGraph:
     """The graph without some entities and with some of its pairs."""
     numbers = [(np.cumsum(~marks) - 1).astype(np.int32) for marks in hubs]
     values = graph.values

@@ -22,14 +22,17 @@ from hedgerow.methods.row_groups import (
     GROUPINGS,
     check_form,
     check_grouping,
+    check_several,
     diverse_labels,
     frequency_guarantee,
     release_of,
 )
+from hedgerow.methods.scaled import BlockPlan
 from hedgerow.parameters import check_flag
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
+    from hedgerow.scale.coding import CountedTable
 
 __all__ = ["FORMS", "Anatomy", "PermutationAnonymization"]
 
@@ -64,6 +67,13 @@ class Anatomy(Method):
         check_grouping(self.grouping, GROUPINGS)
         check_form(self.form, FORMS)
         check_flag("together", self.together)
+
+    def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
+        from hedgerow.methods.diverse_blocks import plan_diverse
+
+        check_several(whole, self.grouping)
+        placing = plan_diverse(whole, counted, l=self.l, grouping=self.grouping)
+        return BlockPlan(placing, self._publish_block)
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         labels = diverse_labels(prepared, self.l, self.grouping, progress)
@@ -107,6 +117,13 @@ class PermutationAnonymization(Method):
         FrequencyDiversity(self.l)
         check_grouping(self.grouping, GROUPINGS)
         check_flag("together", self.together)
+
+    def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
+        from hedgerow.methods.diverse_blocks import plan_diverse
+
+        check_several(whole, self.grouping)
+        placing = plan_diverse(whole, counted, l=self.l, grouping=self.grouping)
+        return BlockPlan(placing, self._publish_block)
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         labels = diverse_labels(prepared, self.l, self.grouping, progress, deal=True)

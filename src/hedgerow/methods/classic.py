@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -142,7 +143,7 @@ class Classic(Method):
         )
 
 
-def require_groups(labels: NDArray[np.int32], columns: list[NDArray[np.int32]], criteria: list[Criterion]) -> None:
+def require_groups(labels: NDArray[np.int32], columns: list[NDArray[np.int32]], criteria: Sequence[Criterion]) -> None:
     """Refuse the whole table if one group misses a criterion: dropping or merging it would tell about its values."""
     good = np.ones(int(labels.max()) + 1, np.bool_)
     for codes, criterion in zip(columns, criteria, strict=True):

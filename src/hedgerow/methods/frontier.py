@@ -24,7 +24,7 @@ from hedgerow.methods.method import prepare
 from hedgerow.methods.registry import METHODS
 from hedgerow.methods.registry import method as build
 from hedgerow.randomness import Keys, system_keys
-from hedgerow.utility.compare import outcomes_of, questions_for, score
+from hedgerow.utility.compare import outcomes_of, questions_for, scores_by_aggregate
 from hedgerow.utility.measures import generalization_loss
 from hedgerow.utility.random_questions import RandomQuestion, Workload
 from hedgerow.utility.risk import attribute_risk
@@ -61,7 +61,8 @@ class FrontierPoint:
     """What one setting gave: what it promises, how wide answers are, what is lost; or why it was refused.
 
     `likeliest` is the largest share that one value has in a group, `least_range` the least range of a group's numbers.
-    `width` is the median width of bounds relative to the expected answer, `loss` the mean share of its domain that a
+    `width` is the median width of bounds relative to the expected answer, of averages where the sensitive column has
+    numbers and of counts where not; `count_width` is that of counts. `loss` is the mean share of its domain that a
     quasi-identifier's box covers (0: published as it is; None: columns are shuffled apart). `resists` says that knowing
     the algorithm tells nothing more, `shows_people` that a published row has a person's quasi-identifiers. Figures are
     None where they do not apply.
@@ -72,6 +73,7 @@ class FrontierPoint:
     likeliest: float | None = None
     least_range: float | None = None
     width: float | None = None
+    count_width: float | None = None
     loss: float | None = None
     suppressed: float = 0.0
     groups: int = 0
@@ -215,17 +217,17 @@ def _fitting(schema: Schema, setting: Setting) -> Schema:
 
 
 def _questions(release: Release, schema: Schema, table: Table, number: int) -> list[RandomQuestion]:
-    """Averages of numbers, counts of texts, over conditions on at most two known columns."""
+    """Averages of numbers, and counts, over conditions on at most two known columns."""
     from hedgerow.methods.row_groups import is_number
 
     name = schema.sensitive[0]
     known = len(schema.quasi) + len(schema.plain)
     if not known:
         return []
-    aggregate = "avg" if is_number(table.arrow.schema.field(name).type) else "count"
+    has_numbers = is_number(table.arrow.schema.field(name).type)
     shares = (0.03, 0.1, 0.3)
     workload = Workload(
-        aggregates=(aggregate,),
+        aggregates=("avg", "count") if has_numbers else ("count",),
         dimensions=(min(2, known),),
         selectivity=shares,
         count=max(number // len(shares), 1),
@@ -240,12 +242,15 @@ def _measure(
     loss = generalization_loss(release, table, schema.hierarchies)
     shares = [one.granularity_share for one in loss.columns.values()]
     likeliest, least = _disclosed(release)
+    scores = scores_by_aggregate(outcomes_of(release, asked))
+    widths = {aggregate: found.width for aggregate, found in scores.items()}
     return FrontierPoint(
         setting,
         promise=release.guarantee.promise,
         likeliest=likeliest,
         least_range=least,
-        width=score(outcomes_of(release, asked)).width if asked else None,
+        width=widths.get("avg", widths.get("count")),
+        count_width=widths.get("count"),
         loss=None if release.form.columns_apart else float(np.mean(shares)) if shares else 0.0,
         suppressed=release.rows.suppressed / max(release.rows.input, 1),
         groups=release.groups,

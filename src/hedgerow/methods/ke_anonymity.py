@@ -10,7 +10,7 @@ Cost       a counting pass, a partition of the distinct values, two shuffles; re
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -98,23 +98,27 @@ class KEAnonymity(Method):
         return self._published(prepared, sensitive, where, pieces)
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
-        from hedgerow.methods.ke_blocks import deal_at_random, pack_pieces
+        from hedgerow.methods.ke_blocks import deal_at_random, divide_large, pack_pieces
 
         column, most, keys = _one_sensitive(whole), counted.engine.block_rows, whole.keys
         found = counted.column(column)
         where = self._line(whole, found)
         if self.objective == "random":
             criterion = KE(self.k, self.e)
-            placing, runs = deal_at_random(where, found, column, criterion=criterion, most=most, keys=keys)
-            return BlockPlan(placing, partial(self._publish_random, where), runs)
+            placing = deal_at_random(where, found, column, criterion=criterion, most=most, keys=keys)
+            return BlockPlan(placing, partial(self._publish_random, where))
         pieces = self._partition(where, found.counts, keys)
-        refined = self.refine == "quasi"
-        placing, blocks, runs = pack_pieces(pieces, column, found.size, most=most, whole=refined, keys=keys)
-        return BlockPlan(placing, partial(self._publish_block, where, blocks), runs)
+        pieces = divide_large(pieces, partial(self._holds, where), most=most, keys=keys)
+        placing, blocks = pack_pieces(pieces, column, found.size, most=most, keys=keys)
+        return BlockPlan(placing, partial(self._publish_pieces, where, blocks))
 
-    def _publish_block(self, where: Line, blocks: KEBlocks, number: int, prepared: Prepared) -> Release:
-        table, sensitive = blocks.rows(number, prepared.table, prepared.columns.sensitive[0])
-        return self._published(replace(prepared, table=table), sensitive, where, blocks.pieces(number))
+    def _holds(self, where: Line, values: NDArray[np.int32], counts: NDArray[np.int64]) -> bool:
+        kept = KE(self.k, where.distance(KE(self.k, self.e).e)).feasible(where.positions[values])
+        return kept and (self.l is None or self.l * int(counts.max()) <= int(counts.sum()))
+
+    def _publish_pieces(self, where: Line, blocks: KEBlocks, number: int, prepared: Prepared) -> Release:
+        sensitive = prepared.table.encode(prepared.columns.sensitive[0])
+        return self._published(prepared, sensitive, where, blocks.pieces(number))
 
     def _publish_random(self, where: Line, number: int, prepared: Prepared) -> Release:
         sensitive = prepared.table.encode(prepared.columns.sensitive[0])

@@ -1,18 +1,20 @@
 """(k,e)-anonymous groups of a table that is larger than memory, packed into blocks.
 
 Source     own; the groups are those of `ke_sum`, `ke_max`, `ke_max_overlap`, `ke_count` and `ke_capped`
-Guarantee  the groups that the whole table would have in memory; which rows of a value go to which of its groups, and
-           which values of a group to which of its rows, is uniformly random, across blocks, too
+Guarantee  the groups that the whole table would have in memory, but for those that are larger than a block; which rows
+           of a value go to which of its groups is uniformly random, across blocks, too
 Cost       O(pieces) on the driver; O(n) in the blocks
 
-A group of more rows than a block can hold is published by several blocks. Each gets a random share of the group's rows
-and, by a second, independent draw, a share of its values: shuffled inside the blocks, every assignment of the group's
-values to its rows is equally likely. A random partition looks at nothing, so that it can be made block by block, of
-rows that were dealt to blocks at random.
+A group of more rows than a block can hold, as nine zeros in ten rows make one, is divided at random into groups that
+keep the promise as well, if there are any: its values are dealt to them by a multivariate hypergeometric draw, and the
+rows of each value at random. Bounds of answers get no wider by that: the largest so many values of each part are at
+most those of the whole. A random partition looks at nothing, so that it can be made block by block, of rows that were
+dealt to blocks at random.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -28,43 +30,29 @@ from hedgerow.partition.ke.runs import Pieces
 from hedgerow.randomness import Keys
 from hedgerow.scale.coding import CodedColumn, codes_of
 from hedgerow.scale.dealing import Placing, draw_tables
-from hedgerow.table.encode import Encoded
-from hedgerow.table.table import Table
 
-__all__ = ["KEBlocks", "deal_at_random", "pack_pieces"]
+__all__ = ["KEBlocks", "deal_at_random", "divide_large", "pack_pieces"]
 
 _MOST_DRAWN = 1 << 24
+_TRIES = 3
+
+Holds = Callable[[NDArray[np.int32], NDArray[np.int64]], bool]
+"""Tell whether a group of so many rows of these values keeps the promise."""
 
 
 @dataclass(frozen=True, eq=False)
 class KEBlocks:
-    """The pieces of each block: block b has pieces starts[b]:starts[b + 1], its groups numbered from 0.
-
-    In a block of `shared` the pieces are the values that it publishes, and not those of the rows that it gets.
-    """
+    """The pieces of each block: block b has pieces starts[b]:starts[b + 1], its groups numbered from 0."""
 
     starts: NDArray[np.int64]
     values: NDArray[np.int32]
     groups: NDArray[np.int32]
     counts: NDArray[np.int64]
-    shared: frozenset[int]
 
     def pieces(self, block: int) -> Pieces:
         """The pieces of a block, sorted by value and group."""
         own = slice(int(self.starts[block]), int(self.starts[block + 1]))
         return Pieces(self.values[own], self.groups[own], self.counts[own])
-
-    def rows(self, block: int, table: Table, column: str) -> tuple[Table, Encoded]:
-        """The rows of a block with the values that it publishes."""
-        sensitive = table.encode(column)
-        if block not in self.shared:
-            return table, sensitive
-        own = self.pieces(block)
-        drawn = Encoded(np.repeat(own.values, own.counts), sensitive.domain, sensitive.has_missing)
-        place = table.arrow.column_names.index(column)
-        changed = Table(table.arrow.set_column(place, column, drawn.decode(drawn.codes)), table.kind)
-        changed._encoded.update(table._encoded | {column: drawn})
-        return changed, drawn
 
 
 def classify(column: str, batch: pa.Table) -> NDArray[np.int32]:
@@ -72,62 +60,62 @@ def classify(column: str, batch: pa.Table) -> NDArray[np.int32]:
     return codes_of(batch, column)
 
 
-def pack_pieces(
-    pieces: Pieces, column: str, size: int, *, most: int, whole: bool, keys: Keys
-) -> tuple[Placing, KEBlocks, list[list[int]]]:
-    """Pack groups into blocks of about `most` rows; `whole` refuses groups that are larger than a block."""
-    order = np.argsort(pieces.lowest(), kind="stable")
-    rows = pieces.rows()
-    if whole and int(rows.max()) > most:
-        raise SchemaError(
-            f"A group of {int(rows.max()):,} rows has to be divided further, and does not fit into the memory that was "
-            "allowed; allow more, or leave 'refine' out."
-        )
-    first = np.empty(len(rows), np.int32)
-    first[order], runs = pack_blocks(rows[order], most)
-    block, shares = first[pieces.groups], {run[0]: len(run) for run in runs}
-    large = np.array([shares.get(int(one), 1) for one in first])[pieces.groups] > 1
-    dealt = [(pieces.values[~large], block[~large], pieces.counts[~large])]
-    published = [(pieces.values[~large], block[~large], pieces.groups[~large], pieces.counts[~large])]
-    for run in (run for run in runs if len(run) > 1):
-        own = (block == run[0]) & large
+def divide_large(pieces: Pieces, holds: Holds, *, most: int, keys: Keys) -> Pieces:
+    """Divide groups of more than `most` rows at random into groups that keep the promise, where that can be."""
+    large = np.flatnonzero(pieces.rows() > most)
+    if not len(large):
+        return pieces
+    is_large = np.isin(pieces.groups, large)
+    parts = [(pieces.values[~is_large], pieces.groups[~is_large], pieces.counts[~is_large])]
+    following = pieces.num_groups
+    for group in large.tolist():
+        own = pieces.groups == group
         values, counts = pieces.values[own], pieces.counts[own]
-        total, parts = int(counts.sum()), len(run)
-        sizes = np.full(parts, total // parts) + (np.arange(parts) < total % parts)
-        for table, into in ((draw_tables(counts, sizes, keys=keys), 0), (draw_tables(counts, sizes, keys=keys), 1)):
-            line, kind = np.nonzero(table)
-            blocks, drawn = np.array(run, np.int32)[line], table[line, kind]
-            if into:
-                published.append((values[kind], blocks, np.zeros(len(kind), np.int32), drawn))
-            else:
-                dealt.append((values[kind], blocks, drawn))
-    classes, places, numbers = (np.concatenate(parts) for parts in zip(*dealt, strict=True))
-    placing = Placing.of(partial(classify, column), classes, places, numbers, size=size, keys=keys)
-    shared = frozenset(block for run in runs if len(run) > 1 for block in run)
-    return placing, _blocks(*map(np.concatenate, zip(*published, strict=True)), shared=shared), runs
+        table = _divided(values, counts, holds, most=most, keys=keys)
+        line, kind = np.nonzero(table)
+        numbers = np.append(group, following + np.arange(len(table) - 1))
+        following += len(table) - 1
+        parts.append((values[kind], numbers[line].astype(np.int32), table[line, kind]))
+    values, groups, counts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    order = np.lexsort((groups, values))
+    return Pieces(values[order], groups[order], counts[order])
 
 
-def _blocks(
-    values: NDArray[np.int32],
-    blocks: NDArray[np.int32],
-    groups: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    *,
-    shared: frozenset[int],
-) -> KEBlocks:
-    """Sort pieces by block, value and group, and number the groups of each block from 0."""
-    order = np.lexsort((groups, values, blocks))
-    values, blocks, groups, counts = values[order], blocks[order], groups[order], counts[order]
-    pairs, places = np.unique(blocks.astype(np.int64) * (int(groups.max()) + 1) + groups, return_inverse=True)
-    owners = pairs // (int(groups.max()) + 1)
-    starts = np.searchsorted(blocks, np.arange(int(blocks.max()) + 2))
-    local = places - np.searchsorted(owners, blocks)
-    return KEBlocks(starts, values, local.astype(np.int32), counts, shared)
+def _divided(
+    values: NDArray[np.int32], counts: NDArray[np.int64], holds: Holds, *, most: int, keys: Keys
+) -> NDArray[np.int64]:
+    """The rows of each value in each part, one line a part."""
+    rows = int(counts.sum())
+    parts = -(-rows // most)
+    while parts > 1:
+        sizes = np.full(parts, rows // parts) + (np.arange(parts) < rows % parts)
+        for _ in range(_TRIES):
+            table = draw_tables(counts, sizes, keys=keys)
+            if all(holds(values[line > 0], line[line > 0]) for line in table):
+                return table
+        parts = parts * 3 // 4
+    return counts[None, :]
 
 
-def deal_at_random(
-    where: Line, column: CodedColumn, name: str, *, criterion: KE, most: int, keys: Keys
-) -> tuple[Placing, list[list[int]]]:
+def pack_pieces(pieces: Pieces, column: str, size: int, *, most: int, keys: Keys) -> tuple[Placing, KEBlocks]:
+    """Pack groups into blocks of about `most` rows, in the order of their least values."""
+    order = np.argsort(pieces.lowest(), kind="stable")
+    block = np.empty(pieces.num_groups, np.int32)
+    block[order] = pack_blocks(pieces.rows()[order], most)
+    blocks = block[pieces.groups]
+    placing = Placing.of(partial(classify, column), pieces.values, blocks, pieces.counts, size=size, keys=keys)
+    order = np.lexsort((pieces.groups, pieces.values, blocks))
+    blocks, groups = blocks[order], pieces.groups[order]
+    members = np.bincount(block)
+    # Groups of a block are numbered in the order of their global numbers.
+    local = np.empty(pieces.num_groups, np.int32)
+    by_block = np.argsort(block, kind="stable")
+    local[by_block] = np.arange(len(block)) - np.repeat(np.cumsum(members) - members, members)
+    starts = np.searchsorted(blocks, np.arange(len(members) + 1))
+    return placing, KEBlocks(starts, pieces.values[order], local[groups], pieces.counts[order])
+
+
+def deal_at_random(where: Line, column: CodedColumn, name: str, *, criterion: KE, most: int, keys: Keys) -> Placing:
     """Deal the rows of each value to blocks at random, by a draw that leaves no block without a partition."""
     counts = column.counts
     rows, blocks = int(counts.sum()), -(-int(counts.sum()) // most)
@@ -140,7 +128,7 @@ def deal_at_random(
     table = draw_tables(counts, sizes, keys=keys)
     joined = _joined(table, where, criterion)
     line, kind = np.nonzero(joined)
-    placing = Placing.of(
+    return Placing.of(
         partial(classify, name),
         kind.astype(np.int32),
         line.astype(np.int32),
@@ -148,7 +136,6 @@ def deal_at_random(
         size=len(counts),
         keys=keys,
     )
-    return placing, [[block] for block in range(len(joined))]
 
 
 def _joined(table: NDArray[np.int64], where: Line, criterion: KE) -> NDArray[np.int64]:

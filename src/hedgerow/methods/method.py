@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from hedgerow.errors import ParameterError, SchemaError, within_limits
+from hedgerow.markup import progress_or_notebook
 from hedgerow.methods.prepared import Prepared, Progress, prepare
 from hedgerow.release import Release
 
@@ -58,7 +59,7 @@ class Method(ABC):
         from hedgerow.verify import verified
         from hedgerow.verify.words import word
 
-        report = progress or _silent
+        report = progress_or_notebook(progress)
         report("reading", 0.0)
         prepared = self._prepare(source, schema, seed)
         if ledger is not None:
@@ -104,6 +105,10 @@ class Method(ABC):
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
         """Decide on the counts of a table that is larger than memory; methods that cannot do so refuse."""
         raise self._in_memory_only()
+
+    def _publish_block(self, number: int, prepared: Prepared) -> Release:
+        """Publish a block as a table of its own, for methods whose criterion asks for nothing beyond a group."""
+        return self._release(prepared, _silent)
 
     def _in_memory_only(self) -> ParameterError:
         return ParameterError(

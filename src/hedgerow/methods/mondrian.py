@@ -8,19 +8,24 @@ Cost       O(n d log n)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hedgerow.criteria.groupwise import KAnonymity, require
+from hedgerow.arrays import Counts
+from hedgerow.criteria.groupwise import AgainstWhole, Criterion, KAnonymity, one_group, require
 from hedgerow.errors import ParameterError
 from hedgerow.methods.classic import Classic, require_groups
 from hedgerow.methods.row_groups import axes_of, check_form, release_of, sensitive_codes
+from hedgerow.methods.scaled import BlockPlan
 
 if TYPE_CHECKING:
     from hedgerow.methods.method import Prepared, Progress
     from hedgerow.release import Release
+    from hedgerow.scale.coding import CountedTable
 
 __all__ = ["FORMS", "Mondrian"]
 
@@ -58,14 +63,37 @@ class Mondrian(Classic):
             raise ParameterError("'relaxed', 'blind' and 'together' must be true or false.")
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
+        progress("counting", 0.1)
+        criteria = self._criteria(prepared)
+        require(criteria, [np.bincount(codes) for codes in sensitive_codes(prepared)], prepared.columns.sensitive)
+        return self._published(prepared, criteria, progress)
+
+    def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
+        from hedgerow.methods.region_blocks import cut_regions
+
+        names = whole.columns.sensitive
+        overall = tuple(counted.column(name).counts for name in names)
+        criteria = self._criteria(whole)
+        require(criteria, overall, names)
+        tested = [KAnonymity(self.k)] * len(names) if self.blind else criteria
+        limits = [criterion.limits(counts) for criterion, counts in zip(tested, overall, strict=True)]
+        holds = partial(_hold, tested, overall)
+        named = () if self.blind else names
+        placing = cut_regions(whole, counted, named, holds, least=max(limit.rows for limit in limits))
+        return BlockPlan(placing, partial(self._publish_region, overall))
+
+    def _publish_region(self, overall: tuple[Counts, ...], number: int, prepared: Prepared) -> Release:
+        pairs = zip(self._criteria(prepared), overall, strict=True)
+        return self._published(prepared, [AgainstWhole(*pair) for pair in pairs], lambda step, share: None)
+
+    def _published(self, prepared: Prepared, criteria: Sequence[Criterion], progress: Progress) -> Release:
+        """Divide rows as long as the criteria allow, and publish the groups."""
         from hedgerow.partition.mondrian.split import TreeScale, mondrian
 
-        progress("counting", 0.1)
-        columns, criteria = sensitive_codes(prepared), self._criteria(prepared)
-        require(criteria, [np.bincount(codes) for codes in columns], prepared.columns.sensitive)
         progress("partitioning", 0.3)
+        columns = sensitive_codes(prepared)
         axes, trees = axes_of(prepared), prepared.schema.hierarchies
-        tested = [KAnonymity(self.k)] * len(columns) if self.blind else criteria
+        tested: Sequence[Criterion] = [KAnonymity(self.k)] * len(columns) if self.blind else criteria
         pairs = zip(axes.scales, axes.ranks, strict=True)
         scales = [scale if ranks is None else TreeScale(scale, ranks) for scale, ranks in pairs]
         labels = mondrian(axes.codes, scales, columns, tested, relaxed=self.relaxed, keys=prepared.keys)
@@ -86,3 +114,9 @@ class Mondrian(Classic):
             ),
             nodes={name: (trees[name], 0) for name in prepared.columns.quasi if name in trees},
         )
+
+
+def _hold(criteria: Sequence[Criterion], overall: Sequence[Counts], counts: Sequence[Counts]) -> bool:
+    """Tell whether rows with so many of each value satisfy every criterion, compared with the whole table."""
+    triples = zip(criteria, counts, overall, strict=True)
+    return all(bool(criterion.holds(one_group(own, whole))[0]) for criterion, own, whole in triples)

@@ -7,23 +7,28 @@ Cost       O(n log n)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.proximity import Neighbourhood, one_sided, relative
+from hedgerow.arrays import Counts
+from hedgerow.criteria.proximity import Neighbourhood, Reach, largest_cover, one_sided, relative
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import check_form, part_clusters, quasi_codes, release_of
+from hedgerow.methods.scaled import BlockPlan
 from hedgerow.parameters import Number, read_number, read_whole
 from hedgerow.release import Guarantee
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
+    from hedgerow.scale.coding import CountedTable
 
 __all__ = ["FORMS", "Proximity"]
 
@@ -89,6 +94,21 @@ class Proximity(Method):
             made=prepared.made("Proximity", parameters),
         )
 
+    def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
+        from hedgerow.criteria.proximity import require_proximity
+        from hedgerow.methods.diverse_blocks import deal_in_turn
+        from hedgerow.methods.region_blocks import cut_regions
+
+        column, m = _one_number(whole), int(self.m)
+        found = counted.column(column)
+        reach = self._neighbourhood().reach(column_line(found.domain, column))
+        require_proximity(reach, found.counts, m=m, column=column)
+        if self.grouping == "blind":
+            most = counted.engine.block_rows
+            return BlockPlan(deal_in_turn(found.counts, column, m=m, most=most, keys=whole.keys), self._publish_block)
+        placing = cut_regions(whole, counted, [column], partial(_can_be_divided, reach, m), least=m)
+        return BlockPlan(placing, self._publish_block)
+
     def _labels(self, prepared: Prepared, column: str, progress: Progress) -> NDArray[np.int32]:
         from hedgerow.criteria.proximity import require_proximity
         from hedgerow.partition.proximity import proximity_split
@@ -133,3 +153,8 @@ def _one_number(prepared: Prepared) -> str:
             f'missing={{"{column}": "suppress"}} suppresses these rows and counts them.'
         )
     return column
+
+
+def _can_be_divided(reach: Reach, m: int, counts: Sequence[Counts]) -> bool:
+    """Tell whether rows with so many of each value can be divided into groups that keep the promise."""
+    return m * largest_cover(reach, counts[0]) <= int(counts[0].sum())

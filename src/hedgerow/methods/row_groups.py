@@ -38,6 +38,7 @@ __all__ = [
     "axes_of",
     "check_form",
     "check_grouping",
+    "check_several",
     "column_list",
     "constant",
     "diverse_labels",
@@ -173,6 +174,12 @@ def check_grouping(grouping: object, groupings: tuple[str, ...]) -> None:
         raise ParameterError(f"'grouping' must be one of {', '.join(groupings)}.")
 
 
+def check_several(prepared: Prepared, grouping: str) -> None:
+    """Refuse a grouping that there is for one sensitive column alone."""
+    if grouping == "ncp" and len(prepared.columns.sensitive) > 1:
+        raise ParameterError("'grouping' must be blind or near for several sensitive columns.")
+
+
 def diverse_labels(
     prepared: Prepared,
     l: int,  # noqa: E741
@@ -227,8 +234,7 @@ def _several(
 
     if grouping == "blind":
         return anatomize_several(columns, l=l, keys=prepared.keys)
-    if grouping == "ncp":
-        raise ParameterError("'grouping' must be blind or near for several sensitive columns.")
+    check_several(prepared, grouping)
     quasi, scales = quasi_codes(prepared)
     return mondrian(quasi, scales, columns, FrequencyDiversity(l), keys=prepared.keys)
 

@@ -2,13 +2,12 @@
 
 A method that can do so has `_plan_blocks`: it looks at the counts of the whole table, says which rows belong to which
 block, and how a block is published. A block holds whole groups and its codes, domains and places are those of the whole
-table, so that the kernels, forms and criteria of `publish` run in it as they are. A group that is larger than a block
-is a run of blocks: each has a random share of the group's rows and an independent random share of its values.
+table, so that the kernels, forms and criteria of `publish` run in it as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,12 +29,11 @@ class BlockPlan:
     """Which rows go to which block, and how one is published.
 
     `publish` takes the number of a block and its rows; the release that it returns has the block's rows alone, and
-    groups numbered from 0. `runs` lists the blocks, those of one group that several blocks share together.
+    groups numbered from 0.
     """
 
     placing: Placing
     publish: Callable[[int, Prepared], Release]
-    runs: Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,38 +51,24 @@ class BlockWork:
         return self.plan(number, replace(self.whole, table=self.coder.table(coded), keys=keys))
 
 
-def pack_blocks(rows: NDArray[np.int64], most: int) -> tuple[NDArray[np.int32], list[list[int]]]:
-    """Put groups, in the given order, into blocks of at most `most` rows, and larger groups into several blocks each.
-
-    Returned are the (first) block of each group and the runs of blocks.
-    """
-    first, runs, filled, block = np.empty(len(rows), np.int32), list[list[int]](), 0, -1
+def pack_blocks(rows: NDArray[np.int64], most: int) -> NDArray[np.int32]:
+    """The block of each group: groups in the given order fill blocks of at most `most` rows, larger ones one alone."""
+    blocks, filled, block = np.empty(len(rows), np.int32), most + 1, -1
     for group, size in enumerate(rows.tolist()):
-        if size > most:
-            shares = -(-size // most)
-            runs.append(list(range(block + 1, block + 1 + shares)))
-            first[group], block, filled = block + 1, block + shares, most
-        elif block < 0 or filled + size > most:
-            block, filled = block + 1, size
-            runs.append([block])
-            first[group] = block
-        else:
-            filled += size
-            first[group] = block
-    return first, runs
+        if filled + size > most:
+            block, filled = block + 1, 0
+        blocks[group] = block
+        filled += size
+    return blocks
 
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """What is left to do when everything is decided: run `block` on the blocks in this secret order.
-
-    `continues` tells for each of them whether it goes on with the last group of the block before it.
-    """
+    """What is left to do when everything is decided: run `block` on the blocks in this secret order."""
 
     whole: Prepared
     block: BlockWork
     order: tuple[int, ...]
-    continues: tuple[bool, ...]
 
 
 def decide_and_scatter(
@@ -103,11 +87,9 @@ def decide_and_scatter(
     )
     plan = decide(whole, counted)
     counted.engine.scatter(counted.coder, plan.placing)
-    order = [plan.runs[place] for place in permutation(len(plan.runs), keys=order_keys(keys)).tolist()]
     return Decided(
         # Keys of a seeded source are a closure, which no other process needs: blocks draw their own.
         whole=replace(whole, keys=system_keys),
         block=BlockWork(plan.publish, replace(whole, keys=system_keys), counted.coder, seed),
-        order=tuple(block for run in order for block in run),
-        continues=tuple(place > 0 for run in order for place in range(len(run))),
+        order=tuple(permutation(plan.placing.num_blocks, keys=order_keys(keys)).tolist()),
     )

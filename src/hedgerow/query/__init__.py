@@ -3,7 +3,7 @@
 sql          text to bound question: one strict reader, names to columns, the condition to known and hidden parts
 evidence     what a release tells about a question, one file per form: rows hit, and the values that they may have
 aggregates   least and greatest answers over all assignments, in exact integers; mean and deviation of fair ones
-engines      DuckDB and PostgreSQL: one statement and the help table, or counts that array code finishes
+engines      DuckDB, PostgreSQL and Spark: one statement and the help table, or counts that array code finishes
 answer       arithmetic between results, HAVING, ORDER BY, LIMIT; rounding; what is handed over
 regress      linear models of a hidden outcome: every coefficient with bounds
 """
@@ -11,6 +11,7 @@ regress      linear models of a hidden outcome: every coefficient with bounds
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -21,13 +22,26 @@ from hedgerow.errors import ParameterError, QueryError, within_limits
 from hedgerow.query.answer import Answer
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from hedgerow.query.answer import Estimate, Result
     from hedgerow.query.answer_table import AnswerTable
     from hedgerow.query.answered import Answered
     from hedgerow.query.sql.question import Bound, Lookup, Question
     from hedgerow.release import Release
 
-__all__ = ["Answer", "Engine", "Session", "ask", "bound_to", "connect", "help_table", "rewrite", "select"]
+__all__ = [
+    "Answer",
+    "Engine",
+    "Session",
+    "ask",
+    "bound_to",
+    "connect",
+    "help_table",
+    "help_table_of_part",
+    "rewrite",
+    "select",
+]
 
 _COUNTS = "-- Not expressible as one statement: these queries fetch counts, hedgerow computes the bounds.\n"
 
@@ -144,11 +158,27 @@ class Session:
         self.close()
 
 
-def connect(release: Release, engine: str = "arrays", *, schema: str | None = None) -> Session:
-    """Open a session on "arrays", on "duckdb" (the release and its help table in memory), or on a PostgreSQL address.
+def connect(
+    release: Release | str | os.PathLike[str], engine: str | SparkSession = "arrays", *, schema: str | None = None
+) -> Session:
+    """Open a session on "arrays", on "duckdb" (the release and its help table in memory), on PostgreSQL or on Spark.
 
-    For the latter the release must have been loaded by `hedgerow export`; `schema` says where to, if not to "hedgerow".
+    The release may be given as the folder of its bundle. For PostgreSQL `engine` is the server's address; the release
+    must have been loaded by `hedgerow export`, and `schema` says where to, if not to "hedgerow". For Spark it is a
+    session, classic or Connect.
     """
+    helpers: Mapping[str, pa.Table] = {}
+    if isinstance(release, str | os.PathLike):
+        from hedgerow.release.bundle import read_all
+
+        bundle = read_all(release)
+        release, helpers = bundle.release, bundle.helpers
+    if not isinstance(engine, str):
+        from hedgerow.query.engines.spark import SparkEngine
+
+        if schema is not None:
+            raise ParameterError("'schema' is where a PostgreSQL server holds a release; other engines have none.")
+        return Session(release, SparkEngine(release, engine, helpers.get("help")))
     if engine.startswith(("postgresql://", "postgres://")):
         from hedgerow.query.engines.postgres import SCHEMA, PostgresEngine
 
@@ -163,8 +193,10 @@ def connect(release: Release, engine: str = "arrays", *, schema: str | None = No
     if engine == "duckdb":
         from hedgerow.query.engines.duckdb import DuckDBEngine
 
-        return Session(release, DuckDBEngine(release))
-    raise ParameterError("'engine' must be 'arrays', 'duckdb' or an address that begins with postgresql://")
+        return Session(release, DuckDBEngine(release, helpers.get("help")))
+    raise ParameterError(
+        "'engine' must be 'arrays', 'duckdb', an address that begins with postgresql://, or a session of Spark"
+    )
 
 
 def ask(release: Release, sql: str, tables: Mapping[str, Any] | None = None, *, estimate: str = "fair") -> Any:
@@ -210,6 +242,16 @@ def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
     parts = parts or [part for one in asked for part in statements(release, one)]
     written = [part if dialect == "duckdb" else to_postgres(part, pretty=True) for part in parts]
     return written[0] if is_one else ";\n\n".join([_COUNTS + written[0], *written[1:]])
+
+
+def help_table_of_part(part: Release, rows: int, which: str = "all") -> pa.Table:
+    """The help table of one part of a release of so many rows; its `grids` are those of the whole.
+
+    `which` is "all", or "sums" for the bounds of sums alone.
+    """
+    from hedgerow.query.engines.help import help_part
+
+    return help_part(help_table(part), part, rows, which)
 
 
 def help_table(release: Release) -> pa.Table:

@@ -57,10 +57,10 @@ _KNOTS = (0.2, 0.4, 0.6, 0.8)
 _WIDENED = {"sum": 1.3, "avg": 1.3, "count": 2.0}
 """Standard errors are widened by this, for what a sum of broken lines cannot follow: a condition has sharp edges."""
 
-_WIDENED_DEALT = {"sum": 1.15, "avg": 1.15, "count": 1.5}
+_WIDENED_DEALT = {"sum": 1.9, "avg": 1.9, "count": 1.5}
 """The same for values that are dealt: scores are not quite normal, nor do all rows scatter alike."""
 
-_WIDENED_BOXES = {"sum": 1.5, "avg": 2.0, "count": 1.5}
+_WIDENED_BOXES = {"sum": 1.2, "avg": 2.0, "count": 1.2}
 """The same for boxes: columns are not independent inside them."""
 
 _BINS = 12
@@ -125,7 +125,7 @@ def _boxed(release: Release, source: BoxSource, bound: Bound, aggregate: Aggrega
             tilt = np.clip(moved @ slopes, -0.5 * np.abs(sums) / sizes, 0.5 * np.abs(sums) / sizes)
             found.append((chance @ sums, (chance * sizes) @ tilt))
         spread = np.var([sum(each) for each in found[1:]], ddof=1)
-        shift, noise = found[0][1], np.var([each[1] for each in found[1:]], ddof=1)
+        shift, noise = float(found[0][1]), float(np.var([each[1] for each in found[1:]], ddof=1))
         chance = worlds[0][1]
         dealt = float((chance * (1.0 - chance)) @ squares)
         kept_share = max(0.0, 1.0 - noise / shift**2) if shift else 0.0
@@ -296,7 +296,8 @@ class _Dealing:
         predicted = shape.deviations @ slopes
         inside, explained = float(((scores - mean[shape.groups]) ** 2).sum()), float(predicted @ predicted)
         left = mean - mean.mean() - (shape.means - shape.means.mean(axis=0)) @ slopes
-        self.refusal, self._chances = "", []
+        self.refusal = ""
+        self._chances: list[NDArray[np.float32]] = []
         if float(shape.sizes @ left**2) / count > _BY_HIDDEN * max(inside / len(scores), 1e-300):
             self.refusal = "groups were made by the hidden values"
         elif explained < _LEAST * inside or count < 4 * shape.means.shape[1]:
@@ -312,7 +313,7 @@ class _Dealing:
         shares = np.column_stack([np.bincount(shape.owner, m, minlength=count) for m in marks.T]) / shape.sizes[:, None]
         both, pairs = np.column_stack([mean, shares]), self._real[:, :, None] & self._real[:, None, :]
         placed = scores[self._place][:, None, :]
-        for pick in (slice(None), *_resampled(count)):
+        for pick in (np.arange(count), *_resampled(count)):
             lines = _slopes(shape.means[pick], both[pick], shape.sizes[pick])
             expected = mean[shape.groups] + shape.deviations @ lines[:, 0]
             near = -((placed - expected[self._place][:, :, None]) ** 2) / (2.0 * noise)

@@ -69,7 +69,7 @@ def read_all(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> O
 
 def as_release(found: PublishedRelease) -> Release:
     """The release that a decoder found, to be asked and attacked."""
-    said = {field.name: getattr(found, field.name) for field in fields(PublishedRelease)}
+    said = {field.name: getattr(found, field.name) for field in fields(PublishedRelease) if field.name != "whole"}
     return Release(**said | {"form": form_of(found.form)})
 
 

@@ -29,7 +29,16 @@ from hedgerow.randomness import token
 from hedgerow.verify.holding import can_open_folders, folder_to_read, place_aside
 from hedgerow.verify.values import MANIFEST, FileEntry
 
-__all__ = ["MANIFEST", "FileEntry", "folder_beside", "named_folder", "put_in_place", "sync_folder", "write_folder"]
+__all__ = [
+    "MANIFEST",
+    "FileEntry",
+    "folder_beside",
+    "named_folder",
+    "put_in_place",
+    "require_replaceable",
+    "sync_folder",
+    "write_folder",
+]
 
 _AT_FDCWD = {"linux": -100, "darwin": -2}
 _EXCHANGE = 2
@@ -100,18 +109,23 @@ def write_folder(
 ) -> None:
     """Write `tables` as <name>.parquet, `texts` as they are named, and last the manifest that lists them."""
     target = named_folder(path)
-    if folder_to_read(target).exists() and not overwrite:
-        raise BundleError(
-            f"'{target.name}' exists already; choose another folder, or replace it (--overwrite, overwrite=True)."
-        )
-    if target.exists() and not _replaceable(target):
-        raise BundleError(f"'{target.name}' is not a hedgerow bundle, so it is not overwritten; choose another folder.")
+    require_replaceable(target, overwrite)
     with folder_beside(target) as folder:
         files = {f"{name}.parquet": _write_table(table, folder / f"{name}.parquet") for name, table in tables.items()}
         files |= {name: _write_bytes(text.encode(), folder / name) for name, text in texts.items()}
         _write_bytes(manifest(files), folder / MANIFEST)
         sync_folder(folder)
         put_in_place(folder, target, replace=overwrite)
+
+
+def require_replaceable(target: Path, overwrite: bool) -> None:
+    """Raise BundleError where something is at the target that is not to be replaced."""
+    if folder_to_read(target).exists() and not overwrite:
+        raise BundleError(
+            f"'{target.name}' exists already; choose another folder, or replace it (--overwrite, overwrite=True)."
+        )
+    if target.exists() and not _replaceable(target):
+        raise BundleError(f"'{target.name}' is not a hedgerow bundle, so it is not overwritten; choose another folder.")
 
 
 def named_folder(path: str | os.PathLike[str]) -> Path:

@@ -9,6 +9,7 @@ from dataclasses import asdict
 import pyarrow as pa
 
 from hedgerow.release.release import Release
+from hedgerow.verify.parts import PARTED
 from hedgerow.verify.words import page_words
 
 __all__ = ["readme", "what_was_done"]
@@ -70,17 +71,39 @@ _HELP = (
 )
 _MANIFEST = "method, parameters, guarantee, row counts, checksums"
 _BROWSER = "this page for a browser"
+_PARTS = "The tables are in {parts}: files of the same number hold the same groups, and no group is in two of them."
+_NEEDS = {
+    "all": "",
+    "sums": " The help tables have the bounds of sums alone: MIN and MAX need hedgerow.",
+    "none": " There are no help tables: bounds of SUM, AVG, MIN and MAX need hedgerow.",
+}
 _ROWS = " Rows: {rows:,} published, {suppressed:,} suppressed."
 
 
-def readme(release: Release, helpers: Mapping[str, pa.Table]) -> str:
-    """Write the page for a release and its help table."""
+def readme(release: Release, helpers: Mapping[str, pa.Table], *, parts: int = 0, help: str = "all") -> str:
+    """Write the page for a release and its help table; in so many parts, of which `helpers` is one's."""
+    if parts:
+        return _in_parts(readme(release, helpers), release, parts, help)
     return _PAGE.format(
         done=what_was_done(release),
         words=page_words(release.guarantee),
         files="\n".join(f"- `{file}`: {line}" for file, line in _files(release, helpers).items()) + "\n",
         ask=_ask(release, helpers),
     )
+
+
+def _in_parts(page: str, release: Release, parts: int, help: str) -> str:
+    """The same page for files in parts: how they are named, and how each program reads them all."""
+    for name in (*PARTED, "help"):
+        file = f"{name}-*.parquet"
+        page = page.replace(f"`{name}.parquet`", f"`{file}`").replace(f"'{name}.parquet'", f"'{file}'")
+        read = f'pd.concat(map(pd.read_parquet, sorted(glob.glob("{file}"))))'
+        page = page.replace(f'pd.read_parquet("{name}.parquet")', read)
+        page = page.replace(f'read_parquet("{name}.parquet")', f'collect(open_dataset(Sys.glob("{file}")))')
+    page = page.replace("```python\nimport pandas", "```python\nimport glob\n\nimport pandas")
+    told = _PARTS.format(parts=f"{parts:,} part{'' if parts == 1 else 's'}")
+    needs = "" if release.form.is_altered else _NEEDS[help]
+    return page.replace("What is in this folder\n", f"What is in this folder\n\n{told}{needs}\n\n", 1)
 
 
 def what_was_done(release: Release) -> str:

@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hedgerow.errors import counted, within_limits
+from hedgerow.errors import ParameterError, counted, within_limits
 from hedgerow.markup import html_note, html_table
 from hedgerow.verify.names import free_name
-from hedgerow.verify.values import Guarantee, Made, PublishedColumns, PublishedRelease, Rows
+from hedgerow.verify.values import HELP, Guarantee, Made, PublishedColumns, PublishedRelease, Rows
 
 if TYPE_CHECKING:
+    from hedgerow.exact import DecimalGrid
     from hedgerow.ledger import Receipt
     from hedgerow.query import Session
     from hedgerow.query.answer_table import AnswerTable
@@ -37,7 +38,8 @@ __all__ = ["Made", "PublishedColumns", "Release", "Rows", "free_name"]
 class Release:
     """Published tables with their guarantee. `kind` is the kind of frame that came in and that `frame` gives back.
 
-    `receipt` says where the owner recorded the release; it does not leave.
+    `receipt` says where the owner recorded the release; it does not leave. `grids` are the units of sensitive columns
+    in the whole table, where this is one part of it.
     """
 
     form: Form
@@ -50,11 +52,15 @@ class Release:
     made: Made
     kind: str = "arrow"
     receipt: Receipt | None = None
+    grids: Mapping[str, DecimalGrid] = field(default_factory=dict)
+
+    whole = None
+    """A release in memory is no part that is verified on its own."""
 
     @cached_property
     def published(self) -> PublishedRelease:
         """The release as plain values, which is all that `verify` sees of it."""
-        said = {field.name: getattr(self, field.name) for field in fields(PublishedRelease)}
+        said = {each.name: getattr(self, each.name) for each in fields(PublishedRelease)}
         return PublishedRelease(**said | {"form": self.form.name})
 
     @within_limits
@@ -99,18 +105,55 @@ class Release:
         return verify(self.published)
 
     @within_limits
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, allow_insecure: bool = False) -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        allow_insecure: bool = False,
+        rows_per_part: int | None = None,
+        help: str = "all",
+    ) -> None:
         """Verify, then write a bundle: a folder of Parquet files with a manifest, whole or not at all.
 
-        A release that was recorded in a ledger is confirmed there.
+        A release that was recorded in a ledger is confirmed there. `rows_per_part` writes it in parts of whole groups
+        of about so many rows; `help` then says what the help tables hold: "all", "sums" alone, or "none".
         """
         from hedgerow.query import help_table
         from hedgerow.release.bundle import checksum, write
         from hedgerow.verify import verified
 
+        if help not in HELP:
+            raise ParameterError(f"'help' must be one of {', '.join(HELP)}.")
         verified(self.published)
+        if rows_per_part is not None or help != "all":
+            self._save_parts(path, overwrite, allow_insecure, (rows_per_part or self.rows.published or 1, help))
+            return
         helpers = {"help": help_table(self)} if self.groups else {}
         write(self, path, helpers=helpers, overwrite=overwrite, allow_insecure=allow_insecure)
+        if self.receipt is not None:
+            self.receipt.confirm(checksum(path))
+
+    def _save_parts(
+        self, path: str | os.PathLike[str], overwrite: bool, allow_insecure: bool, how: tuple[int, str]
+    ) -> None:
+        from hedgerow.query import help_table_of_part
+        from hedgerow.release.bundle import checksum, refuse_seeded
+        from hedgerow.release.parts import seal, split_release, stage_bundle, write_part
+        from hedgerow.verify.help import grids_of
+
+        rows_per_part, help = how
+        refuse_seeded(self.made, allow_insecure)
+        grids = grids_of(self.published) if self.groups else {}
+        written, sample = [], None
+        with stage_bundle(path, overwrite=overwrite) as stage:
+            for first, part in split_release(self, rows_per_part):
+                rows = self.rows.published
+                has_help = self.groups and help != "none"
+                helper = help_table_of_part(replace(part, grids=grids), rows, help) if has_help else None
+                sample = helper if sample is None else sample
+                written.append(write_part(stage.folder, part, first_group=first, rows=rows, helper=helper))
+            seal(stage, self, written, helper=sample, help=help, allow_insecure=allow_insecure)
         if self.receipt is not None:
             self.receipt.confirm(checksum(path))
 

@@ -8,7 +8,7 @@ process left is removed by the next release under that name.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
@@ -89,7 +89,7 @@ class DuckEngine(ScaleEngine):
     def fold(
         self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]], *, step: str = "counting"
     ) -> list[NDArray[np.int64]]:
-        """Add up what `count` says of all batches; there is one task."""
+        """Add up what `count` says of all batches; there is one task. Codes are kept for the passes that follow."""
         total: NDArray[np.int64] | None = None
         for batch in self._coded(coder, step, 0.2, 0.3):
             found = count(batch)
@@ -106,7 +106,7 @@ class DuckEngine(ScaleEngine):
             for block, end in enumerate(ends):
                 start = 0 if block == 0 else int(ends[block - 1])
                 if end > start:
-                    self._append(block, sorted_rows.slice(start, int(end) - start))
+                    _append(self._file(block), sorted_rows.slice(start, int(end) - start))
         placing.finish()
 
     def run(self, work: Callable[[int, pa.Table], T], blocks: Sequence[int]) -> Iterator[T]:
@@ -122,28 +122,47 @@ class DuckEngine(ScaleEngine):
     def _coded(self, coder: Coder, step: str, first: float, last: float) -> Iterator[pa.Table]:
         total, seen = max(1, self.count_rows()), 0
         self._empty = coder.schema.empty_table()
-        for batch in self._source.batches(coder.names, _BATCH):
+        keeping = step != "scattering"
+        kept = self._folder / "codes"
+        batches = _streams(kept) if kept.exists() else map(coder.encode, self._source.batches(coder.names, _BATCH))
+        if keeping and not kept.exists():
+            batches = self._keep(batches, kept)
+        for batch in batches:
             self._progress(step, first + (last - first) * min(1.0, seen / total))
             seen += batch.num_rows
-            yield coder.encode(batch)
+            yield batch
+
+    def _keep(self, batches: Iterable[pa.Table], kept: Path) -> Iterator[pa.Table]:
+        """Write codes for the passes that follow; a pass that was broken off is no such file."""
+        unfinished = kept.with_suffix(".part")
+        for batch in batches:
+            _append(unfinished, batch)
+            yield batch
+        if unfinished.exists():
+            unfinished.rename(kept)
 
     def _file(self, block: int) -> Path:
         return self._folder / f"block-{block}"
-
-    def _append(self, block: int, rows: pa.Table) -> None:
-        with self._file(block).open("ab") as file, pa.ipc.new_stream(file, rows.schema) as writer:
-            writer.write_table(rows)
 
     def _read(self, block: int) -> pa.Table:
         file = self._file(block)
         if not file.exists():
             return self._empty
-        pieces = []
-        with pa.OSFile(str(file)) as opened:
-            while opened.tell() < opened.size():
-                pieces.append(pa.ipc.open_stream(opened).read_all())
+        rows = pa.concat_tables(_streams(file)).combine_chunks()
         file.unlink()
-        return pa.concat_tables(pieces).combine_chunks()
+        return rows
+
+
+def _append(file: Path, rows: pa.Table) -> None:
+    with file.open("ab") as opened, pa.ipc.new_stream(opened, rows.schema) as writer:
+        writer.write_table(rows)
+
+
+def _streams(file: Path) -> Iterator[pa.Table]:
+    """The tables that were appended to a file, in their order."""
+    with pa.OSFile(str(file)) as opened:
+        while opened.tell() < opened.size():
+            yield pa.ipc.open_stream(opened).read_all()
 
 
 def plain_error(error: Exception) -> HedgerowError | None:

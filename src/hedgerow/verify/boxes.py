@@ -9,6 +9,8 @@ Cost       O(n) per column, and a sort of the listed sets
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,7 +21,7 @@ from hedgerow.verify.ke import group_starts
 from hedgerow.verify.names import SETS, BoxColumns, box_columns
 from hedgerow.verify.values import PublishedRelease
 
-__all__ = ["check_boxes"]
+__all__ = ["check_boxes", "check_names"]
 
 _MOST_LISTED = 6
 
@@ -43,6 +45,9 @@ def check_boxes(release: PublishedRelease) -> str:
             )
         if not _labels_follow(release, name, box, starts):
             named.append(f"'{name}'")
+    if release.whole is not None:
+        release.whole.seen |= set(named)
+        named = sorted(release.whole.seen)
     told = f"; the labels of {', '.join(named)} are names that the owner gave" if named else ""
     return f"the rows of a group look alike in {len(boxes)} quasi-identifiers{told}"
 
@@ -62,11 +67,27 @@ def _labels_follow(release: PublishedRelease, name: str, box: BoxColumns, starts
     if labels == wanted:
         return True
     names: dict[object, str | None] = {}
-    for key, gap, label in zip(boxes, gaps, labels, strict=True):
+    _check_names(name, zip(boxes, gaps, labels, strict=True), names)
+    return False
+
+
+def check_names(release: PublishedRelease, name: str, names: dict[object, str | None]) -> None:
+    """Labels that are names are the same for the same interval in all parts; sets are a part's own."""
+    table, box = release.tables["release"], box_columns(release.columns, release.group_column)[name]
+    if box.set in table.column_names:
+        return
+    starts = group_starts(table, release)
+    ends = [_heads(table, end, starts).cast(pa.string()).to_pylist() for end in (box.low, box.high)]
+    boxes = [None if low is None else (low, high) for low, high in zip(*ends, strict=True)]
+    labels = _heads(table, box.label, starts).to_pylist()
+    _check_names(name, zip(boxes, _gaps(table, box, starts).tolist(), labels, strict=True), names)
+
+
+def _check_names(name: str, found: Iterable[tuple[object, bool, str | None]], names: dict[object, str | None]) -> None:
+    for key, gap, label in found:
         bare = label.removesuffix(" or missing") if gap and key is not None and label is not None else label
         if names.setdefault(key, bare) != bare or label != (_label(bare, gap) if key is not None else "missing"):
             raise BrokenPromise(f"One box of '{name}' has two labels, or one that does not tell what is missing.")
-    return False
 
 
 def _label(text: str | None, gap: bool) -> str:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Ints
 from hedgerow.errors import BrokenPromise, counted
 from hedgerow.verify.ke import group_starts
-from hedgerow.verify.values import PublishedRelease
+from hedgerow.verify.values import PublishedRelease, is_end, spread, total
 
 __all__ = [
     "check_frequency",
@@ -37,6 +37,7 @@ __all__ = [
     "check_rank_swap",
     "check_retention",
     "joint",
+    "note_rare",
     "sensitive_groups",
     "value_codes",
 ]
@@ -54,8 +55,8 @@ def check_frequency(release: PublishedRelease) -> str:
                 f"{counted(crowded, 'group holds', 'groups hold')} one value of '{name}' in more "
                 f"than 1/{l} of their rows."
             )
-    spread = f"({sizes.min():,} to {sizes.max():,} rows)"
-    return f"in each of {counted(len(sizes), 'group')} {spread} no sensitive value fills more than 1/{l}"
+    number, rows = spread(release, sizes)
+    return f"in each of {number} ({rows} rows) no sensitive value fills more than 1/{l}"
 
 
 def sensitive_groups(release: PublishedRelease) -> tuple[pa.Table, NDArray[np.int64]]:
@@ -106,11 +107,12 @@ def check_m_invariance(release: PublishedRelease) -> str:
         raise BrokenPromise(
             f"{counted(broken, 'group publishes', 'groups publish')} fewer than {m} values, or one of them twice."
         )
-    counterfeits = int(sizes.sum() - rows.sum())
-    if counterfeits != release.guarantee.parameters["counterfeits"]:
+    counterfeits = total(release, "counterfeits", int(sizes.sum() - rows.sum()))
+    if is_end(release) and counterfeits != release.guarantee.parameters["counterfeits"]:
         raise BrokenPromise("The number of counterfeits is not the one that the release declares.")
+    number, different = spread(release, sizes)
     return (
-        f"each of {counted(len(sizes), 'group')} publishes {sizes.min():,} to {sizes.max():,} different values, "
+        f"each of {number} publishes {different} different values, "
         f"{counterfeits:,} of them counterfeit; that everybody kept the signature of earlier releases was checked by "
         "the owner"
     )
@@ -158,17 +160,53 @@ def check_microaggregation(release: PublishedRelease) -> str:
     """Every combination of means is shared by at least k rows."""
     _require_complete(release)
     k = int(release.guarantee.parameters["k"])
-    table = release.tables["release"]
-    classes = np.zeros(table.num_rows, np.int64)
-    for name in _replaced(release):
-        classes = joint(classes, value_codes(table.column(name)))
-    sizes = np.bincount(classes)
+    classes, sizes = _combinations(release)
+    if release.whole is not None:
+        return _add_rare(release, classes, sizes, k)
     if sizes.min() < k:
         raise BrokenPromise(
             f"{counted(int((sizes < k).sum()), 'combination of means is', 'combinations of means are')} "
             f"shared by fewer than {k} rows."
         )
     return f"each of {counted(len(sizes), 'combination')} of means is shared by {sizes.min():,} to {sizes.max():,} rows"
+
+
+def _combinations(release: PublishedRelease) -> tuple[Ints, Ints]:
+    """The number of each row's combination of means, and how many rows have each."""
+    table = release.tables["release"]
+    classes = np.zeros(table.num_rows, np.int64)
+    for name in _replaced(release):
+        classes = joint(classes, value_codes(table.column(name)))
+    return classes, np.bincount(classes)
+
+
+def note_rare(release: PublishedRelease) -> None:
+    """Remember the combinations of means that a part has fewer than k times: all parts are counted for these."""
+    assert release.whole is not None
+    classes, sizes = _combinations(release)
+    for row in _rows_of(release, classes, np.flatnonzero(sizes < int(release.guarantee.parameters["k"]))):
+        release.whole.rare[row] = 0
+
+
+def _rows_of(release: PublishedRelease, classes: Ints, wanted: Ints) -> list[tuple[object, ...]]:
+    first = np.zeros(int(classes.max(initial=0)) + 1, np.int64)
+    first[classes] = np.arange(len(classes))
+    table = release.tables["release"].select(list(_replaced(release))).take(pa.array(first[wanted]))
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def _add_rare(release: PublishedRelease, classes: Ints, sizes: Ints, k: int) -> str:
+    assert release.whole is not None
+    rare = release.whole.rare
+    if rare:
+        for row, size in zip(_rows_of(release, classes, np.arange(len(sizes))), sizes.tolist(), strict=True):
+            if row in rare:
+                rare[row] += size
+    if is_end(release) and (few := sum(number < k for number in rare.values())):
+        raise BrokenPromise(
+            f"{counted(few, 'combination of means is', 'combinations of means are')} shared by fewer than {k} rows."
+        )
+    return f"each combination of means is shared by at least {k} rows"
 
 
 def joint(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -59,6 +59,11 @@ _SOME = 2_000
 """Nodes whose groups are looked at first."""
 
 
+_WORD, _HALF = 2**32, 2**31
+_FEW, _PART = 50_000, 200_000
+"""Pairs up to which they are sorted at once, and that are sorted at a time beyond it."""
+
+
 @dataclass(frozen=True, eq=False)
 class PublishedGraph:
     """Published tables of a graph with what is said of them."""
@@ -82,7 +87,7 @@ def verify_graph(release: PublishedGraph) -> Verification:
     left, right = _check_edges(release, groups)
     for number, ends in enumerate((left, right)):
         _check_no_nodes(release, number, groups[number], np.bincount(ends, minlength=len(groups[number])))
-    checks.append(_check_safe(right, groups[0][left], "left"))
+    checks.append(_check_safe(groups[0][left], right, "left"))
     checks.append(_check_safe(left, groups[1][right], "right"))
     for number, ends in enumerate((left, right)):
         degrees = np.bincount(ends, minlength=len(groups[number]))
@@ -330,9 +335,10 @@ def _check_groups(release: PublishedGraph, number: int, least: int) -> tuple[NDA
     for order in (of_entities, of_nodes):
         if (np.diff(order) < 0).any():
             raise BrokenPromise(f"The {side} rows are not published group after group.")
-    named, sizes = np.unique(of_nodes, return_counts=True)
-    if not np.array_equal(named, np.arange(len(named))):
+    # They ascend, so that each follows the one before it or is the same.
+    if len(of_nodes) and (of_nodes[0] != 0 or np.diff(of_nodes).max(initial=0) > 1):
         raise BrokenPromise(f"The {side} groups are not numbered from 0.")
+    sizes = np.bincount(of_nodes)
     if sizes.min(initial=least) < least:
         raise BrokenPromise(
             f"{counted(int((sizes < least).sum()), f'{side} group has', f'{side} groups have')} "
@@ -362,20 +368,41 @@ def _check_edges(
     return pairs // width, pairs % width
 
 
-def _check_safe(ends: NDArray[np.int64], groups: NDArray[np.int64], side: str) -> str:
-    if unsafe := _repeats(ends, groups):
+def _check_safe(first: NDArray[np.int64], second: NDArray[np.int64], side: str) -> str:
+    """No group and node of the other side come together twice; each edge has one of each."""
+    if unsafe := _repeats(first, second):
         raise BrokenPromise(f"{counted(unsafe, 'time')} two nodes of one {side} group share a neighbour.")
-    return f"no two nodes of a {side} group share a neighbour, over {counted(len(ends), 'edge')}"
+    return f"no two nodes of a {side} group share a neighbour, over {counted(len(first), 'edge')}"
 
 
 def _repeats(first: NDArray[np.int64], second: NDArray[np.int64]) -> int:
     """Count the pairs that occurred before."""
     if not len(first):
         return 0
-    pairs = first * (int(second.max()) + 1) + second
+    width = int(second.max()) + 1
+    if (first[1:] >= first[:-1]).all() and width < _HALF and len(first) > _FEW:
+        return _repeats_in_order(first, second, width)
+    pairs = first * width + second
     if (pairs[1:] < pairs[:-1]).any():
         pairs = np.sort(pairs)
     return int((pairs[1:] == pairs[:-1]).sum())
+
+
+def _repeats_in_order(first: NDArray[np.int64], second: NDArray[np.int64], width: int) -> int:
+    """The same where `first` ascends: pairs of near first numbers fit 32 bits, and are sorted a part at a time."""
+    found = start = 0
+    while start < len(first):
+        least = int(first[start])
+        end = min(int(np.searchsorted(first, least + _WORD // width)), start + _PART)
+        # A part ends between two first numbers, so that no pair is in two of them.
+        end = end if end == len(first) else int(np.searchsorted(first, first[end]))
+        if end <= start:
+            end = int(np.searchsorted(first, least, side="right"))
+        pairs = ((first[start:end] - least) * width + second[start:end]).astype(np.uint32)
+        pairs.sort()
+        found += int((pairs[1:] == pairs[:-1]).sum())
+        start = end
+    return found
 
 
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.int64]:

@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import BrokenPromise, SchemaError
-from hedgerow.exact import ticks
+from hedgerow.exact import DecimalGrid, column_grid, ticks
 from hedgerow.verify.names import subdomain_columns
 from hedgerow.verify.structure import check_table, layout_of
 from hedgerow.verify.target import trees_of
 from hedgerow.verify.values import PublishedRelease
 
-__all__ = ["check_help"]
+__all__ = ["check_help", "grids_of"]
 
 _FINEST = 10**38
 _NEAR = 1e-9
@@ -48,21 +48,22 @@ class _Values:
     sizes: Ints
 
 
-def check_help(release: PublishedRelease, helper: pa.Table) -> str:
-    """Compare the help table with what the published rows say."""
+def check_help(release: PublishedRelease, helper: pa.Table, which: str = "all") -> str:
+    """Compare the help table with what the published rows say; `which` tells whether it has sums alone."""
+    bounds = _BOUNDS if which == "all" else _BOUNDS[:2]
     people = release.tables["quasi" if "quasi" in release.tables else "release"]
     rows = np.bincount(_groups(people, release), minlength=release.groups)
     table = release.tables["sensitive" if "sensitive" in release.tables else "release"]
     sizes = np.bincount(_groups(table, release), minlength=release.groups)
     helped = dict(pair for name in release.columns.sensitive for pair in _helped(release, table, name, sizes))
-    _check_columns(helper, list(helped))
+    _check_columns(helper, [prefix + name for prefix in helped for name in (*bounds, *_MEANS)])
     group = np.repeat(np.arange(len(rows)), rows)
     hits = np.arange(len(group)) - (np.cumsum(rows) - rows)[group] + 1
     counts = {"group": group, "hits": hits, "size": sizes[group]}
     if helper.num_rows != len(group) or not all(_equals(helper, name, wanted) for name, wanted in counts.items()):
         raise BrokenPromise("help.parquet does not list every number of hits of every group once.")
     for prefix, values in helped.items():
-        _check_bounds(helper, prefix, values, group, hits)
+        _check_bounds(helper, prefix, values, (group, hits), bounds)
         if layout_of(release).has_subdomains:
             _check_between(helper, prefix)
             means, variances = _node_moments(release, table)
@@ -71,7 +72,7 @@ def check_help(release: PublishedRelease, helper: pa.Table) -> str:
             variances = np.zeros(len(means))
         if means is not None:
             _check_means(helper, prefix, values, (group, hits), (means, variances))
-    return f"help.parquet: {(len(_BOUNDS) + len(_MEANS)) * len(helped)} columns follow from the published rows"
+    return f"help.parquet: {(len(bounds) + len(_MEANS)) * len(helped)} columns follow from the published rows"
 
 
 def _groups(table: pa.Table, release: PublishedRelease) -> NDArray[np.int32]:
@@ -93,8 +94,13 @@ def _helped(release: PublishedRelease, table: pa.Table, name: str, sizes: Ints) 
     columns = [table.column(end).combine_chunks() for end in ends]
     if not _is_number(columns[0].type) or any(column.null_count for column in columns):
         return []
+    grid = None if release.whole is None else release.whole.grids[name]
+    if grid is not None and (grid.has_missing or not grid.fits):
+        return []
+    if layout_of(release).has_subdomains and grid is None:
+        grid = grids_of(release)[name]
     # One line for both ends, so that they share a unit.
-    found = _ticks(pa.concat_arrays(columns))
+    found = _ticks(pa.concat_arrays(columns), grid)
     if found is None:
         return []
     lows, highs, unit = found
@@ -108,7 +114,21 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def _ticks(column: pa.Array) -> tuple[Ints, Ints, Fraction] | None:
+def grids_of(release: PublishedRelease) -> dict[str, DecimalGrid]:
+    """The units of sensitive columns of numbers; those of subdomains are the units of their targets' values."""
+    columns = {}
+    table = release.tables["sensitive" if "sensitive" in release.tables else "release"]
+    for name in release.columns.sensitive:
+        if layout_of(release).has_subdomains:
+            target = release.tables["target"]
+            found = column_grid(target.column("low"), target.column("high"))
+        else:
+            found = column_grid(table.column(name))
+        columns |= {name: found} if found is not None else {}
+    return columns
+
+
+def _ticks(column: pa.Array, grid: DecimalGrid | None) -> tuple[Ints, Ints, Fraction] | None:
     """Numbers between ticks of one unit; None where these leave 64 bits or are finer than 38 places."""
     if pa.types.is_decimal(column.type):
         words = _words(column)
@@ -116,7 +136,7 @@ def _ticks(column: pa.Array) -> tuple[Ints, Ints, Fraction] | None:
         found = None if (words[:, 1] != steps >> 63).any() else (steps, steps, Fraction(1, 10**column.type.scale))
     else:
         try:
-            found = ticks(column.to_numpy(zero_copy_only=False))
+            found = ticks(column.to_numpy(zero_copy_only=False), grid)
         except SchemaError:
             return None
     return found if found is not None and found[2].numerator == 1 and found[2].denominator <= _FINEST else None
@@ -128,9 +148,8 @@ def _words(column: pa.Array) -> Ints:
     return words[column.offset : column.offset + len(column)]
 
 
-def _check_columns(helper: pa.Table, prefixes: list[str]) -> None:
+def _check_columns(helper: pa.Table, names: list[str]) -> None:
     """Exactly the columns that the published ones ask for; bounds are whole numbers or decimals."""
-    names = [prefix + name for prefix in prefixes for name in (*_BOUNDS, *_MEANS)]
     expected: dict[str, pa.DataType | None] = {"group": pa.int32(), "hits": pa.int64(), "size": pa.int64()}
     if len({*expected, *names}) < len(names) + 3 or sorted(helper.column_names) != sorted([*expected, *names]):
         raise BrokenPromise("The columns of help.parquet are not those that follow from the published ones.")
@@ -143,8 +162,11 @@ def _check_columns(helper: pa.Table, prefixes: list[str]) -> None:
     check_table(helper, expected)
 
 
-def _check_bounds(helper: pa.Table, prefix: str, values: _Values, group: Ints, hits: Ints) -> None:
+def _check_bounds(
+    helper: pa.Table, prefix: str, values: _Values, asked: tuple[Ints, Ints], names: tuple[str, ...]
+) -> None:
     """Recompute every bound: h hits take the h smallest or the h largest values of their group."""
+    group, hits = asked
     first, last = values.starts[group], values.starts[group] + values.sizes[group] - 1
     bounds = {
         "sum_lower": _sums(values.lows, values)[first + hits - 1],
@@ -154,8 +176,8 @@ def _check_bounds(helper: pa.Table, prefix: str, values: _Values, group: Ints, h
         "max_lower": values.lows[first + hits - 1],
         "max_upper": values.highs[last],
     }
-    for name, wanted in bounds.items():
-        if not _is_same(helper.column(prefix + name).combine_chunks(), wanted, values.unit):
+    for name in names:
+        if not _is_same(helper.column(prefix + name).combine_chunks(), bounds[name], values.unit):
             raise BrokenPromise(f"help.parquet: '{prefix + name}' does not follow from the published rows.")
 
 

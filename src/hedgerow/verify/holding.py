@@ -23,8 +23,9 @@ from typing import Generic, TypeVar
 import pyarrow as pa
 
 from hedgerow.errors import BrokenPromise, BundleError, counted
-from hedgerow.verify.manifest import Manifest, decode, release_of
+from hedgerow.verify.manifest import Manifest, PartsManifest, decode, release_of
 from hedgerow.verify.parquet import read_parquet
+from hedgerow.verify.parts import PartsBundle, concat_parts
 from hedgerow.verify.structure import TABLES, check_structure
 from hedgerow.verify.values import MANIFEST, PAGES, FileEntry, PublishedRelease
 
@@ -42,6 +43,7 @@ __all__ = [
 ]
 
 _TRIES = 100
+_MOST_OPEN = 200
 _MOST_MANIFEST = 16 << 20
 _MOST_PAGE = 16 << 20
 
@@ -51,12 +53,17 @@ Place = int | Path
 
 @dataclass(frozen=True)
 class Held:
-    """The open files of a bundle, the names of all that lies in its folder, and the text of its manifest."""
+    """The open files of a bundle, the names of all that lies in its folder, and the text of its manifest.
+
+    Of a folder with very many files only the folder is open, at `place`: a file is opened when it is read, and one that
+    a writer removed meanwhile is missing.
+    """
 
     folder: str
     names: frozenset[str]
     files: Mapping[str, BufferedReader]
     manifest: bytes
+    place: Place | None = None
 
     def tables(
         self, entries: Mapping[str, FileEntry], wanted: Collection[str], *, max_bytes: int | None = None
@@ -65,12 +72,24 @@ class Held:
 
         A table that takes more than `max_bytes` is refused before it is decoded.
         """
+        self.check_names(entries)
+        for name in entries.keys() - set(wanted):
+            self._check(name, entries[name])
+        return self.read(entries, wanted, max_bytes=max_bytes)
+
+    def check_names(self, entries: Mapping[str, FileEntry]) -> None:
+        """Raise BundleError unless the folder holds exactly the files of these entries, in their sizes."""
         if any(Path(name).name != name or name.startswith(".") for name in entries):
             raise BundleError(f"{MANIFEST} lists a file outside the bundle.")
         if strange := self.names - {MANIFEST, *entries}:
             raise BundleError(f"'{self.folder}' holds {counted(len(strange), 'file')} that its manifest does not list.")
-        for name in entries.keys() - set(wanted):
-            self._check(name, entries[name])
+        if missing := entries.keys() - self.names:
+            raise BundleError(f"{min(missing)} is missing from the bundle; ask for it again.")
+
+    def read(
+        self, entries: Mapping[str, FileEntry], wanted: Collection[str], *, max_bytes: int | None = None
+    ) -> dict[str, pa.Table]:
+        """Read some Parquet files, each from the bytes whose checksum was compared; others are not looked at."""
         return {name: self._table(name, entries[name], max_bytes) for name in wanted}
 
     def pages(self, entries: Mapping[str, FileEntry]) -> dict[str, str]:
@@ -81,28 +100,37 @@ class Held:
         if entry.bytes > _MOST_PAGE:
             raise BundleError(f"{name} has more than {_MOST_PAGE >> 20} MB, so it is not read.")
         with _readable(name):
-            content = self._sized(name, entry).read(entry.bytes)
+            content = self._content(name, entry)
         _require(name, hashlib.sha256(content).hexdigest() == entry.sha256)
         return content.decode(errors="replace")
 
     def _check(self, name: str, entry: FileEntry) -> None:
-        with _readable(name):
-            _require(name, hashlib.file_digest(self._sized(name, entry), "sha256").hexdigest() == entry.sha256)
+        with _readable(name), self._open(name, entry) as file:
+            _require(name, hashlib.file_digest(file, "sha256").hexdigest() == entry.sha256)
 
     def _table(self, name: str, entry: FileEntry, max_bytes: int | None) -> pa.Table:
         with _readable(name):
-            content = self._sized(name, entry).read(entry.bytes)
+            content = self._content(name, entry)
         _require(name, hashlib.sha256(content).hexdigest() == entry.sha256)
         return read_parquet(name, content, rows=entry.rows, max_bytes=max_bytes)
 
-    def _sized(self, name: str, entry: FileEntry) -> BufferedReader:
+    def _content(self, name: str, entry: FileEntry) -> bytes:
+        with self._open(name, entry) as file:
+            return file.read(entry.bytes)
+
+    @contextmanager
+    def _open(self, name: str, entry: FileEntry) -> Iterator[BufferedReader]:
         """The file from its beginning; its size is compared before anything is allocated."""
-        if name not in self.files:
+        if name not in self.names or (name not in self.files and self.place is None):
             raise BundleError(f"{name} is missing from the bundle; ask for it again.")
-        file = self.files[name]
-        _require(name, os.fstat(file.fileno()).st_size == entry.bytes)
-        file.seek(0)
-        return file
+        with ExitStack() as stack:
+            if self.place is None or name in self.files:
+                file = self.files[name]
+            else:
+                file = stack.enter_context(_open_file(self.place, name))
+            _require(name, os.fstat(file.fileno()).st_size == entry.bytes)
+            file.seek(0)
+            yield file
 
 
 @contextmanager
@@ -133,7 +161,8 @@ def _held(target: Path, stack: ExitStack) -> Held:
         with ExitStack() as attempt, suppress(FileNotFoundError):
             place = _open_folder(folder_to_read(target), attempt)
             names = frozenset(os.listdir(place))
-            files = {name: attempt.enter_context(_open_file(place, name)) for name in names if _is_file(place, name)}
+            opened = names if len(names) <= _MOST_OPEN else names & {MANIFEST, *PAGES}
+            files = {name: attempt.enter_context(_open_file(place, name)) for name in opened if _is_file(place, name)}
             if os.path.samestat(os.stat(place), os.stat(folder_to_read(target))):
                 stack.push(attempt.pop_all())
                 break
@@ -146,7 +175,8 @@ def _held(target: Path, stack: ExitStack) -> Held:
     manifest = files[MANIFEST].read(_MOST_MANIFEST + 1)
     if len(manifest) > _MOST_MANIFEST:
         raise BundleError(f"{MANIFEST} has more than {_MOST_MANIFEST >> 20} MB, so it is not read.")
-    return Held(target.name, names, files, manifest)
+    later = None if opened == names else place
+    return Held(target.name, names, files, manifest, later)
 
 
 def _open_folder(folder: Path, stack: ExitStack) -> Place:
@@ -226,6 +256,9 @@ def open_bundle(path: str | os.PathLike[str], *, max_bytes: int | None = None) -
 def open_held(bundle: Held, *, helpers: bool = True, max_bytes: int | None = None) -> Opened[PublishedRelease]:
     """Read a bundle that is held open; without `helpers` their bytes are compared but not decoded."""
     manifest = decode(bundle.manifest)
+    if isinstance(manifest, PartsManifest):
+        parts = PartsBundle.of(bundle, max_bytes=max_bytes)
+        return Opened(concat_parts(parts), {}, bundle.manifest, bundle.pages(manifest.files))
     stems = [stem for stem in _stems(manifest) if helpers or stem not in HELPERS]
     found = bundle.tables(manifest.files, [f"{stem}.parquet" for stem in stems], max_bytes=max_bytes)
     tables = {Path(name).stem: table for name, table in found.items()}

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import BrokenPromise, counted
 from hedgerow.verify.structure import number_line
-from hedgerow.verify.values import PublishedRelease
+from hedgerow.verify.values import PublishedRelease, spread
 
 __all__ = ["check_ke"]
 
@@ -41,8 +41,9 @@ def check_ke(release: PublishedRelease) -> str:
             if l:
                 _check_cap(ascending, inside, l)
     sizes = np.diff(np.append(starts, table.num_rows))
+    groups, rows = spread(release, sizes)
     return (
-        f"each of {counted(len(sizes), 'group')} ({sizes.min():,} to {sizes.max():,} rows) "
+        f"each of {groups} ({rows} rows) "
         f"has at least {k} distinct values over a range of at least {release.guarantee.parameters['e']}"
         + (f", and none that fills more than 1/{l} of it" if l else "")
     )

@@ -16,27 +16,43 @@ from typing import Any, TypeVar
 
 from hedgerow.errors import BundleError
 from hedgerow.verify.names import POLICIES
-from hedgerow.verify.values import MANIFEST, FileEntry, Guarantee, Made, PublishedColumns, PublishedRelease, Rows
+from hedgerow.verify.values import (
+    HELP,
+    MANIFEST,
+    FileEntry,
+    Guarantee,
+    Made,
+    PartEntry,
+    PublishedColumns,
+    PublishedRelease,
+    Rows,
+)
 
 __all__ = [
     "FORMAT",
     "GRAPH_FORMAT",
+    "PARTS_FORMAT",
     "GraphCounts",
     "GraphManifest",
     "Manifest",
+    "PartsManifest",
     "decode",
     "decode_graph",
     "describe",
+    "describe_parts",
     "encode",
     "format_of",
 ]
 
 FORMAT = "hedgerow/1"
+PARTS_FORMAT = "hedgerow/2"
+"""Bundles in parts; all others are of the first format."""
 GRAPH_FORMAT = "hedgerow-graph/1"
 
 _MOST_WHOLE = 2**63 - 1
 _MOST_DIGITS = 19
 _MOST_ENTRIES = 100_000
+_MOST_PARTS = 20_000
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.A)
 
 T = TypeVar("T")
@@ -63,6 +79,17 @@ class Manifest:
     reproducible_insecure: bool
     files: Mapping[str, FileEntry]
     checksum: str = ""
+
+
+@dataclass(frozen=True)
+class PartsManifest(Manifest):
+    """The manifest of a bundle in parts: `files` lists those of every part, `parts` what each part holds.
+
+    `help` says what the help tables hold.
+    """
+
+    parts: tuple[PartEntry, ...] = ()
+    help: str = "all"
 
 
 @dataclass(frozen=True)
@@ -117,6 +144,14 @@ def describe(release: PublishedRelease, files: Mapping[str, FileEntry], version:
     )
 
 
+def describe_parts(
+    release: PublishedRelease, files: Mapping[str, FileEntry], version: str, parts: tuple[PartEntry, ...], help: str
+) -> PartsManifest:
+    """Write down a release in parts whose files are known."""
+    said = vars(describe(release, files, version)) | {"format": PARTS_FORMAT}
+    return PartsManifest(**said, parts=parts, help=help)
+
+
 def release_of(manifest: Manifest, tables: Mapping[str, Any]) -> PublishedRelease:
     """The release that a manifest describes."""
     return PublishedRelease(
@@ -153,8 +188,10 @@ def decode(text: bytes) -> Manifest:
         raise BundleError(
             "The bundle holds a grouped graph, not a table; `hedgerow graph` queries, verifies and attacks it."
         )
-    fields = _fields(text, FORMAT)
-    manifest = Manifest(
+    fields = _fields(text, FORMAT, PARTS_FORMAT)
+    is_whole = fields.format == FORMAT
+    more = {} if is_whole else {"parts": _parts(fields("parts")), "help": _one_of(*HELP)(fields("help"))}
+    manifest = (Manifest if is_whole else PartsManifest)(
         form=_text(fields("form")),
         columns=_columns(fields("columns")),
         group_column=_text(fields("group_column")),
@@ -164,6 +201,7 @@ def decode(text: bytes) -> Manifest:
         merged=_map(fields.later("merged"), _count),
         texts=_map(fields.later("texts"), _one_of(*POLICIES)),
         **_common(fields),
+        **more,
     )
     return _unedited(fields, manifest)
 
@@ -201,6 +239,7 @@ class _Fields:
     def __init__(self, found: dict[str, Any]) -> None:
         # The checksum covers the fields as they were written, so that manifests without later fields keep theirs.
         self.checksum = _checksum(found)
+        self.format = found.get("format")
         self._found = found
 
     def __call__(self, name: str) -> Any:
@@ -217,10 +256,11 @@ class _Fields:
             raise _wrong()
 
 
-def _fields(text: bytes, format: str) -> _Fields:
+def _fields(text: bytes, *formats: str) -> _Fields:
     found = _parsed(text)
-    if isinstance(found.get("format"), str) and found["format"] != format:
-        raise BundleError(f"{MANIFEST} has a format that this version does not read; it reads {format!r}.")
+    if isinstance(found.get("format"), str) and found["format"] not in formats:
+        known = " and ".join(map(repr, formats))
+        raise BundleError(f"{MANIFEST} has a format that this version does not read; it reads {known}.")
     return _Fields(found)
 
 
@@ -367,6 +407,14 @@ def _file(value: Any) -> FileEntry:
     if not _DIGEST.fullmatch(entry.sha256):
         raise _wrong()
     return entry
+
+
+def _parts(value: Any) -> tuple[PartEntry, ...]:
+    """At least one part; whether they follow each other is told where they are read."""
+    if not isinstance(value, list) or not 0 < len(value) <= _MOST_PARTS:
+        raise _wrong()
+    readers = dict.fromkeys(("rows", "first_group", "groups"), _count)
+    return tuple(PartEntry(**_exactly(entry, readers)) for entry in value)
 
 
 def _columns(value: Any) -> PublishedColumns:

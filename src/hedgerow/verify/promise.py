@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
@@ -24,8 +25,10 @@ from hedgerow.verify.frequency import (
 )
 from hedgerow.verify.groupwise import check_groupwise
 from hedgerow.verify.help import check_help
-from hedgerow.verify.holding import Opened, open_bundle
+from hedgerow.verify.holding import Held, Opened, hold, open_held
 from hedgerow.verify.ke import check_ke
+from hedgerow.verify.manifest import PartsManifest, decode
+from hedgerow.verify.parts import PartsBundle, verify_parts
 from hedgerow.verify.properties import check_properties
 from hedgerow.verify.proximity import check_proximity
 from hedgerow.verify.robust import check_robust
@@ -34,7 +37,7 @@ from hedgerow.verify.target import check_personal, check_target
 from hedgerow.verify.values import PublishedRelease, Verification
 from hedgerow.verify.words import check_pages, check_words
 
-__all__ = ["Verification", "verified", "verify", "verify_bundle", "verify_opened"]
+__all__ = ["Verification", "verified", "verify", "verify_bundle", "verify_held", "verify_opened"]
 
 _CRITERIA: dict[str, Callable[[PublishedRelease], str]] = {
     "frequency": check_frequency,
@@ -75,13 +78,24 @@ def verify(release: PublishedRelease) -> Verification:
     columns = check_structure(release)
     criterion = _CRITERIA[release.guarantee.criterion]
     shape = (check_boxes(release),) if layout_of(release).has_boxes else ()
-    return Verification((columns, _told_rows(release), *shape, criterion(release), check_words(release)))
+    whole = release if release.whole is None else replace(release, rows=release.whole.rows)
+    return Verification((columns, _told_rows(whole), *shape, criterion(release), check_words(whole)))
 
 
 @within_limits
 def verify_bundle(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Verification:
     """Check a bundle on disk: checksums first, then the promise, then the helper table."""
-    return verify_opened(open_bundle(path, max_bytes=max_bytes))
+    with hold(path) as bundle:
+        return verify_held(bundle, max_bytes=max_bytes)
+
+
+def verify_held(
+    bundle: Held, opened: Opened[PublishedRelease] | None = None, *, max_bytes: int | None = None
+) -> Verification:
+    """Check a bundle that is held open, and `opened` perhaps; one in parts is read part by part."""
+    if isinstance(decode(bundle.manifest), PartsManifest):
+        return verify_parts(PartsBundle.of(bundle, max_bytes=max_bytes), lambda part: verify(part).checks)
+    return verify_opened(open_held(bundle, max_bytes=max_bytes) if opened is None else opened)
 
 
 def verify_opened(bundle: Opened[PublishedRelease]) -> Verification:

@@ -20,7 +20,7 @@ from hedgerow.arrays import Counts
 from hedgerow.errors import BrokenPromise, counted
 from hedgerow.verify.frequency import sensitive_groups
 from hedgerow.verify.structure import number_line
-from hedgerow.verify.values import PublishedRelease
+from hedgerow.verify.values import PublishedRelease, spread
 
 __all__ = ["check_proximity"]
 
@@ -41,8 +41,8 @@ def check_proximity(release: PublishedRelease) -> str:
                 f"{counted(crowded, 'group holds', 'groups hold')} more than 1/{m} of their rows "
                 f"near one value of '{name}'."
             )
-    spread = f"({sizes.min():,} to {sizes.max():,} rows)"
-    return f"in each of {counted(len(sizes), 'group')} {spread} at most 1/{m} of the rows lie near any sensitive value"
+    groups, rows = spread(release, sizes)
+    return f"in each of {groups} ({rows} rows) at most 1/{m} of the rows lie near any sensitive value"
 
 
 def _ends(

@@ -248,7 +248,7 @@ def _hidden(release: PublishedRelease) -> Columns:
 
 
 def _group(release: PublishedRelease) -> Columns:
-    return {release.group_column: _INT}
+    return {release.group_column: _INT}  # parts of larger numbers come with them counted from 0
 
 
 FORMS = {

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Bools, Ints
 from hedgerow.errors import BrokenPromise, counted
 from hedgerow.verify.names import subdomain_columns
-from hedgerow.verify.values import PublishedRelease
+from hedgerow.verify.values import PublishedRelease, is_end, total
 
 __all__ = [
     "Counts",
@@ -202,7 +202,8 @@ def check_target(release: PublishedRelease) -> str:
     """Every group's subdomains mix to its target; the numbers of rows, values and fakes are as declared."""
     rows, values = check_subdomains(release)
     parameters = release.guarantee.parameters
-    if values - rows != int(parameters["fakes"]):
+    rows, values = total(release, "rows", rows), total(release, "values", values)
+    if is_end(release) and values - rows != int(parameters["fakes"]):
         raise BrokenPromise("The number of fake values is not the one that the release declares.")
     counts, trees = counts_of(release), trees_of(release)
     shift = Fraction(parameters["shift"])
@@ -210,8 +211,9 @@ def check_target(release: PublishedRelease) -> str:
     if shift:
         _check_implied(release, counts, trees)
     followed = "exactly" if shift == 0 else f"with every branch's share within {parameters['shift']}"
+    groups = total(release, "groups", release.groups)
     return (
-        f"each of {counted(release.groups, 'group')} follows its target distribution {followed}; "
+        f"each of {counted(groups, 'group')} follows its target distribution {followed}; "
         f"{values:,} values for {rows:,} "
         f"rows, {values - rows:,} of them fake; {still_tells(release)}"
     )
@@ -277,7 +279,8 @@ def still_tells(release: PublishedRelease) -> str:
     """What the release tells beyond the target, in plain words: the values that no branch could take."""
     counts, trees = counts_of(release), trees_of(release)
     is_root = trees.parents[counts.nodes] < 0
-    stuck, values = int(counts.counts[is_root].sum()), int(counts.counts.sum())
+    stuck = total(release, "at a root", int(counts.counts[is_root].sum()))
+    values = total(release, "counted", int(counts.counts.sum()))
     if stuck == 0:
         return "no value stands at a root, so the groups' own distributions are the targets"
     return (
@@ -294,11 +297,12 @@ def check_personal(release: PublishedRelease) -> str:
     counts, trees = counts_of(release), trees_of(release)
     tops = covering_nodes(counts, trees, release.groups)
     check_ratios(counts, trees, tops)
-    exact = int(counts.counts[_choices(trees)[tops[counts.groups]] <= 1].sum())
-    if exact != int(release.guarantee.parameters["exact"]):
+    exact = total(release, "exact", int(counts.counts[_choices(trees)[tops[counts.groups]] <= 1].sum()))
+    rows, groups = total(release, "rows", rows), total(release, "groups", release.groups)
+    if is_end(release) and exact != int(release.guarantee.parameters["exact"]):
         raise BrokenPromise("The number of people whose value is published exactly is not the one declared.")
     return (
-        f"each of {counted(release.groups, 'group')} follows the target below the node that "
+        f"each of {counted(groups, 'group')} follows the target below the node that "
         f"covers it; {exact:,} of {rows:,} "
         "people are published exactly, by consent; of the others the release tells the node that covers their group"
     )

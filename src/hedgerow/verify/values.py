@@ -6,30 +6,44 @@ release starts from here.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from hedgerow.errors import counted
+from hedgerow.exact import DecimalGrid
 from hedgerow.markup import html_table
 
 __all__ = [
+    "HELP",
     "MANIFEST",
     "NOT_PROMISED",
     "PAGES",
     "FileEntry",
     "Guarantee",
     "Made",
+    "PartEntry",
     "PublishedColumns",
     "PublishedRelease",
     "Rows",
     "Verification",
+    "Whole",
+    "is_end",
+    "spread",
+    "total",
 ]
 
 PAGES = ("README.md", "index.html")
 """Files of a bundle for people; they are covered by checksums and are no part of the promise."""
 
 MANIFEST = "manifest.json"
+
+HELP = ("all", "sums", "none")
+"""What the help tables of a bundle in parts hold: every bound, those of sums alone, or there are none."""
 
 NOT_PROMISED = (
     "Presence: whoever knows the quasi-identifiers of a person can see whether a row with them was published.",
@@ -46,6 +60,15 @@ class FileEntry:
     sha256: str
     bytes: int
     rows: int | None = None
+
+
+@dataclass(frozen=True)
+class PartEntry:
+    """One part of a bundle in parts: its published rows, the number of its first group, and how many groups it has."""
+
+    rows: int
+    first_group: int
+    groups: int
 
 
 @dataclass(frozen=True)
@@ -115,6 +138,50 @@ class PublishedRelease:
     rows: Rows
     groups: int
     made: Made
+    whole: Whole | None = None
+
+
+@dataclass(eq=False)
+class Whole:
+    """What is known of all parts of a release while they are verified one after the other.
+
+    `overall` has, for each sensitive column whose distribution matters, its distinct values, ascending, and how often
+    each occurs, missing last; `grids` the units of numbers. Checks add up what they see in `numbers`, `least`, `most`
+    and `seen`; what the release declares of all parts is compared at the last one.
+    """
+
+    rows: Rows
+    overall: Mapping[str, tuple[pa.Array, NDArray[np.int64]]] = field(default_factory=dict)
+    grids: Mapping[str, DecimalGrid] = field(default_factory=dict)
+    is_last: bool = False
+    numbers: Counter[str] = field(default_factory=Counter)
+    least: int = 2**63
+    most: int = 0
+    seen: set[str] = field(default_factory=set)
+    help_types: str = ""
+    rare: Counter[tuple[object, ...]] = field(default_factory=Counter)
+
+
+def is_end(release: PublishedRelease) -> bool:
+    """Tell whether all rows were seen: always, but for parts before the last one."""
+    return release.whole is None or release.whole.is_last
+
+
+def total(release: PublishedRelease, name: str, number: int) -> int:
+    """Add up a number over the parts that were seen; it is the number itself where a release is whole."""
+    if release.whole is None:
+        return number
+    release.whole.numbers[name] += number
+    return release.whole.numbers[name]
+
+
+def spread(release: PublishedRelease, sizes: NDArray[np.int64]) -> tuple[str, str]:
+    """In words: how many groups were seen, and how many rows they have."""
+    least, most = int(sizes.min()), int(sizes.max())
+    if release.whole is not None:
+        release.whole.least = least = min(least, release.whole.least)
+        release.whole.most = most = max(most, release.whole.most)
+    return counted(total(release, "groups", len(sizes)), "group"), f"{least:,} to {most:,}"
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ MOST_VALUES = 10_000
 """The table of states has the square of this many entries of two bytes, twice."""
 
 
+@np.errstate(over="ignore")  # a range beyond the largest float is infinite, and compared as such
 def ke_max_overlap(positions: Positions, counts: NDArray[np.int64], *, k: int, e: Number) -> Pieces:
     """Partition rows with the least largest range of all partitions; without overlap where that is as good."""
     KE(k, e).require(positions)

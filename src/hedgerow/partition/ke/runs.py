@@ -239,6 +239,7 @@ def ke_sum(positions: Positions, counts: NDArray[np.int64], *, k: int, e: Number
     return cut_runs(positions, counts, latest_start(positions, k=k, e=e), most_groups=False)
 
 
+@np.errstate(over="ignore")  # a range beyond the largest float is infinite, and compared as such
 def ke_max(positions: Positions, counts: NDArray[np.int64], *, k: int, e: Number) -> Pieces:
     """Partition rows into groups that do not overlap with the least largest range; ties by more groups."""
     KE(k, e).require(positions)

@@ -122,15 +122,20 @@ def median_by_counting(
     """The median code of a column over a run, and how many rows lie below it and at it: by a histogram."""
     for row in range(lo, hi):
         histogram[int(fields[row, column]) - low] += 1
-    half = (hi - lo) // 2
-    code = low
-    below = 0
-    while below + histogram[code - low] <= half:
-        below += histogram[code - low]
-        code += 1
-    at = histogram[code - low]
+    found, below, at = median_of(histogram, hi - lo)
     histogram[: high - low + 1] = 0
-    return code, below, at
+    return low + found, below, at
+
+
+@kernel
+def median_of(histogram: NDArray[np.int64], rows: int) -> tuple[int, int, int]:
+    """The median place of a histogram of so many rows, and how many of them lie below it and at it."""
+    place = 0
+    below = 0
+    while below + histogram[place] <= rows // 2:
+        below += histogram[place]
+        place += 1
+    return place, below, histogram[place]
 
 
 @kernel
@@ -163,7 +168,12 @@ def find_cut(
         code, below, at = median_by_counting(fields, lo, hi, column, low, high, scratch.histogram)
     else:
         code, below, at = median_by_sorting(fields, lo, hi, column)
-    rows = hi - lo
+    return border_of(code, below, at, hi - lo, relaxed)
+
+
+@kernel
+def border_of(code: int, below: int, at: int, rows: int, relaxed: bool) -> tuple[int, int, int]:
+    """Code, ties and the rows that go left, for a median code with so many rows below it and at it."""
     if relaxed:
         return code - 1, rows // 2 - below, rows // 2
     # Twice the distance of either border from the middle; a border at an end of the run is no cut.
@@ -183,18 +193,26 @@ def find_tree_cut(
     low, high = scratch.low[column], scratch.high[column]
     for row in range(lo, hi):
         scratch.histogram[int(fields[row, column]) - low] += 1
-    rows = hi - lo
+    found = tree_border(scratch.histogram, hi - lo, low, high, column, rules, scratch.tried[column])
+    scratch.histogram[: high - low + 1] = 0
+    return found
+
+
+@kernel
+def tree_border(
+    histogram: NDArray[np.int64], rows: int, low: int, high: int, column: int, rules: SplitRules, tried: int
+) -> tuple[int, int, int]:
+    """The same for the histogram of the codes from `low` to `high`."""
     best, left, chosen, nearest = low, 0, DONE, rows
     below = 0
     for code in range(low, high):
-        below += scratch.histogram[code - low]
+        below += histogram[code - low]
         rank = int(rules.ranks[rules.firsts[column] + code])
         away = abs(2 * below - rows)
-        if rank < scratch.tried[column] or min(below, rows - below) < rules.rows:
+        if rank < tried or min(below, rows - below) < rules.rows:
             continue
         if rank < chosen or (rank == chosen and away < nearest):
             best, left, chosen, nearest = code, below, rank, away
-    scratch.histogram[: high - low + 1] = 0
     return best, left, chosen
 
 

@@ -43,7 +43,7 @@ from hedgerow.partition.mondrian.grow import (
 )
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["Scale", "TreeScale", "grow_by_levels", "mondrian"]
+__all__ = ["Scale", "TreeScale", "grow_by_levels", "lines_of", "mondrian", "split_rules"]
 
 _SUBTREE = 1 << 16  # rows below which a subtree is one thread's work
 
@@ -89,8 +89,8 @@ def mondrian(
     require(asked, overall)
     records = _pack(quasi, columns, _order(len(columns[0]), within, relaxed, keys))
     limits = [criterion.limits(counts) for criterion, counts in zip(asked, overall, strict=True)]
-    rules = _rules(
-        _lines(scales), [one.ranks if isinstance(one, TreeScale) else None for one in scales], limits, relaxed
+    rules = split_rules(
+        lines_of(scales), [one.ranks if isinstance(one, TreeScale) else None for one in scales], limits, relaxed
     )
     if within is None and all(limit.whole for limit in limits):
         _grow_in_threads(records, rules, cores())
@@ -126,17 +126,19 @@ def _pack(quasi: Codes, sensitive: list[Codes], order: NDArray[np.int64] | None)
     return PackedRows(words, fields, numbers, np.zeros(rows, np.bool_))
 
 
-def _lines(scales: Sequence[Scale | TreeScale]) -> list[NDArray[np.float64]]:
+def lines_of(scales: Sequence[Scale | TreeScale]) -> list[NDArray[np.float64]]:
+    """Where the codes of each quasi-identifier lie."""
     plain = [one.scale if isinstance(one, TreeScale) else one for one in scales]
     return [scale if isinstance(scale, np.ndarray) else np.linspace(0.0, 1.0, scale) for scale in plain]
 
 
-def _rules(
+def split_rules(
     lines: list[NDArray[np.float64]],
     ranks: Sequence[NDArray[np.int16] | None],
     limits: list[Limits],
     relaxed: bool,
 ) -> SplitRules:
+    """What a search must respect, as arrays for compiled loops."""
     lengths = np.array([len(line) for line in lines], np.int64)
     # Columns that promise nothing beyond rows are not even counted.
     bound = [limit for limit in limits if limit.distinct > 1 or (limit.numerators < limit.denominators).any()]

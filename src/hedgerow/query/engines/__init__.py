@@ -1,1 +1,1 @@
-"""Where questions are answered: arrays, DuckDB, PostgreSQL."""
+"""Where questions are answered: arrays, DuckDB, PostgreSQL, Spark."""

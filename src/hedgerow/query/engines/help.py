@@ -16,16 +16,21 @@ and `variance` of a value, and `sums`, a list of the least sums of 1 to `size` v
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
+from hedgerow.exact import DecimalGrid
 from hedgerow.query.evidence.groups import Ints, Values
 from hedgerow.query.evidence.rows import numbers_of, values_of
 from hedgerow.query.evidence.view import View
 from hedgerow.query.sql.question import Kind
+
+if TYPE_CHECKING:
+    from hedgerow.release import Release
 
 __all__ = [
     "GROUPED",
@@ -34,6 +39,7 @@ __all__ = [
     "help_by_group",
     "help_name",
     "help_of",
+    "help_part",
     "is_helped",
     "sum_columns",
 ]
@@ -42,6 +48,7 @@ GROUPED = "help_by_group"
 """The table of databases with one row per group."""
 
 _MOST_PLACES = 38
+_BOUNDS = ("sum_lower", "sum_upper", "min_lower", "min_upper", "max_lower", "max_upper")
 
 
 def help_name(view: View, column: str, statistic: str) -> str:
@@ -51,7 +58,10 @@ def help_name(view: View, column: str, statistic: str) -> str:
 
 def is_helped(view: View, column: str) -> bool:
     """Tell whether the help table has bounds for a sensitive column."""
+    grid = view.grids.get(column)
     if view.columns[column].kind not in (Kind.INT, Kind.DECIMAL, Kind.FLOAT) or view.has_missing(column):
+        return False
+    if grid is not None and (grid.has_missing or not grid.fits):
         return False
     try:
         unit = numbers_of(view, column).unit
@@ -70,6 +80,34 @@ def help_of(view: View) -> pa.Table:
             statistics = _statistics(view, values_of(view, name), hits, sizes)
             columns |= {help_name(view, name, statistic): column for statistic, column in statistics.items()}
     return pa.table(columns)
+
+
+def help_part(helper: pa.Table, release: Release, rows: int, which: str = "all") -> pa.Table:
+    """The help table of a release that is one part of a whole of so many rows, in the types that all parts share.
+
+    `which` is "all", or "sums" for the sums alone. The part's `grids` are those of the whole.
+    """
+    names = release.columns.sensitive
+    for column in names:
+        for statistic in _BOUNDS:
+            name = statistic if len(names) == 1 else f"{column}_{statistic}"
+            if name not in helper.column_names:
+                continue
+            place = helper.column_names.index(name)
+            if which == "sums" and not statistic.startswith("sum"):
+                helper = helper.remove_column(place)
+            else:
+                kind = _part_type(release.grids[column], rows if statistic.startswith("sum") else 1)
+                helper = helper.set_column(place, name, helper.column(name).cast(kind))
+    return helper
+
+
+def _part_type(grid: DecimalGrid, rows: int) -> pa.DataType:
+    """The type of bounds over up to so many rows of any part."""
+    places, most = len(str(grid.unit.denominator)) - 1, grid.steps * rows
+    if places == 0 and most < 2**62:
+        return pa.int64()
+    return pa.decimal128(18 if 0 < places <= 18 and most < 10**18 else 38, places)
 
 
 def help_by_group(view: View) -> pa.Table:

@@ -18,6 +18,7 @@ maximum is the same downwards. Row h of a group in `help` holds the h-th smalles
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -289,8 +290,12 @@ def _named(number: int, count: str, low: str, high: str = "", mean: str = "0.0",
     ]
 
 
+_LINE_BREAK = re.compile(r"""'[^']*'|"[^"]*"|\n""")
+"""A line break of the statement, or a quoted text or name, whose own line breaks are left as they are."""
+
+
 def _indented(sql: str) -> str:
-    return "\n".join(f"    {line}" for line in sql.split("\n"))
+    return "    " + _LINE_BREAK.sub(lambda found: "\n    " if found[0] == "\n" else found[0], sql)
 
 
 def _check_twins(view: View, bound: Bound) -> None:

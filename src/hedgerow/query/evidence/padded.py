@@ -79,9 +79,13 @@ def help_of_padded(release: Release) -> pa.Table:
 def _values_view(release: Release) -> View:
     """The values as rows of a table of their own; it lives as long as the release's view."""
     columns = PublishedColumns((), release.columns.sensitive)
-    made: View = view_of(release).remember(
-        "values", lambda: View(release.tables["sensitive"], columns, release.group_column)
-    )
+
+    def make() -> View:
+        view = View(release.tables["sensitive"], columns, release.group_column)
+        view.grids = release.grids
+        return view
+
+    made: View = view_of(release).remember("values", make)
     return made
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError, SchemaError
-from hedgerow.exact import ticks
+from hedgerow.exact import DecimalGrid, as_fraction, ticks
 from hedgerow.query.aggregates import AGGREGATES, Gives
 from hedgerow.query.answer import Rounding
 from hedgerow.query.evidence.events import Events
@@ -51,6 +51,7 @@ class Numbers:
     unit: Fraction
     kind: Kind
     domain: pa.Array | None = None
+    grid: DecimalGrid | None = None
 
     @property
     def is_rounded(self) -> bool:
@@ -62,6 +63,8 @@ class Numbers:
         """Most that a published float, summed, may differ from the decimal that it prints: zero on whole numbers."""
         if self.kind is not Kind.FLOAT or self.unit.denominator == 1 or self.is_rounded:
             return Fraction(0)
+        if self.grid is not None:
+            return as_fraction(float(self.grid.largest)) / 2**52
         return int(np.abs(self.lows).max(initial=0)) * self.unit / 2**52
 
     def rounding(self, function: str) -> Rounding:
@@ -88,13 +91,13 @@ class Numbers:
 def numbers_of(view: View, name: str) -> Numbers:
     """Return the ticks of a column's distinct values."""
     numbers: Numbers = view.remember(
-        f"numbers of {name}", lambda: ticks_of(view.codes(name).domain, view.column(name).kind)
+        f"numbers of {name}", lambda: ticks_of(view.codes(name).domain, view.column(name).kind, view.grids.get(name))
     )
     return numbers
 
 
-def ticks_of(domain: pa.Array, kind: Kind) -> Numbers:
-    """Return the ticks of an array without missing values."""
+def ticks_of(domain: pa.Array, kind: Kind, grid: DecimalGrid | None = None) -> Numbers:
+    """Return the ticks of an array without missing values; of a `grid`, where they are a part of its column."""
     if kind in (Kind.DATE, Kind.TIME):
         moments = domain.cast(pa.int32() if kind is Kind.DATE else pa.int64()).to_numpy(zero_copy_only=False)
         days = moments.astype(np.int64)
@@ -106,12 +109,12 @@ def ticks_of(domain: pa.Array, kind: Kind) -> Numbers:
         steps = _decimal_steps(domain)
         return Numbers(steps, steps, Fraction(1, 10**domain.type.scale), kind)
     try:
-        lows, highs, unit = ticks(domain.to_numpy(zero_copy_only=False))
+        lows, highs, unit = ticks(domain.to_numpy(zero_copy_only=False), grid)
     except SchemaError as error:
         raise QueryError(str(error)) from None
-    if np.array_equal(lows, highs):
-        return Numbers(lows, lows, unit, kind)
-    return Numbers(lows, highs, unit, kind, domain)
+    if np.array_equal(lows, highs) and (grid is None or grid.places is not None):
+        return Numbers(lows, lows, unit, kind, grid=grid)
+    return Numbers(lows, highs, unit, kind, domain, grid)
 
 
 def _decimal_steps(domain: pa.Array) -> Ints:

@@ -49,6 +49,7 @@ from hedgerow.query.sql.question import (
 )
 
 if TYPE_CHECKING:
+    from hedgerow.exact import DecimalGrid
     from hedgerow.release import PublishedColumns, Release
 
 __all__ = [
@@ -281,7 +282,9 @@ _views: weakref.WeakKeyDictionary[Any, View] = weakref.WeakKeyDictionary()
 def view_of(release: Release) -> View:
     """Return the release's view, building it when first asked."""
     if release not in _views:
-        _views[release] = View(release.form.rows(release), release.columns, release.group_column, is_paired(release))
+        view = View(release.form.rows(release), release.columns, release.group_column, is_paired(release))
+        view.grids = release.grids
+        _views[release] = view
     return _views[release]
 
 
@@ -333,6 +336,7 @@ class View:
         self._table, self.paired = table, paired
         self.memory = Recent(max(LEAST, PER_ROW * table.num_rows))
         self.derived: dict[str, Expression] = {}
+        self.grids: Mapping[str, DecimalGrid] = {}
         self.sensitive: tuple[str, ...] = tuple(columns.sensitive)
         names = (*columns.quasi, *columns.plain, *columns.sensitive)
         self.columns = {name: column_of(name, self._table.schema.field(name).type) for name in names}

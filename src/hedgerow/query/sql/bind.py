@@ -451,9 +451,9 @@ def _compare_two(operator: str, left: Constant, right: Constant) -> Truth:
 def _compare_on_grid(operator: str, side: Expression, constant: Constant) -> Predicate:
     """Round the constant to the grid of the column so that the comparison stays the same."""
     always, never = Compare("=", side, side), Compare("<>", side, side)
-    scale, largest = _grid(side)
+    scale, least, largest = _grid(side)
     steps = number_of(constant) * 10**scale
-    if abs(steps) > largest:
+    if not least <= steps <= largest:
         return always if _COMPARE[operator](0, steps) else never
     below = math.floor(steps)
     if steps == below:
@@ -468,9 +468,9 @@ def _on_column(side: Expression, constant: Constant) -> Constant | None:
     """Read the constant as a value of the expression's kind; None where no such value exists on the grid."""
     kind = kind_of(side)
     if kind in (Kind.INT, Kind.DECIMAL):
-        scale, largest = _grid(side)
+        scale, least, largest = _grid(side)
         steps = number_of(constant) * 10**scale
-        return _step(side, int(steps)) if steps.denominator == 1 and abs(steps) <= largest else None
+        return _step(side, int(steps)) if steps.denominator == 1 and least <= steps <= largest else None
     readers: dict[Kind | None, Any] = {
         Kind.FLOAT: lambda value: float_of(Constant(value)),
         Kind.TEXT: _read_text,
@@ -481,11 +481,11 @@ def _on_column(side: Expression, constant: Constant) -> Constant | None:
     return Constant(readers[kind](constant.value), kind)
 
 
-def _grid(side: Expression) -> tuple[int, int]:
-    """Return the digits after the point and the largest number of steps of a column's grid."""
+def _grid(side: Expression) -> tuple[int, int, int]:
+    """Return the digits after the point, and the least and the largest number of steps of a column's grid."""
     if isinstance(side, Column) and side.kind is Kind.DECIMAL:
-        return side.scale, 10**side.digits - 1
-    return 0, LARGEST
+        return side.scale, 1 - 10**side.digits, 10**side.digits - 1
+    return 0, -LARGEST - 1, LARGEST
 
 
 def _step(side: Expression, steps: int) -> Constant:

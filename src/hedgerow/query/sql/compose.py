@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from hedgerow.errors import QueryError
+from hedgerow.errors import QueryError, counted
 from hedgerow.query.answer import Estimate, Result
 from hedgerow.query.answered import Answered, below_each_other, finish, over, stack
 from hedgerow.query.sql.computing import run_over
@@ -217,9 +217,9 @@ class Composer:
         inner, _ = _unwrapped(query, scope)
         if isinstance(inner, exp.Select) and not _aggregates(inner):
             # Whether there is a row is whether their number is above zero.
-            counted = inner.copy()
-            counted.set("expressions", [exp.Count(this=exp.Star(), big_int=True)])
-            number = self.relation(counted, scope)
+            count = inner.copy()
+            count.set("expressions", [exp.Count(this=exp.Star(), big_int=True)])
+            number = self.relation(count, scope)
             answer = number.numbers[number.names[0]].estimate.answers[0]
             fewest, most = int(answer.lower or 0), int(answer.upper or 0)
         else:

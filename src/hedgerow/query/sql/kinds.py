@@ -35,7 +35,7 @@ def natural(node: Expression) -> Expression:
     """Give a constant the kind that it has on its own; leave everything else as it is."""
     if not isinstance(node, Constant):
         return node
-    if isinstance(node.value, int) and not isinstance(node.value, bool) and abs(node.value) <= LARGEST:
+    if isinstance(node.value, int) and not isinstance(node.value, bool) and -LARGEST - 1 <= node.value <= LARGEST:
         return Constant(node.value, Kind.INT)
     if isinstance(node.value, date) and not isinstance(node.value, datetime):
         return Constant(node.value, Kind.DATE)

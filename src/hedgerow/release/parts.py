@@ -1,0 +1,313 @@
+"""Bundles in parts: a release of any size, written part by part, possibly by several processes, and sealed once.
+
+Guarantee  a part holds whole groups; its files get random names in a hidden folder beside the target, so that a task
+           that is tried again leaves an orphan and no mixture; `seal` renames the parts that count, removes the rest,
+           writes the manifest last and lets the bundle appear at once. After a crash nothing is at the target
+Cost       O(rows of a part) memory for each part
+
+A part is given as a release of its own with groups numbered from 0. In the files groups are numbered on from the
+part's `first_group`, and so are the sets of a generalized release. First groups ascend; a gap between the groups of two
+parts is allowed, so that parts can be written at the same time: the number of rows before a part always serves.
+Group numbers are 32 bits wide; 64 where there are 2^31 rows or more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.fs as pf
+import pyarrow.parquet as pq
+
+from hedgerow._version import __version__
+from hedgerow.errors import BrokenPromise, BundleError, ParameterError, unwritten
+from hedgerow.randomness import token
+from hedgerow.release.bundle import refuse_seeded
+from hedgerow.release.folder import folder_beside, named_folder, put_in_place, require_replaceable, sync_folder
+from hedgerow.release.readme import readme
+from hedgerow.release.release import Release, Rows
+from hedgerow.verify.manifest import describe, describe_parts, encode
+from hedgerow.verify.names import SETS, box_columns
+from hedgerow.verify.page import pages
+from hedgerow.verify.parts import PARTED, SHARED, is_wide, part_file
+from hedgerow.verify.promise import verify_bundle
+from hedgerow.verify.values import MANIFEST, FileEntry, PartEntry
+
+__all__ = ["Stage", "WrittenPart", "seal", "split_release", "stage_bundle", "write_part"]
+
+
+@dataclass(frozen=True)
+class WrittenPart:
+    """A part that was written: what it holds, and by table the random name of its file, its entry and its columns."""
+
+    part: PartEntry
+    files: Mapping[str, tuple[str, FileEntry]]
+    columns: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A hidden folder in which the parts of a bundle are written before it appears at `target`.
+
+    `folder` is a path, or an address of a file system that pyarrow knows: what `write_part` takes, in any process.
+    """
+
+    target: str
+    folder: str
+    overwrite: bool = False
+
+    @property
+    def is_local(self) -> bool:
+        """Tell whether the folder is on a file system of this machine."""
+        return "://" not in self.folder
+
+
+@contextmanager
+def stage_bundle(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Stage]:
+    """Make the hidden folder of a bundle in parts; it is gone afterwards, whatever happens, unless it was sealed."""
+    if "://" in os.fspath(path):
+        with _stage_elsewhere(os.fspath(path), overwrite) as stage:
+            yield stage
+        return
+    target = named_folder(path)
+    require_replaceable(target, overwrite)
+    with folder_beside(target) as folder:
+        yield Stage(str(target), str(folder), overwrite)
+
+
+@contextmanager
+def _stage_elsewhere(address: str, overwrite: bool) -> Iterator[Stage]:
+    bare = address.rstrip("/")
+    system, place = pf.FileSystem.from_uri(bare)
+    parent, _, name = bare.rpartition("/")
+    folder = f"{parent}/.{name}.hedgerow-writing-{token(8)}"
+    _, inside = pf.FileSystem.from_uri(folder)
+    try:
+        if not overwrite and system.get_file_info(f"{place}/{MANIFEST}").type != pf.FileType.NotFound:
+            raise BundleError(f"'{name}' exists already; choose another folder, or replace it (overwrite=True).")
+        system.create_dir(inside, recursive=True)
+        yield Stage(bare, folder, overwrite)
+    except OSError as error:
+        raise unwritten(f"'{name}'", error) from None
+    finally:
+        with suppress(OSError):
+            system.delete_dir(inside)
+
+
+def write_part(folder: str, part: Release, *, first_group: int, rows: int, helper: pa.Table | None) -> WrittenPart:
+    """Write one part of a release of `rows` rows to a stage's folder; its groups are numbered from 0.
+
+    `helper` is the part's help table (`query.help_table_of_part`), None where the bundle has none. Tables that all
+    parts share (`target`, `domain`) are written when the bundle is sealed.
+    """
+    system, place = _system(folder)
+    tables = {name: table for name, table in part.tables.items() if name not in SHARED}
+    if strange := set(tables) - set(PARTED):
+        raise ParameterError(f"a release with the table '{min(strange)}' is not written in parts.")
+    tables |= {"help": helper} if helper is not None else {}
+    files = {}
+    for name, table in tables.items():
+        numbered = _renumbered(table, _number_columns(name, part), first_group, is_wide(rows))
+        file = f"{token(8)}.parquet"
+        files[name] = (file, _write_table(system, f"{place}/{file}", numbered))
+    people = tables.get("quasi", tables.get("release"))
+    assert people is not None
+    held = PartEntry(people.num_rows, first_group, part.groups)
+    return WrittenPart(held, files, {name: str(table.schema) for name, table in tables.items()})
+
+
+def _number_columns(name: str, part: Release) -> list[str]:
+    """The columns of a table that hold numbers of groups or sets."""
+    if name == "help" or not part.group_column:
+        return ["group"] if name == "help" else []
+    if name == SETS:
+        return ["set"]
+    if name == "implied":
+        return ["group"]
+    sets = [box.set for box in box_columns(part.columns, part.group_column).values()] if part.form.has_boxes else []
+    return [part.group_column, *(column for column in sets if column in part.tables[name].column_names)]
+
+
+def _renumbered(table: pa.Table, names: Sequence[str], first: int, wide: bool) -> pa.Table:
+    kind = pa.int64() if wide else pa.int32()
+    for name in names:
+        numbers = pc.add(table.column(name).cast(pa.int64()), pa.scalar(first, pa.int64())).cast(kind)
+        table = table.set_column(table.column_names.index(name), name, numbers)
+    return table
+
+
+def _system(folder: str) -> tuple[pf.FileSystem, str]:
+    found: tuple[pf.FileSystem, str] = (
+        pf.FileSystem.from_uri(folder) if "://" in folder else (pf.LocalFileSystem(), folder)
+    )
+    return found
+
+
+def _write_table(system: pf.FileSystem, place: str, table: pa.Table) -> FileEntry:
+    bare = table.replace_schema_metadata(None)
+    with system.open_output_stream(place) as stream:
+        pq.write_table(bare, stream, compression="zstd", store_schema=False)
+    return _entry(system, place, table.num_rows)
+
+
+def _write_text(system: pf.FileSystem, place: str, text: bytes) -> FileEntry:
+    with system.open_output_stream(place) as stream:
+        stream.write(text)
+    return _entry(system, place)
+
+
+def _entry(system: pf.FileSystem, place: str, rows: int | None = None) -> FileEntry:
+    if isinstance(system, pf.LocalFileSystem):
+        with Path(place).open("rb+") as handle:
+            os.fsync(handle.fileno())
+    digest, size = hashlib.sha256(), 0
+    with system.open_input_stream(place) as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+            size += len(block)
+    return FileEntry(sha256=digest.hexdigest(), bytes=size, rows=rows)
+
+
+def seal(
+    stage: Stage,
+    release: Release,
+    parts: Sequence[WrittenPart],
+    *,
+    helper: pa.Table | None = None,
+    help: str = "all",
+    allow_insecure: bool = False,
+) -> None:
+    """Let a bundle appear at its target: these parts, the tables that they share, its pages and its manifest.
+
+    `release` says what is true of all parts together (rows, groups, guarantee); its tables, and `helper`, may be those
+    of any part: the README takes its examples from them. A bundle on this machine is verified first, from the files
+    that were written; elsewhere whoever wrote the parts did.
+    """
+    refuse_seeded(release.made, allow_insecure)
+    ordered = sorted(parts, key=lambda written: written.part.first_group)
+    _check_parts(release, ordered, help)
+    system, place = _system(stage.folder)
+    is_whole = len(ordered) == 1 and help == "all" and ordered[0].part.first_group == 0
+    files = _rename(system, place, ordered, is_whole)
+    files |= {
+        f"{name}.parquet": _write_table(system, f"{place}/{name}.parquet", release.tables[name])
+        for name in SHARED
+        if name in release.tables
+    }
+    told = readme(release, {} if helper is None else {"help": helper}, parts=0 if is_whole else len(ordered), help=help)
+    files |= {name: _write_text(system, f"{place}/{name}", text.encode()) for name, text in pages(told).items()}
+    listed = tuple(written.part for written in ordered)
+    manifest = (
+        describe(release.published, files, __version__)
+        if is_whole
+        else describe_parts(release.published, files, __version__, listed, help)
+    )
+    _write_text(system, f"{place}/{MANIFEST}", encode(manifest))
+    _remove_orphans(system, place, {*files, MANIFEST})
+    if stage.is_local:
+        sync_folder(Path(stage.folder))
+        verify_bundle(stage.folder)
+        put_in_place(Path(stage.folder), Path(stage.target), replace=stage.overwrite)
+    else:
+        _move(system, place, _system(stage.target)[1], [*files, MANIFEST])
+
+
+def _check_parts(release: Release, parts: Sequence[WrittenPart], help: str) -> None:
+    """Raise BrokenPromise unless the parts make up the release: what was planned and what was written may differ."""
+    if not parts or sum(written.part.rows for written in parts) != release.rows.published:
+        raise BrokenPromise("The parts do not have as many rows as the release; was its table changed meanwhile?")
+    if sum(written.part.groups for written in parts) != release.groups:
+        raise BrokenPromise("The parts do not have as many groups as the release.")
+    if any(written.columns != parts[0].columns for written in parts):
+        raise BrokenPromise("The parts do not have the same tables, columns and types.")
+    if ("help" in parts[0].files) != (help != "none" and release.form.has_groups):
+        raise BrokenPromise("The parts do not have the help tables that were asked for.")
+
+
+def _rename(system: pf.FileSystem, place: str, parts: Sequence[WrittenPart], is_whole: bool) -> dict[str, FileEntry]:
+    files: dict[str, FileEntry] = {}
+    for name in parts[0].files:
+        for number, written in enumerate(parts):
+            file, entry = written.files[name]
+            final = f"{name}.parquet" if is_whole else part_file(name, number)
+            system.move(f"{place}/{file}", f"{place}/{final}")
+            files[final] = entry
+    return files
+
+
+def _remove_orphans(system: pf.FileSystem, place: str, wanted: set[str]) -> None:
+    for found in system.get_file_info(pf.FileSelector(place)):
+        if found.base_name not in wanted:
+            system.delete_file(found.path)
+
+
+def _move(system: pf.FileSystem, folder: str, target: str, names: Sequence[str]) -> None:
+    """Without a rename of folders the manifest, which comes last, makes the bundle one; the old one goes first."""
+    system.create_dir(target, recursive=True)
+    for found in system.get_file_info(pf.FileSelector(target)):
+        if found.base_name == MANIFEST:
+            system.delete_file(found.path)
+    for found in system.get_file_info(pf.FileSelector(target)):
+        system.delete_file(found.path)
+    for name in names:
+        system.move(f"{folder}/{name}", f"{target}/{name}")
+
+
+def split_release(release: Release, rows_per_part: int) -> Iterator[tuple[int, Release]]:
+    """Cut a release into parts of whole groups, of about so many rows; with each the number of its first group."""
+    if rows_per_part < 1:
+        raise ParameterError("'rows_per_part' must be at least 1.")
+    if set(release.tables) - set(PARTED) - set(SHARED):
+        raise ParameterError(f"a release of the form '{release.form}' is saved whole; leave 'rows_per_part' out.")
+    people = release.tables["quasi" if "quasi" in release.tables else "release"]
+    if not release.groups:
+        for first in range(0, people.num_rows, rows_per_part):
+            rows = people.slice(first, rows_per_part)
+            tables = {**release.tables, "release": rows}
+            yield 0, replace(release, tables=tables, rows=Rows(rows.num_rows, rows.num_rows), receipt=None)
+        return
+    numbers = people.column(release.group_column).to_numpy()
+    borders = np.flatnonzero(np.diff(numbers, append=-1)) + 1  # where each group ends
+    first, start = 0, 0
+    while first < release.groups:
+        last = max(int(np.searchsorted(borders, start + rows_per_part, side="right")), first + 1)
+        yield first, _cut(release, first, last)
+        first, start = last, int(borders[last - 1])
+
+
+def _cut(release: Release, first: int, last: int) -> Release:
+    """The groups from `first` to before `last` as a release of their own, numbered from 0."""
+    tables = dict(release.tables)
+    for name in set(tables) - set(SHARED) - {SETS}:
+        column = "group" if name == "implied" else release.group_column
+        numbers = tables[name].column(column).to_numpy()
+        start, end = np.searchsorted(numbers, [first, last]).tolist()
+        tables[name] = _renumbered(tables[name].slice(start, end - start), [column], -first, False)
+    if SETS in tables:
+        tables |= _cut_sets(release, tables["release"], tables[SETS])
+    people = tables["quasi" if "quasi" in tables else "release"]
+    rows = Rows(people.num_rows, people.num_rows)
+    return replace(release, tables=tables, rows=rows, groups=last - first, receipt=None)
+
+
+def _cut_sets(release: Release, table: pa.Table, sets: pa.Table) -> dict[str, pa.Table]:
+    """The rows and sets of a part; the sets that its rows refer to are numbered from 0 in each column."""
+    kept = []
+    for name, box in box_columns(release.columns, release.group_column).items():
+        if box.set not in table.column_names:
+            continue
+        used = np.unique(table.column(box.set).drop_null().to_numpy())
+        mine = sets.filter(pc.equal(sets.column("column"), name))
+        mine = mine.filter(pc.is_in(mine.column("set"), pa.array(used, pa.int32())))
+        places = pa.array(np.searchsorted(used, mine.column("set").to_numpy()).astype(np.int32))
+        kept.append(mine.set_column(1, "set", places))
+        found = pc.index_in(table.column(box.set), pa.array(used, pa.int32()))
+        table = table.set_column(table.column_names.index(box.set), box.set, found)
+    return {"release": table, SETS: pa.concat_tables(kept).combine_chunks()}

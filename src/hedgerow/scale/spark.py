@@ -1,0 +1,407 @@
+"""The engine for a cluster: Spark reads, counts and moves rows; its Python workers run the kernels.
+
+Guarantee  a task that is repeated deals its rows to the same blocks; a table whose rows or order differ between two
+           passes is refused; what leaves a task before the kernels are codes, and no message or log has a cell
+Cost       one pass a column for its distinct values, one for the shares of tasks, one that moves the coded rows once
+
+Classic sessions and Spark Connect: nothing but data frames and functions over Arrow batches, no context, no broadcast.
+Every row is read twice after the counting. The first pass takes down, task by task, how many rows of each class there
+are, and a digest of the coded rows in their order; the second has to find the same. So the tasks of both passes are
+the same, as they are for files and tables, and the coins of a task, which come from a keyed stream, fall the same
+way when Spark repeats it. A frame whose order changes from pass to pass is to be written to files first.
+
+Coded rows of one block travel as one record for many rows, in the narrowest integers: a few bytes a row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hedgerow import errors
+from hedgerow.errors import DiskFull, HedgerowError, InputError, OutOfMemory, limit_reached
+from hedgerow.randomness import KeyedStream
+from hedgerow.scale.coding import Coder
+from hedgerow.scale.dealing import CHANGED, Placing
+from hedgerow.scale.engine import Distinct, ScaleEngine
+from hedgerow.table.checks import check_names
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["ClusterEngine", "frame_of"]
+
+T = TypeVar("T")
+Progress = Callable[[str, float], None]
+Batches = Iterator[pa.RecordBatch]
+
+_FIXED = {
+    # Tasks have to be the same in every pass, and a block must not share its task with others.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+}
+_SAMPLE = 1 << 16
+_SENT = 1 << 19
+"""Coded rows that a task gathers before it sends them to their blocks."""
+_LEAST, _MOST, _BLOCKS = 1 << 14, 1 << 20, 16
+"""Rows of a block, and how many blocks a table is cut into where they may be smaller than the most."""
+_MARK = re.compile(r"hedgerow<(\w+):([0-9a-f]*)>")
+
+
+class ClusterEngine(ScaleEngine):
+    """A frame of Spark, read in passes by the tasks of a cluster."""
+
+    def __init__(self, frame: DataFrame, *, progress: Progress = lambda step, share: None) -> None:
+        self._names = tuple(frame.columns)
+        check_names(self._names)
+        self._places = {name: f"c{place}" for place, name in enumerate(self._names)}
+        # Names of a table are nothing that a statement should have to quote.
+        self._frame = frame.toDF(*self._places.values())
+        self._session: Any = frame.sparkSession
+        self._progress = progress
+        self._rows: int | None = None
+        self._scattered: _Scatter | None = None
+        self.block_rows = _MOST
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column names, in order."""
+        return self._names
+
+    def head(self, column: str) -> pa.Array:
+        """One value of a column."""
+        with _plain_errors():
+            return _one(self._selected([column]).limit(1).toArrow().column(0))
+
+    def count_rows(self) -> int:
+        """How many rows there are, without those that are left out."""
+        if self._rows is None:
+            with _plain_errors():
+                self._rows = int(self._frame.count())
+            self.block_rows = min(max(self._rows // _BLOCKS, _LEAST), _MOST)
+        return self._rows
+
+    def distinct(self, columns: Sequence[str], most: int) -> dict[str, Distinct | None]:
+        """Count the distinct values of each column; None for a column that has more than `most`."""
+        found: dict[str, Distinct | None] = {}
+        with _plain_errors():
+            sample = self._selected(columns).limit(_SAMPLE).toArrow()
+            for place, name in enumerate(columns):
+                self._progress("counting", 0.2 * place / len(columns))
+                is_wide = pc.count_distinct(sample.column(place)).as_py() > _SAMPLE // 4
+                found[name] = None if is_wide and self._about(name) > 1.1 * most else self._counted(name, most)
+        return found
+
+    def _about(self, name: str) -> int:
+        own = self._places[name]
+        return int(self._frame.selectExpr(f"approx_count_distinct({own}) AS n").toArrow().column(0)[0].as_py())
+
+    def _counted(self, name: str, most: int) -> Distinct | None:
+        own = self._places[name]
+        # One value more than allowed is enough to know, and all that the driver has to hold.
+        counted = self._frame.groupBy(own).count().limit(most + 1).toArrow()
+        if counted.num_rows > most:
+            return None
+        return _one(counted.column(0)), counted.column(1).to_numpy().astype(np.int64)
+
+    def leave_out(self, values: Mapping[str, pa.Array]) -> None:
+        """Drop the rows in which some column has one of these values."""
+        for name, listed in values.items():
+            own = self._places[name]
+            for condition in _conditions(own, listed):
+                self._frame = self._frame.filter(condition)
+        self._rows = None
+
+    def fold(
+        self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]], *, step: str = "counting"
+    ) -> list[NDArray[np.int64]]:
+        """Add up what `count` says of the coded batches of each task."""
+        self._progress(step, 0.25)
+        return [share.total for share in self._shares(coder, count).values()]
+
+    def _shares(self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]]) -> dict[int, _Share]:
+        work = _Fold(coder, count)
+        with self._fixed(), _plain_errors():
+            found = self._selected(coder.names).mapInArrow(work, "task int, share binary").toArrow()
+        shares = {
+            int(task): _Share(*pickle.loads(share))
+            for task, share in zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True)
+        }
+        return dict(sorted(shares.items()))
+
+    def scatter(self, coder: Coder, placing: Placing) -> None:
+        """Divide the urns among the tasks; rows move when the blocks are run."""
+        self._progress("scattering", 0.3)
+        shares = self._shares(coder, placing.tally)
+        secret = placing.keys(4).tobytes()
+        divided = placing.divide([share.total for share in shares.values()])
+        tasks = {
+            task: (replace(own, keys=KeyedStream(secret + task.to_bytes(8, "little"))), share.digest)
+            for (task, share), own in zip(shares.items(), divided, strict=True)
+        }
+        self._scattered = _Scatter(coder, tasks)
+        self._blocks = placing.num_blocks
+
+    def run(self, work: Callable[[int, pa.Table], T], blocks: Sequence[int]) -> Iterator[T]:
+        """Move the rows of each block to a task of its own, and call `work` there."""
+        assert self._scattered is not None, "rows are scattered before blocks are run"
+        self._progress("publishing", 0.5)
+        coder = self._scattered.coder
+        with self._fixed(), _plain_errors():
+            sent = self._selected(coder.names).mapInArrow(self._scattered, "block int, records binary")
+            placed = sent.repartitionById(self._blocks, "block")
+            done = placed.mapInArrow(_Block(coder, work, frozenset(blocks)), "block int, found binary").toArrow()
+        found = dict(zip(done.column(0).to_pylist(), done.column(1).to_pylist(), strict=True))
+        for block in blocks:
+            if block not in found:
+                yield work(block, coder.schema.empty_table())
+                continue
+            result = pickle.loads(found.pop(block))
+            if isinstance(result, HedgerowError):
+                raise result
+            yield result
+
+    def close(self) -> None:
+        """Forget the rows; what Spark keeps of them goes with its frames."""
+        self._scattered = None
+
+    def _selected(self, columns: Sequence[str]) -> DataFrame:
+        return self._frame.select(*(self._places[name] for name in columns))
+
+    @contextmanager
+    def _fixed(self) -> Iterator[None]:
+        """Settings under which the tasks of a pass are those of the last one; the session gets its own back."""
+        kept = {name: self._session.conf.get(name, None) for name in _FIXED}
+        for name, value in _FIXED.items():
+            self._session.conf.set(name, value)
+        try:
+            yield
+        finally:
+            for name, value in kept.items():
+                self._session.conf.unset(name) if value is None else self._session.conf.set(name, value)
+
+
+@dataclass(frozen=True, eq=False)
+class _Share:
+    """What a task saw: its total, and a digest of its coded rows in their order."""
+
+    total: NDArray[np.int64]
+    digest: bytes
+
+
+class _Digest:
+    """A digest of coded rows in their order, whatever the batches are that they come in."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, Any] = {}
+
+    def update(self, coded: pa.Table) -> None:
+        for name in coded.column_names:
+            column = coded.column(name).combine_chunks()
+            own = self._columns.setdefault(name, hashlib.blake2b(digest_size=16))
+            if pa.types.is_integer(column.type) and not column.null_count:
+                own.update(np.ascontiguousarray(column.to_numpy()))
+            else:
+                own.update("".join(f"{value!r};" for value in column.to_pylist()).encode("utf-8", "surrogatepass"))
+
+    def value(self) -> bytes:
+        return b"".join(own.digest() for own in self._columns.values())
+
+
+@dataclass(frozen=True, eq=False)
+class _Fold:
+    """Codes the batches of a task, and adds up what a function says of them."""
+
+    coder: Coder
+    count: Callable[[pa.Table], NDArray[np.int64]]
+
+    def __call__(self, batches: Batches) -> Batches:
+        with _marked_errors():
+            total, digest = None, _Digest()
+            for coded in _coded(self.coder, batches):
+                found = self.count(coded)
+                total = found if total is None else total + found
+                digest.update(coded)
+            if total is not None:
+                share = pickle.dumps((total, digest.value()))
+                yield pa.record_batch({"task": pa.array([_task()], pa.int32()), "share": pa.array([share])})
+
+
+@dataclass(frozen=True, eq=False)
+class _Scatter:
+    """Codes the batches of a task, deals their rows to blocks, and sends the rows of each block as one record."""
+
+    coder: Coder
+    tasks: Mapping[int, tuple[Placing, bytes]]
+
+    def __call__(self, batches: Batches) -> Batches:
+        with _marked_errors():
+            placing, expected = self.tasks.get(_task(), (None, b""))
+            digest, gathered = _Digest(), list[pa.Table]()
+            for coded in _coded(self.coder, batches):
+                if placing is None:
+                    raise InputError(CHANGED)
+                digest.update(coded)
+                placed = pa.array(placing.place(coded))
+                gathered.append(coded.append_column("", placed))
+                if sum(table.num_rows for table in gathered) >= _SENT:
+                    yield _records(gathered)
+                    gathered = []
+            if placing is not None:
+                placing.finish()
+                if digest.value() != expected:
+                    raise InputError(CHANGED)
+            if gathered:
+                yield _records(gathered)
+
+
+def _records(gathered: list[pa.Table]) -> pa.RecordBatch:
+    """The rows of each block as bytes, without the blocks' numbers."""
+    table = pa.concat_tables(gathered).combine_chunks()
+    blocks = table.column("").to_numpy()
+    order = np.argsort(blocks, kind="stable")
+    ordered = table.drop_columns([""]).take(pa.array(order)).combine_chunks()
+    numbers, starts = np.unique(blocks[order], return_index=True)
+    ends = [*starts[1:].tolist(), len(blocks)]
+    pieces = [_bytes(ordered.slice(start, end - start)) for start, end in zip(starts.tolist(), ends, strict=True)]
+    return pa.record_batch({"block": pa.array(numbers, pa.int32()), "records": pa.array(pieces, pa.binary())})
+
+
+def _bytes(rows: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return sink.getvalue().to_pybytes()
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Puts the records of a block together and runs the kernels; an error of ours is a result, no reason to retry."""
+
+    coder: Coder
+    work: Callable[[int, pa.Table], Any]
+    wanted: frozenset[int]
+
+    def __call__(self, batches: Batches) -> Batches:
+        with _marked_errors():
+            block, pieces = _task(), list[pa.Table]()
+            for batch in batches:
+                pieces += [pa.ipc.open_stream(record).read_all() for record in batch.column("records").to_pylist()]
+            if block not in self.wanted or not pieces:
+                return
+            try:
+                found: Any = self.work(block, pa.concat_tables(pieces).combine_chunks())
+            except Exception as error:
+                found = error if isinstance(error, HedgerowError) else limit_reached(error)
+                if found is None:
+                    raise
+            made = pa.array([pickle.dumps(found)], pa.binary())
+            yield pa.record_batch({"block": pa.array([block], pa.int32()), "found": made})
+
+
+def _task() -> int:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None, "called in a task of Spark"
+    return int(context.partitionId())
+
+
+def _coded(coder: Coder, batches: Batches) -> Iterator[pa.Table]:
+    """The batches of a task as codes, under the names of the table."""
+    for batch in batches:
+        if batch.num_rows:
+            yield coder.encode(pa.table([_normal(column) for column in batch.columns], names=coder.names))
+
+
+def _normal(column: pa.Array) -> pa.Array:
+    """Values as Spark's groups show them, which do not tell zero from negative zero."""
+    return pc.add(column, 0.0) if pa.types.is_floating(column.type) else column
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    return _normal(column.combine_chunks())
+
+
+def _conditions(own: str, listed: pa.Array) -> Iterator[str]:
+    """What a row must keep so that its value is none of these; texts are written in hexadecimal digits."""
+    if listed.null_count:
+        yield f"{own} IS NOT NULL"
+    for value in listed.drop_null().to_pylist():
+        if isinstance(value, str):
+            yield f"({own} IS NULL OR {own} <> decode(unhex('{value.encode().hex()}'), 'UTF-8'))"
+        elif value != value:
+            yield f"({own} IS NULL OR NOT isnan({own}))"
+        else:
+            raise InputError("Only texts and floats stand for missing values.")
+
+
+@contextmanager
+def _marked_errors() -> Iterator[None]:
+    """In a task: let an error of ours reach the driver, and nothing of any other but its kind."""
+    try:
+        yield
+    except Exception as error:
+        plain = error if isinstance(error, HedgerowError) else limit_reached(error)
+        text = "" if plain is None else str(plain)
+        kind = type(error if plain is None else plain).__name__
+    else:
+        return
+    raise RuntimeError(f"hedgerow<{kind}:{text.encode().hex()}>") from None  # a log would show what it came from
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """On the driver: errors of tasks as they were raised there, those of Spark in a sentence, which quotes no cell."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        found = plain_error(str(error))
+    else:
+        return
+    raise found from None
+
+
+def plain_error(text: str) -> HedgerowError:
+    """What a message of Spark means."""
+    if (mark := _MARK.search(text)) is not None:
+        kind = getattr(errors, mark[1], None)
+        if isinstance(kind, type) and issubclass(kind, HedgerowError):
+            return kind(bytes.fromhex(mark[2]).decode())
+        return InputError(f"A task on the cluster failed ({mark[1]}); nothing was published.")
+    if "No space left on device" in text:
+        return DiskFull("A disk of the cluster is too full for the rows that are moved; free some space.")
+    if "OutOfMemoryError" in text:
+        return OutOfMemory("The cluster's memory is not enough for this table; give its executors more.")
+    return InputError(
+        "Spark could not read the table or finish its tasks; its own log says why. Nothing was published."
+    )
+
+
+def frame_of(source: object, spark: Any) -> DataFrame:
+    """What `publish` takes on a cluster: a frame of Spark, the path of Parquet files, `format:path` or `table:name`."""
+    if hasattr(source, "mapInArrow"):
+        return source  # type: ignore[return-value]
+    text = str(source)
+    kind, sign, rest = text.partition(":")
+    with _plain_errors():
+        if sign and kind == "table":
+            return spark.read.table(rest)  # type: ignore[no-any-return]
+        if sign and kind in ("parquet", "csv", "json", "orc", "avro", "delta", "iceberg"):
+            reader = spark.read.format(kind)
+            return (reader.options(header=True, inferSchema=True) if kind == "csv" else reader).load(rest)  # type: ignore[no-any-return]
+        if text.endswith((".csv", ".csv.gz")):
+            return spark.read.csv(text, header=True, inferSchema=True)  # type: ignore[no-any-return]
+        return spark.read.parquet(text)  # type: ignore[no-any-return]

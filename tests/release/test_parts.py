@@ -1,0 +1,213 @@
+"""Bundles in parts: every verb gives what it gives on the release in one file; nothing is left after a crash."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import BundleError, HedgerowError, ParameterError
+from hedgerow.exact import column_grid, ticks
+from hedgerow.release import parts as module
+from hedgerow.verify import verify_bundle
+from tests.support.every_form import EVERY_FORM, sample_of
+from tests.support.every_method import SCHEMA, Case, cases, people
+
+QUESTIONS = (
+    "SELECT count(*) AS n, sum(salary) AS s, avg(salary) AS a, min(salary) AS low, max(salary) AS high FROM release",
+    "SELECT town, sum(salary) AS s, count(*) AS n FROM release WHERE age < 40 GROUP BY town ORDER BY town",
+    "SELECT median(salary) AS m, count(*) FILTER (WHERE salary > 3) AS n FROM release WHERE age >= 30",
+)
+PEOPLE = people(96)
+
+
+def _answer(release: hr.Release, question: str) -> object:
+    try:
+        return release.sql(question).to_arrow().to_pydict()
+    except HedgerowError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_parts_verify_and_answer_as_the_whole(case: Case, tmp_path: Path) -> None:
+    """Parts verify and answer as the whole."""
+    release = case.method.publish(PEOPLE, SCHEMA)
+    release.save(tmp_path / "one")
+    if release.form == "substituted":
+        with pytest.raises(ParameterError, match="saved whole"):
+            release.save(tmp_path / "many", rows_per_part=20)
+        assert not (tmp_path / "many").exists()
+        return
+    release.save(tmp_path / "many", rows_per_part=20)
+    assert sum(name.startswith(("release-", "quasi-")) for name in os.listdir(tmp_path / "many")) > 1 or (
+        release.groups == 1
+    )
+    verified = verify_bundle(tmp_path / "many")
+    assert set(verify_bundle(tmp_path / "one").checks) - set(verified.checks) <= {
+        check for check in verify_bundle(tmp_path / "one").checks if "combinations of means" in check
+    }
+    one, many = hr.open(tmp_path / "one"), hr.open(tmp_path / "many")
+    for question in QUESTIONS:
+        assert _answer(many, question) == _answer(one, question)
+
+
+@pytest.mark.parametrize("form", [form for form in EVERY_FORM if form != "substituted"])
+def test_a_release_of_every_form_comes_back_from_its_parts(form: str) -> None:
+    """A release of every form comes back from its parts."""
+    release = sample_of(form, random.Random(3)).release
+    parts = list(module.split_release(release, 7))
+    assert sum(part.groups for _, part in parts) == release.groups
+    assert sum(part.rows.published for _, part in parts) == release.rows.published
+    for name, table in release.tables.items():
+        if name in ("release", "quasi", "sensitive") and "set" not in "".join(table.column_names):
+            found = pa.concat_tables([part.tables[name] for _, part in parts])
+            kept = [column for column in table.column_names if column != release.group_column]
+            assert found.select(kept).equals(table.select(kept))
+
+
+def test_one_part_is_the_bundle_that_it_was(tmp_path: Path) -> None:
+    """One part is the bundle that it was."""
+    release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
+    release.save(tmp_path / "one")
+    release.save(tmp_path / "same", rows_per_part=1000)
+    assert sorted(os.listdir(tmp_path / "one")) == sorted(os.listdir(tmp_path / "same"))
+    assert (tmp_path / "same/release.parquet").read_bytes() == (tmp_path / "one/release.parquet").read_bytes()
+    assert b'"hedgerow/1"' in (tmp_path / "same/manifest.json").read_bytes()
+
+
+@pytest.mark.parametrize("which", ["sums", "none"])
+def test_fewer_help_tables(which: str, tmp_path: Path) -> None:
+    """Fewer help tables."""
+    release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
+    release.save(tmp_path / "out", rows_per_part=30, help=which)
+    verify_bundle(tmp_path / "out")
+    assert (tmp_path / "out/help-00000.parquet").exists() == (which == "sums")
+    if which == "sums":
+        names = pq.read_schema(tmp_path / "out/help-00000.parquet").names
+        assert "sum_lower" in names
+        assert "min_lower" not in names
+    assert "need hedgerow" in (tmp_path / "out/README.md").read_text()
+    assert _answer(hr.open(tmp_path / "out"), QUESTIONS[0]) == _answer(release, QUESTIONS[0])
+
+
+def test_units_are_those_of_the_whole_table(tmp_path: Path) -> None:
+    """Units are those of the whole table."""
+    pay = [float(n) for n in range(50)] + [n + 0.25 for n in range(50)]
+    table = pa.table({"age": list(range(100)), "pay": pay})
+    release = hr.KEAnonymity(k=2).publish(table, hr.Schema(quasi="age", sensitive="pay"))
+    release.save(tmp_path / "out", rows_per_part=10)
+    files = sorted((tmp_path / "out").glob("help-*.parquet"))
+    assert len({str(pq.read_schema(file)) for file in files}) == 1
+    verify_bundle(tmp_path / "out")
+
+
+def test_grids_merge_to_that_of_all_numbers() -> None:
+    """Grids merge to that of all numbers."""
+    rng = random.Random(5)
+    for _ in range(300):
+        kind = rng.choice(["whole", "cents", "ragged", "mixed"])
+        draw = {
+            "whole": lambda: float(rng.randrange(-(10**6), 10**6)),
+            "cents": lambda: rng.randrange(10**6) / 100,
+            "ragged": lambda: rng.random() * 10 ** rng.randrange(-5, 9),
+            "mixed": lambda: rng.choice([0.5, 1e14, 3.0, 0.001, 123456789012.5]),
+        }[kind]
+        numbers = [draw() for _ in range(rng.randrange(2, 8))]
+        cut = rng.randrange(1, len(numbers))
+        whole, one, other = (column_grid(pa.array(part)) for part in (numbers, numbers[:cut], numbers[cut:]))
+        assert None not in (whole, one, other)
+        assert one.merge(other) == whole
+        if whole.fits and max(map(abs, numbers)) > 0:
+            lows, highs, unit = ticks(np.array(numbers))
+            found = ticks(np.array(numbers[:cut]), whole)
+            assert unit == found[2] == whole.unit
+            assert np.array_equal(found[0], lows[:cut])
+            assert np.array_equal(found[1], highs[:cut])
+
+
+def test_a_crash_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crash leaves nothing."""
+    release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
+
+    def fail(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    for name in ("write_part", "seal", "put_in_place", "verify_bundle"):
+        with monkeypatch.context() as patched:
+            patched.setattr(module, name, fail)
+            with pytest.raises(KeyboardInterrupt):
+                release.save(tmp_path / "out", rows_per_part=20)
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_orphans_do_not_leave(tmp_path: Path) -> None:
+    """Orphans do not leave."""
+    release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
+    with module.stage_bundle(tmp_path / "out") as stage:
+        written = []
+        for first, part in module.split_release(release, 20):
+            for _ in range(2):  # a task that is tried again
+                one = module.write_part(stage.folder, part, first_group=first, rows=96, helper=None)
+            written.append(one)
+        module.seal(stage, release, written[::-1], help="none")
+    assert len(list((tmp_path / "out").glob("*.parquet"))) == len(written)
+    verify_bundle(tmp_path / "out")
+
+
+def test_groups_may_leave_gaps_between_parts(tmp_path: Path) -> None:
+    """Groups may leave gaps between parts."""
+    release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
+    with module.stage_bundle(tmp_path / "out") as stage:
+        written, rows = [], 0
+        for _, part in module.split_release(release, 20):
+            written.append(module.write_part(stage.folder, part, first_group=rows, rows=96, helper=None))
+            rows += part.rows.published
+        module.seal(stage, release, written, help="none")
+    verify_bundle(tmp_path / "out")
+    assert _answer(hr.open(tmp_path / "out"), QUESTIONS[0]) == _answer(release, QUESTIONS[0])
+
+
+def test_parts_that_do_not_make_the_release_are_not_sealed(tmp_path: Path) -> None:
+    """Parts that do not make the release are not sealed."""
+    release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
+    with module.stage_bundle(tmp_path / "out") as stage:
+        written = [
+            module.write_part(stage.folder, part, first_group=first, rows=96, helper=None)
+            for first, part in module.split_release(release, 20)
+        ]
+        with pytest.raises(HedgerowError, match="rows as the release"):
+            module.seal(stage, release, written[1:], help="none")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_through_a_file_system_of_pyarrow(tmp_path: Path) -> None:
+    """Through a file system of pyarrow."""
+    release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
+    address = f"file://{tmp_path}/out"
+    with module.stage_bundle(address) as stage:
+        written = [
+            module.write_part(stage.folder, part, first_group=first, rows=96, helper=None)
+            for first, part in module.split_release(release, 20)
+        ]
+        module.seal(stage, release, written, help="none")
+    assert os.listdir(tmp_path) == ["out"]
+    verify_bundle(tmp_path / "out")
+    with pytest.raises(BundleError, match="exists already"), module.stage_bundle(address):
+        pass
+
+
+def test_more_rows_than_32_bits_take_wide_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More rows than 32 bits take wide numbers."""
+    monkeypatch.setattr("hedgerow.verify.parts.WIDE", 50)
+    release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
+    release.save(tmp_path / "out", rows_per_part=20)
+    schema = pq.read_schema(tmp_path / "out/release-00000.parquet")
+    assert schema.field("group").type == pa.int64()
+    verify_bundle(tmp_path / "out")
+    assert _answer(hr.open(tmp_path / "out"), QUESTIONS[0]) == _answer(release, QUESTIONS[0])

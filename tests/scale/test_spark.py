@@ -1,0 +1,229 @@
+"""The engine for a cluster: promises as in memory, and a release that is right or nothing when something breaks."""
+
+import collections
+import errno
+import os
+import pickle
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import DiskFull, InputError, ParameterError
+from hedgerow.methods.scaled import decide_and_scatter
+from hedgerow.randomness import KeyedStream
+from hedgerow.scale.coding import count_table
+from hedgerow.scale.dealing import Placing
+from hedgerow.scale.spark import ClusterEngine, frame_of, plain_error
+from tests.scale.test_ke import SCHEMA, TABLES, _multiset, _table, groups_of
+
+pytest.importorskip("pyspark", reason="missing tool: Java 17 with pyspark")
+
+
+@pytest.fixture(params=["classic", "connect"])
+def spark(request, spark_cluster):
+    """A session of either kind."""
+    return spark_cluster.spark if request.param == "classic" else spark_cluster.remote
+
+
+def frame(spark, table, folder):
+    """A table in three files, which several tasks read."""
+    rows = pa.table(table)
+    (folder / "table").mkdir()
+    for place in range(3):
+        pq.write_table(rows.take(list(range(place, len(rows), 3))), folder / "table" / f"{place}.parquet")
+    return frame_of(folder / "table", spark)
+
+
+@dataclass(frozen=True)
+class PublishedBlock:
+    """What a test wants to know of a block: releases are not made to travel."""
+
+    groups: int
+    table: pa.Table
+    rows: object
+
+    def to_arrow(self):
+        """The rows, as a release gives them."""
+        return self.table
+
+
+def publish(method, rows, schema, most=8, breaks=lambda: None):
+    """The blocks, in the order in which they are published, and which go on with a group."""
+    with ClusterEngine(rows) as engine:
+        counted = count_table(engine, schema)
+        engine.block_rows = most
+        decided = decide_and_scatter(method._plan_blocks, counted)
+
+        def work(block, coded):
+            breaks()
+            release = decided.block(block, coded)
+            return PublishedBlock(release.groups, release.to_arrow(), release.rows)
+
+        return list(engine.run(work, decided.order)), decided.continues
+
+
+CASES = [
+    ("spread", "sum"),
+    ("nine in ten are zero", "sum"),
+    ("border values shared", "max"),
+    ("few values", "count"),
+    ("decimals", "max_overlap"),
+    ("spread", "random"),
+]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("name", "objective"), CASES)
+def test_every_group_keeps_the_promise(name, objective, spark_cluster, tmp_path):
+    """k distinct values over a range of e in each group, all rows and values published once, groups as in memory."""
+    session = spark_cluster.spark if objective != "max" else spark_cluster.remote
+    pay, method = TABLES[name], hr.KEAnonymity(k=2, e=1, objective=objective)
+    releases, continues = publish(method, frame(session, _table(pay), tmp_path), SCHEMA)
+    groups = groups_of(releases, continues)
+    assert len(releases) > 1
+    assert sorted(value for group in groups for value in group) == sorted(pay)
+    assert all(len(set(group)) >= 2 and max(group) - min(group) >= 1 for group in groups)
+    ages = [age for release in releases for age in release.to_arrow()["age"].to_pylist()]
+    assert sorted(ages) == list(range(len(pay)))
+    if objective != "random":
+        whole = groups_of([method.publish(_table(pay), SCHEMA, seed=1)], [False])
+        assert collections.Counter(map(_multiset, groups)) == collections.Counter(map(_multiset, whole))
+
+
+@pytest.mark.spark
+def test_missing_values_texts_and_settings(spark):
+    """Rows with a suppressed value are left out, texts are trimmed, and the session's settings come back."""
+    table = {
+        "age": [None, 1, 2, 3, None, 5, 6, 7],
+        "a.b`": [" m", "m", "f ", "f", None, "m", "f", "m"],
+        "pay": [1.0, 2.0, None, 4.5, 5.0, float("nan"), 7.0, -0.0],
+    }
+    schema = hr.Schema(quasi=["age", "a.b`"], sensitive="pay", missing={"pay": "suppress"})
+    before = spark.conf.get("spark.sql.adaptive.enabled")
+    releases, _ = publish(hr.KEAnonymity(k=2, e=1), spark.createDataFrame(pa.table(table)), schema, most=2)
+    rows = pa.concat_tables([release.to_arrow() for release in releases])
+    assert sorted(rows["pay"].to_pylist()) == [0.0, 1.0, 2.0, 4.5, 5.0, 7.0]
+    assert sorted(map(str, rows["age"].to_pylist())) == ["1", "3", "6", "7", "None", "None"]
+    assert set(rows["a.b`"].to_pylist()) == {"m", "f", None}
+    assert spark.conf.get("spark.sql.adaptive.enabled") == before
+
+
+def once(marker):
+    """Tell whether this is the first call, in whatever process."""
+    try:
+        os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    return True
+
+
+def executor():
+    """The process id of the executor in which this runs: an ancestor of the Python worker."""
+    process = os.getpid()
+    while b"CoarseGrainedExecutorBackend" not in Path(f"/proc/{process}/cmdline").read_bytes():
+        process = int(Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    return process
+
+
+def breaking(kind, marker):
+    """What breaks a task: once, so that a repetition succeeds, or always."""
+
+    def breaks():
+        if kind == "killed" and once(marker):
+            os.kill(executor(), signal.SIGKILL)
+        if kind == "broken" or (kind == "failed" and once(marker)):
+            raise ValueError("the cell 4711")
+        if kind == "full":
+            raise OSError(errno.ENOSPC, "4711")
+
+    return breaks
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["failed", "killed"])
+def test_what_breaks_once_is_repeated_and_right(kind, spark_cluster, tmp_path):
+    """A task that fails, an executor that is killed while others hold blocks: the same rows, each once."""
+    table, marker = _table(TABLES["nine in ten are zero"]), str(tmp_path / "marker")
+    rows = frame(spark_cluster.spark, table, tmp_path)
+    releases, continues = publish(hr.KEAnonymity(k=2, e=1), rows, SCHEMA, breaks=breaking(kind, marker))
+    assert Path(marker).exists()
+    groups = groups_of(releases, continues)
+    assert sorted(value for group in groups for value in group) == sorted(table["pay"])
+    assert sorted(age for release in releases for age in release.to_arrow()["age"].to_pylist()) == table["age"]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("kind", "error", "words"), [("full", DiskFull, "full|space"), ("broken", InputError, "task")])
+def test_what_breaks_always_is_one_sentence_without_a_cell(kind, error, words, spark_cluster, tmp_path):
+    """The error has its kind, and neither its message nor a log of the cluster has what it was about."""
+    rows = frame(spark_cluster.spark, _table(TABLES["spread"]), tmp_path)
+    with pytest.raises(error, match=f"(?i){words}") as caught:
+        publish(hr.KEAnonymity(k=2, e=1), rows, SCHEMA, breaks=breaking(kind, ""))
+    assert "4711" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    logs = [file for file in spark_cluster.folder.rglob("std*") if file.is_file()]
+    assert logs
+    assert not any(b"4711" in file.read_bytes() for file in logs)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("change", ["other rows", "other order"])
+def test_a_table_that_changes_between_passes_is_refused(change, spark_cluster, tmp_path):
+    """Other rows are found by the urns, another order of the same rows by the digests."""
+    table = pa.table(_table(TABLES["border values shared"]))
+    file = tmp_path / "t.parquet"
+    pq.write_table(table, file)
+    with ClusterEngine(frame_of(file, spark_cluster.spark)) as engine:
+        counted = count_table(engine, SCHEMA)
+        engine.block_rows = 8
+        decided = decide_and_scatter(hr.KEAnonymity(k=2, e=1)._plan_blocks, counted)
+        other = table.slice(1) if change == "other rows" else table.take(list(range(len(table)))[::-1])
+        pq.write_table(other, file)
+        rows = frame_of(file, spark_cluster.spark)
+        engine._frame = rows.toDF(*engine._places.values())
+        with pytest.raises(InputError, match="changed"):
+            list(engine.run(decided.block, decided.order))
+
+
+@pytest.mark.spark
+def test_a_method_that_needs_the_whole_table_says_so(spark_cluster, tmp_path):
+    """Before rows move."""
+    with pytest.raises(ParameterError, match="memory"):
+        publish(hr.Robust(r=2), frame(spark_cluster.spark, _table(list(range(20))), tmp_path), SCHEMA)
+
+
+def test_a_repeated_task_draws_the_same_coins():
+    """A placing that travels to a task and back deals the same rows to the same blocks; another task draws others."""
+    classes = np.zeros(400, np.int32)
+    placing = Placing.of(
+        _first,
+        np.zeros(2, np.int32),
+        np.arange(2, dtype=np.int32),
+        np.array([200, 200]),
+        size=1,
+        keys=KeyedStream(b"x"),
+    )
+    sent = pickle.dumps(placing)
+    one, again = (pickle.loads(sent).place(pa.table({"a": classes})) for _ in range(2))
+    assert np.array_equal(one, again)
+    other = pickle.loads(sent)
+    other.keys = KeyedStream(b"y")
+    assert not np.array_equal(one, other.place(pa.table({"a": classes})))
+
+
+def _first(batch):
+    return batch.column(0).to_numpy()
+
+
+def test_messages_of_spark_become_sentences():
+    """An error of ours arrives as it was; a foreign one shows its kind alone; a full disk is said."""
+    assert str(plain_error(f"x hedgerow<SchemaError:{b'No such.'.hex()}> y")) == "No such."
+    assert "4711" not in str(plain_error("hedgerow<ValueError:> 4711"))
+    assert isinstance(plain_error("java.io.IOException: No space left on device"), DiskFull)
+    assert "4711" not in str(plain_error("cannot parse 4711"))
