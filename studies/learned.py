@@ -1,4 +1,4 @@
-"""The learned estimate, the fair shuffle, and an informed guess: `python -m studies.learned [ROWS [QUESTIONS [TABLE...]]]`.
+"""Learned estimate, fair shuffle, informed guess: `python -m studies.learned [ROWS [QUESTIONS [TABLE...]]]`.
 
 AVG, SUM and COUNT with a condition on the hidden column over Adult (age), the American Community Survey (income) and
 the generated census (income), by Anatomy and by Mondrian with rows and with boxes, l = 3 and 4. The informed guess is
