@@ -54,7 +54,7 @@ class PublishedBlock:
 
 
 def publish(method, rows, schema, most=8, breaks=lambda: None):
-    """The blocks, in the order in which they are published, and which go on with a group."""
+    """The blocks, in the order in which they are published."""
     with ClusterEngine(rows) as engine:
         counted = count_table(engine, schema)
         engine.block_rows = most
@@ -65,7 +65,7 @@ def publish(method, rows, schema, most=8, breaks=lambda: None):
             release = decided.block(block, coded)
             return PublishedBlock(release.groups, release.to_arrow(), release.rows)
 
-        return list(engine.run(work, decided.order)), decided.continues
+        return list(engine.run(work, decided.order))
 
 
 CASES = [
@@ -84,15 +84,15 @@ def test_every_group_keeps_the_promise(name, objective, spark_cluster, tmp_path)
     """k distinct values over a range of e in each group, all rows and values published once, groups as in memory."""
     session = spark_cluster.spark if objective != "max" else spark_cluster.remote
     pay, method = TABLES[name], hr.KEAnonymity(k=2, e=1, objective=objective)
-    releases, continues = publish(method, frame(session, _table(pay), tmp_path), SCHEMA)
-    groups = groups_of(releases, continues)
+    releases = publish(method, frame(session, _table(pay), tmp_path), SCHEMA)
+    groups = groups_of(releases)
     assert len(releases) > 1
     assert sorted(value for group in groups for value in group) == sorted(pay)
     assert all(len(set(group)) >= 2 and max(group) - min(group) >= 1 for group in groups)
     ages = [age for release in releases for age in release.to_arrow()["age"].to_pylist()]
     assert sorted(ages) == list(range(len(pay)))
     if objective != "random":
-        whole = groups_of([method.publish(_table(pay), SCHEMA, seed=1)], [False])
+        whole = groups_of([method.publish(_table(pay), SCHEMA, seed=1)])
         assert collections.Counter(map(_multiset, groups)) == collections.Counter(map(_multiset, whole))
 
 
@@ -106,7 +106,7 @@ def test_missing_values_texts_and_settings(spark):
     }
     schema = hr.Schema(quasi=["age", "a.b`"], sensitive="pay", missing={"pay": "suppress"})
     before = spark.conf.get("spark.sql.adaptive.enabled")
-    releases, _ = publish(hr.KEAnonymity(k=2, e=1), spark.createDataFrame(pa.table(table)), schema, most=2)
+    releases = publish(hr.KEAnonymity(k=2, e=1), spark.createDataFrame(pa.table(table)), schema, most=2)
     rows = pa.concat_tables([release.to_arrow() for release in releases])
     assert sorted(rows["pay"].to_pylist()) == [0.0, 1.0, 2.0, 4.5, 5.0, 7.0]
     assert sorted(map(str, rows["age"].to_pylist())) == ["1", "3", "6", "7", "None", "None"]
@@ -151,9 +151,9 @@ def test_what_breaks_once_is_repeated_and_right(kind, spark_cluster, tmp_path):
     """A task that fails, an executor that is killed while others hold blocks: the same rows, each once."""
     table, marker = _table(TABLES["nine in ten are zero"]), str(tmp_path / "marker")
     rows = frame(spark_cluster.spark, table, tmp_path)
-    releases, continues = publish(hr.KEAnonymity(k=2, e=1), rows, SCHEMA, breaks=breaking(kind, marker))
+    releases = publish(hr.KEAnonymity(k=2, e=1), rows, SCHEMA, breaks=breaking(kind, marker))
     assert Path(marker).exists()
-    groups = groups_of(releases, continues)
+    groups = groups_of(releases)
     assert sorted(value for group in groups for value in group) == sorted(table["pay"])
     assert sorted(age for release in releases for age in release.to_arrow()["age"].to_pylist()) == table["age"]
 
