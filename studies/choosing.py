@@ -43,13 +43,20 @@ METHODS: dict[str, hr.Method] = {
     "Mondrian(k=100, l=2, blind=True)": hr.Mondrian(k=100, l=2, blind=True),
     "FullDomain(k=10, l=2)": hr.FullDomain(k=10, l=2),
     "FullDomain(k=10, l=2, blind=True)": hr.FullDomain(k=10, l=2, blind=True),
+    "Robust(r=1.5), 30 % suppressed": hr.Robust(
+        "1.5", hr.KnowledgeEstimate(size=1, support=100), max_suppressed="0.3", protect=None
+    ),
+    'TargetDistribution("uniform")': hr.TargetDistribution("uniform"),
+    'TargetDistribution("source")': hr.TargetDistribution("source"),
+    'Personal, half ask for all, "cheapest"': hr.Personal("wish", consent=True),
+    'Personal, half ask for all, "one"': hr.Personal("wish", partition="one", consent=True),
 }
 
 
 KEPT = tuple(
     name
     for name in METHODS
-    if "blind" in name or name in ("KEAnonymity(10, e)", "KEAnonymity(10, e, l=2)", "Anatomy(l=2)")
+    if "blind" in name or '"one"' in name or name in ("KEAnonymity(10, e)", "KEAnonymity(10, e, l=2)", "Anatomy(l=2)")
 )
 """Those whose promise is kept to whoever knows the algorithm."""
 

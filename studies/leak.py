@@ -1,128 +1,159 @@
-"""How much the choice of groups tells at a thousand rows: `python -m studies.leak [ROWS [GROUPS [DEALS]]]`.
+"""How much the choice of groups tells at a thousand rows: `python -m studies.leak [ROWS [PEOPLE]]`.
 
-For Mondrian and FullDomain, whose groups follow from the table without coins. The adversary knows the algorithm,
-everybody's quasi-identifiers, and every sensitive value outside one group, which is more than anybody does; inside the
-group the values are dealt again at random, the method runs again, and only deals that give the same groups stay
-possible. Shares of the deals that stay, and how likely a person's true value is, beside its share in the group. Where
-fewer than a third of the deals stay they are too few to tell a posterior by, and the group is counted as narrowed.
+For every method whose posterior exceeds its promise on some tiny table and that makes groups. The adversary knows the
+algorithm, every open column, every sensitive value outside the group, and even the random numbers, which is more than
+anybody does. Two people of a group with different values exchange them, and the method runs again with the same random
+numbers: if another release comes out, this exchange is ruled out. A person's posterior is the share of worlds, one
+exchange away from the truth, that have its true value. Without a leak it is the value's share in the group.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 import hedgerow as hr
-from hedgerow.criteria.groupwise import All, KAnonymity
-from hedgerow.criteria.l_diversity import FrequencyDiversity
-from hedgerow.partition.full_domain import Ladder, full_domain, ladder_of
-from hedgerow.partition.mondrian.split import mondrian
-from hedgerow.table import read_table
 from studies.real import acs, adult_arx, adult_hierarchies
 
-__all__ = ["Leak", "leak_of", "partitions"]
+__all__ = ["Leak", "Subject", "leak_of", "subjects"]
 
-Codes = NDArray[np.int32]
-Partition = Callable[[Codes], Codes]
+
+@dataclass(frozen=True)
+class Subject:
+    """A table with its quasi-identifiers and sensitive column, and the methods that suit it."""
+
+    name: str
+    table: pa.Table
+    schema: hr.Schema
+    methods: dict[str, hr.Method]
 
 
 @dataclass(frozen=True)
 class Leak:
-    """Over people of the groups that were tried: deals that stay possible, the true value's share and its posterior.
+    """Over people drawn at random: exchanges ruled out, people who lose one, their value's share and its posterior.
 
-    `narrowed` groups, of which fewer than a third of the deals stay, count for the first alone.
+    `worst` is the largest posterior; `promised` was at most what the method promises, where that is a chance.
     """
 
-    groups: int
-    narrowed: int
-    possible: float
+    people: int
+    exchanges: int
+    ruled_out: float
+    touched: float
     shown: float
     posterior: float
     worst: float
 
 
-def leak_of(partition: Partition, values: Codes, *, groups: int, deals: int, seed: int = 1) -> Leak:
-    """Deal the values of some groups again, many times each, and see which deals give the same groups."""
+def leak_of(method: hr.Method, subject: Subject, *, people: int, seed: int = 1) -> Leak:
+    """Exchange the values of people of a group, and see which exchanges give the same release."""
+    table, (hidden,) = subject.table, subject.schema.sensitive
+    groups = _groups(method, subject)
+    release = _published(method, table, subject.schema)
+    values = table[hidden].to_pylist()
     rng = np.random.default_rng(seed)
-    labels = partition(values)
-    chosen = rng.permutation(int(labels.max()) + 1)[:groups]
-    kept: list[float] = []
-    shown: list[float] = []
-    posterior: list[float] = []
-    worst = 0.0
-    for group in chosen.tolist():
-        rows = np.flatnonzero(labels == group)
-        truth = values[rows]
-        stay = []
-        for _ in range(deals):
-            dealt = values.copy()
-            dealt[rows] = rng.permutation(truth)
-            if np.array_equal(partition(dealt), labels):
-                stay.append(dealt[rows])
-        kept.append(len(stay) / deals)
-        if 3 * len(stay) < deals:
+    chosen = rng.permutation(np.flatnonzero(groups >= 0))[:people].tolist()
+    tried = out = touched = 0
+    shown, posterior = [], []
+    for person in chosen:
+        others = np.flatnonzero(groups == groups[person]).tolist()
+        alike = sum(values[other] == values[person] for other in others)
+        stay = 0
+        for other in others:
+            if values[other] == values[person]:
+                continue
+            dealt = list(values)
+            dealt[person], dealt[other] = values[other], values[person]
+            exchanged = table.set_column(table.column_names.index(hidden), hidden, pa.array(dealt, table[hidden].type))
+            stay += _published(method, exchanged, subject.schema) == release
+        different = len(others) - alike
+        tried, out, touched = tried + different, out + different - stay, touched + (stay < different)
+        shown.append(alike / len(others))
+        posterior.append(alike / (alike + stay))
+    means = (float(np.mean(column)) for column in (shown, posterior))
+    return Leak(len(chosen), tried, out / max(tried, 1), touched / len(chosen), *means, max(posterior))
+
+
+def _groups(method: hr.Method, subject: Subject) -> np.ndarray:
+    """The group of each row: a number of its own beside each row tells where it went; -1 where it was suppressed."""
+    table, schema = subject.table, subject.schema
+    numbered = table.append_column("row", pa.array(np.arange(table.num_rows)))
+    known = {name: getattr(schema, name) for name in ("quasi", "sensitive", "hierarchies")}
+    release = method.publish(numbered, hr.Schema(**known, plain=["row"]), seed=1)
+    rows = next(found for found in release.tables.values() if "row" in found.column_names)
+    groups = np.full(table.num_rows, -1)
+    groups[rows["row"].to_numpy()] = rows[release.group_column].to_numpy()
+    return groups
+
+
+def _published(method: hr.Method, table: pa.Table, schema: hr.Schema) -> object:
+    """A release without its order and the numbers of its groups; None where the table is refused."""
+    try:
+        release = method.publish(table, schema, seed=1)
+    except hr.Infeasible:
+        return None
+    cells: dict[object, dict[str, list[str]]] = {}
+    for name, found in release.tables.items():
+        if release.group_column not in found.column_names:
             continue
-        share = (truth[:, None] == truth[None, :]).mean(axis=1)
-        likely = (np.array(stay) == truth).mean(axis=0)
-        shown += share.tolist()
-        posterior += likely.tolist()
-        worst = max(worst, float((likely - share).mean()))
-    narrowed = sum(3 * share < 1 for share in kept)
-    likely, share = (float(np.mean(column)) if column else float("nan") for column in (posterior, shown))
-    return Leak(len(chosen), narrowed, float(np.mean(kept)), share, likely, worst)
+        hidden = [column for column in found.column_names if column in schema.sensitive]
+        open_columns = [c for c in found.column_names if c not in hidden and c != release.group_column]
+        for part, columns in (("open", open_columns), ("hidden", hidden)):
+            rows = zip(*(found[column].to_pylist() for column in columns), strict=True) if columns else ()
+            for group, row in zip(found[release.group_column].to_pylist(), rows, strict=False):
+                cells.setdefault(group, {}).setdefault(f"{name} {part}", []).append(repr(row))
+    return sorted(repr({part: sorted(rows) for part, rows in group.items()}) for group in cells.values())
 
 
-def partitions(table: pa.Table, quasi: list[str], sensitive: str, l: int) -> Iterator[tuple[str, Partition, Codes]]:  # noqa: E741
-    """Mondrian and, where there are hierarchies, FullDomain on one table as functions of the sensitive values."""
-    source = read_table(table.select([*quasi, sensitive]))
-    encoded = {name: source.encode(name) for name in quasi}
-    codes = np.stack([column.codes for column in encoded.values()]).astype(np.int32)
-    values = source.encode(sensitive).codes.astype(np.int32)
-    scales = [len(column.domain) for column in encoded.values()]
-    for k in (5, 20):
-        criterion = All(KAnonymity(k), FrequencyDiversity(l))
-
-        def boxes(dealt: Codes, kept: All = criterion) -> Codes:
-            return mondrian(codes, scales, dealt, kept)
-
-        yield f"Mondrian(k={k}, l={l})", boxes, values
-        if set(quasi) <= set(adult_hierarchies()):
-            trees = {name: hr.Hierarchy.from_arx(adult_hierarchies()[name]) for name in quasi}
-            ladders = [ladder_of(tree, tree.leaf_codes(name, encoded[name].domain)) for name, tree in trees.items()]
-
-            def levels(dealt: Codes, kept: All = criterion, ladders: list[Ladder] = ladders) -> Codes:
-                return full_domain(codes, ladders, [dealt], [kept], suppression=0, names=[sensitive]).labels
-
-            yield f"FullDomain(k={k}, l={l})", levels, values
+def subjects(rows: int) -> Iterator[Subject]:
+    """People of Adult with their occupation or age, of the survey with their schooling or income."""
+    rng = np.random.default_rng(7)
+    trees = {n: hr.Hierarchy.from_arx(adult_hierarchies()[n]) for n in ("age", "sex", "education")}
+    texts: dict[str, hr.Method] = {
+        "Mondrian(k=5, l=2)": hr.Mondrian(k=5, l=2),
+        "Mondrian(k=5, l=4)": hr.Mondrian(k=5, l=4),
+        "Anatomy(l=4), near": hr.Anatomy(l=4, grouping="near"),
+        "PermutationAnonymization(l=4), ncp": hr.Anatomy(l=4, grouping="ncp"),
+        "Robust(r=1.5)": hr.Robust(r="1.5", max_suppressed="0.5"),
+    }
+    numbers: dict[str, hr.Method] = {
+        "Proximity(eps=5 %, m=4), near": hr.Proximity("0.05", 4, relative=True, form="permuted"),
+        'KEAnonymity(4, 10, refine="quasi")': hr.KEAnonymity(4, 10, refine="quasi"),
+    }
+    full: dict[str, hr.Method] = {
+        "FullDomain(k=5, l=2)": hr.FullDomain(k=5, l=2),
+        "FullDomain(k=5, l=2), 5 % suppressed": hr.FullDomain(k=5, l=2, suppression="0.05"),
+    }
+    for name, table, quasi, hidden, methods, known in (
+        ("Adult, occupation", adult_arx(), ["age", "sex", "education"], "occupation", texts, {}),
+        ("Adult, occupation, hierarchies", adult_arx(), ["age", "sex", "education"], "occupation", full, trees),
+        ("ACS, education", acs(), ["Age", "Gender", "Race"], "Education", texts, {}),
+        ("Adult, age", adult_arx(), ["sex", "education", "race"], "age", numbers, {}),
+        ("ACS, income", acs(), ["Age", "Gender", "Race"], "Income", numbers, {}),
+    ):
+        whole = table.select([*quasi, hidden]).drop_null()
+        drawn = whole.take(rng.permutation(whole.num_rows)[:rows])
+        yield Subject(name, drawn, hr.Schema(quasi=quasi, sensitive=hidden, hierarchies=known), methods)
 
 
 def main() -> None:
     """Print a table as Markdown."""
-    rows, groups, deals = (int(text) for text in (sys.argv[1:] + ["1000", "40", "60"][len(sys.argv) - 1 :])[:3])
-    rng = np.random.default_rng(7)
-    measured = "narrowed | deals that stay | share of the true value | its posterior | worst"
-    print(f"| table | method | groups tried | {measured} |")
+    rows, people = (int(text) for text in (sys.argv[1:] + ["1000", "40"][len(sys.argv) - 1 :])[:2])
+    print("| table | method | exchanges | ruled out | people touched | value's share | its posterior | largest |")
     print("|---|---|---|---|---|---|---|---|")
-    for name, table, quasi, sensitive in (
-        ("Adult, occupation", adult_arx(), ["age", "sex", "education"], "occupation"),
-        ("ACS, education", acs(), ["Age", "Gender", "Race"], "Education"),
-    ):
-        whole = table.select([*quasi, sensitive]).drop_null()
-        drawn = whole.take(rng.permutation(whole.num_rows)[:rows])
-        for l in (2, 4):  # noqa: E741
-            for method, partition, values in partitions(drawn, quasi, sensitive, l):
-                try:
-                    found = leak_of(partition, values, groups=groups, deals=deals)
-                except hr.Infeasible as refusal:
-                    print(f"{name}: {method}: {refusal}", file=sys.stderr)
-                    continue
-                shares = f"{found.possible:.1%} | {found.shown:.2%} | {found.posterior:.2%} | +{found.worst:.1%}"
-                print(f"| {name} | {method} | {found.groups} | {found.narrowed} | {shares} |", flush=True)
+    for subject in subjects(rows):
+        for name, method in subject.methods.items():
+            try:
+                found = leak_of(method, subject, people=people)
+            except hr.HedgerowError as refusal:
+                print(f"{subject.name}: {name}: {refusal}", file=sys.stderr)
+                continue
+            shares = (found.ruled_out, found.touched, found.shown, found.posterior, found.worst)
+            told = " | ".join(f"{share:.1%}" for share in shares)
+            print(f"| {subject.name} | {name} | {found.exchanges} | {told} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ from hedgerow.errors import (
 )
 
 if TYPE_CHECKING:
-    from hedgerow import graph
+    from hedgerow import graph, query
     from hedgerow.front import attack, certify, compare, regress
     from hedgerow.front import open_bundle as open
     from hedgerow.ledger import Ledger
@@ -86,6 +86,7 @@ __all__ = [
     "compare",
     "graph",
     "open",
+    "query",
     "read_table",
     "regress",
     "suggest",
@@ -105,6 +106,7 @@ _HOMES = {
     "compare": "front.compare",
     "graph": "graph",
     "open": "front.open_bundle",
+    "query": "query",
     "read_table": "table.read_table",
     "regress": "front.regress",
     "suggest": "schema.suggest",

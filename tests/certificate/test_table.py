@@ -251,13 +251,13 @@ def test_a_damaged_bundle_is_not_certified(bundles, tmp_path):
 def test_a_bundle_that_is_replaced_meanwhile_is_not_mixed(bundles, tmp_path, people, monkeypatch):
     """If another release takes the folder's place during verification, the one that was opened is certified whole."""
     shutil.copytree(bundles("ke"), tmp_path / "out")
-    verify = certificate_table.verify_opened
+    verify = certificate_table.verify_held
 
-    def slow(bundle):
+    def slow(held, bundle):
         hr.KEAnonymity(k=4, e=1000).publish(people, SCHEMA).save(tmp_path / "out", overwrite=True)
-        return verify(bundle)
+        return verify(held, bundle)
 
-    monkeypatch.setattr(certificate_table, "verify_opened", slow)
+    monkeypatch.setattr(certificate_table, "verify_held", slow)
     assert certify_table(tmp_path / "out", ISSUER) == certify_table(bundles("ke"), ISSUER)
 
 

@@ -1,6 +1,6 @@
 """Issue a certificate for a bundle that holds a table.
 
-Guarantee  a certificate exists only if every check of `verify_opened` passed on the very bytes that it names
+Guarantee  a certificate exists only if every check of `verify_held` passed on the very bytes that it names
 Cost       a verification, the adversaries that need no original, and 135 questions; for the internal part the
            adversaries with the original, and the typical questions once more on the table itself
 
@@ -43,9 +43,9 @@ from hedgerow.release import Release
 from hedgerow.release.bundle import as_release
 from hedgerow.release.readme import what_was_done
 from hedgerow.utility.compare import QuestionOutcome, outcomes_of, score, true_answers
-from hedgerow.verify.holding import open_bundle
+from hedgerow.verify.holding import hold, open_held
 from hedgerow.verify.manifest import decode
-from hedgerow.verify.promise import verify_opened
+from hedgerow.verify.promise import verify_held
 
 __all__ = ["certify_table", "internal_part"]
 
@@ -66,10 +66,11 @@ def certify_table(
 
     The publishable version, which is the default, is made from the bundle alone.
     """
-    bundle = open_bundle(path)
-    release, manifest = as_release(bundle.release), decode(bundle.manifest)
     progress("verifying", 0.0)
-    checks = verify_opened(bundle).checks
+    with hold(path) as held:
+        bundle = open_held(held)
+        checks = verify_held(held, bundle).checks
+    release, manifest = as_release(bundle.release), decode(bundle.manifest)
     progress("attacking", 0.2)
     risks = published_risks(release)
     progress("asking", 0.3)

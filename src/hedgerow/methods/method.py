@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Unpack, overload
 
 from hedgerow.errors import ParameterError, SchemaError, within_limits
+from hedgerow.markup import progress_or_notebook
 from hedgerow.methods.prepared import Prepared, Progress, prepare
 from hedgerow.release import Release
 
@@ -88,7 +89,7 @@ class Method(ABC):
         from hedgerow.verify import verified
         from hedgerow.verify.words import word
 
-        report = progress or _silent
+        report = progress_or_notebook(progress)
         if out is not None:
             return self._publish_to(out, source, schema, seed=seed, progress=report, options=options)
         if options:

@@ -57,10 +57,10 @@ _KNOTS = (0.2, 0.4, 0.6, 0.8)
 _WIDENED = {"sum": 1.3, "avg": 1.3, "count": 2.0}
 """Standard errors are widened by this, for what a sum of broken lines cannot follow: a condition has sharp edges."""
 
-_WIDENED_DEALT = {"sum": 1.15, "avg": 1.15, "count": 1.5}
+_WIDENED_DEALT = {"sum": 1.9, "avg": 1.9, "count": 1.5}
 """The same for values that are dealt: scores are not quite normal, nor do all rows scatter alike."""
 
-_WIDENED_BOXES = {"sum": 1.5, "avg": 2.0, "count": 1.5}
+_WIDENED_BOXES = {"sum": 1.2, "avg": 2.0, "count": 1.2}
 """The same for boxes: columns are not independent inside them."""
 
 _BINS = 12

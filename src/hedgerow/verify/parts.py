@@ -224,7 +224,7 @@ def _added(before: pa.Table | None, release: PublishedRelease, name: str) -> pa.
 
 
 def _ascending(found: pa.Table) -> tuple[pa.Array, np.ndarray[Any, np.dtype[np.int64]]]:
-    order = pc.sort_indices(found, sort_keys=[("value", "ascending")])
+    order = pc.sort_indices(found, sort_keys=[("value", "ascending")])  # missing last
     values, counts = (found.column(name).take(order).combine_chunks() for name in ("value", "count"))
     return values.drop_null(), counts.to_numpy(zero_copy_only=False).astype(np.int64)
 

@@ -25,7 +25,7 @@ from hedgerow.verify.frequency import (
 )
 from hedgerow.verify.groupwise import check_groupwise
 from hedgerow.verify.help import check_help
-from hedgerow.verify.holding import Opened, hold, open_held
+from hedgerow.verify.holding import Held, Opened, hold, open_held
 from hedgerow.verify.ke import check_ke
 from hedgerow.verify.manifest import PartsManifest, decode
 from hedgerow.verify.parts import PartsBundle, verify_parts
@@ -37,7 +37,7 @@ from hedgerow.verify.target import check_personal, check_target
 from hedgerow.verify.values import PublishedRelease, Verification
 from hedgerow.verify.words import check_pages, check_words
 
-__all__ = ["Verification", "verified", "verify", "verify_bundle", "verify_opened"]
+__all__ = ["Verification", "verified", "verify", "verify_bundle", "verify_held", "verify_opened"]
 
 _CRITERIA: dict[str, Callable[[PublishedRelease], str]] = {
     "frequency": check_frequency,
@@ -86,9 +86,16 @@ def verify(release: PublishedRelease) -> Verification:
 def verify_bundle(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Verification:
     """Check a bundle on disk: checksums first, then the promise, then the helper table."""
     with hold(path) as bundle:
-        if isinstance(decode(bundle.manifest), PartsManifest):
-            return verify_parts(PartsBundle.of(bundle, max_bytes=max_bytes), lambda part: verify(part).checks)
-        return verify_opened(open_held(bundle, max_bytes=max_bytes))
+        return verify_held(bundle, max_bytes=max_bytes)
+
+
+def verify_held(
+    bundle: Held, opened: Opened[PublishedRelease] | None = None, *, max_bytes: int | None = None
+) -> Verification:
+    """Check a bundle that is held open, and `opened` perhaps; one in parts is read part by part."""
+    if isinstance(decode(bundle.manifest), PartsManifest):
+        return verify_parts(PartsBundle.of(bundle, max_bytes=max_bytes), lambda part: verify(part).checks)
+    return verify_opened(open_held(bundle, max_bytes=max_bytes) if opened is None else opened)
 
 
 def verify_opened(bundle: Opened[PublishedRelease]) -> Verification:
