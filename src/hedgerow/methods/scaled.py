@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from hedgerow.exact import DecimalGrid, column_grid, require_ticks
 from hedgerow.methods.prepared import Prepared
 from hedgerow.partition.shuffles import permutation
-from hedgerow.query import help_table_of_part
 from hedgerow.randomness import order_keys, seeded_keys, system_keys
 from hedgerow.release import Guarantee, Made, PublishedColumns, Release, Rows
 from hedgerow.release.bundle import refuse_seeded
@@ -147,6 +146,8 @@ class PartWork:
 
     def __call__(self, number: int, coded: pa.Table) -> PublishedPart:
         """Publish and write a block of coded rows."""
+        from hedgerow.query import help_table_of_part
+
         release = replace(self.block(number, coded), grids=self.grids)
         helper = help_table_of_part(release, self.rows, self.help) if release.groups and self.help != "none" else None
         first = self.first[number] if release.groups else 0

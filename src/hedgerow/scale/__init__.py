@@ -9,16 +9,20 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from hedgerow.errors import ParameterError
 from hedgerow.scale.engine import ScaleEngine
 
-__all__ = ["ENGINES", "available_memory", "open_engine", "read_memory"]
+__all__ = ["ENGINES", "available_memory", "column_names", "is_too_large", "open_engine", "read_memory", "table_bytes"]
 
 ENGINES = ("duckdb", "spark")
 _UNITS = {"": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 _LEAST = 2**27
+_TIMES = 5
+"""Tables that publishing takes beyond the one that came in, help table and copy for the bundle included."""
 
 
 def read_memory(memory: int | str) -> int:
@@ -33,9 +37,47 @@ def read_memory(memory: int | str) -> int:
 def available_memory() -> int | None:
     """The bytes that this machine has free; None where it does not say."""
     try:
-        return int(os.sysconf("SC_AVPHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, ValueError, StopIteration):
+        pass
+    try:
+        return int(os.sysconf("SC_PHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE")) // 2
     except (AttributeError, OSError, ValueError):
         return None
+
+
+def table_bytes(source: str | os.PathLike[str]) -> int | None:
+    """About how many bytes a table of files takes in memory; None where that is not told without reading it."""
+    path = Path(source)
+    files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    if not files or not all(file.is_file() and file.suffix in (".parquet", ".pq") for file in files):
+        return None
+    from pyarrow import parquet
+
+    total = 0
+    for file in files:
+        try:
+            found = parquet.read_metadata(file)
+        except (OSError, ValueError):
+            return None
+        pages = sum(found.row_group(n).total_byte_size for n in range(found.num_row_groups))
+        total += max(pages, 8 * found.num_rows * found.num_columns)
+    return total
+
+
+def is_too_large(source: str | os.PathLike[str]) -> bool:
+    """Tell whether publishing a table in memory would take more memory than there is."""
+    size, free = table_bytes(source), available_memory()
+    return size is not None and free is not None and _TIMES * size > free
+
+
+def column_names(source: str | os.PathLike[str]) -> tuple[str, ...]:
+    """The columns of a table that is not read."""
+    from hedgerow.scale.sources import open_source
+
+    with TemporaryDirectory(prefix="hedgerow-") as folder, open_source(source, Path(folder), memory=_LEAST) as opened:
+        return opened.names
 
 
 def open_engine(
