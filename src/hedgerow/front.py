@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hedgerow.errors import ParameterError, within_limits
+from hedgerow.markup import progress_or_notebook
 from hedgerow.verify.holding import hold, read_manifest
 from hedgerow.verify.manifest import format_of
 
@@ -70,7 +71,7 @@ def attack(
     holdout: object = None,
     targets: int = 1000,
     seed: int | None = None,
-    progress: Callable[[str, float], None] = lambda step, share: None,
+    progress: Callable[[str, float], None] | None = None,
 ) -> AttackReport:
     """Let every adversary that applies attack a release, and report how often each is right.
 
@@ -89,15 +90,18 @@ def attack(
     from hedgerow.attack import run
     from hedgerow.randomness import seeded_keys, system_keys
 
-    return run(
+    report = progress_or_notebook(progress)
+    found = run(
         _release(release),
         _table(original),
         also=[_release(other) for other in also],
         holdout=_table(holdout),
         targets=targets,
         keys=system_keys if seed is None else seeded_keys(seed),
-        progress=progress,
+        progress=report,
     )
+    report("done", 1.0)
+    return found
 
 
 @within_limits

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import counted
 from hedgerow.graph.adjacency import Adjacency, adjacency
+from hedgerow.markup import html_note, html_table
 from hedgerow.verify.graph import SIDES, TABLES, PublishedGraph, verify_graph
 
 if TYPE_CHECKING:
@@ -151,6 +152,18 @@ class GroupedGraph(PublishedGraph):
     def __repr__(self) -> str:
         sides = f"{self.tables['left'].num_rows} left, {self.tables['right'].num_rows} right"
         return f"GroupedGraph(({self.k}, {self.l})-grouping of {sides}, {counted(self.edges, 'edge')})"
+
+    def _repr_html_(self) -> str:
+        columns = [(side, name) for side in SIDES for name in self.tables[side].column_names]
+        return (
+            html_note(repr(self))
+            + html_note(self.guarantee.promise)
+            + html_table(("table", "column"), columns, texts=2)
+        )
+
+    def __reduce__(self) -> str:
+        # A pickle would skip what makes a bundle trustworthy: its verification, its checksums and its strict decoder.
+        raise TypeError("A release is not pickled: save it with release.save(folder) and open it with hr.open(folder).")
 
 
 def _int32(column: pa.ChunkedArray) -> NDArray[np.int32]:

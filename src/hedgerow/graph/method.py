@@ -35,6 +35,7 @@ from hedgerow.graph.hubs import HUB_CHOICES, HubChoice, Hubs, set_hubs_aside
 from hedgerow.ledger import GraphEntry, Ledger
 from hedgerow.ledger.ledger import Receipt, now
 from hedgerow.ledger.store import lock
+from hedgerow.markup import progress_or_notebook
 from hedgerow.randomness import Keys, seeded_keys, system_keys, token
 from hedgerow.release.release import Made
 from hedgerow.verify.values import Guarantee
@@ -89,7 +90,7 @@ class SafeGrouping:
         ledger: str | os.PathLike[str] | None = None,
         again: bool = False,
         seed: int | None = None,
-        progress: Progress = lambda step, share: None,
+        progress: Progress | None = None,
     ) -> GroupedGraph:
         """Group both sides, mask the nodes, audit the result and return it, or raise.
 
@@ -97,6 +98,7 @@ class SafeGrouping:
         unless `again` asks for it, and (k, 1) beside (1, l) is always refused. A `seed` makes the release reproducible,
         which undoes it for whoever learns the seed.
         """
+        progress = progress_or_notebook(progress)
         if ledger is not None:
             check_unpublished(Ledger.open(ledger), graph, self.k, self.l, again=again)
         # What both sides need is made at once, on two cores where the graph is large.

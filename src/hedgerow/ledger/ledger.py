@@ -107,6 +107,10 @@ class Ledger:
         """Read a ledger, or begin one where there is no file yet; nothing is written before the first release."""
         return cls(Path(path), read_contents(Path(path)))
 
+    def __reduce__(self) -> str:
+        # A pickle would carry the secret key to wherever it goes.
+        raise TypeError("A ledger is not pickled: it holds a secret key. Open its file with hr.Ledger.open(path).")
+
     @property
     def key(self) -> bytes:
         """The secret."""

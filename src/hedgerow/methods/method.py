@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from hedgerow.errors import ParameterError, SchemaError, within_limits
+from hedgerow.markup import progress_or_notebook
 from hedgerow.methods.prepared import Prepared, Progress, prepare
 from hedgerow.release import Release
 
@@ -58,7 +59,7 @@ class Method(ABC):
         from hedgerow.verify import verified
         from hedgerow.verify.words import word
 
-        report = progress or _silent
+        report = progress_or_notebook(progress)
         report("reading", 0.0)
         prepared = self._prepare(source, schema, seed)
         if ledger is not None:

@@ -57,6 +57,10 @@ class Hierarchy:
     labels: tuple[str, ...]
     weights: tuple[int, ...] | None = None
 
+    def __repr__(self) -> str:
+        # Counts alone: leaves are values of the table, and this text ends up in logs and notebooks.
+        return f"Hierarchy({len(self.leaves):,} values, {int(self.depths.max(initial=0))} levels)"
+
     @classmethod
     def from_nested(cls, tree: object) -> Hierarchy:
         """Read nested lists of values; mappings give names to branches: `{"north": ["a", "b"], "south": ["c"]}`."""
