@@ -80,7 +80,8 @@ class Method(ABC):
         asks for them, and the release is recorded there before it is returned.
 
         `out` names a folder: the table, which may be larger than memory, is published in blocks and the bundle is
-        written there. `engine` is "duckdb", or "spark" for a Spark data frame; `memory` such as "1GB" bounds it.
+        written there. `engine` is "duckdb", or "spark" for a Spark data frame, or a path and a `master`; `memory`, such
+        as "1GB", bounds it.
 
         Randomness is the operating system's. A `seed` makes the release reproducible, which undoes its protection for
         whoever learns the seed; such a release is stamped and not written without an explicit flag.

@@ -193,6 +193,7 @@ class BlockOptions(TypedDict, total=False):
     """How a release goes to a folder: which engine works with how much memory, and what the bundle holds."""
 
     engine: str
+    master: str
     memory: int | str
     overwrite: bool
     allow_insecure: bool

@@ -93,11 +93,14 @@ def open_engine(
     engine = options.get("engine", "spark" if is_spark else "duckdb")
     if engine not in ENGINES:
         raise ParameterError(f"'engine' must be one of {', '.join(ENGINES)}.")
-    memory = read_memory(options.get("memory") or max((available_memory() or 2**32) // 2, _LEAST))
     if engine == "spark":
-        from hedgerow.scale.spark import SparkEngine
+        from hedgerow.scale.spark import open_cluster
 
-        return SparkEngine(source, out, memory=memory, progress=progress)
+        memory = options.get("memory")
+        return open_cluster(source, options.get("master"), None if memory is None else read_memory(memory), progress)
+    if options.get("master") is not None:
+        raise ParameterError("'master' is the address of a Spark cluster; ask for engine 'spark', or leave it out.")
+    memory = read_memory(options.get("memory") or max((available_memory() or 2**32) // 2, _LEAST))
     from hedgerow.scale.duckdb import DuckEngine
 
     return DuckEngine(source, out, memory=memory, progress=progress)
