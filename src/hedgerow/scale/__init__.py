@@ -95,9 +95,14 @@ def open_engine(
         raise ParameterError(f"'engine' must be one of {', '.join(ENGINES)}.")
     memory = read_memory(options.get("memory") or max((available_memory() or 2**32) // 2, _LEAST))
     if engine == "spark":
-        from hedgerow.scale.spark import SparkEngine
+        if not is_spark:
+            raise ParameterError(
+                "The engine 'spark' takes a data frame of Spark: spark.read.parquet(...), for example."
+            )
+        from hedgerow.scale.spark import ClusterEngine
 
-        return SparkEngine(source, out, memory=memory, progress=progress)
+        frame: Any = source
+        return ClusterEngine(frame, progress=progress)
     from hedgerow.scale.duckdb import DuckEngine
 
     return DuckEngine(source, out, memory=memory, progress=progress)
