@@ -57,6 +57,21 @@ METHODS = [
     hr.Mondrian(k=4, beta=6),
     hr.Proximity(eps=1, m=3),
 ]
+REPLACING = [hr.Retention(p="0.5"), hr.Retention(m=3, eps=0), hr.Noise(scale=1), hr.Noise(columns=["pay", "age"])]
+
+
+@pytest.mark.parametrize("method", REPLACING, ids=str)
+def test_values_replaced_row_by_row(method, table, tmp_path):
+    """What is decided on the whole column (the probability, the width of noise) is what is decided in memory."""
+    made = method.publish(table, SCHEMA, out=tmp_path / "out")
+    whole = method.publish(table, SCHEMA)
+    assert made.parts > 1
+    assert verify_bundle(tmp_path / "out").checks
+    assert made.guarantee == whole.guarantee
+    assert made.made == whole.made
+    found = pa.concat_tables([pq.read_table(part) for part in sorted((tmp_path / "out").glob("release*.parquet"))])
+    assert Counter(found["town"].to_pylist()) == Counter(table["town"].to_pylist())
+    assert found.schema.names == whole.to_arrow().schema.names
 
 
 @pytest.mark.parametrize("method", METHODS, ids=str)
