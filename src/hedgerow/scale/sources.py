@@ -67,7 +67,8 @@ def open_source(source: object, folder: Path, *, memory: int) -> Iterator[PassSo
         "memory_limit": f"{max(memory, 1 << 27) // 2**20}MiB",
         "temp_directory": str(folder / "duckdb"),
         "threads": cores(),
-        "preserve_insertion_order": False,
+        # A seed gives the same release each time only if rows come in the same order.
+        "preserve_insertion_order": True,
     }
     with duckdb.connect(":memory:", config=settings) as connection:
         if (files := _delimited(source)) is not None:
