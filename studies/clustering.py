@@ -16,7 +16,7 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.randomness import Keys, generator, system_keys
 
-__all__ = ["clustering_error", "k_means", "misplaced"]
+__all__ = ["centres_of", "clustering_error", "clusters_from", "k_means", "misplaced"]
 
 _ROUNDS = 100
 
@@ -48,6 +48,18 @@ def k_means(points: Floats, *, k: int, restarts: int = 3, keys: Keys = system_ke
     rng = generator(int(keys(1)[0]))
     runs = [_lloyd(points, k, rng) for _ in range(restarts)]
     return min(runs, key=lambda run: run[1])[0]
+
+
+def centres_of(points: Floats, *, k: int, keys: Keys = system_keys) -> tuple[Floats, Ints]:
+    """Centres at which Lloyd's rounds on the original end, and the clusters that they make when begun there again."""
+    clusters = k_means(points, k=k, restarts=1, keys=keys)
+    centres = np.array([points[clusters == n].mean(axis=0) for n in range(k) if (clusters == n).any()])
+    return centres, clusters_from(points, centres)
+
+
+def clusters_from(points: Floats, centres: Floats) -> Ints:
+    """The clusters of k-means that begins at given centres: tables differ then, not the first draw."""
+    return _lloyd(points, centres)[0]
 
 
 def _lloyd(points: Floats, start: int | Floats, rng: np.random.Generator | None = None) -> tuple[Ints, float]:

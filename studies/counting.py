@@ -27,6 +27,7 @@ __all__ = [
     "Workload",
     "coded",
     "draw",
+    "error_of",
     "falls",
     "grows",
     "least_seconds",
@@ -112,7 +113,13 @@ def workload(table: Coded, *, dimensions: int, volume: float, count: int, exact_
 
 def mean_error(asked: Workload, estimate: Estimate) -> float:
     """The mean relative error of the expected answers."""
-    return float(np.nanmean(count_errors(asked.truth, estimate(asked.queries))))
+    return error_of(asked, estimate)[0]
+
+
+def error_of(asked: Workload, estimate: Estimate) -> tuple[float, float]:
+    """The mean and the median relative error: a few queries with tiny answers carry the mean."""
+    errors = count_errors(asked.truth, estimate(asked.queries))
+    return float(np.nanmean(errors)), float(np.nanmedian(errors))
 
 
 def grows(ys: Sequence[float | None], *, slack: float = 0.05) -> bool:
@@ -143,6 +150,7 @@ def draw(
     *,
     ylabel: str,
     log: bool = False,
+    log_x: bool = False,
 ) -> Path:
     """Draw panels side by side: title, x label, xs and lines each."""
     figure, axes = new_figure(len(panels))
@@ -156,6 +164,9 @@ def draw(
         axis.set_title(title, fontsize=10)
         axis.set_xlabel(xlabel)
         axis.set_yscale("log" if log else "linear")
+        if log_x:
+            axis.set_xscale("log")
+            axis.xaxis.set_major_formatter("{x:g}")
         axis.set_ylabel(ylabel)
         axis.legend(fontsize=8)
         if not log:
@@ -164,13 +175,13 @@ def draw(
 
 
 def least_seconds(work: Callable[[], object], *, runs: int = 5) -> float:
-    """The shortest of several runs after one that warms up: what the work needs where nobody disturbs it."""
+    """The least processor time of several runs after one that warms up: other programs do not count."""
     work()
     took = []
     for _ in range(runs):
-        began = time.perf_counter()
+        began = time.process_time()
         work()
-        took.append(time.perf_counter() - began)
+        took.append(time.process_time() - began)
     return min(took)
 
 

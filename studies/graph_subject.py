@@ -11,7 +11,7 @@ from hedgerow.graph import BipartiteGraph, GroupedGraph, SafeGrouping, author_pa
 from studies.graph_measure import with_draws
 from studies.study import Claim
 
-__all__ = ["SELECTIVITIES", "Found", "Subject", "subjects"]
+__all__ = ["SELECTIVITIES", "SIZES", "Found", "Subject", "subject_of"]
 
 SELECTIVITIES = (10, 30, 50, 70, 90)
 """The shares of papers that queries select, in percent, as in the paper."""
@@ -24,10 +24,11 @@ class Subject:
     name: str
     graph: BipartiteGraph
     similar: tuple[str, ...]
+    seed: int = 1
 
     def publish(self, k: int, l: int, order: str = "random") -> GroupedGraph:  # noqa: E741 - the paper's letter
         """Publish a grouping; the seed makes the study reproducible, and nothing of it is written."""
-        return SafeGrouping(k, l, order).publish(self.graph, seed=k * 100 + l)  # type: ignore[arg-type]
+        return SafeGrouping(k, l, order).publish(self.graph, seed=10_000 * (self.seed - 1) + k * 100 + l)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,16 +40,23 @@ class Found:
     tables: dict[str, pa.Table] = field(default_factory=dict)
 
 
-def subjects(quick: bool) -> list[Subject]:
-    """The graphs: a small one for a quick look, else one of DBLP's size and the library's where its data are."""
-    from studies.real import coauthors, data_folder
+def subject_of(name: str, seed: int) -> Subject | None:
+    """A graph by name: small, dblp-sized or imdb-sized are generated, the library's is read where its data are."""
+    if name == "library":
+        from studies.real import coauthors, missing
 
-    if quick:
-        return [Subject("small", with_draws(author_paper_graph(3000, 4000, 10_000, seed=1), 1), ("venue", "year"))]
-    subjects = [Subject("dblp-sized", author_paper_graph(), ("venue", "year"))]
-    if data_folder() is not None:
+        if missing(["acl/edges.parquet"]):
+            return None
         tables = coauthors()
         # The authors' first year and favourite venue follow from their links, so they may not be published.
         graph = BipartiteGraph.read(tables.left.select(["author"]), tables.right, tables.edges)
-        subjects.insert(0, Subject("library", with_draws(graph, 1), ("venue", "year")))
-    return subjects
+        return Subject(name, with_draws(graph, seed), ("venue", "year"), seed)
+    return Subject(name, with_draws(author_paper_graph(*SIZES[name], seed=seed), seed), ("venue", "year"), seed)
+
+
+SIZES = {
+    "small": (3000, 4000, 10_000),
+    "dblp-sized": (402_023, 543_065, 1_401_349),
+    "imdb-sized": (900_000, 430_000, 3_800_000),
+}
+"""Nodes of both sides and links: DBLP as printed; actors, movies and roles of IMDB in those years, rounded."""

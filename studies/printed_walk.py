@@ -4,18 +4,23 @@ Source     [Xue 2011], section 4
 Cost       O(m n) per step for m properties of n values: every property sees every value
 
 Nothing is published from here. With `half` the step goes forward only, as printed; else anywhere on the chord, which is
-hit-and-run.
+hit-and-run. Whole tables are walked as the paper does it: blocks of consecutive rows, equal values apart, no order
+constraints, from the data on, a fixed number of steps. Each locality touches three values, so a step costs O(m + n).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats
 from hedgerow.kernel import kernel
-from hedgerow.randomness import Keys
+from hedgerow.partition.walk.segments import Localities, localities, sample
+from hedgerow.randomness import Keys, generator, seeded_keys
 
-__all__ = ["printed_walk"]
+__all__ = ["Blocks", "blocks_of_rows", "printed_walk", "walk_blocks_as_printed"]
 
 
 def printed_walk(
@@ -81,3 +86,94 @@ def _printed_walk(
         while kept < len(trace) and (kept + 1) * steps <= (step + 1) * len(trace):
             trace[kept] = point
             kept += 1
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """A column in blocks of consecutive rows: the rows by block and ascending inside it, their values, localities."""
+
+    rows: NDArray[np.int64]
+    values: NDArray[np.float64]
+    offsets: NDArray[np.int64]
+    chosen: Localities
+    low: float
+    high: float
+
+
+def blocks_of_rows(
+    column: NDArray[np.float64],
+    share: float,
+    *,
+    segment: int,
+    seed: int,
+    unit: float = 1.0,
+    domain: tuple[float, float] | None = None,
+) -> Blocks:
+    """Cut a column into blocks of `segment` consecutive rows, ties apart, and sample a share of their localities.
+
+    The values are whole multiples of `unit`; a domain that is not given runs from the least value to the greatest.
+    """
+    block = np.arange(len(column)) // segment
+    rows = np.lexsort((column, block))
+    whole = np.rint(column[rows] / unit).astype(np.int64)
+    offsets = np.append(np.flatnonzero(np.diff(block, prepend=-1)), len(column))
+    chosen = sample(localities(whole, offsets), share, keys=seeded_keys(seed))
+    low, high = domain or (float(column.min()), float(column.max()))
+    return Blocks(rows, column[rows], offsets, chosen, low, high)
+
+
+def walk_blocks_as_printed(blocks: Blocks, *, steps: int, seed: int, only: NDArray[np.int64] | None = None) -> Floats:
+    """Walk every block (or those in `only`) from the data, as printed; return the values of the rows in their order."""
+    rng = generator(seed)
+    points = blocks.values.copy()
+    for block in range(len(blocks.offsets) - 1) if only is None else only.tolist():
+        first, last = blocks.offsets[block], blocks.offsets[block + 1]
+        picked = slice(blocks.chosen.offsets[block], blocks.chosen.offsets[block + 1])
+        _walk_one_block.compiled(
+            points[first:last],
+            blocks.chosen.triples[picked] - np.int32(first),
+            np.where(blocks.chosen.nearer[picked], 1.0, -1.0),
+            rng.standard_normal((steps, int(last - first))),
+            rng.random(steps),
+            (blocks.low, blocks.high),
+        )
+    found = np.empty_like(points)
+    found[blocks.rows] = points
+    return found
+
+
+@kernel
+def _walk_one_block(
+    point: NDArray[np.float64],
+    triples: NDArray[np.int32],
+    signs: NDArray[np.float64],
+    ways: NDArray[np.float64],
+    lengths: NDArray[np.float64],
+    ends: tuple[float, float],
+) -> None:
+    """Half-chord steps inside sign * (x_i - 2 x_j + x_k) <= 0 and the domain; a step without room is not made."""
+    count, size = len(signs), len(point)
+    slacks, rates = np.empty(count), np.empty(count)
+    for row in range(count):
+        i, j, k = triples[row, 0], triples[row, 1], triples[row, 2]
+        slacks[row] = -signs[row] * (point[i] - 2.0 * point[j] + point[k])
+    for step in range(len(lengths)):
+        way = ways[step]
+        forth = np.inf
+        for n in range(size):
+            room = ends[1] - point[n] if way[n] > 0.0 else point[n] - ends[0]
+            if room < forth * abs(way[n]):
+                forth = max(room, 0.0) / abs(way[n])
+        for row in range(count):
+            if forth <= 0.0:
+                break
+            rate = signs[row] * (way[triples[row, 0]] - 2.0 * way[triples[row, 1]] + way[triples[row, 2]])
+            rates[row] = rate
+            if rate > 0.0 and slacks[row] < forth * rate:
+                forth = max(slacks[row], 0.0) / rate
+        if forth > 0.0:
+            length = forth * lengths[step]
+            for n in range(size):
+                point[n] += length * way[n]
+            for row in range(count):
+                slacks[row] -= length * rates[row]

@@ -7,6 +7,7 @@ working directory or the source tree.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,7 +15,23 @@ import pyarrow as pa
 from hedgerow.datasets.printed import GraphTables
 from hedgerow.errors import InputError
 
-__all__ = ["acs", "adult", "adult_arx", "adult_capital_loss", "adult_hierarchies", "coauthors", "data_folder"]
+__all__ = [
+    "acs",
+    "adult",
+    "adult_arx",
+    "adult_capital_loss",
+    "adult_hierarchies",
+    "coauthors",
+    "data_folder",
+    "missing",
+]
+
+SOURCES = {
+    "adult": ("UCI Adult, archive.ics.uci.edu/dataset/2/adult, train and test in one file", "CC BY 4.0"),
+    "acs": ("American Community Survey 2018, public use microdata of the US Census Bureau", "US public domain"),
+    "acl": ("author-paper links of a digital library, names and titles removed", "facts only, not redistributed here"),
+}
+"""By folder of the file: where it comes from, and the terms."""
 
 _UNKNOWN = "?"
 _CAPITAL_LOSS_SHAPE = (1427, 89)
@@ -70,10 +87,24 @@ def coauthors() -> GraphTables:
     return GraphTables(_read("acl/authors.parquet"), _read("acl/papers.parquet"), _read("acl/edges.parquet"))
 
 
+def missing(names: Sequence[str]) -> list[str]:
+    """A sentence for each file that is wanted and not there: its name, its source, its terms."""
+    folder = data_folder()
+    return [_sentence(name) for name in names if folder is None or not (folder / name).exists()]
+
+
+def _sentence(name: str) -> str:
+    source, terms = SOURCES[name.partition("/")[0]]
+    return (
+        f"'{name}' is not on this machine; name the folder that holds it in HEDGEROW_DATA. "
+        f"Source: {source}. Terms: {terms}."
+    )
+
+
 def _require(name: str) -> Path:
     folder = data_folder()
     if folder is None or not (folder / name).exists():
-        raise InputError(f"'{name}' is not on this machine; name the folder that holds it in HEDGEROW_DATA.")
+        raise InputError(_sentence(name))
     return folder / name
 
 

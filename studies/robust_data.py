@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 from hedgerow.inference.robust import members
+from hedgerow.partition.full_domain import Ladder, ladder_of, plain_ladder
 from hedgerow.randomness import generator
+from hedgerow.schema import Hierarchy
 from hedgerow.table import read_table
 
 __all__ = ["PROTECTED", "People", "adult_people", "people_of"]
@@ -20,6 +22,7 @@ PROTECTED = ("Preschool", "1st-4th", "5th-6th", "7th-8th")
 
 _QUASI = ("age", "workclass", "marital-status", "occupation", "race", "sex", "native-country", "income")
 _SENSITIVE = "education"
+_FILES = {"income": "salary-class"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +36,7 @@ class People:
     knowledge: Knowledge
     signatures: list[NDArray[np.int32]]
     member: NDArray[np.bool_]
+    ladders: list[Ladder]
 
     @property
     def size(self) -> int:
@@ -42,12 +46,18 @@ class People:
 
 def adult_people(quasi: int, *, rows: int | None = None) -> People:
     """The 45,222 complete rows of Adult with the first `quasi` of the paper's attributes, or some of the rows."""
-    from studies.real import adult
+    from studies.real import adult, adult_hierarchies
 
     table = adult().drop_null()
     if rows is not None:
         table = table.take(pa.array(generator(0).permutation(table.num_rows)[:rows]))
-    return people_of(table, _QUASI[:quasi], _SENSITIVE, PROTECTED, support=100 if rows is None else 50)
+    people = people_of(table, _QUASI[:quasi], _SENSITIVE, PROTECTED, support=100 if rows is None else 50)
+    files = adult_hierarchies()
+    trees = [Hierarchy.from_arx(files[_FILES.get(name, name)]) for name in _QUASI[:quasi]]
+    read = read_table(table.select(list(_QUASI[:quasi])))
+    domains = [read.encode(name).domain for name in _QUASI[:quasi]]
+    names = zip(_QUASI, trees, domains, strict=False)
+    return replace(people, ladders=[ladder_of(tree, tree.leaf_codes(name, domain)) for name, tree, domain in names])
 
 
 def people_of(
@@ -67,4 +77,5 @@ def people_of(
         knowledge=knowledge,
         signatures=knowledge.signatures(table.arrow.select(list(quasi))),
         member=member,
+        ladders=[plain_ladder(column.size) for column in encoded],
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from hedgerow.report.release_figures import COLOURS, new_figure, save_figure
@@ -20,10 +21,12 @@ _PANELS = {
 
 def lines_figure(table: pa.Table, over: str, label: str, out: Path, name: str) -> Path:
     """Four measures of every method over one parameter."""
-    figure, panels = new_figure(len(_PANELS), width=3.9, height=3.6)
     rows = table.to_pylist()
+    kinds = {kind: title for kind, title in _PANELS.items() if kind in rows[0]}
+    figure, panels = new_figure(len(kinds), width=3.9 if len(kinds) > 1 else 6.4, height=3.6)
+    panels = np.atleast_1d(panels)
     methods = list(dict.fromkeys(row["method"] for row in rows))
-    for axes, (kind, title) in zip(panels, _PANELS.items(), strict=True):
+    for axes, (kind, title) in zip(panels, kinds.items(), strict=True):
         for colour, marker, method in zip(COLOURS, "osv^Dx", methods, strict=False):
             mine = [row for row in rows if row["method"] == method]
             axes.plot(
@@ -36,7 +39,10 @@ def lines_figure(table: pa.Table, over: str, label: str, out: Path, name: str) -
             axes.set_yscale("log")
         else:
             axes.set_ylim(bottom=0)
-    bound = [row for row in rows if row["method"] == "ART"]
-    panels[-1].plot([row[over] for row in bound], [row["delta_max"] for row in bound], "k:", label="Delta_max of ART")
+    bound = [row for row in rows if row["method"] == "ART" and "delta_max" in row]
+    if bound:
+        panels[-1].plot(
+            [row[over] for row in bound], [row["delta_max"] for row in bound], "k:", label="ART's Delta_max"
+        )
     figure.legend(*panels[-1].get_legend_handles_labels(), loc="outside lower center", ncols=len(methods) + 1)
     return save_figure(figure, out, name)

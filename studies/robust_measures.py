@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,25 +80,24 @@ def count_errors(people: People, grouping: Grouping, queries: list[CountQuery]) 
     kept = grouping.labels >= 0
     labels, groups = grouping.labels[kept], int(grouping.labels.max()) + 1
     sizes = np.bincount(labels, minlength=groups)
-    boxes = _boxes(people.quasi[:, kept], labels) if grouping.boxes else None
+    members = _members(labels) if grouping.classes is not None else None
     values = _published_values(people, grouping)[kept]
     errors = []
     for query in queries:
-        if boxes is None:
+        if members is None or grouping.classes is None:
             shares = np.bincount(labels, _rows(people, query.attributes)[kept], minlength=groups) / sizes
         else:
-            shares = _overlap(boxes, query.attributes)
+            shares = _overlap(people.quasi[:, kept][:, members], grouping.classes, query.attributes)
         matches = np.bincount(labels, query.secret[values], minlength=groups)
         errors.append(abs(float((shares * matches).sum()) - query.truth) / query.truth)
     return float(np.mean(errors))
 
 
 def _published_values(people: People, grouping: Grouping) -> NDArray[np.int64]:
-    """The true values, except where a grouping exchanged protected ones with others."""
+    """The true values, except where a grouping replaced protected ones: there the values of others, in turn."""
     values = people.values.copy()
-    gave = np.flatnonzero(people.is_protected & ~grouping.is_protected)
-    took = np.flatnonzero(grouping.is_protected & ~people.is_protected)
-    values[gave], values[took] = people.values[took], people.values[gave]
+    lost = np.flatnonzero(people.is_protected & ~grouping.is_protected)
+    values[lost] = np.resize(people.values[~people.is_protected], len(lost))
     return values
 
 
@@ -114,19 +114,16 @@ def _rows(people: People, marks: tuple[NDArray[np.bool_], ...]) -> NDArray[np.bo
     return rows
 
 
-def _boxes(quasi: NDArray[np.int32], labels: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    order = np.argsort(labels, kind="stable")
-    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-    ordered = quasi[:, order]
-    return np.minimum.reduceat(ordered, starts, axis=1), np.maximum.reduceat(ordered, starts, axis=1)
+def _members(labels: NDArray[np.int32]) -> NDArray[np.int64]:
+    """A row of each group: with recoded attributes any of them tells the classes."""
+    return np.unique(labels, return_index=True)[1]
 
 
 def _overlap(
-    boxes: tuple[NDArray[np.int32], NDArray[np.int32]], marks: tuple[NDArray[np.bool_], ...]
+    codes: NDArray[np.int32], classes: Sequence[NDArray[np.int32]], marks: tuple[NDArray[np.bool_], ...]
 ) -> NDArray[np.float64]:
-    """The share of each box that a query's lists cover."""
-    share = np.ones(boxes[0].shape[1])
-    for low, high, mark in zip(*boxes, marks, strict=True):
-        running = np.append(0, np.cumsum(mark))
-        share *= (running[high + 1] - running[low]) / (high + 1 - low)
+    """The share of each group's classes that a query's lists cover, values of a class being equally likely."""
+    share = np.ones(codes.shape[1])
+    for code, of_code, mark in zip(codes, classes, marks, strict=True):
+        share *= (np.bincount(of_code, mark) / np.maximum(np.bincount(of_code), 1))[of_code[code]]
     return share

@@ -1,17 +1,20 @@
 """The groupings that r-robustness is compared with, as labels of rows.
 
-Anatomy, t-closeness and l-diversity are the project's own. Two systems that the paper names are not part of it; what
-their groups look at is imitated:
+Source     [Wong 2009], section 5; MASK after [Wong 2007]
 
-- MASK: rows with near quasi-identifiers first (k rows, by Mondrian), then the values of groups that hold too many
-  protected ones are exchanged with those of other groups
-- Injector: Anatomy that never puts a protected value beside somebody whom a rule without exception excludes: a
-  signature of at most two attributes that was expected to have the value and never does
+Anatomy and l-diversity are the project's own. t-closeness recodes globally: one level of each attribute's hierarchy for
+everybody, found by the project's full-domain search. MASK, as described: k-anonymous groups first (by Mondrian); of
+those that hold at most one protected value in r, r - 1 times as many as violate are drawn, and each group that violates
+gets a share of protected values drawn from theirs, by distorting the rest. One is a stand-in:
+
+- like Injector: Anatomy that never puts a protected value beside somebody whom a rule without exception excludes: a
+  signature of at most two attributes that was expected to have the value and never does (minConf 1, minExp 0.9). The
+  original mines rules for every value and chooses companions by information loss, too
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,6 +24,7 @@ from numpy.typing import NDArray
 from hedgerow.criteria.groupwise import KAnonymity, Limited, Limits
 from hedgerow.criteria.t_closeness import TCloseness
 from hedgerow.partition.anatomy import anatomize
+from hedgerow.partition.full_domain import full_domain
 from hedgerow.partition.mondrian.split import mondrian
 from hedgerow.randomness import Keys
 from studies.robust_data import People
@@ -32,11 +36,12 @@ _T = Fraction(1, 5)
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Labels of rows (-1: held back), which rows publish a protected value, and whether boxes are published."""
+    """Labels of rows (-1: suppressed), and which rows publish a protected value."""
 
     labels: NDArray[np.int32]
     is_protected: NDArray[np.bool_]
-    boxes: bool = False
+    classes: Sequence[NDArray[np.int32]] | None = None
+    """Where attributes are recoded: the class of each code."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +68,10 @@ def injector(people: People, r: int, keys: Keys) -> Grouping:
 
 
 def t_closeness(people: People, r: int, keys: Keys) -> Grouping:
-    """Mondrian with t = 0.2, published as boxes."""
-    labels = mondrian(people.quasi, people.sizes, people.values.astype(np.int32), TCloseness(_T), keys=keys)
-    return Grouping(labels, people.is_protected, boxes=True)
+    """Global recoding with t = 0.2: the least lossy levels at which every class is near the whole table."""
+    found = full_domain(people.quasi, people.ladders, people.values.astype(np.int32), TCloseness(_T))
+    classes = [ladder.classes[level] for ladder, level in zip(people.ladders, found.levels, strict=True)]
+    return Grouping(found.labels, people.is_protected, classes)
 
 
 def l_diversity(people: People, r: int, keys: Keys) -> Grouping:
@@ -75,15 +81,15 @@ def l_diversity(people: People, r: int, keys: Keys) -> Grouping:
 
 
 def mask(people: People, r: int, keys: Keys) -> Grouping:
-    """Mondrian with k = r; too many protected values of a group change places with others."""
+    """Mondrian with k = r; groups that violate take their share of protected values from ones that do not."""
     labels = mondrian(people.quasi, people.sizes, people.values.astype(np.int32), KAnonymity(r), keys=keys)
-    return Grouping(labels, _exchanged(labels, people.is_protected, r, keys))
+    return Grouping(labels, _distorted(labels, people.is_protected, r, keys))
 
 
 RIVALS: dict[str, Callable[[People, int, Keys], Grouping]] = {
     "Anatomy": anatomy,
     "like Injector": injector,
-    "like MASK": mask,
+    "MASK": mask,
     "l-diversity": l_diversity,
     "t-closeness": t_closeness,
 }
@@ -112,17 +118,22 @@ def _excluded(people: People) -> NDArray[np.bool_]:
     return excluded & ~people.is_protected
 
 
-def _exchanged(labels: NDArray[np.int32], has: NDArray[np.bool_], r: int, keys: Keys) -> NDArray[np.bool_]:
-    """Move protected values out of groups that hold more than one in r, into groups that have room, by lot."""
+def _distorted(labels: NDArray[np.int32], has: NDArray[np.bool_], r: int, keys: Keys) -> NDArray[np.bool_]:
+    """Which rows still publish a protected value: groups that hold more than one in r take another group's share."""
     sizes, counts = np.bincount(labels), np.bincount(labels, has).astype(np.int64)
-    room, published = sizes // r - counts, has.copy()
+    violates = counts * r > sizes
+    good = np.flatnonzero(~violates)
+    models = good[np.argsort(keys(len(good)))][: (r - 1) * int(violates.sum())]
+    allowed = counts.copy()
+    if violates.any() and len(models):
+        drawn = models[(keys(int(violates.sum())) % np.uint64(len(models))).astype(np.int64)]
+        share = counts[drawn] / sizes[drawn]
+        allowed[violates] = np.minimum(np.rint(share * sizes[violates]), sizes[violates] // r).astype(np.int64)
     order = np.argsort(keys(len(labels)))
-    surplus = order[has[order]]
-    surplus = surplus[_rank(labels[surplus]) >= (sizes // r)[labels[surplus]]]
-    takers = order[~has[order]]
-    takers = takers[_rank(labels[takers]) < np.maximum(room, 0)[labels[takers]]][: len(surplus)]
-    published[surplus[: len(takers)]] = False
-    published[takers] = True
+    kept = order[has[order]]
+    kept = kept[_rank(labels[kept]) < allowed[labels[kept]]]
+    published = np.zeros_like(has)
+    published[kept] = True
     return published
 
 

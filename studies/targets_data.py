@@ -35,10 +35,11 @@ AGES = (17, 79)
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """Ages and capital losses."""
+    """Ages and capital losses; the seed draws what is published and what is asked."""
 
     age: NDArray[np.int64]
     loss: NDArray[np.int64]
+    seed: int = 1
 
     @property
     def table(self) -> pa.Table:
@@ -47,7 +48,7 @@ class Losses:
 
     def only(self, rows: NDArray[Any]) -> Losses:
         """Some of the people."""
-        return Losses(self.age[rows], self.loss[rows])
+        return Losses(self.age[rows], self.loss[rows], self.seed)
 
 
 def uniforms(keys: Keys, count: int) -> NDArray[np.float64]:
@@ -60,18 +61,18 @@ def _bell(keys: Keys, count: int) -> NDArray[np.float64]:
     return radius * np.cos(2.0 * np.pi * uniforms(keys, count))
 
 
-def adult_losses(rows: int | None = None, *, coarser: int = 1) -> Losses | None:
+def adult_losses(rows: int | None = None, *, coarser: int = 1, seed: int = 1) -> Losses | None:
     """The 1,427 people of the paper, or some of them in coarser units; None where the data are not on this machine."""
     if real.data_folder() is None:
         return None
     table = real.adult_capital_loss()
-    losses = Losses(table["age"].to_numpy(), table["capital-loss"].to_numpy() // coarser)
-    return losses if rows is None else losses.only(np.argsort(seeded_keys(1)(len(losses.age)))[:rows])
+    losses = Losses(table["age"].to_numpy(), table["capital-loss"].to_numpy() // coarser, seed)
+    return losses if rows is None else losses.only(np.argsort(seeded_keys(seed)(len(losses.age)))[:rows])
 
 
-def uncorrelated(rows: int, width: int, *, shape: str = "normal", s: float = 0.1) -> Losses:
+def uncorrelated(rows: int, width: int, *, shape: str = "normal", s: float = 0.1, seed: int = 1) -> Losses:
     """Ages say nothing about losses, which are normal, uniform or zipf over a domain of `width` values."""
-    keys = seeded_keys(2)
+    keys = seeded_keys(1 + seed)
     age = _ages(keys, rows)
     loss: NDArray[Any]
     if shape == "normal":
@@ -81,15 +82,15 @@ def uncorrelated(rows: int, width: int, *, shape: str = "normal", s: float = 0.1
     else:
         shares = np.arange(width, 0, -1) ** -s
         loss = np.searchsorted(np.cumsum(shares / shares.sum()), uniforms(keys, rows))
-    return Losses(age, _inside(loss, width))
+    return Losses(age, _inside(loss, width), seed)
 
 
-def correlated(rows: int, width: int) -> Losses:
+def correlated(rows: int, width: int, *, seed: int = 1) -> Losses:
     """Each age has its own bucket of losses, around whose middle they lie."""
-    keys = seeded_keys(3)
+    keys = seeded_keys(1002 + seed)
     age = _ages(keys, rows)
     bucket = width / (AGES[1] - AGES[0] + 1)
-    return Losses(age, _inside((age - AGES[0] + 0.5) * bucket + _bell(keys, rows) * bucket, width))
+    return Losses(age, _inside((age - AGES[0] + 0.5) * bucket + _bell(keys, rows) * bucket, width), seed)
 
 
 def _ages(keys: Keys, rows: int) -> NDArray[np.int64]:
@@ -118,13 +119,13 @@ def by_width(values: Sequence[int]) -> Hierarchy:
 
 def published(losses: Losses, target: Any, **parameters: Any) -> Release:
     """Publish with a fixed seed: a study is repeatable, and its releases are never saved."""
-    return TargetDistribution(target, **parameters).publish(losses.table, SCHEMA, seed=11)
+    return TargetDistribution(target, **parameters).publish(losses.table, SCHEMA, seed=10 + losses.seed)
 
 
 def error(release: Release, losses: Losses, width: int, *, queries: int) -> float:
     """The mean of (upper - lower) / truth of AVG over random age ranges of this width."""
     ages = np.arange(losses.age.min(), max(losses.age.max() - width, losses.age.min()) + 1)
-    starts = ages[(uniforms(seeded_keys(width), queries) * len(ages)).astype(np.int64)]
+    starts = ages[(uniforms(seeded_keys(1000 * (losses.seed - 1) + width), queries) * len(ages)).astype(np.int64)]
     session = _session(release)
     found = []
     for start in starts.tolist():

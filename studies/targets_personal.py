@@ -23,17 +23,17 @@ PARTITIONS = {"one group": one_group, "top-down": personal_top_down, "bottom-up"
 
 
 def personal_claims(
-    out: Path, *, quick: bool, progress: Callable[[str], None]
+    out: Path, *, quick: bool, progress: Callable[[str], None], seed: int = 1
 ) -> tuple[tuple[Claim, ...], tuple[Path, ...]]:
     """Relax more and more people, and compare the searches with the exhaustive optimum on small tables."""
     progress("personalized privacy")
-    claim, figure = _relaxing(out, 200 if quick else 1000)
-    return (claim, *_against_the_optimum(40 if quick else 1000, progress)), (figure,)
+    claim, figure = _relaxing(out, 200 if quick else 1000, seed)
+    return (claim, *_against_the_optimum(40 if quick else 1000, progress, seed)), (figure,)
 
 
-def _relaxing(out: Path, rows: int) -> tuple[Claim, Path]:
+def _relaxing(out: Path, rows: int, seed: int) -> tuple[Claim, Path]:
     tree = uniform(Hierarchy.binary(range(1, 65)))
-    keys = seeded_keys(7)
+    keys = seeded_keys(6 + seed)
     leaves = np.minimum((-np.log(uniforms(keys, rows)) * 12).astype(np.int64), 63)  # skewed, as incomes are
     turn, level = uniforms(keys, rows), 1 + (uniforms(keys, rows) * 4).astype(np.int64)
     shares = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -61,10 +61,10 @@ def _counted(tree: Hierarchy, leaves: list[int], nodes: list[int]) -> Wishes:
     return Wishes.of(tree, pairs[0].tolist(), pairs[1].tolist(), counts.tolist())
 
 
-def _against_the_optimum(problems: int, progress: Callable[[str], None]) -> tuple[Claim, ...]:
+def _against_the_optimum(problems: int, progress: Callable[[str], None], seed: int) -> tuple[Claim, ...]:
     """Random people on random small trees: how often is a search optimal, and how bad at worst?"""
     progress("exhaustive optimum")
-    keys = seeded_keys(9)
+    keys = seeded_keys(8 + seed)
     ratios: dict[str, list[float]] = {name: [] for name in (*PARTITIONS, "cheapest")}
     for _ in range(problems):
         tree, leaves, nodes = _problem(keys)
@@ -74,10 +74,11 @@ def _against_the_optimum(problems: int, progress: Callable[[str], None]) -> tupl
         ratios["cheapest"].append(total_cost(cheapest(wishes, one_group(wishes))[0], tree) / best)
     return tuple(
         Claim(
-            "5.4, algorithms 6, 8, 9",
-            f"{name} finds the optimum (the paper leaves it open)",
-            all(ratio == 1 for ratio in found),
+            "ours, 5.4, algorithms 6, 8, 9",
+            f"{name}: how near the optimum?",
+            None,
             f"equal in {np.mean(np.array(found) == 1):.1%} of {problems} random tables, worst ratio {max(found):.2f}",
+            word="not a claim",
         )
         for name, found in ratios.items()
     )

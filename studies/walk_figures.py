@@ -1,76 +1,140 @@
-"""The figures of the study of the random walk."""
+"""The figures of the study of the random walk, means over seeds with the range of seeds as a band."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from hedgerow.report.release_figures import COLOURS, new_figure, save_figure
+from studies.noise import NOISES
 
-__all__ = ["attack_figure", "averages_figure", "clustering_figure", "runtime_figure"]
+__all__ = ["draw_walk"]
 
-
-def runtime_figure(times: Mapping[str, pa.Table], out: Path) -> Path:
-    """Time of extraction by size, and of 4,000 steps by number of properties."""
-    figure, (left, right) = new_figure(2)
-    left.plot(times["extraction"]["size"], 1000 * times["extraction"]["seconds"].to_numpy(), "o-")
-    left.set(xlabel="values in a segment", ylabel="milliseconds", title="all localities")
-    right.plot(times["walking"]["properties"], 1000 * times["walking"]["seconds"].to_numpy(), "o-")
-    right.set(xlabel="properties of 100 values", ylabel="milliseconds", title="4,000 steps")
-    for axes in (left, right):
-        axes.set_ylim(bottom=0)
-    return save_figure(figure, out, "runtime")
+Rows = list[dict[str, Any]]
 
 
-def clustering_figure(tables: Mapping[str, pa.Table], out: Path) -> Path:
-    """Clustering error by share of properties: the walk, noise, and the untouched table clustered again."""
-    figure, panels = new_figure(len(tables), width=4.2)
-    for axes, (name, table) in zip(np.atleast_1d(panels), tables.items(), strict=True):
-        for colour, k in zip(COLOURS, sorted(set(table["k"].to_pylist())), strict=False):
-            mine = table.filter(pa.array(table["k"].to_numpy() == k))
-            axes.plot(mine["share"], mine["walk"], "o-", color=colour, label=f"walk, k = {k}")
-            axes.plot(mine["share"], mine["noise"], "s--", color=colour, label=f"noise, k = {k}")
-            axes.axhline(np.mean(mine["again"]), color=colour, linestyle=":", label=f"k-means alone, k = {k}")
-        axes.set(xlabel="share of localities kept", ylabel="share of rows misplaced", title=name)
-        axes.set_ylim(bottom=0)
-    np.atleast_1d(panels)[-1].legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
-    return save_figure(figure, out, "clustering")
+def draw_walk(out: Path, tables: Mapping[str, pa.Table]) -> list[Path]:
+    """Draw what has been measured."""
+    found = []
+    for prefix, draw in (
+        ("averages", _averages),
+        ("clustering", _clustering),
+        ("privacy", _privacy),
+        ("moving", _moving),
+    ):
+        rows = [row for name, table in tables.items() if name.startswith(prefix) for row in table.to_pylist()]
+        if rows:
+            found.append(draw(rows, out))
+    if "extraction" in tables and "walking" in tables:
+        found.append(_runtime(tables, out))
+    return found
 
 
-def averages_figure(table: pa.Table, out: Path) -> Path:
-    """Mean relative error of AVG queries at the distortion of Mondrian with l, a panel per averaged column."""
-    targets = sorted(set(table["target"].to_pylist()))
-    figure, panels = new_figure(len(targets), width=4.2)
-    for axes, target in zip(np.atleast_1d(panels), targets, strict=True):
-        mine = table.filter(pa.array(table["target"].to_numpy() == target))
-        for style, name in (("^-", "mondrian"), ("o-", "walk"), ("s--", "noise")):
-            axes.plot(mine["l"], mine[name], style, label="Mondrian" if name == "mondrian" else name)
-        axes.fill_between(mine["l"], mine["least"], mine["most"], alpha=0.2, color=COLOURS[1], linewidth=0)
-        axes.set(xlabel="l of Mondrian", ylabel="mean relative error", title=f"AVG({mine['name'][0].as_py()})")
-        axes.set_ylim(bottom=0)
-    np.atleast_1d(panels)[0].legend(fontsize=8)
+def _band(axes: Any, rows: Rows, x: str, y: str, **look: Any) -> None:
+    """The mean over seeds at each x, and the range of seeds."""
+    at = sorted({row[x] for row in rows})
+    values = [[row[y] for row in rows if row[x] == place] for place in at]
+    if at:
+        line = axes.plot(at, [np.mean(v) for v in values], markersize=4, **look)[0]
+        axes.fill_between(at, [min(v) for v in values], [max(v) for v in values], alpha=0.15, color=line.get_color(),
+                          linewidth=0)  # fmt: skip
+
+
+def _averages(rows: Rows, out: Path) -> Path:
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    figure, panels = new_figure(len(names), width=4.2)
+    looks = (("mondrian", "Mondrian", "^-"), ("printed", "walk as printed", "o-"), ("noise", "noise by column", "s--"),
+             ("ours", "our walk", "D:"))  # fmt: skip
+    for axes, name in zip(np.atleast_1d(panels), names, strict=True):
+        for place, (column, label, style) in enumerate(looks):
+            mine = [row for row in rows if row["name"] == name and row[column] >= 0]
+            _band(axes, mine, "l", column, color=COLOURS[place], marker=style[0], linestyle=style[1:], label=label)
+        axes.set(xlabel="l of Mondrian", ylabel="mean relative error", title=f"AVG({name})")
+        axes.set_yscale("log")
+        for formatter in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+            formatter("{x:.2g}")
+        axes.tick_params(axis="y", which="both", labelsize=7)
+    figure.legend(
+        *np.atleast_1d(panels)[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8
+    )
     return save_figure(figure, out, "averages")
 
 
-def attack_figure(table: pa.Table, out: Path) -> Path:
-    """Rates with intervals, a panel per layout."""
-    layouts = list(dict.fromkeys(table["layout"].to_pylist()))
-    figure, panels = new_figure(len(layouts), height=3.8)
-    for axes, layout in zip(np.atleast_1d(panels), layouts, strict=True):
-        rows = [row for row in table.to_pylist() if row["layout"] == layout]
-        names = list(dict.fromkeys(row["attack"] for row in rows))
+def _clustering(rows: Rows, out: Path) -> Path:
+    panels_of = list(dict.fromkeys((row["table"], row["method"]) for row in rows))
+    ks = sorted({row["k"] for row in rows})
+    k = ks[len(ks) // 2]
+    figure, panels = new_figure(len(panels_of), width=3.8)
+    for axes, (table, method) in zip(np.atleast_1d(panels), panels_of, strict=True):
+        mine = [row for row in rows if (row["table"], row["method"], row["k"]) == (table, method, k)]
+        for place, (column, label) in enumerate((("walk", "walk"), *((name, f"noise, {name}") for name in NOISES))):
+            _band(axes, mine, "share", column, color=COLOURS[place], marker="os^D"[place],
+                  linestyle="-" if place == 0 else "--", label=label)  # fmt: skip
+        axes.set(xlabel="share of localities kept", ylabel="share of rows misplaced",
+                 title=f"{table}, {method}, k = {k}")  # fmt: skip
+        axes.set_ylim(bottom=0)
+        if max(row["share"] for row in mine) > 20 * min(row["share"] for row in mine):
+            axes.set_xscale("log")
+    np.atleast_1d(panels)[0].legend(fontsize=8)
+    return save_figure(figure, out, "clustering")
+
+
+def _privacy(rows: Rows, out: Path) -> Path:
+    layouts, names = (list(dict.fromkeys(row[column] for row in rows)) for column in ("layout", "attack"))
+    figure, panels = new_figure(len(layouts), width=3.6, height=3.6)
+    for number, (axes, layout) in enumerate(zip(np.atleast_1d(panels), layouts, strict=True)):
         for shift, method in ((-0.2, "walk"), (0.2, "noise")):
-            mine = [row for row in rows if row["method"] == method]
-            rates = np.array([row["rate"] for row in mine])
-            spread = np.abs(np.array([[row["low"], row["high"]] for row in mine]).T - rates)
-            axes.barh(np.arange(len(names)) + shift, rates, 0.38, xerr=spread, label=method)
-        baselines = [row["baseline"] for row in rows if row["method"] == "walk"]
-        axes.plot(baselines, np.arange(len(names)), "k|", markersize=14, label="guessing")
-        axes.set_yticks(np.arange(len(names)), names)
+            rates = [_rates(rows, layout, method, name) for name in names]
+            spread = np.array([[np.mean(r) - min(r), max(r) - np.mean(r)] for r in rates]).T
+            axes.barh(np.arange(len(names)) + shift, [np.mean(r) for r in rates], 0.38, xerr=spread, label=method)
+        axes.set_yticks(np.arange(len(names)), names if number == 0 else [""] * len(names), fontsize=8)
         axes.invert_yaxis()
-        axes.set(xlabel="share of right guesses", title=layout, xlim=(0, 1))
+        far = np.mean([row["distortion"] for row in rows if row["layout"] == layout])
+        axes.set(xlabel="share of right guesses", title=f"{layout}\ndistortion {far:.0%}", xlim=(0, 1))
     np.atleast_1d(panels)[-1].legend(fontsize=8)
     return save_figure(figure, out, "attacks")
+
+
+def _rates(rows: Rows, layout: str, method: str, attack: str) -> Sequence[float]:
+    wanted = layout, method, attack
+    return [row["rate"] for row in rows if (row["layout"], row["method"], row["attack"]) == wanted]
+
+
+def _moving(rows: Rows, out: Path) -> Path:
+    figure, axes = new_figure()
+    for place, (column, segment) in enumerate(dict.fromkeys((row["column"], row["segment"]) for row in rows)):
+        mine = [row for row in rows if (row["column"], row["segment"]) == (column, segment)]
+        _band(
+            axes,
+            mine,
+            "share",
+            "still",
+            color=COLOURS[place],
+            marker="os^D"[place],
+            label=f"{column}, {segment} values",
+        )
+    axes.set(xlabel="share of localities kept", ylabel="share of blocks in which nothing moves", ylim=(-0.05, 1.05))
+    axes.set_xscale("log")
+    axes.legend(fontsize=8)
+    return save_figure(figure, out, "moving")
+
+
+def _runtime(tables: Mapping[str, pa.Table], out: Path) -> Path:
+    figure, (left, right) = new_figure(2)
+    for axes, name, x, title in (
+        (left, "extraction", "size", "all localities"),
+        (right, "walking", "properties", "4,000 steps over 100 values"),
+    ):
+        rows = [{**row, "ms": 1000 * row["seconds"]} for row in tables[name].to_pylist()]
+        if name == "walking":  # the number of properties differs a little between seeds
+            shares = {row["share"] for row in rows}
+            typical = {s: float(np.mean([row[x] for row in rows if row["share"] == s])) for s in shares}
+            rows = [{**row, x: typical[row["share"]]} for row in rows]
+        _band(axes, rows, x, "ms", color=COLOURS[0], marker="o")
+        axes.set(xlabel="values in a segment" if x == "size" else "properties", ylabel="milliseconds", title=title)
+        axes.set_ylim(bottom=0)
+    return save_figure(figure, out, "runtime")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,19 @@ from hedgerow.schema import Domain
 from hedgerow.table.encode import encode
 from studies.averages import AverageQuery
 
-__all__ = ["Generalized", "Numbers", "acs_table", "adult_table", "generalize", "substitute", "synthetic_table"]
+AGES = 1.0, 120.0
+"""The paper's example of a domain."""
+
+__all__ = [
+    "Generalized",
+    "Numbers",
+    "acs_table",
+    "adult_table",
+    "first_rows",
+    "generalize",
+    "substitute",
+    "synthetic_table",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +40,15 @@ class Numbers:
     columns: tuple[str, ...]
     values: NDArray[np.float64]
     sensitive: NDArray[np.int64]
+    unit: float = 1.0
+    """Values are whole multiples of it."""
+    domains: tuple[tuple[float, float] | None, ...] = (None, None, None)
+    """Where values may lie, where that is not the range of the column."""
+
+
+def first_rows(table: Numbers, rows: int) -> Numbers:
+    """The first so many rows."""
+    return replace(table, values=table.values[:rows], sensitive=table.sensitive[:rows])
 
 
 def adult_table(rows: int) -> Numbers:
@@ -36,7 +57,7 @@ def adult_table(rows: int) -> Numbers:
 
     table = adult().slice(0, rows)
     names = ("age", "fnlwgt", "education-num")
-    return Numbers("Adult", names, _stacked(table, names), _codes(table["occupation"]))
+    return Numbers("Adult", names, _stacked(table, names), _codes(table["occupation"]), domains=(AGES, None, None))
 
 
 def acs_table(rows: int, *, keys: Keys) -> Numbers:
@@ -47,14 +68,16 @@ def acs_table(rows: int, *, keys: Keys) -> Numbers:
     table = table.take(pa.array(np.argsort(keys(table.num_rows))[:rows]))
     codes = [_codes(table[name]) + 1 for name in ("Place of birth", "Occupation")]
     values = np.column_stack([table["Age"].to_numpy(), *codes]).astype(float)
-    return Numbers("ACS", ("age", "birthplace", "occupation"), values, _codes(table["Education"]))
+    return Numbers(
+        "ACS", ("age", "birthplace", "occupation"), values, _codes(table["Education"]), domains=(AGES, None, None)
+    )
 
 
 def synthetic_table(rows: int, *, keys: Keys) -> Numbers:
     """Three independent columns, uniform from 0 to 1 with six decimals."""
     draws = (keys(3 * rows) >> np.uint64(11)).astype(float) / 2.0**53
     values = np.rint(draws.reshape(rows, 3) * 1e6) / 1e6
-    return Numbers("synthetic", ("x", "y", "z"), values, np.zeros(rows, np.int64))
+    return Numbers("synthetic", ("x", "y", "z"), values, np.zeros(rows, np.int64), unit=1e-6, domains=((0.0, 1.0),) * 3)
 
 
 def substitute(

@@ -203,7 +203,7 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Internal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What must not be published: it was learnt from the original table, or from the owner's ledger if it was given."""
 
-    suppressed: dict[str, int] = msgspec.field(name="held_back")
+    suppressed: dict[str, int]
     left_out: tuple[str, ...] = ()
     risks: tuple[Risk, ...] = ()
     skipped: dict[str, str] = {}

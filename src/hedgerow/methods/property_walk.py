@@ -47,7 +47,7 @@ from hedgerow.release.forms.substituted import PropertyTerms
 
 __all__ = ["LAYOUTS", "PropertyWalk", "Replaced", "measure_attack", "walk_column"]
 
-LAYOUTS = ("runs", "scattered")
+LAYOUTS = ("runs", "scattered", "rows")
 
 _KEEP = "'keep' must hold texts or properties; see hedgerow.criteria.properties."
 _MOST_STEPS = 10**7  # the keys of all steps of a segment are drawn at once
@@ -64,7 +64,8 @@ class PropertyWalk(Method):
     - `columns`: the columns to replace; numeric quasi-identifiers if not named
     - `whole`: whole numbers stay whole; if not, they are published with decimals, which leaves far more room
     - `layout`: "runs" of neighbouring values, which keeps the order of far-apart values, or rows "scattered" over
-      segments at random, which changes values more and keeps order inside a segment only
+      segments at random, which changes values more and keeps order inside a segment only, or "rows" that follow each
+      other in the table, as the paper does it: like scattered where the table is in random order
     """
 
     needs_sensitive: ClassVar[bool] = False

@@ -38,6 +38,7 @@ from hedgerow.partition.walk.segments import (
     bounds_of,
     deal_to_segments,
     grid_of,
+    in_order,
     keep_sides,
     localities,
     runs,
@@ -154,7 +155,8 @@ def _cut(
 ) -> Segments:
     if settings.layout == "runs":
         return runs(distinct, codes, segment=settings.segment, low=low, high=high)
-    return deal_to_segments(distinct, codes, segment=settings.segment, low=low, high=high, keys=keys)
+    draw = in_order if settings.layout == "rows" else keys
+    return deal_to_segments(distinct, codes, segment=settings.segment, low=low, high=high, keys=draw)
 
 
 def _require_room(name: str, segments: Segments) -> None:

@@ -8,7 +8,8 @@ Deviates   equal values are merged, else integer columns leave no room to move; 
            localities, which do not change when a segment is moved and stretched, would let it fill the whole domain
 
 `runs` cuts the sorted distinct values. `scattered` deals the rows to segments at random, so that a segment spans the
-domain and the order of rows in different segments is not kept: more distortion, and ranks that tell less.
+domain and the order of rows in different segments is not kept: more distortion, and ranks that tell less. Dealt
+`in_order`, segments are blocks of consecutive rows, as in the paper.
 
 Localities of sorted values: which of two neighbours on either side of a value lies nearer to it.
 
@@ -58,6 +59,7 @@ __all__ = [
     "bounds_of",
     "deal_to_segments",
     "grid_of",
+    "in_order",
     "keep_sides",
     "localities",
     "runs",
@@ -232,6 +234,11 @@ def deal_to_segments(
         np.append(0, np.cumsum(sizes)),
         variables.astype(np.int32),
     )
+
+
+def in_order(count: int) -> NDArray[np.uint64]:
+    """Keys that deal rows to segments in the order in which they come: blocks of consecutive rows."""
+    return np.arange(count, dtype=np.uint64)
 
 
 def keep_sides(segments: Segments, firsts: NDArray[np.int64]) -> Segments:
