@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from hedgerow.errors import ParameterError, QueryError, within_limits
 from hedgerow.query.answer import Answer
+from hedgerow.release.bundle import PartedTables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from hedgerow.query.answer import Estimate, Result
     from hedgerow.query.answer_table import AnswerTable
     from hedgerow.query.answered import Answered
+    from hedgerow.query.evidence.view import View
     from hedgerow.query.sql.question import Bound, Lookup, Question
     from hedgerow.release import Release
 
@@ -85,7 +87,6 @@ class Session:
     @within_limits
     def answers(self, sql: str, tables: Mapping[str, Any] | None = None) -> Result:
         """Answer every aggregate in every group: keys, and for each aggregate its answers, row by row."""
-        from hedgerow.query.evidence.view import view_of
         from hedgerow.query.sql.compose import Composer
         from hedgerow.query.sql.joining import Joins, own_tables
         from hedgerow.query.sql.parse import check_text, is_composed
@@ -95,7 +96,7 @@ class Session:
         own = own_tables(given) if given else {}
         if not is_composed(sql):
             return self.run(bound_to(self._release, sql))
-        joins = Joins(view_of(self._release).columns, own, self._reason, {})
+        joins = Joins(outline_of(self._release).columns, own, self._reason, {})
         answer = functools.partial(self._answer, joins.lookups)
         return Composer(joins, answer, functools.partial(self._answer_inside, joins.lookups)).run(sql)
 
@@ -137,10 +138,9 @@ class Session:
         return answered_by(run, question)
 
     def _fit(self, question: Question, lookups: Mapping[str, Lookup]) -> Bound:
-        from hedgerow.query.evidence.view import view_of
         from hedgerow.query.sql.bind import bind
 
-        view = view_of(self._release)
+        view = outline_of(self._release)
         return bind(question, {**view.columns, **lookups}, view.sensitive)
 
     def close(self) -> None:
@@ -189,6 +189,10 @@ def connect(
         from hedgerow.query.evidence.permuted import ArrayEngine
         from hedgerow.query.evidence.view import source_of
 
+        if isinstance(release.tables, PartedTables):
+            from hedgerow.query.engines.parts import PartsEngine
+
+            return Session(release, PartsEngine(release, lambda: ArrayEngine(source_of(release))))
         return Session(release, ArrayEngine(source_of(release)))
     if engine == "duckdb":
         from hedgerow.query.engines.duckdb import DuckDBEngine
@@ -272,9 +276,15 @@ def help_table(release: Release) -> pa.Table:
 
 def bound_to(release: Release, sql: str) -> Bound:
     """Read a question and fit it to a release: what engines answer."""
-    from hedgerow.query.evidence.view import view_of
     from hedgerow.query.sql.bind import bind
     from hedgerow.query.sql.parse import parse
 
-    view = view_of(release)
+    view = outline_of(release)
     return bind(parse(sql), view.columns, view.sensitive)
+
+
+def outline_of(release: Release) -> View:
+    """A view that tells the columns of a release and their kinds; of one in parts it has the rows of the first."""
+    from hedgerow.query.evidence.view import view_of
+
+    return view_of(release.tables.first if isinstance(release.tables, PartedTables) else release)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -15,11 +17,32 @@ from hedgerow.release.forms import form_of
 from hedgerow.release.readme import readme
 from hedgerow.release.release import Release
 from hedgerow.verify.holding import HELPERS, Held, Opened, hold, open_bundle, open_held, read_manifest
-from hedgerow.verify.manifest import GRAPH_FORMAT, decode, decode_graph, describe, encode, format_of
+from hedgerow.verify.manifest import (
+    GRAPH_FORMAT,
+    PartsManifest,
+    decode,
+    decode_graph,
+    describe,
+    encode,
+    format_of,
+    release_of,
+)
 from hedgerow.verify.page import pages
-from hedgerow.verify.values import Made, PublishedRelease
+from hedgerow.verify.parts import SHARED, PartsBundle, concat_parts
+from hedgerow.verify.promise import verify_held
+from hedgerow.verify.values import Made, PublishedRelease, Verification
 
-__all__ = ["HELPERS", "as_release", "checksum", "read", "read_all", "read_held", "refuse_seeded", "write"]
+__all__ = [
+    "HELPERS",
+    "PartedTables",
+    "as_release",
+    "checksum",
+    "read",
+    "read_all",
+    "read_held",
+    "refuse_seeded",
+    "write",
+]
 
 
 def write(
@@ -58,7 +81,66 @@ def read(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Relea
 
 def read_held(bundle: Held, *, max_bytes: int | None = None) -> Release:
     """Read the release of a bundle that is held open; its helper tables are checked but not read."""
+    if isinstance(decode(bundle.manifest), PartsManifest):
+        parts = PartsBundle.of(bundle, max_bytes=max_bytes)
+        return as_release(release_of(parts.manifest, PartedTables(parts)))
     return as_release(open_held(bundle, helpers=False, max_bytes=max_bytes).release)
+
+
+class PartedTables(Mapping[str, pa.Table]):
+    """The tables of a bundle in parts, read when they are asked for: a part at a time, or all parts put together.
+
+    What is read is compared with its checksum in the manifest of the moment in which the bundle was opened, and has the
+    structure of a release; a bundle that took its place meanwhile is refused.
+    """
+
+    def __init__(self, parts: PartsBundle) -> None:
+        self.path, self._manifest, self._max_bytes = parts.bundle.path, parts.bundle.manifest, parts.max_bytes
+        shared = [name for name in SHARED if f"{name}.parquet" in parts.manifest.files]
+        self._names = (*(name for name in parts.tables if name != "help"), *shared)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __getitem__(self, name: str) -> pa.Table:
+        return self._whole[name]
+
+    @cached_property
+    def _whole(self) -> Mapping[str, pa.Table]:
+        with self._held() as parts:
+            return concat_parts(parts).tables
+
+    @cached_property
+    def first(self) -> Release:
+        """The first part."""
+        return next(self.parts())
+
+    def parts(self) -> Iterator[Release]:
+        """The parts as releases of their own, groups numbered from 0, one after the other."""
+        kinds: dict[str, pa.Schema] = {}
+        with self._held() as parts:
+            for number in range(len(parts)):
+                release, _ = parts.read(number)
+                found = {name: table.schema for name, table in release.tables.items()}
+                kinds = kinds or found
+                if found != kinds:
+                    raise BundleError("The parts do not have the same tables, columns and types.")
+                yield as_release(release)
+
+    def verify(self) -> Verification:
+        """Check every part and what is promised of all."""
+        with self._held() as parts:
+            return verify_held(parts.bundle, max_bytes=self._max_bytes)
+
+    @contextmanager
+    def _held(self) -> Iterator[PartsBundle]:
+        with hold(self.path) as bundle:
+            if bundle.manifest != self._manifest:
+                raise BundleError(f"'{bundle.folder}' was replaced after it was opened; open it again.")
+            yield PartsBundle.of(bundle, max_bytes=self._max_bytes)
 
 
 def read_all(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Opened[Release]:

@@ -59,11 +59,16 @@ class Held:
     a writer removed meanwhile is missing.
     """
 
-    folder: str
+    path: Path
     names: frozenset[str]
     files: Mapping[str, BufferedReader]
     manifest: bytes
     place: Place | None = None
+
+    @property
+    def folder(self) -> str:
+        """The name of the folder."""
+        return self.path.name
 
     def tables(
         self, entries: Mapping[str, FileEntry], wanted: Collection[str], *, max_bytes: int | None = None
@@ -176,7 +181,7 @@ def _held(target: Path, stack: ExitStack) -> Held:
     if len(manifest) > _MOST_MANIFEST:
         raise BundleError(f"{MANIFEST} has more than {_MOST_MANIFEST >> 20} MB, so it is not read.")
     later = None if opened == names else place
-    return Held(target.name, names, files, manifest, later)
+    return Held(target, names, files, manifest, later)
 
 
 def _open_folder(folder: Path, stack: ExitStack) -> Place:
