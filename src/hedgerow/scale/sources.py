@@ -96,7 +96,11 @@ def _relation(connection: Any, source: object) -> str:
         return f"read_parquet([{', '.join(map(_text, files))}], hive_partitioning = {str(hive).lower()})"
     from hedgerow.table import read_table
 
-    connection.register("source", read_table(source).arrow)
+    table = read_table(source)
+    arrow = table.arrow
+    for name, texts in table.untrimmed.items():  # texts as they came in, so that those that become one are counted
+        arrow = arrow.set_column(arrow.column_names.index(name), name, texts)
+    connection.register("source", arrow)
     return "source"
 
 
