@@ -8,6 +8,8 @@ output = "out"
 ledger = "ledger.json"             # your record of what was published; leave it out to keep none
 rows_per_part = 1000000            # write the bundle in parts; leave it out for one file
 help_tables = "sums"               # bounds for plain SQL: all (if left out), sums or none
+engine = "duckdb"                  # memory, duckdb or spark; left out, duckdb where the table would not fit into memory
+memory = "1GB"                     # what the engine may take
 others = "identifier"              # the role of columns that [roles] does not name; leave it out to be asked
 
 [roles]
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from hedgerow.graph import GroupedGraph
     from hedgerow.graph.recipe import GraphRecipe
     from hedgerow.methods.method import Method
+    from hedgerow.methods.scaled import BlockOptions, BlockRelease
     from hedgerow.release import Release
     from hedgerow.schema import Hierarchy, Schema
     from hedgerow.table import Table
@@ -62,6 +65,7 @@ __all__ = [
     "decode_recipe",
     "differences",
     "publish_recipe",
+    "publish_recipe_in_blocks",
     "read_any",
     "read_recipe",
     "recipe_command",
@@ -97,8 +101,19 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     hierarchies: dict[str, str] = {}
     reading: dict[str, Value] = {}
     ledger: str | None = None
+    engine: str | None = None
+    memory: str | None = None
     rows_per_part: int | None = None
     help_tables: str = "all"
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether the table is published outside of memory: that was asked for, or it would not fit."""
+        from hedgerow.scale import is_too_large
+
+        if self.engine is None and self.memory is None:
+            return is_too_large(self.table)
+        return self.engine != "memory"
 
     def read(self) -> Table:
         """Read the table."""
@@ -284,6 +299,8 @@ def write_recipe(recipe: Recipe | GraphRecipe, path: str | os.PathLike[str]) -> 
             "table": _table_beside(recipe.table, file.parent),
             "output": _beside(recipe.output, file.parent),
             "ledger": None if recipe.ledger is None else _beside(recipe.ledger, file.parent),
+            "engine": recipe.engine,
+            "memory": recipe.memory,
             "rows_per_part": recipe.rows_per_part,
             "help_tables": None if recipe.help_tables == "all" else recipe.help_tables,
             "others": recipe.others,
@@ -369,6 +386,31 @@ def publish_recipe(
             in_parts = {"rows_per_part": recipe.rows_per_part, "help": recipe.help_tables}
         release.save(recipe.output, overwrite=overwrite, allow_insecure=allow_insecure, **in_parts)
     return release
+
+
+def publish_recipe_in_blocks(
+    recipe: Recipe,
+    *,
+    overwrite: bool = False,
+    seed: int | None = None,
+    allow_insecure: bool = False,
+    progress: Callable[[str, float], None] = lambda step, share: None,
+) -> BlockRelease:
+    """Publish what a recipe says outside of memory."""
+    from hedgerow.scale import column_names
+
+    if recipe.ledger is not None or recipe.reading or recipe.rows_per_part is not None:
+        raise ParameterError(
+            "A ledger, options of reading and 'rows_per_part' are for tables in memory; leave them out, or set the "
+            "engine to memory."
+        )
+    options: BlockOptions = {"overwrite": overwrite, "allow_insecure": allow_insecure, "help": recipe.help_tables}
+    if recipe.engine is not None:
+        options["engine"] = recipe.engine
+    if recipe.memory is not None:
+        options["memory"] = recipe.memory
+    method, schema = recipe.build_method(), recipe.build_schema(column_names(recipe.table))
+    return method.publish(recipe.table, schema, out=recipe.output, seed=seed, progress=progress, **options)
 
 
 @contextmanager
@@ -494,6 +536,8 @@ def recipe_command(recipe: Recipe | GraphRecipe, *, seed: int | None = None) -> 
         words += [f"--{key.replace('_', '-')}", _flag(key, value)]
     words += ["--out", recipe.output]
     words += ["--ledger", recipe.ledger] if recipe.ledger is not None else []
+    words += ["--engine", recipe.engine] if recipe.engine is not None else []
+    words += ["--memory", recipe.memory] if recipe.memory is not None else []
     words += ["--rows-per-part", str(recipe.rows_per_part)] if recipe.rows_per_part is not None else []
     words += ["--help-tables", recipe.help_tables] if recipe.help_tables != "all" else []
     words += ["--seed", str(seed), "--allow-insecure"] if seed is not None else []

@@ -14,7 +14,8 @@ from hedgerow.cli.habits import Output, put_json
 from hedgerow.cli.reading import parameter_flags, reading_flags, recipe_of, role_flags
 from hedgerow.errors import HedgerowError, Infeasible, ParameterError, SchemaError
 from hedgerow.methods.registry import METHODS, Parameter, method_class, parameters_of
-from hedgerow.recipe import Recipe, publish_recipe, read_any
+from hedgerow.recipe import Recipe, publish_recipe, publish_recipe_in_blocks, read_any
+from hedgerow.scale import ENGINES
 from hedgerow.verify.values import HELP
 
 if TYPE_CHECKING:
@@ -75,6 +76,12 @@ def _default(parameter: Parameter) -> str:
 @click.option("--ledger", type=click.Path(), help="your record of what was published; refuses rows that are in it")
 @click.option("--again", is_flag=True, help="publish although the ledger knows these rows")
 @click.option("--overwrite", is_flag=True, help="replace a bundle that is there already")
+@click.option(
+    "--engine",
+    type=click.Choice(("memory", *ENGINES)),
+    help="where the work is done; if not given, in memory, or with DuckDB where the table would not fit",
+)
+@click.option("--memory", metavar="SIZE", help="what the engine may take, such as 1GB")
 @click.option("--rows-per-part", type=click.IntRange(1), help="write the bundle in parts of about so many rows")
 @click.option(
     "--help-tables",
@@ -99,6 +106,8 @@ def publish(
     ledger: str | None,
     again: bool,
     overwrite: bool,
+    engine: str | None,
+    memory: str | None,
     rows_per_part: int | None,
     help_tables: str | None,
     plan: bool,
@@ -119,17 +128,25 @@ def publish(
     found = _read_alone(source, flags) if source.endswith(".toml") else _recipe(source, flags, needs_out=not plan)
     recipe = found if ledger is None else msgspec.structs.replace(found, ledger=ledger)
     if not isinstance(recipe, Recipe):
-        if plan or population is not None or rows_per_part is not None or help_tables is not None:
+        if plan or any(one is not None for one in (population, engine, memory, rows_per_part, help_tables)):
             raise ParameterError(
-                "--plan, --population, --rows-per-part and --help-tables are for tables; this is a graph."
+                "--plan, --population, --engine, --memory, --rows-per-part and --help-tables are for tables; this is a "
+                "graph."
             )
         publish_graph(recipe, again=again, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure)
         return
-    given: dict[str, Any] = {"rows_per_part": rows_per_part, "help_tables": help_tables}
+    given: dict[str, Any] = {
+        "rows_per_part": rows_per_part,
+        "help_tables": help_tables,
+        "engine": engine,
+        "memory": memory,
+    }
     recipe = msgspec.structs.replace(recipe, **{name: value for name, value in given.items() if value is not None})
     try:
         if plan:
             show_plan(recipe)
+        elif recipe.in_blocks:
+            run_in_blocks(recipe, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure)
         else:
             run(
                 recipe,
@@ -181,6 +198,32 @@ def show_plan(recipe: Recipe) -> None:
     put_json(lambda: {"plan": kept})
     for sentence in kept:
         click.echo(sentence)
+
+
+def run_in_blocks(recipe: Recipe, *, overwrite: bool, seed: int | None, allow_insecure: bool) -> None:
+    """Publish outside of memory, and print what was done; risks and losses, which need all rows, are not measured."""
+    from hedgerow.cli.show import console, facts, progress_bar
+
+    began = time.perf_counter()
+    with progress_bar() as progress:
+        release = publish_recipe_in_blocks(
+            recipe, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure, progress=progress
+        )
+    console().print(
+        facts(
+            f"Published to {recipe.output}",
+            [
+                ("rows", f"{release.rows.published:,} of {release.rows.input:,}"),
+                ("suppressed", f"{release.rows.suppressed:,}"),
+                ("groups", f"{release.groups:,}"),
+                ("parts", f"{release.parts:,}"),
+                ("promise", release.guarantee.promise),
+                ("against", release.guarantee.adversary),
+                ("risk and loss", "not measured: that needs all rows in memory"),
+                ("time", f"{time.perf_counter() - began:.1f} s"),
+            ],
+        )
+    )
 
 
 class Measuring(NamedTuple):

@@ -6,7 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack, overload
 
 from hedgerow.errors import ParameterError, SchemaError, within_limits
 from hedgerow.markup import progress_or_notebook
@@ -15,7 +15,7 @@ from hedgerow.release import Release
 
 if TYPE_CHECKING:
     from hedgerow.ledger import PendingEntry
-    from hedgerow.methods.scaled import BlockPlan
+    from hedgerow.methods.scaled import BlockOptions, BlockPlan, BlockRelease
     from hedgerow.scale.coding import CountedTable
     from hedgerow.schema import Schema
 
@@ -37,7 +37,7 @@ class Method(ABC):
     keeps_clusters: ClassVar[bool] = False
     """Whether the rows of a cluster are counted in each group, so that the guarantee can speak of them."""
 
-    @within_limits
+    @overload
     def publish(
         self,
         source: object,
@@ -47,11 +47,41 @@ class Method(ABC):
         again: bool = False,
         seed: int | None = None,
         progress: Progress | None = None,
-    ) -> Release:
+    ) -> Release: ...
+
+    @overload
+    def publish(
+        self,
+        source: object,
+        schema: Schema,
+        *,
+        out: str | os.PathLike[str],
+        seed: int | None = None,
+        progress: Progress | None = None,
+        **options: Unpack[BlockOptions],
+    ) -> BlockRelease: ...
+
+    @within_limits
+    def publish(
+        self,
+        source: object,
+        schema: Schema,
+        *,
+        out: str | os.PathLike[str] | None = None,
+        ledger: str | os.PathLike[str] | None = None,
+        again: bool = False,
+        seed: int | None = None,
+        progress: Progress | None = None,
+        **options: Unpack[BlockOptions],
+    ) -> Release | BlockRelease:
         """Publish a table: a frame, a DuckDB relation or a path, with a role for each of its columns.
 
         `ledger` names the owner's file of what was published before: rows that are in it are refused, unless `again`
         asks for them, and the release is recorded there before it is returned.
+
+        `out` names a folder: the table, which may be larger than memory, is published in blocks and the bundle is
+        written there. `engine` is "duckdb", or "spark" for a Spark data frame, or a path and a `master`; `memory`, such
+        as "1GB", bounds it.
 
         Randomness is the operating system's. A `seed` makes the release reproducible, which undoes its protection for
         whoever learns the seed; such a release is stamped and not written without an explicit flag.
@@ -60,6 +90,10 @@ class Method(ABC):
         from hedgerow.verify.words import word
 
         report = progress_or_notebook(progress)
+        if out is not None:
+            return self._publish_to(out, source, schema, seed=seed, progress=report, options=options)
+        if options:
+            raise ParameterError(f"'{next(iter(options))}' is for releases that go to a folder: name it in 'out'.")
         report("reading", 0.0)
         prepared = self._prepare(source, schema, seed)
         if ledger is not None:
@@ -77,8 +111,44 @@ class Method(ABC):
             prepared.pending.record(release)
         return release
 
+    def _publish_to(
+        self,
+        out: str | os.PathLike[str],
+        source: object,
+        schema: Schema,
+        *,
+        seed: int | None,
+        progress: Progress,
+        options: BlockOptions,
+    ) -> BlockRelease:
+        """Publish a table that may be larger than memory to a folder."""
+        from hedgerow.methods.scaled import publish_in_blocks
+        from hedgerow.scale import open_engine
+        from hedgerow.scale.coding import count_table
+
+        self._require_roles(schema)
+        self._require_blocks(schema)
+        with open_engine(source, out, options, progress) as engine:
+            counted = count_table(engine, schema, needs_sensitive=self.needs_sensitive)
+            return publish_in_blocks(self._plan_blocks, counted, out, seed=seed, options=options)
+
+    def _require_blocks(self, schema: Schema) -> None:
+        """Refuse, before any pass over the table, what cannot be done in blocks."""
+        if type(self)._plan_blocks is Method._plan_blocks:
+            raise self._in_memory_only()
+        if schema.cluster:
+            raise SchemaError(
+                f"'{schema.cluster[0]}' is a cluster, and rows of one would lie in several blocks; publish the table "
+                "in memory, or make the column identifier."
+            )
+
     def _prepare(self, source: object, schema: Schema, seed: int | None) -> Prepared:
         """Read and check a table, and refuse what this method would ignore."""
+        self._require_roles(schema)
+        return prepare(source, schema, seed, needs_sensitive=self.needs_sensitive)
+
+    def _require_roles(self, schema: Schema) -> None:
+        """Refuse what this method would ignore."""
         for column in schema.hierarchies:
             role = schema.roles[column]
             if role not in self._hierarchy_roles():
@@ -92,7 +162,6 @@ class Method(ABC):
                 "make it identifier, or choose a method that does: Anatomy, PermutationAnonymization, KEAnonymity, "
                 "Proximity, Mondrian, FullDomain, Robust."
             )
-        return prepare(source, schema, seed, needs_sensitive=self.needs_sensitive)
 
     def _hierarchy_roles(self) -> tuple[str, ...]:
         return self.hierarchy_roles

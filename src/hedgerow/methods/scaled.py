@@ -7,21 +7,42 @@ table, so that the kernels, forms and criteria of `publish` run in it as they ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.exact import DecimalGrid, column_grid, require_ticks
 from hedgerow.methods.prepared import Prepared
 from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import order_keys, seeded_keys, system_keys
-from hedgerow.release import Release
+from hedgerow.release import Guarantee, Made, PublishedColumns, Release, Rows
+from hedgerow.release.bundle import refuse_seeded
+from hedgerow.release.forms import form_of
+from hedgerow.release.parts import WrittenPart, seal, stage_bundle, write_part
 from hedgerow.scale.coding import Coder, CountedTable
 from hedgerow.scale.dealing import Placing
+from hedgerow.verify.parts import SHARED
+from hedgerow.verify.words import word
 
-__all__ = ["BlockPlan", "BlockWork", "Decided", "decide_and_scatter", "pack_blocks"]
+__all__ = [
+    "BlockOptions",
+    "BlockPlan",
+    "BlockRelease",
+    "BlockWork",
+    "Decided",
+    "PartWork",
+    "PublishedPart",
+    "decide_and_scatter",
+    "pack_blocks",
+    "publish_in_blocks",
+]
+
+_SAMPLE = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +85,12 @@ def pack_blocks(rows: NDArray[np.int64], most: int) -> NDArray[np.int32]:
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """What is left to do when everything is decided: run `block` on the blocks in this secret order."""
+    """What is left to do when everything is decided: run `block` on the blocks, of these sizes, in secret order."""
 
     whole: Prepared
     block: BlockWork
     order: tuple[int, ...]
+    sizes: tuple[int, ...]
 
 
 def decide_and_scatter(
@@ -86,10 +108,161 @@ def decide_and_scatter(
         merged=counted.merged,
     )
     plan = decide(whole, counted)
+    sizes = tuple(plan.placing.sizes.tolist())
     counted.engine.scatter(counted.coder, plan.placing)
     return Decided(
         # Keys of a seeded source are a closure, which no other process needs: blocks draw their own.
         whole=replace(whole, keys=system_keys),
         block=BlockWork(plan.publish, replace(whole, keys=system_keys), counted.coder, seed),
         order=tuple(permutation(plan.placing.num_blocks, keys=order_keys(keys)).tolist()),
+        sizes=sizes,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedPart:
+    """A part that was written, and what all parts say alike; `sample` and `helper` are a few rows, for examples."""
+
+    written: WrittenPart
+    form: str
+    columns: PublishedColumns
+    group_column: str
+    guarantee: Guarantee
+    made: Made
+    sample: Mapping[str, pa.Table]
+    helper: pa.Table | None
+
+
+@dataclass(frozen=True, eq=False)
+class PartWork:
+    """Publish a block and write it as a part; it can be sent to another process."""
+
+    block: BlockWork
+    folder: str
+    first: Mapping[int, int]
+    rows: int
+    grids: Mapping[str, DecimalGrid]
+    help: str
+
+    def __call__(self, number: int, coded: pa.Table) -> PublishedPart:
+        """Publish and write a block of coded rows."""
+        from hedgerow.query import help_table_of_part
+
+        release = replace(self.block(number, coded), grids=self.grids)
+        helper = help_table_of_part(release, self.rows, self.help) if release.groups and self.help != "none" else None
+        first = self.first[number] if release.groups else 0
+        written = write_part(self.folder, release, first_group=first, rows=self.rows, helper=helper)
+        return PublishedPart(
+            written=written,
+            form=release.form.name,
+            columns=release.columns,
+            group_column=release.group_column,
+            guarantee=release.guarantee,
+            made=release.made,
+            sample={name: one if name in SHARED else _few(one) for name, one in release.tables.items()},
+            helper=None if helper is None else _few(helper),
+        )
+
+
+def _few(table: pa.Table) -> pa.Table:
+    """The first rows, in memory of their own: a slice would keep the whole table."""
+    return table.take(pa.array(np.arange(min(table.num_rows, _SAMPLE))))
+
+
+@dataclass(frozen=True)
+class BlockRelease:
+    """A release that was published in blocks and lies in the folder `path`: what is said of it, and no rows."""
+
+    path: str
+    form: str
+    columns: PublishedColumns
+    guarantee: Guarantee
+    rows: Rows
+    groups: int
+    made: Made
+    parts: int
+
+    def __repr__(self) -> str:
+        counts = f"{self.rows.published:,} rows, {self.groups:,} groups, {self.parts:,} parts"
+        return (
+            f"BlockRelease({self.made.method}, {self.form}: {counts}; sensitive: {', '.join(self.columns.sensitive)})"
+        )
+
+
+class BlockOptions(TypedDict, total=False):
+    """How a release goes to a folder: which engine works with how much memory, and what the bundle holds."""
+
+    engine: str
+    master: str
+    memory: int | str
+    overwrite: bool
+    allow_insecure: bool
+    help: str
+
+
+def publish_in_blocks(
+    decide: Callable[[Prepared, CountedTable], BlockPlan],
+    counted: CountedTable,
+    out: str | os.PathLike[str],
+    *,
+    seed: int | None = None,
+    options: BlockOptions,
+) -> BlockRelease:
+    """Decide, scatter, publish block after block, and let the bundle appear at `out` when it was verified."""
+    help, rows = options.get("help", "all"), counted.rows.published
+    for name in counted.columns.sensitive:
+        require_ticks(counted.column(name).domain, name)
+    refuse_seeded(Made("", {}, reproducible=seed is not None), options.get("allow_insecure", False))
+    decided = decide_and_scatter(decide, counted, seed=seed)
+    before = np.cumsum([0, *(decided.sizes[block] for block in decided.order[:-1])]).tolist()
+    with stage_bundle(out, overwrite=options.get("overwrite", False)) as stage:
+        work = PartWork(
+            decided.block,
+            stage.folder,
+            dict(zip(decided.order, before, strict=True)),
+            rows,
+            _grids(counted),
+            help,
+        )
+        parts = list(counted.engine.run(work, decided.order))
+        first, groups = parts[0], sum(part.written.part.groups for part in parts)
+        release = Release(
+            form=form_of(first.form),
+            tables=first.sample,
+            columns=first.columns,
+            group_column=first.group_column,
+            guarantee=first.guarantee,
+            rows=counted.rows,
+            groups=groups,
+            made=first.made,
+        )
+        release = replace(release, guarantee=word(release.published))
+        seal(
+            stage,
+            release,
+            [part.written for part in parts],
+            helper=first.helper,
+            help=help,
+            allow_insecure=options.get("allow_insecure", False),
+        )
+    return BlockRelease(
+        path=os.fspath(out),
+        form=first.form,
+        columns=release.columns,
+        guarantee=release.guarantee,
+        rows=release.rows,
+        groups=groups,
+        made=release.made,
+        parts=len(parts),
+    )
+
+
+def _grids(counted: CountedTable) -> dict[str, DecimalGrid]:
+    """The units of the sensitive columns of numbers, which all parts share."""
+    grids = {}
+    for name in counted.columns.sensitive:
+        column = counted.column(name)
+        grid = column_grid(column.domain)
+        if grid is not None:
+            grids[name] = replace(grid, has_missing=column.has_missing)
+    return grids

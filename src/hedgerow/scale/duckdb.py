@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,7 @@ T = TypeVar("T")
 Progress = Callable[[str, float], None]
 
 _BATCH = 1 << 19
+_LEAST_ROWS = 1 << 12
 _BYTES_PER_ROW = 512
 """What the kernels, the audit and the help table of a block take for each of its rows, measured on 8 columns."""
 
@@ -44,18 +45,15 @@ class DuckEngine(ScaleEngine):
         *,
         memory: int,
         progress: Progress = lambda step, share: None,
-        options: Mapping[str, Any] | None = None,
     ) -> None:
         self._progress = progress
         self._opened = ExitStack()
         with ExitStack() as opened:
             self._folder = opened.enter_context(folder_beside(named_folder(target)))
             self._folder.chmod(0o700)
-            self._source: PassSource = opened.enter_context(
-                open_source(source, self._folder, memory=memory // 2, options=options or {})
-            )
+            self._source: PassSource = opened.enter_context(open_source(source, self._folder, memory=memory // 2))
             self._opened = opened.pop_all()
-        self.block_rows = max(1 << 12, memory // 2 // _BYTES_PER_ROW)
+        self.block_rows = max(_LEAST_ROWS, memory // 2 // _BYTES_PER_ROW)
         self._rows: int | None = None
 
     @property

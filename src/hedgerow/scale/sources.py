@@ -52,7 +52,7 @@ class PassSource(Protocol):
 
 
 @contextmanager
-def open_source(source: object, folder: Path, *, memory: int, options: Mapping[str, Any]) -> Iterator[PassSource]:
+def open_source(source: object, folder: Path, *, memory: int) -> Iterator[PassSource]:
     """Open what `publish` takes, within so many bytes of memory; spilled values go to `folder`."""
     import duckdb
 

@@ -29,7 +29,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow import errors
-from hedgerow.errors import DiskFull, HedgerowError, InputError, OutOfMemory, limit_reached
+from hedgerow.errors import DiskFull, HedgerowError, InputError, OutOfMemory, ParameterError, limit_reached
 from hedgerow.randomness import KeyedStream
 from hedgerow.scale.coding import Coder
 from hedgerow.scale.dealing import CHANGED, Placing
@@ -39,7 +39,7 @@ from hedgerow.table.checks import check_names
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["ClusterEngine", "frame_of"]
+__all__ = ["ClusterEngine", "frame_of", "open_cluster"]
 
 T = TypeVar("T")
 Progress = Callable[[str, float], None]
@@ -55,13 +55,22 @@ _SENT = 1 << 19
 """Coded rows that a task gathers before it sends them to their blocks."""
 _LEAST, _MOST, _BLOCKS = 1 << 14, 1 << 20, 16
 """Rows of a block, and how many blocks a table is cut into where they may be smaller than the most."""
+_BYTES_PER_ROW = 512
+"""What the kernels, the audit and the help table of a block take for each of its rows."""
 _MARK = re.compile(r"hedgerow<(\w+):([0-9a-f]*)>")
 
 
 class ClusterEngine(ScaleEngine):
     """A frame of Spark, read in passes by the tasks of a cluster."""
 
-    def __init__(self, frame: DataFrame, *, progress: Progress = lambda step, share: None) -> None:
+    def __init__(
+        self,
+        frame: DataFrame,
+        *,
+        block_rows: int = _MOST,
+        progress: Progress = lambda step, share: None,
+        stop: Callable[[], None] = lambda: None,
+    ) -> None:
         self._names = tuple(frame.columns)
         check_names(self._names)
         self._places = {name: f"c{place}" for place, name in enumerate(self._names)}
@@ -71,7 +80,8 @@ class ClusterEngine(ScaleEngine):
         self._progress = progress
         self._rows: int | None = None
         self._scattered: _Scatter | None = None
-        self.block_rows = _MOST
+        self._stop = stop
+        self._most = self.block_rows = block_rows
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -88,7 +98,7 @@ class ClusterEngine(ScaleEngine):
         if self._rows is None:
             with _plain_errors():
                 self._rows = int(self._frame.count())
-            self.block_rows = min(max(self._rows // _BLOCKS, _LEAST), _MOST)
+            self.block_rows = min(max(self._rows // _BLOCKS, _LEAST), self._most)
         return self._rows
 
     def distinct(self, columns: Sequence[str], most: int) -> dict[str, Distinct | None]:
@@ -172,8 +182,9 @@ class ClusterEngine(ScaleEngine):
             yield result
 
     def close(self) -> None:
-        """Forget the rows; what Spark keeps of them goes with its frames."""
+        """Forget the rows; what Spark keeps of them goes with its frames. A session that was opened here is closed."""
         self._scattered = None
+        self._stop()
 
     def _selected(self, columns: Sequence[str]) -> DataFrame:
         return self._frame.select(*(self._places[name] for name in columns))
@@ -390,18 +401,56 @@ def plain_error(text: str) -> HedgerowError:
     )
 
 
-def frame_of(source: object, spark: Any) -> DataFrame:
-    """What `publish` takes on a cluster: a frame of Spark, the path of Parquet files, `format:path` or `table:name`."""
+def open_cluster(source: object, master: str | None, memory: int | None, progress: Progress) -> ClusterEngine:
+    """Open a frame of Spark, or what a session at the address `master` can read; `memory` is that of one task."""
+    most = _MOST if memory is None else max(_LEAST, memory // _BYTES_PER_ROW)
     if hasattr(source, "mapInArrow"):
-        return source  # type: ignore[return-value]
+        if master is not None:
+            raise ParameterError("'master' is for files and tables; a data frame has a session of its own.")
+        return ClusterEngine(source, block_rows=most, progress=progress)  # type: ignore[arg-type]
+    session = _session(master)
+    try:
+        return ClusterEngine(frame_of(source, session), block_rows=most, progress=progress, stop=session.stop)
+    except BaseException:
+        session.stop()
+        raise
+
+
+def _session(master: str | None) -> Any:
+    """A session at an address: sc://... for Spark Connect; spark://..., yarn, k8s://... for a classic one."""
+    if not master:
+        raise ParameterError(
+            "Spark needs a data frame, or the address of a cluster: master='spark://...' or 'sc://...'."
+        )
+    try:
+        from pyspark.sql import SparkSession
+        from pyspark.sql.connect.session import SparkSession as RemoteSession
+    except ImportError:
+        raise InputError("Spark needs pyspark: pip install 'hedgerow[spark]'.") from None
+    try:
+        if master.startswith("sc://"):
+            return RemoteSession.builder.remote(master).create()
+        if SparkSession.getActiveSession() is not None:
+            raise ParameterError("This process has a Spark session already; hand over a data frame of it.")
+        return SparkSession.builder.master(master).appName("hedgerow").getOrCreate()
+    except HedgerowError:
+        raise
+    except Exception:
+        raise InputError("The Spark cluster cannot be reached under that address.") from None
+
+
+_FORMATS = ("parquet", "csv", "json", "orc", "avro", "delta", "iceberg")
+
+
+def frame_of(source: object, spark: Any) -> DataFrame:
+    """What a session reads: a path of Parquet files or of a CSV file, `format:path`, or `table:name`."""
     text = str(source)
     kind, sign, rest = text.partition(":")
+    if not sign or kind not in ("table", *_FORMATS):
+        kind, rest = ("csv" if text.endswith((".csv", ".csv.gz")) else "parquet"), text
     with _plain_errors():
-        if sign and kind == "table":
+        if kind == "table":
             return spark.read.table(rest)  # type: ignore[no-any-return]
-        if sign and kind in ("parquet", "csv", "json", "orc", "avro", "delta", "iceberg"):
-            reader = spark.read.format(kind)
-            return (reader.options(header=True, inferSchema=True) if kind == "csv" else reader).load(rest)  # type: ignore[no-any-return]
-        if text.endswith((".csv", ".csv.gz")):
-            return spark.read.csv(text, header=True, inferSchema=True)  # type: ignore[no-any-return]
-        return spark.read.parquet(text)  # type: ignore[no-any-return]
+        reader = spark.read.format(kind)
+        options = {"header": True, "inferSchema": True} if kind == "csv" else {}
+        return reader.options(**options).load(rest)  # type: ignore[no-any-return]

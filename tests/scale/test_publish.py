@@ -1,0 +1,236 @@
+"""`publish(out=...)`: a verified bundle in parts, from files and databases, or nothing at all."""
+
+import errno
+from collections import Counter
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+import hedgerow as hr
+from hedgerow.cli import main
+from hedgerow.errors import BundleError, DiskFull, InputError, ParameterError, SchemaError
+from hedgerow.randomness import generator
+from hedgerow.recipe import Recipe, Roles, read_recipe, recipe_command, write_recipe
+from hedgerow.scale import read_memory, table_bytes
+from hedgerow.scale.duckdb import DuckEngine
+from hedgerow.verify import verify_bundle
+
+ROWS = 300
+SCHEMA = hr.Schema(quasi=["age", "sex"], sensitive="pay", identifier="name", plain="town")
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch):
+    """Blocks of 60 rows, so that a tiny table has several."""
+    monkeypatch.setattr("hedgerow.scale.duckdb._LEAST_ROWS", 60)
+    monkeypatch.setattr("hedgerow.scale.duckdb._BYTES_PER_ROW", 1 << 30)
+
+
+@pytest.fixture
+def table():
+    """A table with an identifier, texts, missing values and decimals."""
+    random = generator(7)
+    return pa.table(
+        {
+            "name": [f"person{n}" for n in range(ROWS)],
+            "age": random.integers(20, 70, ROWS),
+            "sex": [["m", "f", None][n] for n in random.integers(0, 3, ROWS)],
+            "town": [f"t{n}" for n in random.integers(0, 5, ROWS)],
+            "pay": random.integers(0, 80, ROWS) / 4,
+        }
+    )
+
+
+METHODS = [
+    hr.KEAnonymity(k=3, e=1),
+    hr.KEAnonymity(k=3, e=1, refine="quasi"),
+    hr.KEAnonymity(k=2, e=1, l=2),
+    hr.Anatomy(l=3),
+    hr.Anatomy(l=3, grouping="near", form="permuted"),
+    hr.PermutationAnonymization(l=3),
+    hr.Mondrian(k=4),
+    hr.Mondrian(k=4, t=0.5),
+    hr.Mondrian(k=4, beta=6),
+    hr.Proximity(eps=1, m=3),
+]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=str)
+def test_the_bundle_is_verified_and_holds_every_row(method, table, tmp_path):
+    """The verifier passes it, rows and values are those of the table, and no identifier or other file is left."""
+    file, out = tmp_path / "table.parquet", tmp_path / "out"
+    pq.write_table(table, file)
+    made = method.publish(str(file), SCHEMA, out=out)
+    assert made.parts > 1
+    assert made.rows.published == ROWS
+    assert verify_bundle(out).checks
+    published = [pq.read_table(part) for part in sorted(out.glob("*.parquet")) if "help" not in part.name]
+    values = [value for one in published if "pay" in one.column_names for value in one["pay"].to_pylist()]
+    assert Counter(values) == Counter(table["pay"].to_pylist())
+    assert not any("name" in one.column_names for one in published)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["out", "table.parquet"]
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "duckdb", "frame"])
+def test_sources(kind, table, tmp_path):
+    """Parquet files and folders, tables of DuckDB, and frames give the same release but for chance."""
+    source = _source(kind, table, tmp_path)
+    made = hr.KEAnonymity(k=3, e=1).publish(source, SCHEMA, out=tmp_path / "out")
+    assert (made.rows.published, made.parts > 1) == (ROWS, True)
+    verify_bundle(tmp_path / "out")
+
+
+def _source(kind, table, tmp_path):
+    if kind == "frame":
+        return table
+    if kind == "duckdb":
+        with duckdb.connect(str(tmp_path / "db")) as connection:
+            connection.register("given", table)
+            connection.execute("CREATE TABLE people AS SELECT * FROM given")
+        return f"duckdb:{tmp_path / 'db'}#people"
+    if kind == "file":
+        pq.write_table(table, tmp_path / "t.parquet")
+        return str(tmp_path / "t.parquet")
+    (tmp_path / "folder").mkdir()
+    pq.write_table(table.slice(0, 100), tmp_path / "folder" / "a.parquet")
+    pq.write_table(table.slice(100), tmp_path / "folder" / "b.parquet")
+    return str(tmp_path / "folder")
+
+
+def test_a_seed_makes_the_same_release_and_is_refused_without_the_flag(table, tmp_path):
+    """As in memory."""
+    method = hr.KEAnonymity(k=3, e=1)
+    with pytest.raises(BundleError, match="seed"):
+        method.publish(table, SCHEMA, out=tmp_path / "out", seed=1)
+    assert list(tmp_path.iterdir()) == []
+    method.publish(table, SCHEMA, out=tmp_path / "out", seed=1, allow_insecure=True)
+    assert verify_bundle(tmp_path / "out").checks
+
+
+def test_help_tables_can_be_left_out(table, tmp_path):
+    """They take more room than the release."""
+    hr.KEAnonymity(k=3, e=1).publish(table, SCHEMA, out=tmp_path / "out", help="none")
+    assert not list((tmp_path / "out").glob("help*"))
+    verify_bundle(tmp_path / "out")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(errno.ENOSPC, "full"), MemoryError()], ids=repr)
+def test_whatever_stops_the_work_leaves_nothing(error, table, tmp_path, monkeypatch):
+    """Ctrl-C, a full disk or too little memory in the middle of the blocks: no bundle, no temporary file."""
+    done = []
+
+    def write(*args, **options):
+        done.append(1)
+        if len(done) == 2:
+            raise error
+        return original(*args, **options)
+
+    from hedgerow.methods import scaled
+
+    original = scaled.write_part
+    monkeypatch.setattr(scaled, "write_part", write)
+    with pytest.raises((KeyboardInterrupt, DiskFull, MemoryError)):
+        hr.KEAnonymity(k=3, e=1).publish(table, SCHEMA, out=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(table, tmp_path):
+    """Folders of processes that no longer run are swept."""
+    stale = tmp_path / ".out.hedgerow-writing-999999999-abcd"
+    stale.mkdir()
+    (stale / "block-0").write_bytes(b"codes")
+    hr.KEAnonymity(k=3, e=1).publish(table, SCHEMA, out=tmp_path / "out")
+    assert [one.name for one in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_bundle_is_replaced_only_if_asked(table, tmp_path):
+    """Nothing is computed for a folder that may not be written."""
+    method, out = hr.KEAnonymity(k=3, e=1), tmp_path / "out"
+    method.publish(table, SCHEMA, out=out)
+    with pytest.raises(BundleError, match="exists"):
+        method.publish(table, SCHEMA, out=out)
+    method.publish(table, SCHEMA, out=out, overwrite=True)
+    verify_bundle(out)
+
+
+def test_a_broken_block_never_becomes_a_bundle(table, tmp_path, monkeypatch):
+    """The verifier reads the parts before they appear: a kernel that broke the promise would be found."""
+    from hedgerow.methods.ke_anonymity import KEAnonymity
+
+    right = KEAnonymity._partition
+
+    def wrong(self, where, counts, keys):
+        return right(hr.KEAnonymity(k=2, e=0), where, counts, keys)
+
+    monkeypatch.setattr(KEAnonymity, "_partition", wrong)
+    with pytest.raises(hr.BrokenPromise):
+        hr.KEAnonymity(k=5, e=3).publish(table, SCHEMA, out=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_done_in_blocks_is_refused_before_any_pass(table, tmp_path, monkeypatch):
+    """Methods that look at all rows at once, clusters, wrong engines and memory."""
+    monkeypatch.setattr(DuckEngine, "count_rows", lambda self: pytest.fail("a pass was made"))
+    with pytest.raises(ParameterError, match="memory"):
+        hr.Robust(r=3).publish(table, SCHEMA, out=tmp_path / "out")
+    clusters = hr.Schema(quasi=["age", "sex"], sensitive="pay", cluster="name", plain="town")
+    with pytest.raises(SchemaError, match="cluster"):
+        hr.KEAnonymity(k=3, e=1).publish(table, clusters, out=tmp_path / "out")
+    with pytest.raises(ParameterError, match="engine"):
+        hr.KEAnonymity(k=3, e=1).publish(table, SCHEMA, out=tmp_path / "out", engine="abacus")
+    with pytest.raises(ParameterError, match="out"):
+        hr.KEAnonymity(k=3, e=1).publish(table, SCHEMA, engine="duckdb")
+    with pytest.raises(InputError, match="cannot be read"):
+        hr.KEAnonymity(k=3, e=1).publish(str(tmp_path / "no.parquet"), SCHEMA, out=tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("1GB", 2**30), ("1.5 GiB", 3 * 2**29), (2**28, 2**28), ("200mb", 200 * 2**20)]
+)
+def test_memory_is_read(text, size):
+    """Numbers and texts."""
+    assert read_memory(text) == size
+
+
+@pytest.mark.parametrize("text", ["lots", "1", True, "-1GB", ""])
+def test_other_memory_is_refused(text):
+    """What is no size, or too small to work with."""
+    with pytest.raises(ParameterError, match="memory"):
+        read_memory(text)
+
+
+def test_command_and_recipe(table, tmp_path):
+    """--engine and --memory, as flags and in a recipe."""
+    pq.write_table(table, tmp_path / "t.parquet")
+    recipe = Recipe(
+        table=str(tmp_path / "t.parquet"),
+        output=str(tmp_path / "out"),
+        roles=Roles(quasi=["age", "sex"], sensitive=["pay"], identifier=["name"], plain=["town"]),
+        method={"name": "ke", "k": 3, "e": 1},
+        engine="duckdb",
+        memory="200MB",
+    )
+    assert "--engine duckdb --memory 200MB" in recipe_command(recipe)
+    write_recipe(recipe, tmp_path / "recipe.toml")
+    assert read_recipe(tmp_path / "recipe.toml") == recipe
+    done = CliRunner().invoke(main, ["publish", str(tmp_path / "recipe.toml")])
+    assert done.exit_code == 0, done.output
+    assert "parts" in done.output
+    verify_bundle(tmp_path / "out")
+
+
+def test_a_table_that_would_not_fit_is_published_in_blocks(table, tmp_path, monkeypatch):
+    """The size is told by the footers of the files, and compared with the memory that is free."""
+    pq.write_table(table, tmp_path / "t.parquet")
+    assert table_bytes(tmp_path / "t.parquet") >= 8 * ROWS * 5
+    assert table_bytes(tmp_path) == table_bytes(tmp_path / "t.parquet")
+    recipe = Recipe(table=str(tmp_path / "t.parquet"), output="out", roles=Roles(sensitive=["pay"]), method={})
+    assert not recipe.in_blocks
+    monkeypatch.setattr("hedgerow.scale.available_memory", lambda: 1000)
+    assert recipe.in_blocks
+    assert not Recipe(table=recipe.table, output="out", roles=recipe.roles, method={}, engine="memory").in_blocks
+    assert table_bytes(Path(__file__)) is None
