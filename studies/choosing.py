@@ -21,6 +21,7 @@ from hedgerow.attack.adversaries import definetti, linking
 from hedgerow.attack.context import Context
 from hedgerow.attack.finding import Adversary, Finding
 from hedgerow.datasets import census
+from hedgerow.inference.knowledge import KnowledgeEstimate
 from hedgerow.randomness import seeded_keys
 from hedgerow.utility.measures import ncp
 from studies.real import acs, adult
@@ -43,9 +44,7 @@ METHODS: dict[str, hr.Method] = {
     "Mondrian(k=100, l=2, blind=True)": hr.Mondrian(k=100, l=2, blind=True),
     "FullDomain(k=10, l=2)": hr.FullDomain(k=10, l=2),
     "FullDomain(k=10, l=2, blind=True)": hr.FullDomain(k=10, l=2, blind=True),
-    "Robust(r=1.5), 30 % suppressed": hr.Robust(
-        "1.5", hr.KnowledgeEstimate(size=1, support=100), max_suppressed="0.3", protect=None
-    ),
+    "Robust(r=1.5), 30 % suppressed": hr.Robust("1.5", KnowledgeEstimate(size=1, support=100), max_suppressed="0.3"),
     'TargetDistribution("uniform")': hr.TargetDistribution("uniform"),
     'TargetDistribution("source")': hr.TargetDistribution("source"),
     'Personal, half ask for all, "cheapest"': hr.Personal("wish", consent=True),
@@ -89,6 +88,7 @@ class Line:
     fair: float
     learned: float
     count: float
+    count_learned: float
     loss: float
     seconds: float
 
@@ -109,23 +109,35 @@ def subjects(rows: int) -> Iterator[Subject]:
 
 def measure(subject: Subject, questions: int = 40) -> Iterator[Line]:
     """Publish by every method that can, and ask all the same questions."""
-    schema = hr.Schema(quasi=list(subject.quasi), sensitive=subject.sensitive)
     asked = list(_questions(subject, questions))
     for name, method in METHODS.items():
+        table, schema = _roles(subject, method)
         began = time.process_time()
         try:
-            release = method.publish(subject.table, schema, seed=1)
+            release = method.publish(table, schema, seed=1)
         except hr.Infeasible as refusal:
             print(f"{subject.name}: {name}: {refusal}", file=sys.stderr)
             continue
         took = time.process_time() - began
         rows = [_errors(release, sql, truth) for sql, truth in asked]
         width, fair, learned = np.median(np.array(rows), axis=0).tolist()
-        counted = [abs(release.ask(sql).expected - truth) / truth for sql, truth in _counts(subject, questions)]
+        counts = [_errors(release, sql, truth)[1:] for sql, truth in _counts(subject, questions)]
+        count, count_learned = np.median(np.array(counts), axis=0).tolist()
         cells = release.rows.published * len(subject.quasi)
         loss = ncp(release, widths=_widths(subject)) / cells if release.form.has_boxes else 0.0
         rates = _attacked(release, subject.table)
-        yield Line(name, release.groups, *rates, width, fair, learned, float(np.median(counted)), loss, took)
+        yield Line(name, release.groups, *rates, width, fair, learned, count, count_learned, loss, took)
+
+
+def _roles(subject: Subject, method: hr.Method) -> tuple[pa.Table, hr.Schema]:
+    """Roles of the columns; for a method with wishes, half of the people ask for the whole range and half for less."""
+    roles = {"quasi": list(subject.quasi), "sensitive": subject.sensitive}
+    if not isinstance(method, hr.Personal):
+        return subject.table, hr.Schema(**roles)
+    tree = hr.Hierarchy.binary(sorted(set(subject.table[subject.sensitive].to_pylist())))
+    levels = np.where(np.arange(subject.table.num_rows) % 2 == 0, tree.height, 3)
+    table = subject.table.append_column("wish", pa.array(levels))
+    return table, hr.Schema(**roles, identifier=["wish"], hierarchies={subject.sensitive: tree})
 
 
 def _attacked(release: hr.Release, table: pa.Table) -> tuple[float, float, float | None]:
@@ -198,7 +210,7 @@ def draw(found: dict[str, list[Line]], path: Path) -> None:
 
     from hedgerow.report.release_figures import save_figure
 
-    figure, panels = plt.subplots(1, len(found), figsize=(13, 5.2), sharey=True, layout="constrained")
+    figure, panels = plt.subplots(1, len(found), figsize=(13, 6.4), sharey=True, layout="constrained")
     names = list(METHODS)[::-1]
     for axes, (table, lines) in zip(np.atleast_1d(panels), found.items(), strict=True):
         by_name = {line.method: line for line in lines}
@@ -211,6 +223,7 @@ def draw(found: dict[str, list[Line]], path: Path) -> None:
             axes.plot([line.count, line.width], [place, place], color=colour, alpha=0.3)
             axes.plot(line.width, place, "o", color=colour)
             axes.plot(line.count, place, "D", color=colour, markerfacecolor="white")
+            axes.plot(line.count_learned, place, "x", color=colour)
         axes.set(title=table, xscale="log", xlabel="share of the truth", xlim=(0.002, 30))
         axes.set_xticks([0.01, 0.1, 1, 10])
         axes.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share:.0%}"))
@@ -219,27 +232,30 @@ def draw(found: dict[str, list[Line]], path: Path) -> None:
     legend = {
         "median width of the bounds of AVG": ("o", "grey", "grey"),
         "median error of COUNT": ("D", "grey", "white"),
+        "learned": ("x", "grey", "grey"),
         "kept to whoever knows the algorithm": ("s", "tab:green", "tab:green"),
         "can fail": ("s", "tab:orange", "tab:orange"),
     }
     marks = [Line2D([], [], ls="", marker=m, color=c, markerfacecolor=f) for m, c, f in legend.values()]
-    figure.legend(marks, list(legend), loc="outside lower center", ncols=4)
+    figure.legend(marks, list(legend), loc="outside lower center", ncols=5)
     save_figure(figure, path.parent, path.stem)
 
 
 def main() -> None:
     """Print the table as Markdown."""
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    errors = "AVG width | fair | learned | COUNT"
+    errors = "AVG width | fair | learned | COUNT fair | learned"
     print(f"| table | no. | method | groups | linked | worst | learner | {errors} | NCP | seconds |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
     found: dict[str, list[Line]] = {}
     numbers = {name: number for number, name in enumerate(METHODS, 1)}
     for subject in subjects(rows):
         for line in measure(subject):
             found.setdefault(subject.name, []).append(line)
             learner = "-" if line.learning is None else f"{line.learning:.0%}"
-            errors = " | ".join(f"{share:.1%}" for share in (line.width, line.fair, line.learned, line.count))
+            errors = " | ".join(
+                f"{share:.1%}" for share in (line.width, line.fair, line.learned, line.count, line.count_learned)
+            )
             attacked = f"{line.linked:.0%} | {line.worst:.0%} | {learner}"
             start = f"| {subject.name} | {numbers[line.method]} | {line.method} | {line.groups:,} | {attacked} |"
             print(f"{start} {errors} | {line.loss:.2f} | {line.seconds:.1f} |", flush=True)

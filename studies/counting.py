@@ -166,7 +166,8 @@ def draw(
         axis.set_yscale("log" if log else "linear")
         if log_x:
             axis.set_xscale("log")
-            axis.xaxis.set_major_formatter("{x:g}")
+            axis.set_xticks(list(xs), [f"{x:,.3g}" if x < 1000 else f"{x:,.0f}" for x in xs], fontsize=8)
+            axis.set_xticks([], minor=True)
         axis.set_ylabel(ylabel)
         axis.legend(fontsize=8)
         if not log:

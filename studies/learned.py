@@ -1,9 +1,10 @@
-"""Learned estimate, fair shuffle, and the best that can be: `python -m studies.learned [ROWS [QUESTIONS [TABLE...]]]`.
+"""Learned estimate, fair shuffle, informed guess: `python -m studies.learned [ROWS [QUESTIONS [TABLE...]]]`.
 
 AVG, SUM and COUNT with a condition on the hidden column over Adult (age), the American Community Survey (income) and
-the generated census (income), by Anatomy and by Mondrian with rows and with boxes, l = 3 and 4. The last columns are
-the error of somebody who knows how columns go together: for rows a line that was fitted to the true rows themselves,
-for boxes where in each box those of the same survey lie who were not published.
+the generated census (income), by Anatomy and by Mondrian with rows and with boxes, l = 3 and 4. The informed guess is
+that of somebody who knows much more than a release tells: for rows a line that was fitted to the true rows themselves,
+for boxes where in each box those of the same survey lie who were not published. It is a reference and no bound: a guess
+by more than one line can be better, and some learned ones are.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class Figures:
     fair: float
     learned: float
     covered: float
-    best: float
+    informed: float
 
 
 def tables(rows: int) -> Iterator[tuple[Subject, pa.Table]]:
@@ -109,18 +110,18 @@ def measure(subject: Subject, others: pa.Table, questions: int) -> Iterator[Figu
         except hr.Infeasible as refusal:
             print(f"{subject.name}: {name}: {refusal}", file=sys.stderr)
             continue
-        best = (_Boxes if release.form.has_boxes else _Rows)(release, subject, others)
+        informed = (_Boxes if release.form.has_boxes else _Rows)(release, subject, others)
         found: dict[str, list[tuple[float, float, bool, float]]] = {"AVG": [], "SUM": [], "COUNT": []}
         for question in asked:
             hit, known = question.of(subject, subject.table), question.known(subject)
-            count = best.total(question, np.ones_like)
+            count = informed.total(question, np.ones_like)
             for aggregate in found:
                 of = question.kept if aggregate == "COUNT" else np.positive
                 column = "*" if aggregate == "COUNT" else f'"{subject.sensitive}"'
                 where = f'{known} AND "{subject.sensitive}" BETWEEN {question.least} AND {question.most}'
                 sql = f"SELECT {aggregate}({column}) FROM release WHERE {where if aggregate == 'COUNT' else known}"
                 truth = float(of(values)[hit].sum()) / (hit.sum() if aggregate == "AVG" else 1)
-                guess = best.total(question, of) / (count if aggregate == "AVG" else 1)
+                guess = informed.total(question, of) / (count if aggregate == "AVG" else 1)
                 answer = release.ask(sql, estimate="learned")
                 off = abs(answer.learned.estimate - truth)
                 within = off <= 2 * answer.learned.standard_error
@@ -179,7 +180,7 @@ class _Lines:
 
 
 class _Rows:
-    """The best guess where rows are published: a line fitted to the true rows, groups keeping their sums."""
+    """An informed guess where rows are published: a line fitted to the true rows, groups keeping their sums."""
 
     def __init__(self, release: hr.Release, subject: Subject, others: pa.Table) -> None:
         source = source_of(release)
@@ -200,7 +201,7 @@ class _Rows:
 
 
 class _Boxes:
-    """The best guess where boxes are published: rows lie in a box as others of the same population do."""
+    """An informed guess where boxes are published: rows lie in a box as others of the same population do."""
 
     def __init__(self, release: hr.Release, subject: Subject, others: pa.Table) -> None:
         source = source_of(release)
@@ -233,16 +234,16 @@ def _hidden(subject: Subject) -> Numbers:
 def main() -> None:
     """Print a table as Markdown."""
     rows, questions = (int(text) for text in (sys.argv[1:] + ["10000", "100"][len(sys.argv) - 1 :])[:2])
-    print("| table | release | aggregate | fair shuffle | learned | ratio | covered | best possible | ratio |")
+    print("| table | release | aggregate | fair shuffle | learned | ratio | covered | informed | ratio |")
     print("|---|---|---|---|---|---|---|---|---|")
     for subject, others in tables(rows):
         if len(sys.argv) > 3 and subject.name not in sys.argv[3:]:
             continue
         for line in measure(subject, others, questions):
-            ratios = line.learned / line.fair, line.best / line.fair
+            ratios = line.learned / line.fair, line.informed / line.fair
             found = f"{line.fair:.2%} | {line.learned:.2%} | {ratios[0]:.2f} | {line.covered:.0%}"
-            best = f"{line.best:.2%} | {ratios[1]:.2f}"
-            print(f"| {subject.name} | {line.method} | {line.aggregate} | {found} | {best} |", flush=True)
+            told = f"{line.informed:.2%} | {ratios[1]:.2f}"
+            print(f"| {subject.name} | {line.method} | {line.aggregate} | {found} | {told} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -44,5 +44,10 @@ def lines_figure(table: pa.Table, over: str, label: str, out: Path, name: str) -
         panels[-1].plot(
             [row[over] for row in bound], [row["delta_max"] for row in bound], "k:", label="ART's Delta_max"
         )
-    figure.legend(*panels[-1].get_legend_handles_labels(), loc="outside lower center", ncols=len(methods) + 1)
+    figure.legend(
+        *panels[-1].get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=len(methods) + 1 if len(kinds) > 1 else 3,
+        fontsize=8,
+    )
     return save_figure(figure, out, name)

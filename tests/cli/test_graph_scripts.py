@@ -74,6 +74,7 @@ def test_a_graph_from_files_to_a_certificate(name: str, tmp_path: Path) -> None:
     originals = [part for file in files for part in ("--original", file)]
     assert "outside" in run("compare", out, *originals)
     assert "largest k found" in run("advise", *files)
+    assert "has no roles" in run("advise", *files, "--sensitive", "x", code=2)
     assert "--original" in run("compare", out, code=2)
     assert "one --original" not in run("compare", out, *originals[:2], code=2)
     picture = tmp_path / "graph.png"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from hedgerow.cli.habits import Output, put_json
 from hedgerow.cli.reading import reading_flags, recipe_of, role_flags
@@ -68,6 +69,12 @@ def advise(tables: tuple[str, ...], eps: str | None, m: int | None, relative: bo
     from hedgerow.cli.show import console, facts
 
     if len(tables) == _GRAPH:
+        context = click.get_current_context()
+        given = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+        if given - {"tables", "as_json"}:
+            raise ParameterError(
+                "Three tables are a graph, which has no roles; `hedgerow graph advise` has its options."
+            )
         _advise_graph(tables)
         return
     if len(tables) != 1:
