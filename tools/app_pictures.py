@@ -77,6 +77,14 @@ def _walk(window: Chromium, address: str, target: Path) -> None:
             time.sleep(0.3)
             window.picture(target / f"{name}-{way}.png", most=1050)
         _put_side_by_side([target / f"{name}-{way}.png" for way in ("wide", "dark", "narrow")], target / f"{name}.png")
+    for name in ("ask", "attacks", "promise"):
+        window.look(width=800)
+        window.go(origin + _screens()[name])
+        window.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        time.sleep(0.3)
+        window.picture(target / f"{name}-print.png", most=1050)
+        window.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    _put_side_by_side([target / f"{name}-print.png" for name in ("ask", "attacks", "promise")], target / "print.png")
 
 
 def _put_side_by_side(files: list[Path], target: Path) -> None:

@@ -221,6 +221,20 @@ def _screens():
     ]  # fmt: skip
 
 
+def test_a_printed_answer_says_what_was_asked(window, released):
+    """On paper there are no forms, no steps and no examples, but the question and its answer."""
+    window.look()
+    window.go(released.address)
+    window.go(f"{released.origin}/releases/release-1/ask?q=SELECT avg(income) FROM release")
+    assert not window.one("pre.printed").is_displayed()
+    window.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert window.one("pre.printed").text == "SELECT avg(income) FROM release"
+    assert window.one("table.answers").is_displayed()
+    assert not any(one.is_displayed() for one in window.all("form, header.top, footer, .examples"))
+    window.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    window.said()
+
+
 def test_a_graph_by_clicks(window, app):
     """Three tables, k and l, then publish; the recipe is the file after each click, and undo brings the table back."""
     (app.folder / "left.csv").write_text("person,town\n" + "".join(f"p{n},t{n % 4}\n" for n in range(60)))

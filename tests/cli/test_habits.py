@@ -343,6 +343,32 @@ def test_the_list_of_verbs_is_complete():
     assert hr.__version__ in run("--version").stdout
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("verfy", "out"), "verify"),
+        (("graph", "publsh"), "publish"),
+        (("verify", "out", "--jsn"), "--json"),
+        (("completion", "bsh"), "bash"),
+        (("ledger", "ledger.json", "histry"), "history"),
+        (("query", "out", "SELECT avg(pya) FROM release"), "pay"),
+        (("query", "out", "SELECT sum(pay) FROM release", "--estimate", "lerned"), "learned"),
+        (("hierarchy", "table.csv", "--column", "agee", "--digits"), "age"),
+        (("regress", "out", "pya ~ age"), "pay"),
+        (("publish", "table.csv", *ROLES, "--method", "kee", "--out", "o"), "ke"),
+        (("publish", "table.csv", "--quasi", "agee", "--sensitive", "pay", "--others", "identifier", "--method", "ke",
+          "--k", "2", "--out", "o"), "age"),
+        (("publish", "ke", "--others", "identifer"), "identifier"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_the_nearest_word_is_named_everywhere(folder, words, meant):
+    """Verbs, options, choices, columns and methods."""
+    told = run(*words, code=2).stderr.lower()
+    assert "did you mean" in told
+    assert meant in told.split("did you mean")[1]
+
+
 def test_the_demo_goes_on_without_figures(tmp_path, monkeypatch):
     """An install without matplotlib shows everything else, and says how to get figures."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)

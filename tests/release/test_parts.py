@@ -309,3 +309,25 @@ def test_every_verb_takes_a_bundle_in_parts(tmp_path: Path) -> None:
         assert session.sql(QUESTIONS[0]).to_arrow().equals(release.sql(QUESTIONS[0]).to_arrow())
     export_files(hr.open(tmp_path / "many"), tmp_path / "csv", "csv")
     assert (tmp_path / "csv/release.csv").exists()
+
+
+def test_parts_beyond_32_bits_are_not_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums take a part at a time whatever the number of rows; a part beyond 32 bits is refused."""
+    release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
+    release.save(tmp_path / "out", rows_per_part=20)
+    monkeypatch.setattr("hedgerow.verify.parts.MOST_IN_MEMORY", 50)
+    many = hr.open(tmp_path / "out")
+    assert many.ask("SELECT sum(salary) AS s FROM release") == release.ask("SELECT sum(salary) AS s FROM release")
+    with pytest.raises(BundleError, match="not put together"):
+        many.ask("SELECT median(salary) AS m FROM release")
+    monkeypatch.setattr("hedgerow.verify.parts.MOST_IN_MEMORY", 10)
+    with pytest.raises(BundleError, match="A part has more than 10 rows"):
+        verify_bundle(tmp_path / "out")
+
+
+def test_lists_of_databases_beyond_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Places of lists take 64 bits where they must, and answers stay."""
+    release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
+    monkeypatch.setattr("hedgerow.query.engines.help.MOST_LISTED", 50)
+    with release.connect("duckdb") as session:
+        assert session.sql(QUESTIONS[0]).to_arrow().equals(release.sql(QUESTIONS[0]).to_arrow())

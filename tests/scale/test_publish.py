@@ -57,6 +57,21 @@ METHODS = [
     hr.Mondrian(k=4, beta=6),
     hr.Proximity(eps=1, m=3),
 ]
+REPLACING = [hr.Retention(p="0.5"), hr.Retention(m=3, eps=0), hr.Noise(scale=1), hr.Noise(columns=["pay", "age"])]
+
+
+@pytest.mark.parametrize("method", REPLACING, ids=str)
+def test_values_replaced_row_by_row(method, table, tmp_path):
+    """What is decided on the whole column (the probability, the width of noise) is what is decided in memory."""
+    made = method.publish(table, SCHEMA, out=tmp_path / "out")
+    whole = method.publish(table, SCHEMA)
+    assert made.parts > 1
+    assert verify_bundle(tmp_path / "out").checks
+    assert made.guarantee == whole.guarantee
+    assert made.made == whole.made
+    found = pa.concat_tables([pq.read_table(part) for part in sorted((tmp_path / "out").glob("release*.parquet"))])
+    assert Counter(found["town"].to_pylist()) == Counter(table["town"].to_pylist())
+    assert found.schema.names == whole.to_arrow().schema.names
 
 
 @pytest.mark.parametrize("method", METHODS, ids=str)
@@ -99,6 +114,43 @@ def _source(kind, table, tmp_path):
     pq.write_table(table.slice(0, 100), tmp_path / "folder" / "a.parquet")
     pq.write_table(table.slice(100), tmp_path / "folder" / "b.parquet")
     return str(tmp_path / "folder")
+
+
+def _write_delimited(file, rows):
+    lines = ["name;age;zip;pay;day"]
+    lines += [f'"p;{n}";{n % 50 if n % 7 else ""}; 0{n % 9}00 ;{n % 40 / 4};2020-01-{n % 28 + 1:02}' for n in rows]
+    file.write_text("\n".join(lines) + "\n")
+
+
+def test_delimited_files_are_read_as_in_memory(tmp_path):
+    """Types are those of the whole column, spaces are dropped, empty cells are missing; a folder is one table."""
+    (tmp_path / "folder").mkdir()
+    _write_delimited(tmp_path / "all.csv", range(200))
+    _write_delimited(tmp_path / "folder" / "a.csv", range(90))
+    _write_delimited(tmp_path / "folder" / "b.csv", range(90, 200))
+    schema = hr.Schema(quasi=["age", "zip", "day"], sensitive="pay", identifier="name")
+    expected = hr.read_table(tmp_path / "all.csv").arrow
+    for source in (tmp_path / "all.csv", tmp_path / "folder"):
+        out = tmp_path / f"out-{source.name}"
+        hr.KEAnonymity(k=3, e=1).publish(str(source), schema, out=out)
+        verify_bundle(out)
+        found = pa.concat_tables([pq.read_table(part) for part in sorted(out.glob("release*.parquet"))])
+        for name in ("age", "zip", "day", "pay"):
+            assert found.schema.field(name).type == expected.schema.field(name).type
+            assert Counter(found[name].to_pylist()) == Counter(expected[name].to_pylist())
+
+
+def test_delimited_files_of_two_kinds_are_refused(tmp_path):
+    """Other columns, another delimiter, or another encoding."""
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    (tmp_path / "b.csv").write_text("x;y\n1;2\n")
+    schema = hr.Schema(quasi="x", sensitive="y")
+    with pytest.raises(InputError, match="differ"):
+        hr.KEAnonymity(k=2).publish(str(tmp_path), schema, out=tmp_path / "out")
+    (tmp_path / "b.csv").write_bytes("x,y\n1,ä\n".encode("latin-1"))
+    with pytest.raises(InputError, match="UTF-8"):
+        hr.KEAnonymity(k=2).publish(str(tmp_path), schema, out=tmp_path / "out")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["a.csv", "b.csv"]
 
 
 def test_a_seed_makes_the_same_release_and_is_refused_without_the_flag(table, tmp_path):

@@ -107,7 +107,7 @@ class Verbs(click.Group):
     def _fail(self, error: Exception) -> NoReturn:
         """Say what the system refuses, or which fault it was; what click raises is click's to say."""
         if isinstance(error, click.ClickException | click.exceptions.Exit | click.Abort):
-            raise error
+            raise _with_nearest(error)
         if isinstance(error, OSError):
             click.secho(f"hedgerow: {_system(error)}", err=True, fg="red")
             sys.exit(2)
@@ -115,6 +115,16 @@ class Verbs(click.Group):
             raise error
         click.secho(f"hedgerow: {_fault(error)}", err=True, fg="red")
         sys.exit(FAULT)
+
+
+def _with_nearest(error: Exception) -> Exception:
+    """Add the nearest word to the refusal of one that is none of a few."""
+    kind = error.param.type if isinstance(error, click.BadParameter) and error.param is not None else None
+    if isinstance(kind, click.Choice) and isinstance(error, click.BadParameter):
+        typed = error.message.split("'")[1:2]
+        close = difflib.get_close_matches("".join(typed), map(str, kind.choices), n=1)
+        error.message += f" Did you mean '{close[0]}'?" if close else ""
+    return error
 
 
 def _system(error: OSError) -> str:

@@ -30,7 +30,7 @@ from hedgerow.randomness import Keys
 from hedgerow.scale.coding import CountedTable, codes_of
 from hedgerow.scale.dealing import Placing, draw_tables
 
-__all__ = ["JointCodes", "deal_in_turn", "deal_jointly", "plan_diverse"]
+__all__ = ["JointCodes", "deal_in_turn", "deal_jointly", "deal_rows", "plan_diverse"]
 
 _MOST_DEALT = 1 << 24
 _TRIES = 3
@@ -136,3 +136,16 @@ def plan_diverse(whole: Prepared, counted: CountedTable, *, l: int, grouping: st
 
 def _are_diverse(l: int, counts: Sequence[Counts]) -> bool:  # noqa: E741
     return all(l * int(own.max()) <= int(own.sum()) for own in counts)
+
+
+def deal_rows(counted: CountedTable, *, keys: Keys) -> Placing:
+    """Deal rows to blocks at random, looking at nothing: for methods that replace values row by row."""
+    rows = counted.rows.published
+    blocks = -(-rows // counted.engine.block_rows)
+    sizes = np.full(blocks, rows // blocks) + (np.arange(blocks) < rows % blocks)
+    places = np.arange(blocks, dtype=np.int32)
+    return Placing.of(_all_alike, np.zeros(blocks, np.int32), places, sizes, size=1, keys=keys)
+
+
+def _all_alike(batch: pa.Table) -> NDArray[np.int32]:
+    return np.zeros(batch.num_rows, np.int32)

@@ -7,8 +7,10 @@ Cost       two keys per row and column
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -27,12 +29,15 @@ from hedgerow.methods.row_groups import (
     require_protected,
     require_squares,
 )
+from hedgerow.methods.scaled import BlockPlan
 from hedgerow.parameters import Number, read_number
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.perturbed import NOISES, PERTURBED, noise, publish_perturbed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from hedgerow.scale.coding import CountedTable
 
 __all__ = ["Noise"]
 
@@ -62,7 +67,36 @@ class Noise(Method):
         require_complete(prepared, names)
         require_squares(prepared, names)
         progress("adding noise", 0.2)
-        replaced = {name: self._noisy(prepared, name) for name in names}
+        lines = {name: column_line(prepared.table.arrow.column(name), name) for name in names}
+        widths = {name: self._width(where.positions.astype(np.float64).std()) for name, where in lines.items()}
+        return self._published(prepared, lines, widths)
+
+    def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
+        from hedgerow.methods.diverse_blocks import deal_rows
+
+        names = asked_columns(whole, self.columns, whole.columns.sensitive, lambda _, kind: is_number(kind))
+        require_protected("Noise", whole, names)
+        require_complete(whole, names)
+        require_squares(whole, names)
+        widths = {}
+        for name in names:
+            found = counted.column(name)
+            at, share = column_line(found.domain, name).positions.astype(np.float64), found.counts / found.counts.sum()
+            widths[name] = self._width(math.sqrt(share @ (at - share @ at) ** 2))
+        return BlockPlan(deal_rows(counted, keys=whole.keys), partial(self._publish_rows, widths))
+
+    def _publish_rows(self, widths: Mapping[str, float], number: int, prepared: Prepared) -> Release:
+        lines = {}
+        for name in widths:
+            encoded = prepared.table.encode(name)
+            where = column_line(encoded.domain, name)
+            lines[name] = Line(where.positions[encoded.codes], where.unit)
+        return self._published(prepared, lines, widths)
+
+    def _published(self, prepared: Prepared, lines: Mapping[str, Line], widths: Mapping[str, float]) -> Release:
+        """Add noise of these widths to columns that lie so on their lines, and publish the rows."""
+        names = tuple(lines)
+        replaced = {name: self._noisy(prepared, name, where, widths[name]) for name, where in lines.items()}
         table = publish_perturbed(prepared.table.arrow, prepared.columns, replaced, keys=prepared.keys)
         scale = fraction_text(read_number("scale", self.scale))
         parameters: dict[str, int | str] = {"scale": scale, "kind": self.kind}
@@ -70,33 +104,32 @@ class Noise(Method):
             prepared,
             {"release": table},
             form=PERTURBED,
-            guarantee=Guarantee("noise", parameters | self._unchanged(prepared, names), names),
+            guarantee=Guarantee("noise", parameters | _unchanged(prepared, lines, widths), names),
             method="Noise",
             parameters=parameters,
         )
 
-    def _unchanged(self, prepared: Prepared, names: Sequence[str]) -> dict[str, int | str]:
-        """The columns that noise leaves as they are, because they are constant, or because it is rounded away."""
-        same = constant(prepared, names)
-        lost = [name for name in names if name not in same and self._is_rounded_away(prepared, name)]
-        return column_list("unchanged", same) | column_list("rounded away", lost)
+    def _width(self, deviation: float) -> float:
+        return float(read_number("scale", self.scale)) * float(deviation)
 
-    def _is_rounded_away(self, prepared: Prepared, name: str) -> bool:
-        """Tell whether three standard deviations of the noise are less than half a step between values."""
-        where = column_line(prepared.table.arrow.column(name), name)
-        return where.positions.dtype.kind == "i" and 6.0 * self._width(where) < 1.0
-
-    def _width(self, where: Line) -> float:
-        return float(read_number("scale", self.scale)) * float(where.positions.astype(np.float64).std())
-
-    def _noisy(self, prepared: Prepared, name: str) -> pa.Array:
+    def _noisy(self, prepared: Prepared, name: str, where: Line, width: float) -> pa.Array:
         column = prepared.table.arrow.column(name)
-        where = column_line(column, name)
         at = where.positions.astype(np.float64)
-        moved = at + self._width(where) * noise(len(at), kind=self.kind, keys=prepared.keys)
+        moved = at + width * noise(len(at), kind=self.kind, keys=prepared.keys)
         if float(np.abs(moved).max(initial=0.0)) >= MAX_TICK and where.positions.dtype.kind == "i":
             raise SchemaError(f"'{name}' plus noise leaves 64-bit whole numbers; give the column in larger units.")
         return _of_type(moved, where, column.type)
+
+
+def _unchanged(prepared: Prepared, lines: Mapping[str, Line], widths: Mapping[str, float]) -> dict[str, int | str]:
+    """The columns that noise leaves as they are, because they are constant, or because it is rounded away.
+
+    It is where three standard deviations of the noise are less than half a step between values.
+    """
+    same = constant(prepared, tuple(lines))
+    steps = [name for name, where in lines.items() if where.positions.dtype.kind == "i" and name not in same]
+    lost = [name for name in steps if 6.0 * widths[name] < 1.0]
+    return column_list("unchanged", same) | column_list("rounded away", lost)
 
 
 def _of_type(moved: NDArray[np.float64], where: Line, kind: pa.DataType) -> pa.Array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,12 +21,15 @@ from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import release_of_rows, require_complete
+from hedgerow.methods.scaled import BlockPlan
 from hedgerow.parameters import Number, read_number, read_whole
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.perturbed import PERTURBED, publish_perturbed, retain_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from hedgerow.scale.coding import CountedTable
 
 __all__ = ["Retention"]
 
@@ -57,9 +61,27 @@ class Retention(Method):
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         column = _one_sensitive(prepared)
         progress("counting", 0.1)
-        domain, codes = _domain(prepared, column)
-        p = read_number("p", self.p) if self.p is not None else self._largest(domain, codes, column)
+        domain, places = _domain(prepared, column)
+        encoded = prepared.table.encode(column)
+        p = self._probability(domain, np.bincount(places[encoded.codes], minlength=len(domain)), column)
         progress("replacing", 0.4)
+        return self._published(p, 0, prepared)
+
+    def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
+        from hedgerow.methods.diverse_blocks import deal_rows
+
+        column = _one_sensitive(whole)
+        domain, places = _domain(whole, column)
+        counts = np.zeros(len(domain), np.int64)
+        np.add.at(counts, places, counted.column(column).counts)
+        p = self._probability(domain, counts, column)
+        return BlockPlan(deal_rows(counted, keys=whole.keys), partial(self._published, p))
+
+    def _published(self, p: Fraction, number: int, prepared: Prepared) -> Release:
+        """Replace values by chance and publish the rows."""
+        column = prepared.columns.sensitive[0]
+        domain, places = _domain(prepared, column)
+        codes = places[prepared.table.encode(column).codes]
         drawn = domain.take(pa.array(retain_values(codes, len(domain), p=p, keys=prepared.keys)))
         table = publish_perturbed(prepared.table.arrow, prepared.columns, {column: drawn}, keys=prepared.keys)
         return release_of_rows(
@@ -71,8 +93,10 @@ class Retention(Method):
             parameters=self._parameters(p),
         )
 
-    def _largest(self, domain: pa.Array, codes: NDArray[np.int32], column: str) -> Fraction:
-        counts = np.bincount(codes, minlength=len(domain))
+    def _probability(self, domain: pa.Array, counts: NDArray[np.int64], column: str) -> Fraction:
+        """The probability with which a value is kept."""
+        if self.p is not None:
+            return read_number("p", self.p)
         assert self.m is not None
         return largest_retention(self._reach(domain, column), counts, m=self.m, column=column)
 
@@ -100,7 +124,7 @@ def _one_sensitive(prepared: Prepared) -> str:
 
 
 def _domain(prepared: Prepared, column: str) -> tuple[pa.Array, NDArray[np.int32]]:
-    """The values to draw from, ascending, and each row's place among them."""
+    """The values to draw from, ascending, and the place of each code of the column among them."""
     encoded = prepared.table.encode(column)
     declared = prepared.schema.domains.get(column)
     try:
@@ -108,7 +132,6 @@ def _domain(prepared: Prepared, column: str) -> tuple[pa.Array, NDArray[np.int32
     except SchemaError:
         listed = None
     if listed is None:
-        return encoded.domain, encoded.codes
+        return encoded.domain, np.arange(len(encoded.domain), dtype=np.int32)
     domain = listed.take(pc.array_sort_indices(listed))
-    places = pc.index_in(encoded.domain, value_set=domain).to_numpy().astype(np.int32)
-    return domain, places[encoded.codes]
+    return domain, pc.index_in(encoded.domain, value_set=domain).to_numpy().astype(np.int32)

@@ -128,7 +128,10 @@ class PartedTables(Mapping[str, pa.Table]):
                 kinds = kinds or found
                 if found != kinds:
                     raise BundleError("The parts do not have the same tables, columns and types.")
-                yield as_release(release)
+                part = as_release(release)
+                del release
+                yield part
+                del part  # before the next one is read
 
     def verify(self) -> Verification:
         """Check every part and what is promised of all."""

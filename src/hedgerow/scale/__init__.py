@@ -50,6 +50,8 @@ def available_memory() -> int | None:
 def table_bytes(source: str | os.PathLike[str]) -> int | None:
     """About how many bytes a table of files takes in memory; None where that is not told without reading it."""
     path = Path(source)
+    if path.suffix.lower() in (".csv", ".tsv") and path.is_file():
+        return path.stat().st_size
     files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
     if not files or not all(file.is_file() and file.suffix in (".parquet", ".pq") for file in files):
         return None

@@ -212,7 +212,7 @@ def _example(
     engine: ScaleEngine, schema: Schema, names: Sequence[str], found: Mapping[str, Distinct | None]
 ) -> tuple[Table, Schema, dict[str, int]]:
     """A short table with every value of every column that was counted, in the form of the policies for texts."""
-    listed = {name: engine.head(name) if (one := found[name]) is None else one[0] for name in names}
+    listed = {name: engine.head(name) if (one := found[name]) is None else engine.typed(name, one[0]) for name in names}
     longest = max(len(values) for values in listed.values())
     padded = {
         name: pa.concat_arrays([values, values.take(pa.array(np.zeros(longest - len(values), np.int64)))])

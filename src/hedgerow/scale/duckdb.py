@@ -65,6 +65,10 @@ class DuckEngine(ScaleEngine):
         """One value of a column."""
         return self._source.head(column)
 
+    def typed(self, column: str, values: pa.Array) -> pa.Array:
+        """What distinct values of a column mean."""
+        return self._source.typed(column, values)
+
     def count_rows(self) -> int:
         """How many rows there are, without those that are left out."""
         if self._rows is None:

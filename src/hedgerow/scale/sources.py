@@ -1,4 +1,4 @@
-"""Where the rows of an out-of-core publication come from: Parquet files, DuckDB tables, frames, each read in passes.
+"""Where the rows of an out-of-core publication come from, read in passes: Parquet, delimited files, DuckDB, frames.
 
 Every column is read as the engine's own values; what they mean is decided on the distinct ones (`coding`). DuckDB keeps
 to its share of memory and spills into the given folder.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,7 +19,9 @@ import pyarrow.compute as pc
 from hedgerow.cores import cores
 from hedgerow.errors import InputError
 from hedgerow.scale.engine import Distinct
-from hedgerow.table.checks import attempt, check_names, existing_file
+from hedgerow.table.checks import BLANKS, attempt, check_names, existing_file
+from hedgerow.table.csv import Dialect, find_dialect, to_utf8
+from hedgerow.table.typed import MISSING, type_texts
 
 __all__ = ["PassSource", "open_source"]
 
@@ -32,6 +35,10 @@ class PassSource(Protocol):
 
     def head(self, column: str) -> pa.Array:
         """One value of a column."""
+        ...
+
+    def typed(self, column: str, values: pa.Array) -> pa.Array:
+        """What distinct values of a column mean, one for each."""
         ...
 
     def count_rows(self) -> int:
@@ -63,7 +70,10 @@ def open_source(source: object, folder: Path, *, memory: int) -> Iterator[PassSo
         "preserve_insertion_order": False,
     }
     with duckdb.connect(":memory:", config=settings) as connection:
-        yield DuckSource(connection, _relation(connection, source))
+        if (files := _delimited(source)) is not None:
+            yield CsvSource(connection, files)
+        else:
+            yield DuckSource(connection, _relation(connection, source))
 
 
 def _relation(connection: Any, source: object) -> str:
@@ -102,6 +112,10 @@ class DuckSource:
     def head(self, column: str) -> pa.Array:
         """One value of a column."""
         return self._column(f"SELECT {quoted(column)} FROM {self._relation}{self._where} LIMIT 1")
+
+    def typed(self, column: str, values: pa.Array) -> pa.Array:
+        """What distinct values of a column mean, one for each: the values themselves."""
+        return values
 
     def count_rows(self) -> int:
         """How many rows there are, without those that are left out."""
@@ -143,6 +157,72 @@ class DuckSource:
 
     def _query(self, statement: str) -> Any:
         return self._connection.sql(statement)
+
+
+class CsvSource(DuckSource):
+    """Delimited text files of one header: cells are texts, and what a column's texts mean is decided on all of them."""
+
+    def __init__(self, connection: Any, files: Sequence[Path]) -> None:
+        dialects = [_dialect(file) for file in files]
+        if any(one != dialects[0] for one in dialects):
+            raise InputError("The files differ in their columns or delimiters; a table needs one kind.")
+        first = dialects[0]
+        columns = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in first.names)
+        super().__init__(
+            connection,
+            f"read_csv([{', '.join(map(_text, files))}], auto_detect = false, header = true, null_padding = false, "
+            f"delim = {_literal(first.delimiter)}, quote = {_literal(first.quote)}, escape = {_literal(first.quote)}, "
+            f"columns = {{{columns}}})",
+        )
+
+    def distinct(self, column: str, most: int) -> Distinct | None:
+        """The distinct texts of a column: a type is decided on all of them, and more than `most` are refused."""
+        found = super().distinct(column, most)
+        if found is None:
+            raise InputError(
+                f"'{column}' has more than {most:,} different texts, too many to tell what they are; convert the "
+                "file to Parquet."
+            )
+        return found
+
+    def typed(self, column: str, values: pa.Array) -> pa.Array:
+        """The type that a column of text has in memory."""
+        trimmed = pc.ascii_trim(values, characters=BLANKS)
+        texts = pc.if_else(pc.is_in(trimmed, pa.array(MISSING)), None, trimmed)
+        typed = type_texts(texts)
+        return values if typed.type == pa.string() and texts.null_count == values.null_count else typed
+
+
+def _delimited(source: object) -> list[Path] | None:
+    """The delimited files that a path names: one, or those of a folder that holds no Parquet files."""
+    if not isinstance(source, str | Path) or "#" in str(source):
+        return None
+    path = Path(source)
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.suffix.lower() in _DELIMITED)
+        return files if files and not any(path.rglob("*.parquet")) else None
+    return [existing_file(path)] if path.suffix.lower() in _DELIMITED else None
+
+
+def _dialect(file: Path) -> Dialect:
+    """Delimiter, names and quote of a file, from its beginning; where its rows begin depends on the file."""
+    with file.open("rb") as opened:
+        head = opened.read(_HEAD)
+    if len(head) == _HEAD:
+        head = head[: head.rfind(b"\n") + 1]
+    try:
+        head.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"'{file.name}' is not UTF-8; convert it, or convert it to Parquet.") from None
+    return replace(find_dialect(to_utf8(head)), start=0)
+
+
+_DELIMITED = (".csv", ".tsv")
+_HEAD = 1 << 20
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _flat(column: pa.ChunkedArray) -> pa.Array:

@@ -45,6 +45,9 @@ SHARED = ("target", "domain")
 WIDE = 2**31
 """Rows from which on numbers of groups take 64 bits."""
 
+MOST_IN_MEMORY = 2**31 - 2
+"""Rows of one part, and of parts that are put together: numbers of rows and groups take 32 bits there."""
+
 _OVERALL = ("t", "beta", "delta")
 
 
@@ -145,6 +148,8 @@ def _check_listed(manifest: PartsManifest) -> None:
         raise BundleError("The row counts do not add up: published and suppressed must make the input.")
     if sum(part.rows for part in parts) != rows.published or sum(part.groups for part in parts) != manifest.groups:
         raise BundleError("The parts do not have the rows and groups that the manifest says.")
+    if any(part.rows > MOST_IN_MEMORY for part in parts):
+        raise BundleError(f"A part has more than {MOST_IN_MEMORY:,} rows.")
     if any(not part.rows or part.groups > part.rows or bool(part.groups) != bool(manifest.groups) for part in parts):
         raise BundleError("A part is empty, or has more groups than rows.")
     ends = [part.first_group + part.groups for part in parts]
@@ -168,6 +173,7 @@ def verify_parts(parts: PartsBundle, checks: Callable[[PublishedRelease], tuple[
         release = replace(release, whole=whole)
         sentences = checks(release)
         told = _helped(parts, release, helper, whole)
+        del release, helper  # before the next ones are read
     _check_named(parts, whole)
     check_pages(parts.bundle.pages(parts.manifest.files), parts.manifest.guarantee)
     first = "every file fits its SHA-256 in the manifest"
@@ -207,6 +213,7 @@ def _first_pass(parts: PartsBundle) -> tuple[Whole, dict[str, pa.Schema]]:
             counts[name] = _added(counts.get(name), release, name)
         if manifest.guarantee.criterion == "microaggregation":
             note_rare(replace(release, whole=whole))
+        del release
     whole.grids = grids
     whole.overall = {name: _ascending(found) for name, found in counts.items()}
     return whole, schemas
@@ -242,6 +249,11 @@ def _check_named(parts: PartsBundle, whole: Whole) -> None:
 
 def concat_parts(parts: PartsBundle) -> PublishedRelease:
     """All parts put together in memory, groups numbered on without gaps."""
+    if parts.manifest.rows.published > MOST_IN_MEMORY:
+        raise BundleError(
+            f"Parts of more than {MOST_IN_MEMORY:,} rows are not put together: ask COUNT, SUM or AVG, which read parts "
+            "one by one, or ask a database."
+        )
     found: dict[str, list[pa.Table]] = {}
     first = 0
     shared = parts.shared()

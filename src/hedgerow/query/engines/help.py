@@ -47,6 +47,9 @@ __all__ = [
 GROUPED = "help_by_group"
 """The table of databases with one row per group."""
 
+MOST_LISTED = 2**31 - 1
+"""Entries of all lists of a column whose places take 32 bits."""
+
 _MOST_PLACES = 38
 _BOUNDS = ("sum_lower", "sum_upper", "min_lower", "min_upper", "max_lower", "max_upper")
 
@@ -133,11 +136,12 @@ def _lists(view: View, values: Values, hits: Ints) -> dict[str, pa.Array]:
     place[2 * start + hits - 1] = np.arange(len(hits))
     place[2 * start + size + hits - 1] = np.arange(len(hits), 2 * len(hits))
     sums = pa.concat_arrays([lower, upper]).take(pa.array(place))
-    offsets, scale = pa.array(2 * view.offsets.astype(np.int32)), float(values.unit.denominator)
+    scale, ends = float(values.unit.denominator), 2 * view.offsets
+    lists, width = (pa.ListArray, np.int32) if ends[-1] <= MOST_LISTED else (pa.LargeListArray, np.int64)
     return {
         "mean": pa.array(values.moments.mean / scale),
         "variance": pa.array(values.moments.values / scale**2),
-        "sums": pa.ListArray.from_arrays(offsets, sums),
+        "sums": lists.from_arrays(pa.array(ends.astype(width)), sums),
     }
 
 

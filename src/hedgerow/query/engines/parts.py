@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from hedgerow.exact import DecimalGrid, as_fraction, column_grid
 from hedgerow.query.answer import Estimate, Result, Rounding
 from hedgerow.query.evidence.permuted import ArrayEngine
-from hedgerow.query.evidence.view import source_of, view_of
+from hedgerow.query.evidence.view import fresh_source, view_of
 from hedgerow.query.sql.question import NUMBERS, Aggregate, Bound, Column, Kind
 from hedgerow.release import Release
 from hedgerow.release.bundle import PartedTables
@@ -97,7 +97,9 @@ class PartsEngine:
         for part in self._parts():
             if any(view_of(part).has_missing(name) for name in full):  # then a mean has fewer values than rows
                 return self._whole().run(bound)
-            cells.add(ArrayEngine(source_of(part)).run(asked))
+            # The source is not remembered: a view and a source that know each other would outlive their part.
+            cells.add(ArrayEngine(fresh_source(part)).run(asked))
+            del part
         return self._result(bound, cells)
 
     def _adds_up(self, bound: Bound) -> bool:
@@ -137,7 +139,10 @@ class PartsEngine:
 
     def _parts(self) -> Iterator[Release]:
         for part in self._tables.parts():
-            yield replace(part, grids=self._grids)
+            numbered = replace(part, grids=self._grids)
+            del part
+            yield numbered
+            del numbered
 
     def _result(self, bound: Bound, cells: _Cells) -> Result:
         keys = {name: [key[place] for key in cells.sums] for place, name in enumerate(cells.names)}

@@ -62,6 +62,7 @@ __all__ = [
     "bytes_of",
     "column_of",
     "evaluate",
+    "fresh_source",
     "is_paired",
     "missing_rows",
     "source_of",
@@ -290,8 +291,12 @@ def view_of(release: Release) -> View:
 
 def source_of(release: Release) -> Any:
     """The evidence of a release, from the module that its form names; its arrays live as long as its view."""
-    module = importlib.import_module(f"hedgerow.query.evidence.{release.form.evidence}")
-    return view_of(release).remember("source", lambda: module.source(release))
+    return view_of(release).remember("source", lambda: fresh_source(release))
+
+
+def fresh_source(release: Release) -> Any:
+    """The evidence of a release that nothing remembers."""
+    return importlib.import_module(f"hedgerow.query.evidence.{release.form.evidence}").source(release)
 
 
 def is_paired(release: Release) -> bool:
