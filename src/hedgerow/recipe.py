@@ -10,6 +10,7 @@ rows_per_part = 1000000            # write the bundle in parts; leave it out for
 help_tables = "sums"               # bounds for plain SQL: all (if left out), sums or none
 engine = "duckdb"                  # memory, duckdb or spark; left out, duckdb where the table would not fit into memory
 memory = "1GB"                     # what the engine may take
+master = "spark://host:7077"       # where Spark is, for engine = "spark": spark://, sc:// (Connect), yarn, k8s://
 others = "identifier"              # the role of columns that [roles] does not name; leave it out to be asked
 
 [roles]
@@ -103,6 +104,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     ledger: str | None = None
     engine: str | None = None
     memory: str | None = None
+    master: str | None = None
     rows_per_part: int | None = None
     help_tables: str = "all"
 
@@ -111,6 +113,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """Whether the table is published outside of memory: that was asked for, or it would not fit."""
         from hedgerow.scale import is_too_large
 
+        if self.master is not None:
+            return True
         if self.engine is None and self.memory is None:
             return is_too_large(self.table)
         return self.engine != "memory"
@@ -301,6 +305,7 @@ def write_recipe(recipe: Recipe | GraphRecipe, path: str | os.PathLike[str]) -> 
             "ledger": None if recipe.ledger is None else _beside(recipe.ledger, file.parent),
             "engine": recipe.engine,
             "memory": recipe.memory,
+            "master": recipe.master,
             "rows_per_part": recipe.rows_per_part,
             "help_tables": None if recipe.help_tables == "all" else recipe.help_tables,
             "others": recipe.others,
@@ -409,7 +414,20 @@ def publish_recipe_in_blocks(
         options["engine"] = recipe.engine
     if recipe.memory is not None:
         options["memory"] = recipe.memory
-    method, schema = recipe.build_method(), recipe.build_schema(column_names(recipe.table))
+    if recipe.master is not None and recipe.engine != "spark":
+        raise ParameterError("'master' is the address of a Spark cluster; set the engine to spark, or leave it out.")
+    method = recipe.build_method()
+    if recipe.engine == "spark":
+        from hedgerow.scale.spark import frame_of, open_session
+
+        session = open_session(recipe.master)
+        try:
+            frame = frame_of(recipe.table, session)
+            schema = recipe.build_schema(tuple(frame.columns))
+            return method.publish(frame, schema, out=recipe.output, seed=seed, progress=progress, **options)
+        finally:
+            session.stop()
+    schema = recipe.build_schema(column_names(recipe.table))
     return method.publish(recipe.table, schema, out=recipe.output, seed=seed, progress=progress, **options)
 
 
@@ -538,6 +556,7 @@ def recipe_command(recipe: Recipe | GraphRecipe, *, seed: int | None = None) -> 
     words += ["--ledger", recipe.ledger] if recipe.ledger is not None else []
     words += ["--engine", recipe.engine] if recipe.engine is not None else []
     words += ["--memory", recipe.memory] if recipe.memory is not None else []
+    words += ["--master", recipe.master] if recipe.master is not None else []
     words += ["--rows-per-part", str(recipe.rows_per_part)] if recipe.rows_per_part is not None else []
     words += ["--help-tables", recipe.help_tables] if recipe.help_tables != "all" else []
     words += ["--seed", str(seed), "--allow-insecure"] if seed is not None else []

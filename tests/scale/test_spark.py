@@ -12,8 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
 import hedgerow as hr
+from hedgerow.cli import main
 from hedgerow.errors import DiskFull, InputError, ParameterError
 from hedgerow.methods.scaled import decide_and_scatter
 from hedgerow.randomness import KeyedStream
@@ -114,6 +116,41 @@ def test_missing_values_texts_and_settings(spark):
     assert sorted(map(str, rows["age"].to_pylist())) == ["1", "3", "6", "7", "None", "None"]
     assert set(rows["a.b`"].to_pylist()) == {"m", "f", None}
     assert spark.conf.get("spark.sql.adaptive.enabled") == before
+
+
+@pytest.mark.spark
+def test_the_command_publishes_on_a_cluster(spark_cluster, tmp_path):
+    """A path, an address of Spark Connect, and a bundle that opens; an address without Spark is refused."""
+    frame(spark_cluster.spark, _table(TABLES["spread"]), tmp_path)
+    roles = [
+        "--quasi",
+        "age,sex",
+        "--sensitive",
+        "pay",
+        "--identifier",
+        "name",
+        "--method",
+        "ke",
+        "--k",
+        "2",
+        "--e",
+        "1",
+    ]
+    words = [
+        "publish",
+        str(tmp_path / "table"),
+        *roles,
+        "--out",
+        str(tmp_path / "out"),
+        "--master",
+        spark_cluster.address,
+    ]
+    refused = CliRunner().invoke(main, words)
+    assert refused.exit_code
+    assert not (tmp_path / "out").exists()
+    done = CliRunner().invoke(main, [*words, "--engine", "spark"])
+    assert done.exit_code == 0, done.output
+    assert hr.open(tmp_path / "out").rows.published == 40
 
 
 def once(marker):

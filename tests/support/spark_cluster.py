@@ -39,11 +39,12 @@ REASON = "missing tool: Java 17 with pyspark"
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where it is: sessions of both kinds, the master's page, the driver's page, and the workers' processes."""
+    """Where it is: sessions of both kinds, addresses of the master, Connect and the driver's page, the workers."""
 
     spark: Any
     remote: Any
     master: str
+    address: str
     page: str
     workers: tuple[subprocess.Popen[bytes], ...]
     folder: Path
@@ -104,9 +105,10 @@ def cluster() -> Iterator[Cluster]:
                 builder = builder.config(setting, value)
             spark = builder.getOrCreate()
             spark.sparkContext.setLogLevel("ERROR")
-            far = RemoteSession.builder.remote(f"sc://127.0.0.1:{remote}").create()
+            address = f"sc://127.0.0.1:{remote}"
+            far = RemoteSession.builder.remote(address).create()
             try:
-                yield Cluster(spark, far, master, spark.sparkContext.uiWebUrl, tuple(processes[1:]), folder)
+                yield Cluster(spark, far, master, address, spark.sparkContext.uiWebUrl, tuple(processes[1:]), folder)
             finally:
                 far.stop()  # first: without a server it would try for many minutes
                 spark.stop()

@@ -82,6 +82,9 @@ def _default(parameter: Parameter) -> str:
     help="where the work is done; if not given, in memory, or with DuckDB where the table would not fit",
 )
 @click.option("--memory", metavar="SIZE", help="what the engine may take, such as 1GB")
+@click.option(
+    "--master", metavar="ADDRESS", help="where Spark is: spark://host:7077, sc://host (Connect), yarn, k8s://..."
+)
 @click.option("--rows-per-part", type=click.IntRange(1), help="write the bundle in parts of about so many rows")
 @click.option(
     "--help-tables",
@@ -108,6 +111,7 @@ def publish(
     overwrite: bool,
     engine: str | None,
     memory: str | None,
+    master: str | None,
     rows_per_part: int | None,
     help_tables: str | None,
     plan: bool,
@@ -128,10 +132,10 @@ def publish(
     found = _read_alone(source, flags) if source.endswith(".toml") else _recipe(source, flags, needs_out=not plan)
     recipe = found if ledger is None else msgspec.structs.replace(found, ledger=ledger)
     if not isinstance(recipe, Recipe):
-        if plan or any(one is not None for one in (population, engine, memory, rows_per_part, help_tables)):
+        if plan or any(one is not None for one in (population, engine, memory, master, rows_per_part, help_tables)):
             raise ParameterError(
-                "--plan, --population, --engine, --memory, --rows-per-part and --help-tables are for tables; this is a "
-                "graph."
+                "--plan, --population, --engine, --memory, --master, --rows-per-part and --help-tables are for tables; "
+                "this is a graph."
             )
         publish_graph(recipe, again=again, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure)
         return
@@ -140,6 +144,7 @@ def publish(
         "help_tables": help_tables,
         "engine": engine,
         "memory": memory,
+        "master": master,
     }
     recipe = msgspec.structs.replace(recipe, **{name: value for name, value in given.items() if value is not None})
     try:

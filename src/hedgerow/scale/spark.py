@@ -39,7 +39,7 @@ from hedgerow.table.checks import check_names
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["ClusterEngine", "frame_of", "open_cluster"]
+__all__ = ["ClusterEngine", "frame_of", "open_cluster", "open_session"]
 
 T = TypeVar("T")
 Progress = Callable[[str, float], None]
@@ -408,7 +408,7 @@ def open_cluster(source: object, master: str | None, memory: int | None, progres
         if master is not None:
             raise ParameterError("'master' is for files and tables; a data frame has a session of its own.")
         return ClusterEngine(source, block_rows=most, progress=progress)  # type: ignore[arg-type]
-    session = _session(master)
+    session = open_session(master)
     try:
         return ClusterEngine(frame_of(source, session), block_rows=most, progress=progress, stop=session.stop)
     except BaseException:
@@ -416,7 +416,7 @@ def open_cluster(source: object, master: str | None, memory: int | None, progres
         raise
 
 
-def _session(master: str | None) -> Any:
+def open_session(master: str | None) -> Any:
     """A session at an address: sc://... for Spark Connect; spark://..., yarn, k8s://... for a classic one."""
     if not master:
         raise ParameterError(

@@ -1,0 +1,79 @@
+"""A publication on a master and two workers on loopback: processor seconds, bytes shuffled a row, DuckDB beside it.
+
+`python -m benchmarks.spark 1000000 10000000`. Processor seconds are those of the driver, the executors and their Python
+workers from the first read to the sealed bundle; wall seconds say what starting the cluster takes on top.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+import hedgerow as hr
+from benchmarks.measure import show
+from benchmarks.scale import METHODS, measure, write_table
+from tests.support.spark_cluster import Cluster, cluster
+
+SIZES = (200_000, 1_000_000)
+SCHEMA = hr.Schema(quasi=["age", "sex", "state", "occupation", "education", "race", "hours"], sensitive="income")
+
+
+def processor_seconds(running: Cluster) -> float:
+    """What this process, its driver and all processes below the workers have taken."""
+    seconds, parents = {}, {}
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (place / "stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        number = int(place.name)
+        parents[number] = int(words[1])
+        # With what ended children took, whom nobody else counts.
+        seconds[number] = sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
+    roots = {os.getpid(), *(worker.pid for worker in running.workers)}
+
+    def is_ours(number: int) -> bool:
+        while number and number not in roots:
+            number = parents.get(number, 0)
+        return number in roots
+
+    return sum(taken for number, taken in seconds.items() if is_ours(number))
+
+
+def shuffled(running: Cluster) -> int:
+    """Bytes that all stages so far wrote for others."""
+    place = f"{running.page}/api/v1/applications/{running.spark.sparkContext.applicationId}/stages"
+    with urllib.request.urlopen(place, timeout=30) as answer:
+        return sum(stage["shuffleWriteBytes"] for stage in json.load(answer))
+
+
+def main(sizes: tuple[int, ...] = SIZES) -> None:
+    """Publish tables of growing size by (k,e)-anonymity on both engines."""
+    began = time.perf_counter()
+    with cluster() as running, tempfile.TemporaryDirectory() as folder:
+        started, rows = time.perf_counter() - began, list[tuple[str, float, str]]()
+        for size in sizes:
+            table, out = Path(folder) / f"{size}.parquet", Path(folder) / f"out-{size}"
+            write_table(size, table)
+            before, bytes_before, wall = processor_seconds(running), shuffled(running), time.perf_counter()
+            hr.KEAnonymity(k=4, e=10).publish(running.spark.read.parquet(str(table)), SCHEMA, out=out)
+            wall = time.perf_counter() - wall
+            taken, moved = processor_seconds(running) - before, shuffled(running) - bytes_before
+            alone, _ = measure(METHODS["(k,e), k = 4, e = 10"], table, Path(folder) / f"duckdb-{size}")
+            rows += [
+                (f"{size:,} rows", taken, "CPU s"),
+                (f"{size:,} rows, DuckDB", alone, "CPU s"),
+                (f"{size:,} rows, Spark / DuckDB", taken / alone, "x"),
+                (f"{size:,} rows, shuffled", moved / size, "bytes a row"),
+                (f"{size:,} rows, with start-up", wall + started, "s"),
+            ]
+        show("spark: (k,e), k = 4, e = 10, 8 columns, two workers of one core", rows)
+
+
+if __name__ == "__main__":
+    main(tuple(map(int, sys.argv[1:])) or SIZES)
