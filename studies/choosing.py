@@ -202,8 +202,11 @@ def _counts(subject: Subject, number: int) -> Iterator[tuple[str, float]]:
             yield f"SELECT count(*) FROM release WHERE {where}", float(hit.sum())
 
 
-def draw(found: dict[str, list[Line]], path: Path) -> None:
-    """A row for each method and a panel for each table: the width of bounds and the error of a count, on one scale."""
+def draw(found: dict[str, list[Line]], path: Path, unmeasured: frozenset[tuple[str, str]] = frozenset()) -> None:
+    """A row for each method and a panel for each table: the width of bounds and the error of a count, on one scale.
+
+    `unmeasured` are tables and methods that were not tried; what else is missing was refused.
+    """
     import matplotlib.pyplot as plt
     from matplotlib.lines import Line2D
     from matplotlib.ticker import FuncFormatter
@@ -217,14 +220,15 @@ def draw(found: dict[str, list[Line]], path: Path) -> None:
         for place, name in enumerate(names):
             colour = "tab:green" if name in KEPT else "tab:orange"
             if name not in by_name:
-                axes.text(0.02, place, "refused", transform=axes.get_yaxis_transform(), color="grey", va="center")
+                word = "not measured" if (table, name) in unmeasured else "refused"
+                axes.text(0.02, place, word, transform=axes.get_yaxis_transform(), color="grey", va="center")
                 continue
             line = by_name[name]
             axes.plot([line.count, line.width], [place, place], color=colour, alpha=0.3)
             axes.plot(line.width, place, "o", color=colour)
             axes.plot(line.count, place, "D", color=colour, markerfacecolor="white")
             axes.plot(line.count_learned, place, "x", color=colour)
-        axes.set(title=table, xscale="log", xlabel="share of the truth", xlim=(0.002, 30))
+        axes.set(title=table, xscale="log", xlabel="share of the truth", xlim=(0.0005, 30))
         axes.set_xticks([0.01, 0.1, 1, 10])
         axes.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share:.0%}"))
         axes.grid(axis="both", alpha=0.3)

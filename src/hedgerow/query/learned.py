@@ -123,8 +123,8 @@ def _boxed(release: Release, source: BoxSource, bound: Bound, aggregate: Aggrega
             pick = times > 0
             slopes = _slopes(features[pick], sums[pick] / sizes[pick], (sizes * times)[pick])
             tilt = np.clip(moved @ slopes, -0.5 * np.abs(sums) / sizes, 0.5 * np.abs(sums) / sizes)
-            found.append((chance @ sums, (chance * sizes) @ tilt))
-        spread = np.var([sum(each) for each in found[1:]], ddof=1)
+            found.append((float(chance @ sums), float((chance * sizes) @ tilt)))
+        spread = float(np.var([each[0] + each[1] for each in found[1:]], ddof=1))
         shift, noise = float(found[0][1]), float(np.var([each[1] for each in found[1:]], ddof=1))
         chance = worlds[0][1]
         dealt = float((chance * (1.0 - chance)) @ squares)
@@ -325,10 +325,10 @@ class _Dealing:
                 likely[self._place], np.broadcast_to(bins[self._place][:, None, :], pairs.shape), 2
             )
             two = _fitted(near * pairs, self._real), _fitted(binned * pairs, self._real)
+            self._chances.append(np.asarray((two[0] + two[1]) / 2, np.float32))
             # What the two models differ by is an error of the model, which resampling does not show.
-            self._chances += (
-                [(two[0] + two[1]) / 2] if self._chances else [(two[0] + two[1]) / 2, (two[0] - two[1]) / 2]
-            )
+            if len(self._chances) == 1:
+                self._chances.append(np.asarray((two[0] - two[1]) / 2, np.float32))
 
     def shares(self, hit: Any) -> list[Floats]:
         """Chances of values to belong to a row hit, half of what two models differ by, chances by resampled groups."""

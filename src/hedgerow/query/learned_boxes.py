@@ -106,7 +106,7 @@ class _Dealt:
         """Rows with each value, over all groups."""
         axis, count = self.axis, len(self.axis.values)
         if axis.low is None or axis.high is None:
-            return np.bincount(axis.listed, self.numbers * times[axis.owner], minlength=count)
+            return np.asarray(np.bincount(axis.listed, self.numbers * times[axis.owner], minlength=count), np.float64)
         low, high, left = (part * times for part in np.split(self.numbers, 3))
         steps = np.bincount(np.minimum(axis.low + 1, axis.high), left, minlength=count + 1)
         steps -= np.bincount(axis.high, left, minlength=count + 1)

@@ -116,7 +116,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 def grids_of(release: PublishedRelease) -> dict[str, DecimalGrid]:
     """The units of sensitive columns of numbers; those of subdomains are the units of their targets' values."""
-    columns = {}
+    columns: dict[str, DecimalGrid] = {}
     table = release.tables["sensitive" if "sensitive" in release.tables else "release"]
     for name in release.columns.sensitive:
         if layout_of(release).has_subdomains:

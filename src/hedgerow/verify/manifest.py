@@ -190,7 +190,9 @@ def decode(text: bytes) -> Manifest:
         )
     fields = _fields(text, FORMAT, PARTS_FORMAT)
     is_whole = fields.format == FORMAT
-    more = {} if is_whole else {"parts": _parts(fields("parts")), "help": _one_of(*HELP)(fields("help"))}
+    more: dict[str, Any] = (
+        {} if is_whole else {"parts": _parts(fields("parts")), "help": _one_of(*HELP)(fields("help"))}
+    )
     manifest = (Manifest if is_whole else PartsManifest)(
         form=_text(fields("form")),
         columns=_columns(fields("columns")),
