@@ -54,9 +54,8 @@ class GraphPages:
         if "edges" not in places or len(places) == 2:
             raise InputError(self.site.texts["graph"]["none"])
         reading: dict[str, Any] = {name: text for name in ("repeats", "dangling") if (text := str(form.get(name, "")))}
-        source = GraphSource(
-            **{side: absolute(place) for side, place in places.items()}, **reading, values=_values(form)
-        )
+        tables: dict[str, Any] = {side: absolute(place) for side, place in places.items()}
+        source = GraphSource(**tables, **reading, values=_values(form))
         chosen = {name: value for name in ("k", "l", "order", "hubs") if (value := _parameter(form, name)) != ""}
         before = self.workspace.any_recipe()
         recipe = GraphRecipe(
