@@ -231,7 +231,9 @@ PLAN = Plan(
             "rows per age: once every age has four losses nothing is generalized, and ranges of ages are exact",
         ),
         "figure 2.9": Setting(
-            "synthetic, ranges as Adult's, e = 50, k = 4 to 40", "4,000 different losses, 1,427 rows"
+            "synthetic, ranges as Adult's, e = 50, k = 4 to 40",
+            "4,000 different losses, 1,427 rows",
+            "fewer different losses: k of them span more",
         ),
         "figure 2.10": Setting(
             "the same, k = 10, e = 40 to 200; number of different losses not given",
@@ -239,7 +241,7 @@ PLAN = Plan(
             "the number of different losses: ten of 89 span more than any e asked for, ten of 4,000 span some 30",
         ),
         "figures 2.11": Setting("10,000 rows, 38 groups, SQL Server", "10,000 rows, DuckDB and arrays", "the engine"),
-        "figure 2.13": Setting("100 to 2,000 rows", "2,000 to 2,000,000 different losses", ""),
+        "figure 2.13": Setting("100 to 2,000 rows", "2,000 to 2,000,000 different losses", "the printed inner loop"),
     },
     data=("adult/adult_48842.parquet", "adult/hierarchies"),
     stand_in="A synthetic table of 1,427 rows stands in for it.",

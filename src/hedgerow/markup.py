@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -51,13 +52,12 @@ class _Bar:
         self._place: Any = None
 
     def __call__(self, step: str, share: float) -> None:
-        from IPython.display import HTML, display
-
+        shown: Any = importlib.import_module("IPython.display")  # there in a notebook, and nowhere else needed
         now = time.monotonic()
         if self._place is None and now - self._began >= _DELAY and share < 1:
-            self._place = display(HTML(self._bar(step, share)), display_id=True)
+            self._place = shown.display(shown.HTML(self._bar(step, share)), display_id=True)
         elif self._place is not None and (share >= 1 or now - self._shown >= _PAUSE):
-            self._place.update(HTML("" if share >= 1 else self._bar(step, share)))
+            self._place.update(shown.HTML("" if share >= 1 else self._bar(step, share)))
             self._shown = now
 
     def _bar(self, step: str, share: float) -> str:

@@ -188,7 +188,7 @@ def decode_recipe(content: bytes) -> Recipe | GraphRecipe:
     from hedgerow.graph.recipe import GraphRecipe
 
     found = msgspec.toml.decode(content)
-    return msgspec.convert(found, GraphRecipe if "graph" in found else Recipe)
+    return msgspec.convert(found, GraphRecipe) if "graph" in found else msgspec.convert(found, Recipe)
 
 
 def read_any(path: str | os.PathLike[str]) -> Recipe | GraphRecipe:

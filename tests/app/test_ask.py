@@ -139,6 +139,7 @@ def test_a_graph_is_published_by_the_same_path(browser, tables):
     assert tables["left"] in browser.post("/graph", form | {"k": "many"}, 422).text
     browser.post("/graph", form | {"edges": ""}, 422)
     browser.post("/graph", form | {"right": ""}, 422)
+    browser.post("/graph", form | {"edges": "x\0.csv"}, 422)
     assert browser.workspace.version() == before
     assert browser.post("/graph", form | {"action": "next"}).headers["location"] == "/publish"
     assert browser.get("/recipe.toml").content == browser.workspace.file.read_bytes()

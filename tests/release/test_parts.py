@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
+from benchmarks.parts import measure, write
+from hedgerow.datasets import census
 from hedgerow.errors import BundleError, HedgerowError, ParameterError
 from hedgerow.exact import column_grid, ticks
 from hedgerow.export import export_files
@@ -331,3 +333,21 @@ def test_lists_of_databases_beyond_32_bits(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("hedgerow.query.engines.help.MOST_LISTED", 50)
     with release.connect("duckdb") as session:
         assert session.sql(QUESTIONS[0]).to_arrow().equals(release.sql(QUESTIONS[0]).to_arrow())
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of a process is read from /proc")
+def test_memory_does_not_grow_with_the_number_of_parts(tmp_path: Path) -> None:
+    """Verifying and asking four times as many parts takes the memory of a part, within a tenth."""
+    release = hr.KEAnonymity(k=2).publish(
+        census(60_000).select(["age", "gender", "income"]), hr.Schema(quasi=["age", "gender"], sensitive="income")
+    )
+    work = (
+        "from hedgerow.verify import verify_bundle; verify_bundle({out!r})",
+        "import hedgerow as hr; hr.open({out!r}).sql('SELECT gender, avg(income) AS a FROM release GROUP BY gender')",
+    )
+    peaks = []
+    for parts in (3, 12):
+        write(release, parts, str(tmp_path / f"out{parts}"))
+        peaks.append([measure(code.format(out=str(tmp_path / f"out{parts}")))[0] for code in work])
+    for few, many in zip(*peaks, strict=True):
+        assert many < 1.1 * few

@@ -194,6 +194,26 @@ def test_whatever_stops_the_work_leaves_nothing(error, table, tmp_path, monkeypa
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_that_goes_away_is_told_without_its_cells(table, tmp_path, monkeypatch):
+    """Messages of DuckDB are not passed on: they may quote a cell or a path."""
+    from hedgerow.methods import scaled
+
+    file = tmp_path / "t.parquet"
+    pq.write_table(table, file)
+    original = scaled.decide_and_scatter
+
+    def scatter(*args, **options):
+        file.write_bytes(b"PAR1 person7 PAR1")
+        return original(*args, **options)
+
+    monkeypatch.setattr(scaled, "decide_and_scatter", scatter)
+    with pytest.raises(InputError, match="cannot be read") as caught:
+        hr.KEAnonymity(k=3, e=1).publish(str(file), SCHEMA, out=tmp_path / "out")
+    assert "person7" not in str(caught.value)
+    assert caught.value.__context__ is None
+    assert [one.name for one in tmp_path.iterdir()] == ["t.parquet"]
+
+
 def test_what_a_killed_process_left_is_removed_by_the_next(table, tmp_path):
     """Folders of processes that no longer run are swept."""
     stale = tmp_path / ".out.hedgerow-writing-999999999-abcd"

@@ -50,13 +50,12 @@ class GraphPages:
     @or_show("graph")
     def choose(self, request: Request, form: Form) -> Response:
         """Read the graph, so that a mistake is told at once, and keep it in the recipe."""
-        places = {side: text for side in _SIDES if (text := str(form.get(side, "")).strip())}
+        places: dict[str, Any] = {side: text for side in _SIDES if (text := str(form.get(side, "")).strip())}
         if "edges" not in places or len(places) == 2:
             raise InputError(self.site.texts["graph"]["none"])
-        reading = {name: text for name in ("repeats", "dangling") if (text := str(form.get(name, "")))}
-        source = GraphSource(
-            **{side: absolute(place) for side, place in places.items()}, **reading, values=_values(form)
-        )
+        reading: dict[str, Any] = {name: text for name in ("repeats", "dangling") if (text := str(form.get(name, "")))}
+        tables: dict[str, Any] = {side: absolute(place) for side, place in places.items()}
+        source = GraphSource(**tables, **reading, values=_values(form))
         chosen = {name: value for name in ("k", "l", "order", "hubs") if (value := _parameter(form, name)) != ""}
         before = self.workspace.any_recipe()
         recipe = GraphRecipe(

@@ -232,7 +232,7 @@ def _name(content: bytes) -> str:
 def _stamp(path: Path) -> object:
     try:
         found = path.stat()
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a NUL in a name
         return None
     return found.st_mtime_ns, found.st_size
 

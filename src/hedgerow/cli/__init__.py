@@ -122,8 +122,9 @@ def _with_nearest(error: Exception) -> Exception:
     kind = error.param.type if isinstance(error, click.BadParameter) and error.param is not None else None
     if isinstance(kind, click.Choice) and isinstance(error, click.BadParameter):
         typed = error.message.split("'")[1:2]
-        close = difflib.get_close_matches("".join(typed), map(str, kind.choices), n=1)
-        error.message += f" Did you mean '{close[0]}'?" if close else ""
+        if close := difflib.get_close_matches("".join(typed), map(str, kind.choices), n=1):
+            message = f"{error.message} Did you mean '{close[0]}'?"
+            return click.BadParameter(message, ctx=error.ctx, param=error.param, param_hint=error.param_hint)
     return error
 
 

@@ -261,7 +261,7 @@ def run(
         progress("reading", 0.0)
         source = recipe.read()
         _check_population(measuring, source, recipe)
-        release = publish_recipe(
+        release: Release = publish_recipe(
             recipe,
             again=again,
             overwrite=overwrite,

@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.errors import DiskFull, HedgerowError, InputError, OutOfMemory
 from hedgerow.release.folder import folder_beside, named_folder
 from hedgerow.scale.coding import Coder
 from hedgerow.scale.dealing import Placing
@@ -165,16 +164,3 @@ def _streams(file: Path) -> Iterator[pa.Table]:
     with pa.OSFile(str(file)) as opened:
         while opened.tell() < opened.size():
             yield pa.ipc.open_stream(opened).read_all()
-
-
-def plain_error(error: Exception) -> HedgerowError | None:
-    """What an error of DuckDB means in a sentence; None where it means something else."""
-    name, text = type(error).__name__, str(error)
-    if "max_temp_directory_size" in text or "No space left" in text:
-        return DiskFull("The disk is too full for the temporary files; free some space, or publish to another disk.")
-    if name == "OutOfMemoryException":
-        return OutOfMemory("The memory limit is too small to count this table; allow more (--memory).")
-    return InputError("The table cannot be read; it may be damaged or have changed.") if name in _READING else None
-
-
-_READING = ("IOException", "InvalidInputException", "ConversionException", "SerializationException")

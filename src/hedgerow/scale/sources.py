@@ -6,24 +6,26 @@ to its share of memory and spills into the given folder.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.cores import cores
-from hedgerow.errors import InputError
+from hedgerow.errors import DiskFull, HedgerowError, InputError, OutOfMemory
 from hedgerow.scale.engine import Distinct
 from hedgerow.table.checks import BLANKS, attempt, check_names, existing_file
 from hedgerow.table.csv import Dialect, find_dialect, to_utf8
 from hedgerow.table.typed import MISSING, type_texts
 
 __all__ = ["PassSource", "open_source"]
+
+T = TypeVar("T")
 
 _SAMPLE = 1 << 18
 
@@ -124,17 +126,15 @@ class DuckSource:
 
     def count_rows(self) -> int:
         """How many rows there are, without those that are left out."""
-        return int(self._query(f"SELECT count(*) FROM {self._relation}{self._where}").fetchall()[0][0])
+        return int(self._number(f"SELECT count(*) FROM {self._relation}{self._where}"))
 
     def distinct(self, column: str, most: int) -> Distinct | None:
         """The distinct values of a column and the rows of each; None for more than about `most`."""
         name, rows = quoted(column), f"FROM {self._relation}{self._where}"
-        sample = self._query(f"SELECT count(DISTINCT v) FROM (SELECT {name} AS v {rows} LIMIT {_SAMPLE})")
-        if sample.fetchall()[0][0] > _SAMPLE // 4:
-            about = self._query(f"SELECT approx_count_distinct({name}) {rows}").fetchall()[0][0]
-            if about > 1.1 * most:
-                return None
-        counted = self._query(f"SELECT {name} AS v, count(*) AS n {rows} GROUP BY ALL").to_arrow_table()
+        sample = self._number(f"SELECT count(DISTINCT v) FROM (SELECT {name} AS v {rows} LIMIT {_SAMPLE})")
+        if sample > _SAMPLE // 4 and self._number(f"SELECT approx_count_distinct({name}) {rows}") > 1.1 * most:
+            return None
+        counted = self._table(f"SELECT {name} AS v, count(*) AS n {rows} GROUP BY ALL")
         if counted.num_rows > most:
             return None
         return _flat(counted.column("v")), counted.column("n").to_numpy().astype(np.int64)
@@ -153,15 +153,39 @@ class DuckSource:
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """The rows in batches of about so many."""
         named = ", ".join(map(quoted, columns))
-        for batch in self._query(f"SELECT {named} FROM {self._relation}{self._where}").to_arrow_reader(rows):
+        statement = f"SELECT {named} FROM {self._relation}{self._where}"
+        reader = _guarded(lambda: self._connection.sql(statement).to_arrow_reader(rows))
+        while (batch := _guarded(lambda: next(reader, None))) is not None:
             table = pa.Table.from_batches([batch])
             yield pa.table([_flat(column) for column in table.columns], names=columns)
 
     def _column(self, statement: str) -> pa.Array:
-        return _flat(self._query(statement).to_arrow_table().column(0))
+        return _flat(self._table(statement).column(0))
 
-    def _query(self, statement: str) -> Any:
-        return self._connection.sql(statement)
+    def _number(self, statement: str) -> int:
+        return int(self._table(statement).column(0)[0].as_py())
+
+    def _table(self, statement: str) -> pa.Table:
+        return _guarded(lambda: self._connection.sql(statement).to_arrow_table())
+
+
+def _guarded(step: Callable[[], T]) -> T:
+    """Run a step of DuckDB; what it raises becomes a sentence: its messages may quote a cell, and are not passed on."""
+    try:
+        return step()
+    except (HedgerowError, MemoryError):
+        raise
+    except Exception as error:
+        found = _sentence(type(error).__name__, str(error))
+    raise found
+
+
+def _sentence(kind: str, text: str) -> HedgerowError:
+    if "max_temp_directory_size" in text or "No space left" in text:
+        return DiskFull("The disk is too full for the temporary files; free some, or publish to another disk.")
+    if kind == "OutOfMemoryException":
+        return OutOfMemory("The memory limit is too small to count this table; allow more (--memory).")
+    return InputError("The table cannot be read; it may be damaged, or it changed while it was read.")
 
 
 class CsvSource(DuckSource):
