@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -131,7 +132,7 @@ def measure(subject: Subject, questions: int = 40) -> Iterator[Line]:
 
 def _roles(subject: Subject, method: hr.Method) -> tuple[pa.Table, hr.Schema]:
     """Roles of the columns; for a method with wishes, half of the people ask for the whole range and half for less."""
-    roles = {"quasi": list(subject.quasi), "sensitive": subject.sensitive}
+    roles: dict[str, Any] = {"quasi": list(subject.quasi), "sensitive": subject.sensitive}
     if not isinstance(method, hr.Personal):
         return subject.table, hr.Schema(**roles)
     tree = hr.Hierarchy.binary(sorted(set(subject.table[subject.sensitive].to_pylist())))

@@ -49,7 +49,7 @@ def read_record(path: Path) -> Record:
     """Read a record again."""
     read = json.loads(path.read_text(encoding="utf-8"))
     claims = tuple(_claim(entry) for entry in read.pop("claims"))
-    listed = {name: tuple(read.pop(name)) for name in ("seeds", "figures")}
+    listed: dict[str, Any] = {name: tuple(read.pop(name)) for name in ("seeds", "figures")}
     return Record(**read, **listed, claims=claims)
 
 

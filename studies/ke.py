@@ -164,9 +164,13 @@ def _by_parameter(
     """Errors against k at e = 50, and against e at k = 10 by distinct losses, which do not depend on age."""
     tables = {d: random_table(600 if quick else 1427, distinct=d, seed=seed) for d in DISTINCT}
     table = tables[DISTINCT[-1]]
+    ks: Sequence[int]
+    es: Sequence[int]
     ks, es = ((4, 20, 40), (40, 200)) if quick else ((4, 10, 16, 22, 28, 34, 40), (40, 80, 120, 160, 200))
     by_k = _each([(k, 50) for k in ks], table, count, keys)
-    by_e = {d: (es, _each([(10, e) for e in es], one, count, keys)) for d, one in tables.items()}
+    by_e: dict[int, tuple[Sequence[int], Curves]] = {
+        d: (es, _each([(10, e) for e in es], one, count, keys)) for d, one in tables.items()
+    }
     return (ks, by_k), by_e
 
 

@@ -73,8 +73,15 @@ def leak_of(method: hr.Method, subject: Subject, *, people: int, seed: int = 1) 
         tried, out, touched = tried + different, out + different - stay, touched + (stay < different)
         shown.append(alike / len(others))
         posterior.append(alike / (alike + stay))
-    means = (float(np.mean(column)) for column in (shown, posterior))
-    return Leak(len(chosen), tried, out / max(tried, 1), touched / len(chosen), *means, max(posterior))
+    return Leak(
+        people=len(chosen),
+        exchanges=tried,
+        ruled_out=out / max(tried, 1),
+        touched=touched / len(chosen),
+        shown=float(np.mean(shown)),
+        posterior=float(np.mean(posterior)),
+        worst=max(posterior),
+    )
 
 
 def _groups(method: hr.Method, subject: Subject) -> np.ndarray:

@@ -66,7 +66,7 @@ class _Question:
     def of(self, subject: Subject, table: pa.Table) -> NDArray[np.bool_]:
         """The rows of a table that satisfy it."""
         first, second = (table[name].to_numpy(zero_copy_only=False) for name in subject.quasi[:2])
-        hit = (first >= self.low) & (first <= self.high)
+        hit: NDArray[np.bool_] = (first >= self.low) & (first <= self.high)
         return hit if self.level is None else hit & (second == self.level)
 
 

@@ -149,8 +149,8 @@ def _moving_claims(tables: Mapping[str, pa.Table]) -> list[Claim]:
     for column in ("age", "final weight"):
         for segment in (20, 100):
             mine = [row for row in rows if row["column"] == column and row["segment"] == segment]
-            still = [row["share"] for row in mine if row["still"] >= _STILL]  # type: ignore[operator]
-            moves = [row["share"] for row in mine if row["still"] < _STILL]  # type: ignore[operator]
+            shares = [(float(str(row["share"])), float(str(row["still"])) >= _STILL) for row in mine]
+            still, moves = ([share for share, stands in shares if stands is wanted] for wanted in (True, False))
             seen = "it moves at every share up to 0.3" if not still else (
                 f"nothing moves at any share from {min(still):g} on" if not moves or min(still) > max(moves)
                 else f"nothing moves at the shares {', '.join(f'{s:g}' for s in still)}"

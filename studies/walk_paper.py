@@ -117,9 +117,10 @@ def averages_at(table: Numbers, l: int, *, seed: int, queries: int, steps: int) 
                "our_share": our_share,
                "mondrian": float(np.nan_to_num(np.abs(answers - truths) / np.abs(truths), nan=1.0).mean())}  # fmt: skip
         for method, other in published.items():
-            missing = other is None
-            row[method] = -1.0 if missing else float(average_errors(asked, table.values, other, table.sensitive).mean())
-            row[f"{method}_distortion"] = -1.0 if missing else distortion(table.values, other)
+            row[method] = row[f"{method}_distortion"] = -1.0
+            if other is not None:
+                row[method] = float(average_errors(asked, table.values, other, table.sensitive).mean())
+                row[f"{method}_distortion"] = distortion(table.values, other)
         rows.append(row)
     return pa.Table.from_pylist(rows)
 

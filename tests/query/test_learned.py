@@ -169,3 +169,28 @@ def test_answers_that_are_exact_stay_exact() -> None:
     answer = release.ask("SELECT sum(pay) FROM release", estimate="learned")
     assert answer.learned.estimate == answer.expected
     assert answer.learned.note == "the answer is exact"
+
+
+@pytest.mark.parametrize("method", [hr.Mondrian(k=5), hr.Mondrian(k=5, form="permuted"), hr.Anatomy(l=3)])
+@pytest.mark.parametrize("kind", ["large numbers", "large known floats", "tiny known floats", "large hidden floats"])
+@pytest.mark.filterwarnings("error")
+def test_the_largest_numbers_are_learned_or_refused(method: hr.Method, kind: str) -> None:
+    """Beyond 53 bits and near the ends of floats: inside the bounds, with an error that is a number, no warning."""
+    rng = np.random.default_rng(1)
+    known, hidden = rng.integers(0, 50, 120), rng.integers(0, 1000, 120)
+    columns = {
+        "large numbers": (known, hidden + 2**60),
+        "large known floats": (rng.normal(size=120) * 1e300, hidden),
+        "tiny known floats": (rng.random(120) * 1e-310, hidden),
+        "large hidden floats": (known, np.rint(rng.random(120) * 2**40) * 2.0**900),
+    }
+    age, pay = columns[kind]
+    table = pa.table({"age": age, "town": np.array(["a", "b", "c"])[rng.integers(0, 3, 120)], "pay": pay})
+    try:
+        release = method.publish(table, SCHEMA, seed=1)
+    except hr.HedgerowError:
+        return
+    for what in ("count(*)", "sum(pay)", "avg(pay)"):
+        answer = release.ask(f"SELECT {what} FROM release WHERE town = 'a' AND pay > 100", estimate="learned")
+        assert answer.lower <= answer.learned.estimate <= answer.upper
+        assert answer.learned.standard_error is None or not np.isnan(float(answer.learned.standard_error))

@@ -75,7 +75,11 @@ _LEAST = 0.005
 
 def learn(release: Release, bound: Bound, answer: Answer) -> Answer:
     """The answer with a learned estimate beside it, or with the reason why no model helps."""
-    return replace(answer, learned=_learned(release, bound, answer))
+    with np.errstate(all="ignore"):
+        learned = _learned(release, bound, answer)
+    if learned.standard_error is not None and not np.isfinite(float(learned.standard_error)):
+        learned = _fair(answer, "its numbers are too large for one")
+    return replace(answer, learned=learned)
 
 
 def _learned(release: Release, bound: Bound, answer: Answer) -> Learned:
@@ -128,9 +132,9 @@ def _boxed(release: Release, source: BoxSource, bound: Bound, aggregate: Aggrega
         shift, noise = float(found[0][1]), float(np.var([each[1] for each in found[1:]], ddof=1))
         chance = worlds[0][1]
         dealt = float((chance * (1.0 - chance)) @ squares)
-        kept_share = max(0.0, 1.0 - noise / shift**2) if shift else 0.0
+        kept_share = float(np.nan_to_num(max(0.0, 1.0 - noise / np.square(shift)))) if shift else 0.0
         return float(found[0][0] + kept_share * shift), float(
-            np.sqrt(spread + dealt + ((1.0 - kept_share) * shift) ** 2)
+            np.sqrt(spread + dealt + np.square((1.0 - kept_share) * shift))
         )
 
     estimate, error = total(numbers)
@@ -153,7 +157,7 @@ def _numbers(hidden: Any, bound: Bound, aggregate: Aggregate) -> Floats:
     assert isinstance(aggregate.column, Column), "sums have a column"
     hidden.derive(bound.derived)
     codes = hidden.codes(aggregate.column.name)
-    domain = np.append(np.asarray(codes.domain.cast("float64").to_numpy(zero_copy_only=False)), 0.0)
+    domain = np.append(np.asarray(codes.domain.cast("float64", safe=False).to_numpy(zero_copy_only=False)), 0.0)
     return np.asarray(domain[codes.codes])
 
 
@@ -345,7 +349,7 @@ class _Dealing:
         middle = (weight * padded).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300)
         # So many rows of a group are hit, whoever has which value; equal chances give the fair shuffle's variance.
         dealt = (weight * (padded - middle[:, None]) ** 2).sum(axis=1) * size / np.maximum(size - 1.0, 1.0)
-        return found[0], float(np.sqrt(dealt.sum() + found[1] ** 2 + np.var(found[2:], ddof=1)))
+        return found[0], float(np.sqrt(dealt.sum() + np.square(found[1]) + np.var(found[2:], ddof=1)))
 
 
 def _resampled(count: int) -> Iterator[Ints]:
@@ -397,9 +401,13 @@ def _features(release: Release, source: RowSource) -> Floats:
         codes = view.codes(name)
         counts = np.bincount(codes.codes, minlength=len(codes.domain) + 1)
         if view.column(name).kind in NUMBERS:
-            domain = np.append(np.asarray(codes.domain.cast("float64").to_numpy(zero_copy_only=False)), np.nan)
+            domain = np.append(
+                np.asarray(codes.domain.cast("float64", safe=False).to_numpy(zero_copy_only=False)), np.nan
+            )
             numbers = domain[codes.codes]
             numbers = np.where(np.isnan(numbers), np.nanmean(numbers), numbers)
+            # Divided first: squares of the largest floats would overflow.
+            numbers = numbers / max(float(np.abs(numbers).max(initial=0.0)), 1e-300)
             if (spread := numbers.std()) > 0:
                 scaled = (numbers - numbers.mean()) / spread
                 knots = np.unique(np.quantile(scaled, _KNOTS))

@@ -233,7 +233,8 @@ def _values(low: Any, high: Any) -> pa.Array | None:
 
 def _features(values: pa.Array) -> Floats:
     """Broken lines over the values of a column of numbers."""
-    numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    numbers = numbers / max(float(np.abs(numbers).max(initial=0.0)), 1e-300)
     spread = numbers.std()
     scaled = (numbers - numbers.mean()) / spread if spread > 0 else np.zeros(len(numbers))
     return np.column_stack(

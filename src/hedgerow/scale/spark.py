@@ -292,7 +292,7 @@ def _bytes(rows: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_table(rows)
-    return sink.getvalue().to_pybytes()
+    return bytes(sink.getvalue())
 
 
 @dataclass(frozen=True, eq=False)
