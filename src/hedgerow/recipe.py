@@ -486,20 +486,44 @@ def recipe_script(recipe: Recipe | GraphRecipe, *, seed: int | None = None) -> s
         return graph_script(recipe, seed=seed)
     name = recipe.method_name
     parameters = read_parameters(name, recipe.parameters)
-    publishing = _arguments(ledger=recipe.ledger, seed=seed)
+    if recipe.in_blocks:
+        reading, publishing = _script_blocks(recipe, seed)
+    else:
+        arguments = filter(None, (repr(recipe.table), _arguments(**recipe.reading)))
+        reading = ["import hedgerow as hr", "", f"table = hr.read_table({', '.join(arguments)})"]
+        given = filter(None, ("table, schema", _arguments(ledger=recipe.ledger, seed=seed)))
+        saved = filter(None, (repr(recipe.output), _arguments(**_saving(recipe, seed))))
+        publishing = [f"release = method.publish({', '.join(given)})", f"release.save({', '.join(saved)})"]
     lines = [
-        "import hedgerow as hr",
-        "",
-        f"table = hr.read_table({', '.join(filter(None, (repr(recipe.table), _arguments(**recipe.reading))))})",
+        *reading,
         *_script_others(recipe),
         "schema = hr.Schema(",
         *(f"    {line}," for line in _script_schema(recipe)),
         ")",
         f"method = hr.{METHODS[name].rpartition('.')[2]}({_arguments(**parameters)})",
-        f"release = method.publish({', '.join(filter(None, ('table, schema', publishing)))})",
-        f"release.save({', '.join(filter(None, (repr(recipe.output), _arguments(**_saving(recipe, seed)))))})",
+        *publishing,
     ]
     return "\n".join(lines) + "\n"
+
+
+def _script_blocks(recipe: Recipe, seed: int | None) -> tuple[list[str], list[str]]:
+    """The lines of a script that open a table outside of memory, and those that publish it."""
+    given: dict[str, Any] = {"out": recipe.output, "engine": recipe.engine, "memory": recipe.memory, "seed": seed}
+    if recipe.help_tables != "all":
+        given["help"] = recipe.help_tables
+    if seed is not None:
+        given["allow_insecure"] = True
+    publishing = [f"method.publish(table, schema, {_arguments(**given)})"]
+    if recipe.engine == "spark":
+        opened = f"table = frame_of({recipe.table!r}, open_session({recipe.master!r}))"
+        return [
+            "import hedgerow as hr",
+            "from hedgerow.scale.spark import frame_of, open_session",
+            "",
+            opened,
+        ], publishing
+    names = ["from hedgerow.scale import column_names"] if recipe.others is not None else []
+    return ["import hedgerow as hr", *names, "", f"table = {recipe.table!r}"], publishing
 
 
 def _arguments(**values: object) -> str:
@@ -510,7 +534,10 @@ def _script_others(recipe: Recipe) -> list[str]:
     if recipe.others is None:
         return []
     named = sorted({name for names in msgspec.to_builtins(recipe.roles).values() for name in names})
-    return [f"others = [name for name in table.names if name not in {named!r}]"]
+    names = "table.names"
+    if recipe.in_blocks:
+        names = "table.columns" if recipe.engine == "spark" else "column_names(table)"
+    return [f"others = [name for name in {names} if name not in {named!r}]"]
 
 
 def _script_schema(recipe: Recipe) -> Iterator[str]:
