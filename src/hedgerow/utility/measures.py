@@ -312,15 +312,15 @@ def _boxes(release: Release, encoded: Encoded, name: str, box: BoxColumns, tree:
 def _column_loss(release: Release, encoded: Encoded, boxes: _Boxes, tree: Hierarchy | None) -> ColumnLoss:
     rows, suppressed, domain = release.rows.input, release.rows.suppressed, _domain(encoded, tree)
     counts = encoded.counts().astype(np.int64)
-    granularity = float((boxes.covered / max(domain, 1)).sum() + suppressed) / rows
-    least = 1 / max(domain, 1)
+    covered = int(boxes.covered.sum()) + suppressed * max(domain, 1)
     own = counts[counts > 0]
     truth = float((own * np.log2(own)).sum())
     bits = float(np.log2(boxes.inside).sum() + suppressed * np.log2(rows)) - truth
     most = rows * float(np.log2(rows)) - truth
     return ColumnLoss(
-        granularity=granularity,
-        granularity_share=(granularity - least) / (1 - least) if least < 1 else 0.0,
+        granularity=covered / (rows * max(domain, 1)),
+        # In whole numbers, so that values that cover themselves alone have lost nothing, not -0.0 %.
+        granularity_share=(covered - rows) / (rows * (domain - 1)) if domain > 1 else 0.0,
         precision=None
         if tree is None
         else 1 - float(boxes.levels.sum() + suppressed * tree.height) / (rows * tree.height),
