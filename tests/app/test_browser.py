@@ -88,9 +88,9 @@ def window():
 
 
 def _same(window, app):
-    """The recipe that the app shows is the file."""
+    """The recipe that the app shows is the file, as soon as a click has been dealt with."""
     script = "return fetch('/recipe.toml').then((answer) => answer.text())"
-    assert window.driver.execute_script(script) == app.recipe.read_text()
+    window.wait(lambda: window.driver.execute_script(script) == app.recipe.read_text())
 
 
 def _walk(window, app, read=None):
@@ -102,8 +102,8 @@ def _walk(window, app, read=None):
     window.click("a.button[href='/roles']")
     window.choose("#role-0", "identifier")
     window.click("button[value=suggest]")
-    read()
     window.wait(lambda: window.all("#role-3 option[value=sensitive]:checked"))
+    read()
     window.click("button[value=next]")
     window.wait(lambda: window.driver.current_url.endswith("/promise"))
     read()
