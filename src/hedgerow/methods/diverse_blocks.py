@@ -49,15 +49,7 @@ def deal_in_turn(counts: Counts, column: str, *, m: int, most: int, keys: Keys) 
     borders = np.arange(blocks + 1) * groups // blocks
     ends = np.cumsum(counts)
     table = _before(ends, groups, borders) - _before(ends - counts, groups, borders)
-    value, block = np.nonzero(table)
-    return Placing.of(
-        partial(classify, column),
-        value.astype(np.int32),
-        block.astype(np.int32),
-        table[value, block],
-        size=len(counts),
-        keys=keys,
-    )
+    return Placing.of_table(partial(classify, column), table, keys=keys)
 
 
 def _before(ranks: Counts, groups: int, borders: Counts) -> NDArray[np.int64]:

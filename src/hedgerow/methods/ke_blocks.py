@@ -126,16 +126,7 @@ def deal_at_random(where: Line, column: CodedColumn, name: str, *, criterion: KE
         )
     sizes = np.full(blocks, rows // blocks) + (np.arange(blocks) < rows % blocks)
     table = draw_tables(counts, sizes, keys=keys)
-    joined = _joined(table, where, criterion)
-    line, kind = np.nonzero(joined)
-    return Placing.of(
-        partial(classify, name),
-        kind.astype(np.int32),
-        line.astype(np.int32),
-        joined[line, kind],
-        size=len(counts),
-        keys=keys,
-    )
+    return Placing.of_table(partial(classify, name), _joined(table, where, criterion).T, keys=keys)
 
 
 def _joined(table: NDArray[np.int64], where: Line, criterion: KE) -> NDArray[np.int64]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.errors import Infeasible, InputError, SchemaError, counted
+from hedgerow.errors import Infeasible, InputError, SchemaError
 from hedgerow.scale.dealing import CHANGED
 from hedgerow.scale.engine import Distinct, ScaleEngine
 from hedgerow.schema import Schema
@@ -185,7 +185,7 @@ def count_table(engine: ScaleEngine, schema: Schema, *, needs_sensitive: bool = 
     table, own, merged = _example(engine, schema, names, found)
     columns = _coded(table, found)
     for name, column in columns.items():
-        _require_policy(own, name, column)
+        own.check_missing(name, int(column.counts[-1]) if column.has_missing else 0)
     own.check(table, needs_sensitive=needs_sensitive)
     if missing := _suppressed(table, own, columns):
         engine.leave_out(missing)
@@ -245,14 +245,6 @@ def _coded(table: Table, found: Mapping[str, Distinct | None]) -> dict[str, Code
         np.add.at(counts, own.codes, rows)
         columns[name] = CodedColumn(raw, own.codes, own.domain, counts, own.has_missing)
     return columns
-
-
-def _require_policy(schema: Schema, name: str, column: CodedColumn) -> None:
-    if column.has_missing and schema.missing_policy(name) == "refuse":
-        raise SchemaError(
-            f"'{name}' has {counted(int(column.counts[-1]), 'missing value')} and its policy is 'refuse'; fill them "
-            f"in, or declare 'suppress' or 'value': missing={{'{name}': 'suppress'}}, --missing."
-        )
 
 
 def _suppressed(table: Table, schema: Schema, columns: Mapping[str, CodedColumn]) -> dict[str, pa.Array]:

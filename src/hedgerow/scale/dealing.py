@@ -70,6 +70,15 @@ class Placing:
         starts = np.searchsorted(pairs, np.arange(size + 1) * width)
         return cls(classify, starts, (pairs % width).astype(np.int32), summed, keys)
 
+    @classmethod
+    def of_table(
+        cls, classify: Callable[[pa.Table], NDArray[np.int32]], table: Ints, *, keys: Keys = system_keys
+    ) -> Placing:
+        """Put together urns from a table of rows with a line for each class and a column for each block."""
+        own, block = np.nonzero(table)
+        counts = table[own, block]
+        return cls.of(classify, own.astype(np.int32), block.astype(np.int32), counts, size=len(table), keys=keys)
+
     @property
     def num_blocks(self) -> int:
         """How many blocks there are."""

@@ -179,7 +179,7 @@ class Schema:
         if needs_sensitive and not self.sensitive:
             raise SchemaError("a schema must name at least one sensitive column: what the release is to protect.")
         for column in self.roles:
-            self._check_missing(column, table)
+            self.check_missing(column, table.arrow.column(column).null_count)
         for column in self.weight:
             _check_weight(column, table)
         for column, domain in self.domains.items():
@@ -213,13 +213,13 @@ class Schema:
                 "covers the rest."
             )
 
-    def _check_missing(self, column: str, table: Table) -> None:
-        empty = table.arrow.column(column).null_count
+    def check_missing(self, column: str, empty: int) -> None:
+        """Raise SchemaError for a column with so many missing values, if its policy is to refuse them."""
         if empty and self.missing_policy(column) == "refuse":
             raise SchemaError(
-                f"'{column}' has {counted(empty, 'missing value')} and its policy is 'refuse'; "
-                f"fill them in, or declare "
-                f"'suppress' or 'value' instead: missing={{'{column}': 'suppress'}}, --missing {column}=suppress."
+                f"'{column}' has {counted(empty, 'missing value')} and its policy is 'refuse'; fill them in, or "
+                f"declare 'suppress' or 'value' instead: missing={{'{column}': 'suppress'}}, "
+                f"--missing {column}=suppress."
             )
 
 
