@@ -3,8 +3,8 @@
     python -m tools.questions 200000 [seed] [--postgresql]
 
 Each question is asked once of the release and, in DuckDB, of the table behind it; every tenth also of the DuckDB
-engine and, with `--postgresql`, of a server of its own. Half of them come from the whole grammar (`tests.support.grammar`),
-half from a list that engines agree on.
+engine and, with `--postgresql`, of a server of its own. Half of them come from the whole grammar
+(`tests.support.grammar`), half from a list that engines agree on.
 """
 
 from __future__ import annotations
