@@ -23,6 +23,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
+from hedgerow.exact import floats_of
 from hedgerow.query.answer import Estimate
 from hedgerow.query.evidence.crossing import Crossing, Terms, classes_of
 from hedgerow.query.evidence.groups import Floats, Ints
@@ -68,7 +69,7 @@ class Range:
     def of(array: pa.Array) -> Range:
         """Known numbers."""
         present = array.is_valid().to_numpy(zero_copy_only=False)
-        numbers = array.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy(zero_copy_only=False)
+        numbers = floats_of(array).fill_null(0.0).to_numpy(zero_copy_only=False)
         if pa.types.is_floating(array.type):
             return Range(numbers, numbers, present, present)
         return Range(_outward(numbers, -np.inf, whole=True), _outward(numbers, np.inf, whole=True), present, present)
