@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
+from hedgerow.errors import QueryError
 from hedgerow.query import connect
 from tests.support.agreement import disagreement
 from tests.support.every_form import sample_of
@@ -85,3 +86,23 @@ def test_sums_of_computed_decimals_do_not_depend_on_the_engine(form):
         for value in ("abs(fee) * 1", "fee * 1", "round(fee / 7, 1)"):
             text = f"SELECT sum({value}) FILTER (WHERE s < fee) AS x FROM release"
             assert disagreement(arrays, database, text) is None, text
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_arithmetic_beyond_64_bits_is_refused_by_every_engine(hidden):
+    """Also where a database would rewrite it to something that it can compute, or look at fewer rows first."""
+    columns = {"a": pa.array([LEAST, LEAST + 1, -1, 0, 1, 5, LARGEST - 1, LARGEST], pa.int64()), "s": list(range(8))}
+    release = hr.Anatomy(l=2).publish(pa.table(columns), hr.Schema(quasi="a", sensitive="s"))
+    arrays, database = connect(release), connect(release, "duckdb")
+    also = " AND s > 3" if hidden else ""
+    for condition in ("-a < 0", "a + 1 > 0", "a * 2 > 0", "abs(a) > 5", "a < 100 AND a > 0 AND a * 3 > 0", "a - 1 < s"):
+        text = f"SELECT count(*) AS n FROM release WHERE {condition}{also}"
+        with pytest.raises(QueryError, match="64-bit"):
+            arrays.ask(text)
+        assert disagreement(arrays, database, text) is None, text
+    for item in ("sum(-a)", "max(a + 1)", "count(DISTINCT a * 2)"):
+        assert disagreement(arrays, database, f"SELECT {item} AS x FROM release") is None, item
+    for condition in ("-s < 0", "a % 3 = 0", "a // 3 = 0", "CASE WHEN a > 0 THEN 1 ELSE a END > 0", "s * 1000 + 5 > 0"):
+        text = f"SELECT count(*) AS n FROM release WHERE {condition}{also}"
+        assert disagreement(arrays, database, text) is None, text
+        assert arrays.ask(text).lower is not None
