@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
 from hedgerow.exact import floats_of
+from hedgerow.query.aggregates.mixed_ranks import RANKED
 from hedgerow.query.answer import Estimate
 from hedgerow.query.evidence.crossing import Crossing, Terms, classes_of
 from hedgerow.query.evidence.groups import Floats, Ints
@@ -296,6 +297,8 @@ class LooseCrossing(Crossing):
     def estimate(self, item: Aggregate) -> Estimate:
         """Bound one aggregate: always by pairs."""
         self._check(item)
+        if item.function in RANKED:
+            return self._ranked(item, self._expression(item))
         return self._by_pairs(item.function, self._expression(item))
 
     def _row_classes(self, names: list[str]) -> tuple[Ints, Ints]:
