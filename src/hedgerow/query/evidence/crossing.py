@@ -91,8 +91,9 @@ class Crossing:
     def _check(self, item: Aggregate) -> None:
         if item.function not in ("count", "sum", "avg", *RANKED):
             raise QueryError(
-                f"under a condition that compares a sensitive column with another one {item.function.upper()} has no "
-                "bound; COUNT, SUM, AVG, MIN, MAX, quantiles and VARIANCE have"
+                f"{item.function.removesuffix('_distinct').upper()} has no bound where a sensitive column, or one that "
+                "is published as ranges, enters an expression or a comparison with others; COUNT, SUM, AVG, MIN, MAX, "
+                "quantiles and VARIANCE have"
             )
 
     @property

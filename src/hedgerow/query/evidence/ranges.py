@@ -52,7 +52,8 @@ __all__ = ["Chance", "LooseCrossing", "Range", "RangeReader", "float_ends"]
 
 Mask = NDArray[np.bool_]
 _REFUSED = (
-    "over columns that are published as ranges this expression has no bound; + - * /, ABS, CASE and COALESCE have"
+    "over columns that are published as ranges this expression has no bound; functions of one of them that give numbers "
+    "have, and + - * /, ABS, CASE and COALESCE of several"
 )
 _FLIPPED = {"<": ">", "<=": ">="}
 
@@ -300,6 +301,11 @@ class LooseCrossing(Crossing):
         if item.function in RANKED:
             return self._ranked(item, self._expression(item))
         return self._by_pairs(item.function, self._expression(item))
+
+    def _expression(self, item: Aggregate) -> Expression | None:
+        """A function of one box is a box of its own."""
+        is_box = isinstance(item.column, Column) and item.column.name in self.boxes
+        return item.column if is_box else super()._expression(item)
 
     def _row_classes(self, names: list[str]) -> tuple[Ints, Ints]:
         boxed = self.closed | frozenset(self.boxes)
