@@ -52,8 +52,8 @@ __all__ = ["Chance", "LooseCrossing", "Range", "RangeReader", "float_ends"]
 
 Mask = NDArray[np.bool_]
 _REFUSED = (
-    "over columns that are published as ranges this expression has no bound; functions of one of them that give numbers "
-    "have, and + - * /, ABS, CASE and COALESCE of several"
+    "over columns that are published as ranges this expression has no bound; functions of one of them that give "
+    "numbers have, and + - * /, ABS, CASE and COALESCE of several"
 )
 _FLIPPED = {"<": ">", "<=": ">="}
 
