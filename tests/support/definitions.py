@@ -44,7 +44,7 @@ def _read(value: Any, policy: str) -> Any:
         return read.casefold() if policy == "folded" else read
     if isinstance(value, float):
         return "no number" if value != value else Fraction(value)
-    return value.toordinal() if type(value) is date else value  # days, between which there are distances
+    return (value - date(1970, 1, 1)).days if type(value) is date else value
 
 
 def _columns(forgery: Forgery) -> list[str]:

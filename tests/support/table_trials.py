@@ -26,6 +26,7 @@ import pyarrow as pa
 import hedgerow as hr
 from hedgerow import graph as hg
 from hedgerow.export import export_files
+from hedgerow.verify import verify_bundle
 from tests.support.definitions import keeps_promise
 from tests.support.forger import Forgery
 from tests.support.random_asks import Asked, fault, random_asked, random_condition, random_model, true_values
@@ -39,10 +40,10 @@ LIMIT = 5.0
 HANGS = 30.0
 """Seconds after which a step is ended; the first one that needs a compiled loop also compiles it."""
 
-QUESTIONS = 4
+QUESTIONS = 3
 """Questions a release."""
 
-DUCKDB = 0.4
+DUCKDB = 0.3
 """The share of releases that are asked on both engines; opening a database is the most costly step."""
 
 _SUPPRESSES = ("robust", "full-domain")
@@ -155,6 +156,7 @@ def _travel(trial: Trial, rng: random.Random, number: int, folder: Path, counts:
         _save(trial, release, out, counts)
     opened = _step("open", lambda: hr.open(out))
     _step("verify", opened.verify)
+    _step("verify the bytes", lambda: verify_bundle(out))
     counts[f"{opened.form.name} form"] += 1
     counts["in blocks"] += way.in_blocks
     _step("definition", lambda: _require_promise(opened, out))
