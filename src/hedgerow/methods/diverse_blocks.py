@@ -66,7 +66,7 @@ def deal_ranks(counts: Counts, column: str, *, window: int, most: int, keys: Key
     ends = np.cumsum(counts)
     if blocks == 1 or inside < _LEAST_WINDOW:
         borders, inside = np.arange(blocks + 1) * rows // blocks, window
-        table = np.diff(np.clip(borders, (ends - counts)[:, None], ends[:, None]), axis=1)
+        table: Counts = np.diff(np.clip(borders, (ends - counts)[:, None], ends[:, None]), axis=1)
         return Placing.of_table(partial(classify, column), table, keys=keys), inside
     rounds, rest = np.divmod(np.append(0, ends), blocks)
     seen, place = np.unique(rounds, return_inverse=True)
