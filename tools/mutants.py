@@ -9,7 +9,7 @@ what cannot matter and is left out.
 
 All tests are collected once. Each mutant is a fork of that process in which the functions concerned get the changed
 code, so that it costs what its tests cost. What is still alive after that, and what is not inside a function, is tried
-once more in a fork that loads everything from a private copy of the tree: for tests that start processes, and for values
+once more in a fork that loads everything from a private copy of the tree: for tests that start processes, and values
 that are made when modules are loaded. A mutant is killed by a red test or by taking far longer than the unchanged code.
 Tests draw the same examples each time. Results are kept in a file, so that a run that ends by `--seconds` is continued.
 """
@@ -276,7 +276,9 @@ def _in_a_fork(trial: Trial, todo: list[Mutant]) -> dict[str, str]:
         try:
             os.environ.update(_environment(ROOT))
             sys.path[:0] = [str(ROOT / "src")]
-            files = sorted({name.split("::")[0] for tests in trial.lines.values() for t in tests.values() for name in t})
+            files = sorted(
+                {name.split("::")[0] for tests in trial.lines.values() for t in tests.values() for name in t}
+            )
             plugins = [_NoShrinking(), _Loop(trial, todo)]
             code = int(importlib.import_module("pytest").main([*files, *_QUIET], plugins=plugins))
         except BaseException:
