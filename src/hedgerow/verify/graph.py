@@ -408,7 +408,9 @@ def _repeats_in_order(first: Nodes, second: Nodes, width: int) -> int:
     found = start = 0
     while start < len(first):
         least = int(first[start])
-        end = min(int(np.searchsorted(first, min(least + _WORD // width, _HALF - 1))), start + _PART)
+        # Of the type of `first`, which would be copied otherwise.
+        beyond = first.dtype.type(min(least + _WORD // width, _HALF - 1))
+        end = min(int(np.searchsorted(first, beyond)), start + _PART)
         # A part ends between two first numbers, so that no pair is in two of them.
         end = end if end == len(first) else int(np.searchsorted(first, first[end]))
         if end <= start:
