@@ -59,7 +59,7 @@ from tests.support.every_method import SCHEMA, TREE, cases, people
 from tests.support.forge_parts import PARTS_MUTATIONS, amend_help, has_parts, joined, wrong_parts
 from tests.support.forger import Forgery, encoded, seal
 
-__all__ = ["Findings", "InMemory", "Original", "bundles", "forge", "mutate", "verify_in_memory"]
+__all__ = ["Findings", "Original", "bundles", "forge", "mutate", "verify_in_memory"]
 
 SLOW = 5.0
 MEMORY = 2 << 30
@@ -297,13 +297,19 @@ def _forge_one(name: str, honest: Mapping[str, Original], rng: random.Random, pa
         check: Callable[[], object] = partial(graph.verify_bundle if is_graph else verify_bundle, path)
     else:
         names = frozenset({"manifest.json", *contents})
-        held = InMemory("forged", names, {}, manifest, contents=contents, original=original)
-        check = partial(verify_in_memory, held)
+        held = InMemory(Path("forged"), names, {}, manifest, contents=contents, original=original)
+        check = partial(_verify_held, held)
     _judge(forgery, original.forgery, what, must_refuse, check, findings)
 
 
-def verify_in_memory(held: InMemory) -> object:
-    """Verify a bundle of a table or a graph."""
+def verify_in_memory(forgery: Forgery, original: Original) -> object:
+    """Verify the bytes of a forgery without a folder."""
+    manifest, contents = original.files_of(forgery)
+    names = frozenset({"manifest.json", *contents})
+    return _verify_held(InMemory(Path("forged"), names, {}, manifest, contents=contents, original=original))
+
+
+def _verify_held(held: InMemory) -> object:
     if format_of(held.manifest).startswith("hedgerow-graph"):
         return verify_held_graph(held)
     return verify_held(held)
