@@ -123,6 +123,11 @@ def bundles(folder: Path) -> dict[str, Forgery]:
         method = graph.SafeGrouping(2, 2, "blurred", edge_k=edge_k, hubs="apart")
         method.publish(bought).save(folder / f"purchases {edge_k}")
         made[f"purchases {edge_k}"] = Forgery.of(folder / f"purchases {edge_k}")
+    ends = {"author": [*range(14), *range(4, 10)], "paper": [0] * 14 + list(range(1, 7))}
+    sides = (pa.table({name: range(20), "town": list("abcd") * 5}) for name in ("author", "paper"))
+    hub = graph.BipartiteGraph.read(*sides, pa.table(ends))
+    graph.SafeGrouping(3, 2, hubs="lower").publish(hub).save(folder / "lowered")
+    made["graph lowered"] = Forgery.of(folder / "lowered")
     return made | _parts(folder)
 
 
