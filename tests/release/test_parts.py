@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import random
 from pathlib import Path
@@ -213,6 +214,30 @@ def test_through_a_file_system_of_pyarrow(tmp_path: Path) -> None:
     verify_bundle(tmp_path / "out")
     with pytest.raises(BundleError, match="exists already"), module.stage_bundle(address):
         pass
+
+
+@pytest.mark.parametrize("damage", ["values", "bytes", "gone"])
+def test_elsewhere_nothing_is_sealed_that_does_not_verify(tmp_path: Path, damage: str) -> None:
+    """A part that breaks the promise, and one that was damaged or lost on its way: refused, and nothing is left."""
+    release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
+    address = f"file://{tmp_path}/out"
+    with pytest.raises(HedgerowError), module.stage_bundle(address) as stage:
+        written = []
+        for first, part in module.split_release(release, 20):
+            rows = part.tables["release"]
+            same = pa.array([rows["salary"][0].as_py()] * rows.num_rows, rows.schema.field("salary").type)
+            place = rows.column_names.index("salary")
+            edited = rows.set_column(place, "salary", same) if damage == "values" else rows
+            changed = dataclasses.replace(part, tables={"release": edited})
+            written.append(module.write_part(stage.folder, changed, first_group=first, rows=96, helper=None))
+        (file, _), *_ = written[1].files.values()
+        inside = Path(stage.folder.removeprefix("file://")) / file
+        if damage == "bytes":
+            inside.write_bytes(inside.read_bytes()[:-9] + b"123456789")
+        elif damage == "gone":
+            inside.unlink()
+        module.seal(stage, release, written, help="none")
+    assert os.listdir(tmp_path) == []
 
 
 def test_more_rows_than_32_bits_take_wide_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
