@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Codes, Floats
 from hedgerow.errors import ParameterError
+from hedgerow.kernel import kernel
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = [
@@ -96,27 +97,48 @@ def expected_separated(queries: Sequence[CountQuery], quasi: Codes, labels: Code
 
 def expected_scattered(queries: Sequence[CountQuery], quasi: Codes, labels: Codes, sensitive: Codes) -> Floats:
     """Expect from columns shuffled apart: the shares of the conditions multiply inside a group."""
-    sizes = np.bincount(labels)
+    order = np.argsort(labels, kind="stable")
+    offsets = np.append(0, np.cumsum(np.bincount(labels)))
+    runs = np.full((len(queries), len(quasi) + 1, 2), -1)
+    for query, wanted in zip(queries, runs, strict=True):
+        for column, run in {**query.quasi, len(quasi): query.sensitive}.items():
+            wanted[column] = run
+    answers = np.zeros(len(queries))
+    _expect_scattered(np.vstack([quasi, sensitive])[:, order], offsets, runs, answers)
+    return answers
 
-    def answer(query: CountQuery) -> float:
-        expected = _matches(query, labels, sensitive, len(sizes)).astype(float)
-        for column, run in query.quasi.items():
-            expected *= np.bincount(labels[_inside(quasi[column], run)], minlength=len(sizes)) / sizes
-        return float(expected.sum())
 
-    return _each(queries, answer)
+@kernel
+def _expect_scattered(
+    rows: NDArray[np.int32], offsets: NDArray[np.int64], runs: NDArray[np.int64], answers: NDArray[np.float64]
+) -> None:
+    """Columns by rows in the order of groups, the sensitive column last; a run of -1 is no condition."""
+    for query in range(len(runs)):
+        columns = np.flatnonzero(runs[query, :, 1] >= 0)[::-1]  # the sensitive one first: few groups have its values
+        for group in range(len(offsets) - 1):
+            first, last = offsets[group], offsets[group + 1]
+            expected = float(last - first)
+            for column in columns:
+                low, high = runs[query, column]
+                inside = 0
+                for row in range(first, last):
+                    inside += low <= rows[column, row] <= high
+                expected *= inside / (last - first)
+                if inside == 0:
+                    break
+            answers[query] += expected
 
 
 def expected_generalized(queries: Sequence[CountQuery], quasi: Codes, labels: Codes, sensitive: Codes) -> Floats:
     """Expect from the bounding boxes of the groups, rows being anywhere in a box: the share of its codes."""
-    sizes = np.bincount(labels)
     order = np.argsort(labels, kind="stable")
-    starts = np.cumsum(sizes) - sizes
-    lows = [np.minimum.reduceat(column[order], starts) for column in quasi]
-    highs = [np.maximum.reduceat(column[order], starts) for column in quasi]
+    ends = np.cumsum(np.bincount(labels))
+    starts = np.append(0, ends[:-1])
+    lows, highs = (end.reduceat(quasi[:, order], starts, axis=1) for end in (np.minimum, np.maximum))
+    values = sensitive[order]
 
     def answer(query: CountQuery) -> float:
-        expected = _matches(query, labels, sensitive, len(sizes)).astype(float)
+        expected = np.diff(np.cumsum(_inside(values, query.sensitive))[ends - 1], prepend=0).astype(float)
         for column, (first, last) in query.quasi.items():
             covered = np.minimum(highs[column], last) - np.maximum(lows[column], first) + 1
             expected *= np.maximum(covered, 0) / (highs[column] - lows[column] + 1)

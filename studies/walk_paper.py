@@ -92,13 +92,19 @@ def _at_distortion(
     return None if best is None else best[:2]
 
 
-def averages_at(  # noqa: E741
-    table: Numbers, l: int, ours: Floats | None, *, seed: int, queries: int, steps: int
+def averages_at(
+    table: Numbers,
+    l: int,  # noqa: E741
+    ours: Floats | None,
+    *,
+    seed: int,
+    queries: int,
+    steps: int,
 ) -> pa.Table:
     """Errors of AVG after Mondrian, and after the printed walk, ours and noise at its distortion: a row a column.
 
-    Our walk, which does not depend on l, is asked twice: as it is published, and drawn back towards the data until it distorts as Mondrian does. All
-    properties are kept on the way, since they are linear and hold at both ends.
+    Our walk, which does not depend on l, is asked twice: as it is published, and drawn back towards the data until it
+    distorts as Mondrian does. All properties are kept on the way, since they are linear and hold at both ends.
     """
     general = generalize(table, l)
     wanted = distortion(table.values, general.means)

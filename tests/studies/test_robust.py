@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.randomness import seeded_keys
+from studies.figures import draw_curves
 from studies.real import data_folder
 from studies.robust import run
 from studies.robust_data import People, people_of
@@ -83,10 +84,12 @@ def test_counts_are_exact_where_nothing_is_hidden(people: People) -> None:
 
 
 def test_the_study_runs_quickly(tmp_path) -> None:
-    """A quick run gives a verdict per claim and two figures; ART leaves nobody problematic."""
+    """A quick run gives a verdict per claim and four figures; ART leaves nobody problematic."""
     if data_folder() is None:
         pytest.skip("needs the Adult table")
     done = run(tmp_path, quick=True)
     assert len(done.claims) == 13
     assert done.claims[0].holds
-    assert all(path.exists() for path in done.figures)
+    figures = draw_curves(tmp_path, done.tables)
+    assert len(figures) == 4
+    assert all(path.exists() for path in figures)
