@@ -105,15 +105,14 @@ class _Sweep:
         self.progress(f"qd = {dimensions}, s = {selectivity}")
         asked = self.asked(people, dimensions, selectivity)
         at = {"qd": dimensions, "s": selectivity}[over]
-        return [
-            {over: at, "method": name, "error": count_errors(people, grouping, asked)}
-            for name, grouping in groupings.items()
-        ]
+        errors = count_errors(people, groupings, asked)
+        return [{over: at, "method": name, "error": error} for name, error in errors.items()]
 
     def measure(self, people: People, r: int, quasi: int) -> list[Row]:
         """Run every method once in one setting; counts are over all quasi-identifiers and the secret."""
         asked = self.asked(people, quasi, 0.05)
         rows: list[Row] = []
+        groupings: dict[str, Grouping] = {}
         for name, method in METHODS.items():
             self.progress(f"{name}, {quasi} quasi-identifiers, r = {r}")
             begin = time.process_time()
@@ -121,13 +120,13 @@ class _Sweep:
             seconds = time.process_time() - begin
             found = risk(people, grouping, r)
             suppressed = grouping.labels < 0
+            groupings[name] = grouping
             rows.append(
                 {
                     "quasi": quasi,
                     "r": r,
                     "method": name,
                     "seconds": seconds,
-                    "error": count_errors(people, grouping, asked),
                     "problematic": found.problematic,
                     "worst": found.worst,
                     "delta": found.delta,
@@ -136,7 +135,8 @@ class _Sweep:
                     "suppressed_of_secret": float(suppressed[people.is_protected].mean()),
                 }
             )
-        return rows
+        errors = count_errors(people, groupings, asked)
+        return [{**row, "error": errors[str(row["method"])]} for row in rows]
 
 
 def _art(people: People, r: int, keys: Keys) -> Grouping:
