@@ -47,7 +47,7 @@ def _measure(release: GroupedGraph, subject: Subject) -> dict[str, list[Errors]]
     found = {
         query: [errors(release, subject.graph, query, paper, AUTHORS) for paper in SELECTIVITIES] for query in "ABC"
     }
-    printed = [printed_errors(release, subject.graph, paper, AUTHORS) for paper in SELECTIVITIES]
+    printed = printed_errors(release, subject.graph, SELECTIVITIES, AUTHORS)
     return {**found, _PRINTED: printed}
 
 

@@ -221,7 +221,7 @@ def _curves(name: str, parts: Panels) -> dict[str, pa.Table]:
 
 PLAN = Plan(
     "(k,e)-anonymity",
-    {"all": Part(whole(run), 2.0)},
+    {"all": Part(whole(run), 0.4)},
     Setting(
         "Adult, 1,427 people with a capital loss less 6 over 80; 4-diverse groups by full-domain search (25 groups)",
         "the same rows less 5 over 80; our optimal full-domain search; 100 queries a point",

@@ -246,7 +246,7 @@ class _Runs:
 
 PLAN = Plan(
     "Proximity: (eps,m)-anonymity",
-    {"all": Part(whole(run), 12.0)},
+    {"all": Part(whole(run), 2.0)},
     Setting(
         "SAL, 500,000 people, incomes from 1,000 to 100,000, s = 0.1, m = 5, 1,000 queries a workload",
         "200,000 generated people (another table for each seed) and the ACS table, 1,000 queries that select somebody",

@@ -259,7 +259,7 @@ def _suppressed(wide: pa.Table, strict: pa.Table, r: int) -> Claim:
 
 PLAN = Plan(
     "r-robustness on Adult",
-    {"all": Part(whole(run), 12.0)},
+    {"all": Part(whole(run), 3.0)},
     Setting(
         "Adult, 45,222 rows, five quasi-identifiers, r = 10, qd = their number, s = 0.05, 10,000 queries, 100 runs",
         "the same, a run for each seed; attribute sets with signatures of at least 100 rows; l-diversity added",

@@ -319,7 +319,7 @@ def _shift_claims(this: _Run, sums: Curves, adult: Losses) -> None:
 
 PLAN = Plan(
     "Disguising distributions (dissertation, chapters 3 and 5)",
-    {"all": Part(whole(run), 8.0)},
+    {"all": Part(whole(run), 1.2)},
     Setting(
         "Adult's 1,427 capital losses, 10,000 synthetic rows; AVG over 100 random age ranges of a width",
         "the same sizes; for Adult the seed draws ranges and releases, for synthetic tables the rows, too",
