@@ -20,6 +20,8 @@ _MARKS = "os^Dv*PX"  # lines differ without colour, too
 _LINES = "-", "--", "-.", ":"
 _MOST_TICKS = 10
 _WIDE = 3
+_FEW = 500
+_APART = 0.07
 
 Ys = Sequence[float | None]
 
@@ -66,55 +68,80 @@ def _draw(out: Path, name: str, rows: list[dict[str, Any]]) -> Path:
     panels = np.atleast_1d(axes).ravel()
     labels = list(dict.fromkeys(row["line"] for row in rows))
     handles: dict[str, Any] = {}
+    notes: dict[str, str] = {}
     for axis, title in zip(panels, titles, strict=False):
-        handles |= _draw_panel(axis, [row for row in rows if row["panel"] == title], labels)
+        for label, (handle, note) in _draw_panel(axis, [row for row in rows if row["panel"] == title], labels).items():
+            handles[label], notes[label] = handle, note or notes.get(label, "")
     for axis in panels[len(titles) :]:
         axis.set_visible(False)
-    if len(labels) > 1:
+    if len(labels) > 1 or any(notes.values()):
         columns = min(len(handles), 4 if across > 1 else 2)
-        figure.legend(handles.values(), handles, loc="outside lower center", ncols=columns, fontsize=8)
+        named = [label + notes[label] for label in handles]
+        figure.legend(handles.values(), named, loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
     return save_figure(figure, out, name)
 
 
-def _draw_panel(axis: Any, rows: list[dict[str, Any]], labels: list[str]) -> dict[str, Any]:
-    """Draw the lines of one panel, each with the look that it has in all of them; return what the legend names."""
-    first, handles = rows[0], {}
+def _draw_panel(axis: Any, rows: list[dict[str, Any]], labels: list[str]) -> dict[str, tuple[Any, str]]:
+    """Draw the lines of one panel, each with the look that it has in all of them; return lines and notes by label."""
+    first, drawn = rows[0], {}
     for label in dict.fromkeys(row["line"] for row in rows):
         mine = [row for row in rows if row["line"] == label]
-        shown = [row for row in mine if row["y"] is not None and (row["y"] > 0 or "y" not in first["scale"])]
-        note = " (infeasible beyond)" if any(row["y"] is None for row in mine) else ""
-        note += " (0 not shown)" if len(shown) + sum(row["y"] is None for row in mine) < len(mine) else ""
         place = labels.index(label)
-        look = {"color": COLOURS[place % len(COLOURS)], "marker": _MARKS[place % len(_MARKS)]}
-        handles[label + note] = _band(axis, shown, linestyle=_LINES[place // len(COLOURS) % len(_LINES)], **look)
+        look = {"color": COLOURS[place % len(COLOURS)], "marker": _MARKS[place % len(_MARKS)],
+                "linestyle": _LINES[place // len(COLOURS) % len(_LINES)]}  # fmt: skip
+        line, hidden = _band(axis, mine, "y" in first["scale"], look)
+        note = " (infeasible beyond)" if any(row["y"] is None for row in mine) else ""
+        drawn[label] = line, note + (" (0 where not shown)" if hidden else "")
     axis.set_title(first["panel"], fontsize=10)
     axis.set(xlabel=first["xlabel"], ylabel=first["ylabel"])
     xs = sorted({row["x"] for row in rows})
     if "x" in first["scale"]:
-        axis.set_xscale("log")
-        axis.xaxis.set_major_formatter("{x:,g}")
+        _set_log(axis, "x")
     elif len(xs) <= _MOST_TICKS and all(float(x).is_integer() for x in xs):
-        axis.set_xticks(xs, [f"{x:,.0f}" for x in xs])
+        axis.set_xticks(_apart(xs))
     if "y" in first["scale"]:
-        axis.set_yscale("log")
-        axis.yaxis.set_major_formatter("{x:,g}")
-        low, high = axis.get_ylim()
-        if high < 20 * low:  # a decade or less has too few marks of its own
-            axis.yaxis.set_minor_formatter("{x:,.2g}")
-            axis.tick_params(axis="y", which="minor", labelsize=7)
+        _set_log(axis, "y")
     else:
         axis.set_ylim(bottom=0)
-    return handles
+    for scale in (axis.xaxis, axis.yaxis):
+        scale.set_major_formatter("{x:,g}")
+    return drawn
 
 
-def _band(axis: Any, rows: list[dict[str, Any]], **look: Any) -> Any:
-    """The mean over seeds at each place, and the range of seeds."""
-    places = sorted({row["place"] for row in rows})
-    at = [[row for row in rows if row["place"] == place] for place in places]
+def _set_log(axis: Any, name: str) -> None:
+    """A logarithmic axis with marks at 1, 2 and 5 of each decade where it has few decades."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    (axis.set_xscale if name == "x" else axis.set_yscale)("log")
+    low, high = axis.get_xlim() if name == "x" else axis.get_ylim()
+    scale = axis.xaxis if name == "x" else axis.yaxis
+    if high < _FEW * low:
+        scale.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    scale.set_minor_formatter(NullFormatter())
+
+
+def _apart(xs: Sequence[float]) -> list[float]:
+    """Those of the xs whose numbers do not run into each other."""
+    kept = [xs[0]]
+    for x in xs[1:]:
+        if x - kept[-1] >= _APART * (xs[-1] - xs[0]):
+            kept.append(x)
+    return kept
+
+
+def _band(axis: Any, rows: list[dict[str, Any]], log: bool, look: dict[str, Any]) -> tuple[Any, bool]:
+    """The mean over seeds at each place, and the range of seeds; and whether a mean is 0 and has no place."""
+    known = [row for row in rows if row["y"] is not None]
+    at = [[row for row in known if row["place"] == place] for place in sorted({row["place"] for row in known})]
     xs = [np.mean([row["x"] for row in here]) for here in at]
-    ys = [[row["y"] for row in here] for here in at]
-    line = axis.plot(xs, [np.mean(here) for here in ys], markersize=4, linewidth=1.2, **look)[0]
+    ys = [np.array([row["y"] for row in here]) for here in at]
+    means = [float(here.mean()) for here in ys]
+    hidden = log and min(means, default=1.0) <= 0
+    shown = [mean if mean > 0 or not log else np.nan for mean in means]
+    line = axis.plot(xs, shown, markersize=4, linewidth=1.2, **look)[0]
     if any(len(here) > 1 for here in ys):
-        low, high = [min(here) for here in ys], [max(here) for here in ys]
-        axis.fill_between(xs, low, high, alpha=0.15, color=line.get_color(), linewidth=0)
-    return line
+        least = min((here[here > 0].min() for here in ys if (here > 0).any()), default=1.0)
+        low = [max(float(here.min()), least) if log else float(here.min()) for here in ys]
+        axis.fill_between(xs, low, [max(float(here.max()), bottom) for here, bottom in zip(ys, low, strict=True)],
+                          alpha=0.15, color=line.get_color(), linewidth=0)  # fmt: skip
+    return line, hidden
