@@ -34,7 +34,8 @@ COMBINATIONS = list(itertools.product(AGGREGATES, LEFT, RIGHT, EDGES))
 def published(seed: int) -> hg.GroupedGraph | None:
     """A release of a tiny graph with values, in one of the orders, with hubs set aside; None where there is none."""
     k, l = ((2, 2), (2, 1), (3, 2), (1, 2), (2, 3))[seed % 5]  # noqa: E741
-    method = hg.SafeGrouping(k, l, ORDERS[seed % 4], hubs=("refuse", "suppress", "apart")[seed % 3])
+    choices = ("suppress", "apart", "lower") if min(k, l) > 1 else ("refuse", "suppress", "apart")
+    method = hg.SafeGrouping(k, l, ORDERS[seed % 4], hubs=choices[seed % 3])
     try:
         return method.publish(tiny_graph(seed, values=True), seed=seed)
     except (Infeasible, SchemaError):

@@ -508,8 +508,12 @@ def graph_words(parameters: Mapping[str, int | str]) -> Words:
         f" The {side} side is published as it is: everyone sees how many links each {side} entity has and with whom it "
         "shares neighbours."
     )
+    if "left_slack" in numbers:
+        most = least
+        learned = f" Whoever learns r links of others (fewer than {least}) takes at most r nodes out of each group."
+    hidden = _hidden("Left", k), _hidden("right", l)
     promise = (
-        f"{_hidden('Left', k)}, {_hidden('right', l)}, and no two nodes of a group share a neighbour. So any left and "
+        f"{', '.join(hidden)}{_lowered(numbers)}, and no two nodes of a group share a neighbour. So any left and "
         f"any right entity are joined in at most one of {most} of the assignments of entities to nodes that fit the "
         f"release.{learned if least > 1 else opened}{_shared_values(numbers)}"
     )
@@ -521,6 +525,7 @@ def graph_words(parameters: Mapping[str, int | str]) -> Words:
         "Structure: the graph is published with masked nodes, so whoever knows how many links an entity has, or who "
         "its neighbours' neighbours are, can narrow down its node.",
         *_known_degrees(numbers),
+        *_small_groups(numbers),
         "Attributes that follow from links (a first year, a total, a favourite) narrow nodes down in the same way; "
         "they must not be among the columns.",
         *_edge_columns(numbers),
@@ -529,6 +534,30 @@ def graph_words(parameters: Mapping[str, int | str]) -> Words:
         "Composition: a second, independent grouping of the same graph can be joined to this one by the graph's shape.",
     )
     return promise, adversary, missing
+
+
+def _lowered(numbers: Mapping[str, int]) -> str:
+    """What is promised instead to the neighbours of nodes with very many links."""
+    if "left_slack" not in numbers:
+        return ""
+    parts = []
+    for side in ("left", "right"):
+        if slack := numbers[f"{side}_slack"]:
+            share = "d" if slack == 1 else f"{slack} d"
+            parts.append(
+                f"a {side} node with a neighbour of d links among the number of {side} nodes divided by {share}"
+            )
+    return f", except that where that is fewer {' and '.join(parts)}; at least one end of each link has its full group"
+
+
+def _small_groups(numbers: Mapping[str, int]) -> tuple[str, ...]:
+    if "left_slack" not in numbers:
+        return ()
+    return (
+        f"Small groups: {numbers['left_lowered']:,} left and {numbers['right_lowered']:,} right entities are in "
+        f"smaller groups, because a node of the group has a neighbour with very many links. Who is alone in a group "
+        f"has a known node, and whoever knows which entity has very many links knows who is linked with it.",
+    )
 
 
 def _known_degrees(numbers: Mapping[str, int]) -> tuple[str, ...]:
