@@ -83,6 +83,7 @@ def _box(
 ) -> Box:
     encoded = table.encode(name)
     codes = encoded.codes[rows]
+    table.forget([name])
     if hierarchy is not None:
         return node_box(codes, offsets, encoded, hierarchy, level=level, name=name)
     if is_ordered(encoded.domain.type):
