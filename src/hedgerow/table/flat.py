@@ -96,7 +96,9 @@ def _is_compact(chunk: pa.Array) -> bool:
         _, offsets, data = chunk.buffers()
         ends = np.frombuffer(offsets, np.int32)
         last = int(ends[len(chunk)])
-        return int(ends[0]) == 0 and (data is None or data.size <= last + _PADDING) and _fits(offsets, len(chunk) + 1, 4)
+        return (
+            int(ends[0]) == 0 and (data is None or data.size <= last + _PADDING) and _fits(offsets, len(chunk) + 1, 4)
+        )
     is_plain = chunk.type in (pa.int64(), pa.float64(), pa.date32(), _MICRO) or pa.types.is_decimal128(chunk.type)
     return is_plain and _fits(chunk.buffers()[1], len(chunk), chunk.type.bit_width // 8)
 
