@@ -22,7 +22,7 @@ __all__ = ["METHODS", "SHAPES", "input_table", "main", "peak_ratio"]
 SHAPES = ("numbers", "census", "different")
 
 _QUASI_VALUES = (80, 2, 17, 6, 9, 1_000, 85)
-_FEW = 2_000
+_FEW = 70_000  # enough for every loop to be compiled, and threads to be used
 
 METHODS: dict[str, hr.Method] = {
     "ke": hr.KEAnonymity(k=4, e=10),
@@ -55,6 +55,7 @@ def schema_of(table: pa.Table) -> hr.Schema:
 def peak_ratio(method: str, shape: str, rows: int) -> float:
     """Bytes that `publish` needs at its peak beyond its Arrow input, divided by the bytes of that input."""
     setup = f"""
+import ctypes
 import gc
 import pyarrow as pa
 from benchmarks.memory import METHODS, input_table, schema_of
@@ -65,6 +66,7 @@ table = input_table({shape!r}, {rows})
 schema = schema_of(table)
 gc.collect()
 pa.default_memory_pool().release_unused()
+ctypes.CDLL(None).malloc_trim(0)
 """
     peak = peak_beyond(setup, "release = method.publish(table, schema)")
     return peak / input_table(shape, rows).nbytes

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -159,7 +160,7 @@ def _blocks(offsets: Offsets) -> list[tuple[int, int]]:
     """Runs of groups of about so many rows, so that 64-bit scratch arrays stay small."""
     wanted = np.arange(0, int(offsets[-1]), _BLOCK)
     cuts = np.unique(np.append(np.searchsorted(offsets, wanted), len(offsets) - 1)).tolist()
-    return list(zip(cuts[:-1], cuts[1:], strict=True))
+    return list(pairwise(cuts))
 
 
 def _distinct_in_block(codes: Codes, offsets: Offsets, gap: int) -> tuple[Offsets, Offsets, NDArray[np.bool_]]:

@@ -95,10 +95,8 @@ def _is_compact(chunk: pa.Array) -> bool:
     if chunk.type == pa.string():
         _, offsets, data = chunk.buffers()
         ends = np.frombuffer(offsets, np.int32)
-        last = int(ends[len(chunk)])
-        return (
-            int(ends[0]) == 0 and (data is None or data.size <= last + _PADDING) and _fits(offsets, len(chunk) + 1, 4)
-        )
+        fits = data is None or _fits(data, int(ends[len(chunk)]), 1)
+        return int(ends[0]) == 0 and fits and _fits(offsets, len(chunk) + 1, 4)
     is_plain = chunk.type in (pa.int64(), pa.float64(), pa.date32(), _MICRO) or pa.types.is_decimal128(chunk.type)
     return is_plain and _fits(chunk.buffers()[1], len(chunk), chunk.type.bit_width // 8)
 

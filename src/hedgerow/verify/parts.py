@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -170,7 +171,7 @@ def cut_blocks(release: PublishedRelease, rows: int) -> Iterator[PublishedReleas
     borders = {name: np.append(group_starts(table, release), table.num_rows) for name, table in grouped.items()}
     longest = max(borders.values(), key=lambda ends: int(ends[-1]))
     cuts = np.unique(np.append(np.searchsorted(longest, np.arange(0, longest[-1], rows)), release.groups)).tolist()
-    for first, last in zip(cuts[:-1], cuts[1:], strict=True):
+    for first, last in pairwise(cuts):
         tables = dict(release.tables)
         for name, table in grouped.items():
             start, end = int(borders[name][first]), int(borders[name][last])
