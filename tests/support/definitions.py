@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections import Counter, defaultdict
+from datetime import date
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import groupby
@@ -43,7 +44,7 @@ def _read(value: Any, policy: str) -> Any:
         return read.casefold() if policy == "folded" else read
     if isinstance(value, float):
         return "no number" if value != value else Fraction(value)
-    return value
+    return (value - date(1970, 1, 1)).days if type(value) is date else value
 
 
 def _columns(forgery: Forgery) -> list[str]:
@@ -291,7 +292,10 @@ def _within_shift(forgery: Forgery, shift: Fraction) -> bool:
 
 def _properties(forgery: Forgery, parameters: dict[str, Any]) -> bool:
     rows, terms = forgery.tables["release"], forgery.tables["properties"].to_pylist()
-    columns = {name: rows.column(name).to_pylist() for name in forgery.manifest["guarantee"]["columns"]}
+    columns = {
+        name: [_read(value, "exact") for value in rows.column(name).to_pylist()]
+        for name in forgery.manifest["guarantee"]["columns"]
+    }
     for _, parts in groupby(terms, key=lambda term: term["property"]):
         listed = list(parts)
         total = sum(

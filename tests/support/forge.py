@@ -58,7 +58,7 @@ from tests.support.definitions import keeps_promise, says_what_is_there
 from tests.support.every_method import SCHEMA, TREE, cases, people
 from tests.support.forger import Forgery, encoded, seal
 
-__all__ = ["Findings", "bundles", "forge", "mutate"]
+__all__ = ["Findings", "Original", "bundles", "forge", "mutate", "verify_in_memory"]
 
 SLOW = 5.0
 MEMORY = 2 << 30
@@ -203,12 +203,13 @@ class InMemory(Held):
             return self.original.decoded[name]
         return super()._table(name, entry, max_bytes)
 
-    def _sized(self, name: str, entry: FileEntry) -> Any:
+    @contextmanager
+    def _open(self, name: str, entry: FileEntry) -> Iterator[Any]:
         if name not in self.contents:
             raise BundleError("missing")
         if len(self.contents[name]) != entry.bytes:
             raise BundleError("edited")
-        return io.BytesIO(self.contents[name])
+        yield io.BytesIO(self.contents[name])
 
 
 def forge(count: int, *, seed: int, seconds: float = float("inf"), log: Path | None = None) -> Findings:
@@ -270,9 +271,16 @@ def _forge_one(name: str, honest: Mapping[str, Original], rng: random.Random, pa
         check: Callable[[], object] = partial(graph.verify_bundle if is_graph else verify_bundle, path)
     else:
         names = frozenset({"manifest.json", *contents})
-        held = InMemory("forged", names, {}, manifest, contents=contents, original=original)
+        held = InMemory(Path("forged"), names, {}, manifest, contents=contents, original=original)
         check = partial(_verify_held, held)
     _judge(forgery, original.forgery, what, must_refuse, check, findings)
+
+
+def verify_in_memory(forgery: Forgery, original: Original) -> object:
+    """Verify the bytes of a forgery without a folder."""
+    manifest, contents = original.files_of(forgery)
+    names = frozenset({"manifest.json", *contents})
+    return _verify_held(InMemory(Path("forged"), names, {}, manifest, contents=contents, original=original))
 
 
 def _verify_held(held: InMemory) -> object:

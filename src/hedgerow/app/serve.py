@@ -117,9 +117,10 @@ def serve(workspace: Workspace, *, port: int = 0, browse: bool = True, say: Call
 
 
 def warm_up() -> None:
-    """Compile what the first publication would wait for, on a made-up table."""
+    """Load and compile what the first publication and the first certificate would wait for, on a made-up table."""
     import numpy as np
 
+    from hedgerow.certificate import page, table  # noqa: F401
     from hedgerow.methods import KEAnonymity
     from hedgerow.schema import Schema
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,6 +65,9 @@ _FEW, _PART = 50_000, 200_000
 """Pairs up to which they are sorted at once, and that are sorted at a time beyond it."""
 
 
+Nodes = NDArray[np.int32] | NDArray[np.int64]
+
+
 @dataclass(frozen=True, eq=False)
 class PublishedGraph:
     """Published tables of a graph with what is said of them."""
@@ -85,18 +89,25 @@ def verify_graph(release: PublishedGraph) -> Verification:
         groups.append(found)
         checks.append(check)
     left, right = _check_edges(release, groups)
-    for number, ends in enumerate((left, right)):
-        _check_no_nodes(release, number, groups[number], np.bincount(ends, minlength=len(groups[number])))
-    checks.append(_check_safe(groups[0][left], right, "left"))
-    checks.append(_check_safe(left, groups[1][right], "right"))
-    for number, ends in enumerate((left, right)):
-        degrees = np.bincount(ends, minlength=len(groups[number]))
-        checks.append(_check_known(release, number, groups[number], degrees))
+    with ThreadPoolExecutor(1) as pool:
+        # Both sides at once: sorting holds up nobody.
+        second = pool.submit(_check_side, release, 1, groups[1], (left, right))
+        both = _check_side(release, 0, groups[0], (left, right)), second.result()
+    checks += [check for pair in zip(*both, strict=True) for check in pair]
     checks += _check_edge_columns(release)
     if graph_words(release.guarantee.parameters) != _words(release.guarantee):
         raise BrokenPromise("The words of the guarantee are not those that follow from its parameters.")
     checks.append("the guarantee says in words what its parameters say, and nothing else")
     return Verification(tuple(checks))
+
+
+def _check_side(release: PublishedGraph, number: int, groups: Ints, ends: tuple[Nodes, Nodes]) -> tuple[str, str]:
+    """No column tells the nodes of one side apart, its groups are safe, and what is stated about degrees is so."""
+    degrees = np.bincount(ends[number], minlength=len(groups))
+    _check_no_nodes(release, number, groups, degrees)
+    owners = groups.astype(np.int32)[ends[number]]
+    first, second = (owners, ends[1]) if number == 0 else (ends[0], owners)
+    return _check_safe(first, second, SIDES[number]), _check_known(release, number, groups, degrees)
 
 
 def count_known(groups: Ints, degrees: Ints) -> int:
@@ -351,61 +362,67 @@ def _check_groups(release: PublishedGraph, number: int, least: int) -> tuple[NDA
     )
 
 
-def _check_edges(
-    release: PublishedGraph, groups: list[NDArray[np.int64]]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _check_edges(release: PublishedGraph, groups: list[NDArray[np.int64]]) -> tuple[Nodes, Nodes]:
     """Check the ends of all edges, and return those of the edges without repetitions."""
-    left, right = (_numbers(release.tables["edges"].column(f"{side}_node")) for side in SIDES)
+    left, right = (_numbers(release.tables["edges"].column(f"{side}_node"), np.int32) for side in SIDES)
     for ends, known in zip((left, right), groups, strict=True):
         if len(ends) and (ends.min() < 0 or ends.max() >= len(known)):
             raise BrokenPromise("An edge names a node that is not published.")
-    if not _repeats(left, right):
+    if _ascend(left, right) or not _repeats(left, right):
         return left, right
     if "edge_k" not in release.guarantee.parameters:
         raise BrokenPromise("An edge is published twice.")
     width = int(right.max()) + 1
-    pairs = np.unique(left * width + right)
-    return pairs // width, pairs % width
+    pairs = np.unique(left.astype(np.int64) * width + right)
+    return (pairs // width).astype(np.int32), (pairs % width).astype(np.int32)
 
 
-def _check_safe(first: NDArray[np.int64], second: NDArray[np.int64], side: str) -> str:
+def _ascend(first: Nodes, second: Nodes) -> bool:
+    """Whether pairs are in ascending order, so that none occurs twice."""
+    above, same = first[1:] > first[:-1], first[1:] == first[:-1]
+    return bool((above | (same & (second[1:] > second[:-1]))).all())
+
+
+def _check_safe(first: Nodes, second: Nodes, side: str) -> str:
     """No group and node of the other side come together twice; each edge has one of each."""
     if unsafe := _repeats(first, second):
         raise BrokenPromise(f"{counted(unsafe, 'time')} two nodes of one {side} group share a neighbour.")
     return f"no two nodes of a {side} group share a neighbour, over {counted(len(first), 'edge')}"
 
 
-def _repeats(first: NDArray[np.int64], second: NDArray[np.int64]) -> int:
+def _repeats(first: Nodes, second: Nodes) -> int:
     """Count the pairs that occurred before."""
     if not len(first):
         return 0
     width = int(second.max()) + 1
     if (first[1:] >= first[:-1]).all() and width < _HALF and len(first) > _FEW:
         return _repeats_in_order(first, second, width)
-    pairs = first * width + second
+    pairs = first.astype(np.int64) * width + second
     if (pairs[1:] < pairs[:-1]).any():
         pairs = np.sort(pairs)
     return int((pairs[1:] == pairs[:-1]).sum())
 
 
-def _repeats_in_order(first: NDArray[np.int64], second: NDArray[np.int64], width: int) -> int:
+def _repeats_in_order(first: Nodes, second: Nodes, width: int) -> int:
     """The same where `first` ascends: pairs of near first numbers fit 32 bits, and are sorted a part at a time."""
     found = start = 0
     while start < len(first):
         least = int(first[start])
-        end = min(int(np.searchsorted(first, least + _WORD // width)), start + _PART)
+        # Of the type of `first`, which would be copied otherwise.
+        beyond = first.dtype.type(min(least + _WORD // width, _HALF - 1))
+        end = min(int(np.searchsorted(first, beyond)), start + _PART)
         # A part ends between two first numbers, so that no pair is in two of them.
         end = end if end == len(first) else int(np.searchsorted(first, first[end]))
         if end <= start:
-            end = int(np.searchsorted(first, least, side="right"))
-        pairs = ((first[start:end] - least) * width + second[start:end]).astype(np.uint32)
+            end = int(np.searchsorted(first, first[start], side="right"))
+        pairs = ((first[start:end].astype(np.int64) - least) * width + second[start:end]).astype(np.uint32)
         pairs.sort()
         found += int((pairs[1:] == pairs[:-1]).sum())
         start = end
     return found
 
 
-def _numbers(column: pa.ChunkedArray) -> NDArray[np.int64]:
+def _numbers(column: pa.ChunkedArray, kind: type[np.int32] | type[np.int64] = np.int64) -> Ints:
     if column.null_count or not pa.types.is_integer(column.type):
         raise BrokenPromise("Nodes and groups must be whole numbers, none missing.")
-    return np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False), np.int64)
+    return np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False), kind)

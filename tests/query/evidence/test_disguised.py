@@ -182,3 +182,14 @@ def test_a_subdomain_stays_a_range_beside_an_or():
     for condition in ("age < 9", "age = 2 OR pay < 9999"):
         answer = release.ask(f"SELECT var_pop(pay) FROM release WHERE {condition}")
         assert (answer.lower, answer.upper) == (0, 250_000), condition
+
+
+def test_a_value_that_is_told_varies_by_nothing(tmp_path):
+    """Squares of an outlier less the square of its mean left a variance of rounding, and the bundle was refused."""
+    values = [1e9, 1.2e11, 0.12178358174584843, 0.19965567272717002, 0.22626041642706776]
+    values += [0.08024300283726811, 0.24004938273733045, 0.24867598824752768, 0.03935733001452513]
+    table = pa.table({"age": range(9), "s": values})
+    release = hr.TargetDistribution("source").publish(table, SCHEMA_S)
+    assert help_table(release)["sum_variance"].to_pylist()[-1] == 0
+    assert release.ask("SELECT sum(s) FROM release").std == 0
+    release.save(tmp_path / "out", rows_per_part=2)

@@ -129,15 +129,16 @@ class Subdomains:
     def _moments(self, met: NDArray[np.bool_]) -> Moments:
         """What to expect of a subdomain: does it count, and how far from the mean of those that count is it."""
         middles = (self.numbers.lows / 2 + self.numbers.highs / 2) * 1.0
-        counts = self._expected(met.astype(np.float64))[self.nodes]
+        chances, origin = self._expected(met.astype(np.float64)), float(middles.mean())
+        totals = self._expected(met * (middles - origin))
+        counts, sums = chances[self.nodes], totals[self.nodes]
         share = self.mean(counts)
-        origin = float(middles.mean())  # squares of small numbers keep their digits
-        sums = self._expected(met * (middles - origin))[self.nodes]
         mean = np.divide(self.mean(sums), share, out=np.zeros(len(share)), where=share > 0)
-        far = sums - counts * mean[self.groups]
-        squares = self._expected(met * (middles - origin) ** 2)[self.nodes]
-        squares = squares - 2.0 * mean[self.groups] * sums + mean[self.groups] ** 2 * counts
-        inner = (squares - far**2, far - far * counts, counts - counts**2)
+        at = mean[self.groups]
+        far = sums - counts * at
+        pairs = ((totals, totals), (totals, chances), (chances, chances))
+        spread, both, doubt = (self._covariance(*pair)[self.nodes] for pair in pairs)
+        inner = (np.maximum(spread - 2.0 * at * both + at**2 * doubt, 0.0), both - at * doubt, doubt)
         return Moments(
             share,
             mean + origin,
@@ -176,6 +177,19 @@ class Subdomains:
         for node, parent in enumerate(self._parents.tolist()):
             if parent >= 0:
                 result[parent] += share[node] * result[node]
+        return result
+
+    def _covariance(self, one: Floats, other: Floats) -> Floats:
+        """How two numbers with these means vary together below every node.
+
+        From the deviations of the children: a mean of squares less the square of a mean loses the digits that tell.
+        """
+        result = np.zeros(len(self._parents))
+        share = np.where(self._parents >= 0, self._weights / np.maximum(self._totals[self._parents], 1.0), 0.0)
+        for node, parent in enumerate(self._parents.tolist()):
+            if parent >= 0:
+                apart = (one[node] - one[parent]) * (other[node] - other[parent])
+                result[parent] += share[node] * (result[node] + apart)
         return result
 
 
