@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Unpack, overload
 
-import pyarrow as pa
-
+from hedgerow.arrays import free_unused
 from hedgerow.errors import ParameterError, SchemaError, within_limits
 from hedgerow.markup import progress_or_notebook
 from hedgerow.methods.prepared import Prepared, Progress, prepare
@@ -109,7 +108,7 @@ class Method(ABC):
         _require_savable(release, prepared)
         pending = prepared.pending
         del prepared
-        pa.default_memory_pool().release_unused()  # what publishing needed; the audit needs memory, too
+        free_unused()
         release = replace(release, guarantee=word(release.published))
         if pending is not None:
             release = release.recorded(pending.receipt)

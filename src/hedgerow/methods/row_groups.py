@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import free_unused
 from hedgerow.criteria.groupwise import require
 from hedgerow.criteria.l_diversity import FrequencyDiversity
 from hedgerow.errors import ParameterError, SchemaError
@@ -145,6 +146,7 @@ def release_of(
     assert layout.publish is not None
     if not layout.has_boxes:
         prepared.table.forget(prepared.columns.quasi)
+    free_unused()
     rows = Labelled(
         prepared.table,
         prepared.columns,
