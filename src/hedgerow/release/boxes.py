@@ -30,7 +30,7 @@ __all__ = ["Box", "interval_box", "is_ordered", "node_box", "set_box"]
 
 Offsets = NDArray[np.int64]
 _MOST_LISTED = 6
-_BLOCK = 1 << 18
+_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ from hedgerow.verify.values import PublishedRelease
 __all__ = ["check_boxes", "check_names"]
 
 _MOST_LISTED = 6
-_BLOCK = 1 << 18
+_BLOCK = 1 << 16
 
 
 def check_boxes(release: PublishedRelease) -> str:

@@ -23,7 +23,7 @@ from hedgerow.verify.values import PublishedRelease, spread
 
 __all__ = ["check_ke"]
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 17
 
 
 def check_ke(release: PublishedRelease) -> str:

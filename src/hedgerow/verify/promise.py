@@ -86,7 +86,7 @@ def verify(release: PublishedRelease) -> Verification:
 _IN_BLOCKS = ("frequency", "groupwise", "ke", "m_invariance", "proximity")
 """Criteria that look at one group after the other, and at nothing but its published sensitive values."""
 
-BLOCK = 1 << 17
+BLOCK = 1 << 16
 """Rows that such a criterion is shown at a time, so that what it sorts stays small beside the release."""
 
 
