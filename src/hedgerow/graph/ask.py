@@ -11,7 +11,7 @@ import functools
 import itertools
 import math
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -26,7 +26,8 @@ from hedgerow.exact import float_above, float_below
 from hedgerow.graph.adjacency import adjacency, count_unsafe
 from hedgerow.graph.distinct import count_joined
 from hedgerow.graph.draws import Draws, Extent, average, largest, total
-from hedgerow.graph.edge_rows import EdgeRows, Marks, ticks_of_column
+from hedgerow.graph.edge_rows import EdgeRows, EdgeTicks, Marks, ticks_of_column
+from hedgerow.graph.entity_sums import EndValues, average_at_ends, largest_at_ends, sum_at_ends
 from hedgerow.graph.grouped import GroupedGraph, Side
 from hedgerow.graph.links import Links, count_ends, count_links, count_paths, links_by_group
 from hedgerow.graph.question import ENDS, GraphAggregate, GraphQuestion, Where, degree_name, read_question
@@ -259,7 +260,14 @@ class _Engine:
                 return _Found(_extent_of(count_links(left, right)), kind)
             return _Found(sum_of_pairs(left, right, self.edges.numbers(marks).counts()), kind)
         assert item.value is not None
-        ticks, has_value = self.edges.ticks(item.value, marks.may)
+        if item.argument == "column":
+            return self._over_ends(item, chosen, marks, kind)
+        if item.argument == "degree":
+            nodes = self.release.ends[0 if item.end == "left" else 1][marks.may]
+            degrees, has_value = chosen[item.end].side.degrees[nodes], marks.may
+            ticks = EdgeTicks(degrees, degrees, Fraction(1), Kind.INT)
+        else:
+            ticks, has_value = self.edges.ticks(item.value, marks.may)
         edges = self.edges.numbers(marks, ticks, has_value)
         if item.function == "count":
             return _Found(sum_of_pairs(left, right, edges.counts()), kind)
@@ -270,6 +278,33 @@ class _Engine:
         is_whole = ticks.kind is Kind.INT and item.function != "avg"
         rounding = Rounding.VALUE if is_value else Rounding.WHOLE if is_whole else Rounding.OUTWARD
         return _Found(extent, kind, ticks.unit, rounding, ticks.domain if is_value else None, item.function == "avg")
+
+    def _over_ends(self, item: GraphAggregate, chosen: dict[str, Selected], marks: Marks, kind: int) -> _Found:
+        """Aggregate a column of the entities at one end."""
+        assert item.value is not None
+        near, far = chosen[item.end], chosen["left" if item.end == "right" else "right"]
+        side = near.side
+        array = self._side_values(item.value, item.end, "entities")
+        has_value = near.entities & np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
+        ticks = ticks_of_column(array.filter(pa.array(has_value)), item.value)
+        pairs = self.edges.numbers(marks).counts()
+
+        def extent(values: Ints) -> Extent:
+            numbers = np.zeros(len(has_value), np.int64)
+            numbers[has_value] = values
+            ends = EndValues(Selected(side, has_value, near.nodes), far, numbers, pairs, item.end == "left")
+            return _AT_ENDS[item.function](ends)
+
+        found = extent(ticks.lows)
+        if item.function != "count" and ticks.lows is not ticks.highs and found.lower is not None:
+            found = Extent(found.lower, extent(ticks.highs).upper, None)
+        if item.function == "count":
+            return _Found(found, kind)
+        is_value = item.function in ("min", "max") and ticks.domain is not None
+        is_whole = ticks.kind is Kind.INT and item.function != "avg"
+        rounding = Rounding.VALUE if is_value else Rounding.WHOLE if is_whole else Rounding.OUTWARD
+        unit = Fraction(1) if is_value else ticks.unit
+        return _Found(found, kind, unit, rounding, ticks.domain if is_value else None, item.function == "avg")
 
     def _joined(self, counted: Selected, other: Selected, end: str, marks: Marks) -> Links:
         """COUNT(DISTINCT end) over the edges that count for sure, and over those that may."""
@@ -294,6 +329,15 @@ def _within(counted: Selected, other: Selected, ends: Ints, others: Ints) -> tup
     near = replace(counted.side, neighbours=adjacency(first, second, *sizes))
     far = replace(other.side, neighbours=adjacency(second, first, *sizes[::-1]))
     return Selected(near, counted.entities, counted.nodes), Selected(far, other.entities, other.nodes)
+
+
+_AT_ENDS: dict[str, Callable[[EndValues], Extent]] = {
+    "count": lambda ends: ends.count(),
+    "sum": sum_at_ends,
+    "avg": average_at_ends,
+    "max": largest_at_ends,
+    "min": lambda ends: largest_at_ends(replace(ends, values=-ends.values)).negated,
+}
 
 
 def _aggregate_edges(function: str, left: Selected, right: Selected, edges: EdgeNumbers) -> Extent:
