@@ -36,7 +36,16 @@ from hedgerow.query.sql.question import (
     columns_of,
 )
 
-__all__ = ["ENDS", "GraphAggregate", "GraphQuestion", "Where", "degree_name", "interval_columns", "read_question"]
+__all__ = [
+    "ENDS",
+    "GraphAggregate",
+    "GraphQuestion",
+    "Where",
+    "bind_question",
+    "degree_name",
+    "interval_columns",
+    "read_question",
+]
 
 ENDS = {
     "left": {"left": "left"},
@@ -103,7 +112,11 @@ class GraphQuestion:
 
 def read_question(text: str, release: GroupedGraph) -> GraphQuestion:
     """Read one SELECT over a grouped graph."""
-    statement = read_graph_statement(text, ENDS, release.keys)
+    return bind_question(read_graph_statement(text, ENDS, release.keys), release)
+
+
+def bind_question(statement: GraphStatement, release: GroupedGraph) -> GraphQuestion:
+    """Fit a question that was read to a grouped graph."""
     return _Reader(statement.source, release).question(statement)
 
 
