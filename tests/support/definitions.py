@@ -365,7 +365,12 @@ def _wrong_help(forgery: Forgery) -> str:
     if not forgery.manifest["groups"]:
         return ""
     group, (name, *others) = forgery.manifest["group_column"], _columns(forgery)
+    which = forgery.manifest.get("help", "all")
+    if which == "none":
+        return "a help table" if "help" in forgery.tables else ""
     helper = forgery.tables["help"].to_pydict()
+    if (which == "sums") == ("min_lower" in helper) and "sum_lower" in helper:
+        return "help: more or less than the manifest says"
     if "sum_lower" not in helper or others:
         return ""
     people = forgery.tables["quasi" if "quasi" in forgery.tables else "release"].column(group).to_pylist()
@@ -387,6 +392,8 @@ def _wrong_help(forgery: Forgery) -> str:
             "min_lower": low[0], "min_upper": high[-hits], "max_lower": low[hits - 1], "max_upper": high[-1],
         }  # fmt: skip
         for column, truth in wanted.items():
+            if which == "sums" and not column.startswith("sum"):
+                continue
             found = helper[column][place]
             found = found if isinstance(found, int) else Fraction(found)
             inside = found <= truth if column.endswith("lower") else found >= truth
