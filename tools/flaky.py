@@ -5,8 +5,8 @@ python tools/flaky.py tests/verify tests/graph --runs 50 --seconds 600
 A first run notes which tests ask the operating system for randomness (hedgerow.randomness, an unseeded generator of
 NumPy or Python, Hypothesis), themselves, in a fixture that they use, when their module is imported, or in a process
 that they start. Those are run again, round by round and the quickest first, until each has its runs; several processes
-share the rounds, so that hash seeds differ too. Results are kept in .flaky, so that a run that ends by `--seconds` is continued
-by the next one; `--again` forgets them. The exit status is 1 if a test ever failed.
+share the rounds, so that hash seeds differ too. Results are kept in .flaky, so that a run that ends by `--seconds` is
+continued by the next one; `--again` forgets them. The exit status is 1 if a test ever failed.
 """
 
 from __future__ import annotations
