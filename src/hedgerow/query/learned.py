@@ -38,6 +38,7 @@ from hedgerow.randomness import seeded_keys
 if TYPE_CHECKING:
     from hedgerow.query.evidence.generalized import BoxSource
     from hedgerow.query.evidence.permuted import RowSource
+    from hedgerow.query.learned_boxes import Parts
     from hedgerow.query.sql.question import Aggregate, Bound
     from hedgerow.release import Release
 
@@ -60,7 +61,7 @@ _WIDENED = {"sum": 1.3, "avg": 1.3, "count": 2.0}
 _WIDENED_DEALT = {"sum": 1.9, "avg": 1.9, "count": 1.5}
 """The same for values that are dealt: scores are not quite normal, nor do all rows scatter alike."""
 
-_WIDENED_BOXES = {"sum": 1.2, "avg": 2.0, "count": 1.2}
+_WIDENED_BOXES = {"sum": 1.1, "avg": 1.1, "count": 1.1}
 """The same for boxes: columns are not independent inside them."""
 
 _BINS = 12
@@ -87,6 +88,8 @@ def _learned(release: Release, bound: Bound, answer: Answer) -> Learned:
     from hedgerow.query.evidence.permuted import RowSource
     from hedgerow.query.evidence.view import source_of
 
+    if not answer.bounded:
+        return _fair(answer, "rows of this form were changed by chance, and have no groups to learn from")
     if answer.exact or answer.lower is None:
         return Learned(answer.expected, 0.0, "the answer is exact")
     source = source_of(release)
@@ -114,36 +117,33 @@ def _boxed(release: Release, source: BoxSource, bound: Bound, aggregate: Aggrega
     boxes = boxes_of(source, release.columns.quasi, bound)
     if isinstance(boxes, str):
         return _fair(answer, boxes)
-    sizes, groups, rows = source.sizes.astype(np.float64), len(source.sizes), source.view.num_rows
-    kept = np.ones(rows) if base is None else source.marked(base, bound.hidden).astype(np.float64)
+    kept = np.ones(source.view.num_rows) if base is None else source.marked(base, bound.hidden).astype(np.float64)
     numbers = kept if is_counted else kept * _numbers(source.hidden_view(str(base)), bound, aggregate)
-    owner = source.view.groups
-    worlds = list(boxes.shares(source, bound.known))
-
-    def total(values: Floats) -> tuple[float, float]:
-        sums, squares = (np.bincount(owner, each, minlength=groups) for each in (values, values**2))
-        found = []
-        for times, chance, features, moved in worlds:
-            pick = times > 0
-            slopes = _slopes(features[pick], sums[pick] / sizes[pick], (sizes * times)[pick])
-            tilt = np.clip(moved @ slopes, -0.5 * np.abs(sums) / sizes, 0.5 * np.abs(sums) / sizes)
-            found.append((float(chance @ sums), float((chance * sizes) @ tilt)))
-        spread = float(np.var([each[0] + each[1] for each in found[1:]], ddof=1))
-        shift, noise = float(found[0][1]), float(np.var([each[1] for each in found[1:]], ddof=1))
-        chance = worlds[0][1]
-        dealt = float((chance * (1.0 - chance)) @ squares)
-        kept_share = float(np.nan_to_num(max(0.0, 1.0 - noise / np.square(shift)))) if shift else 0.0
-        return float(found[0][0] + kept_share * shift), float(
-            np.sqrt(spread + dealt + np.square((1.0 - kept_share) * shift))
-        )
-
-    estimate, error = total(numbers)
+    if base is None:
+        found = boxes.chances(source, bound.known)
+    else:
+        codes, is_ordered = source.view.codes(base).codes, source.view.columns[base].kind in NUMBERS
+        found = boxes.chances(source, bound.known, base, _parts(codes.astype(np.int64), is_ordered, boxes.most_parts))
+    estimate, error = found.total(numbers)
     if aggregate.function == "avg":
-        count = total(kept)[0]
+        count = found.total(kept)[0]
         if count <= 0:
             return _fair(answer, "it expects no row")
-        estimate, error = estimate / count, total(numbers - estimate / count * kept)[1] / count
+        # The mean is where the sum of deviations from it is nothing: its error is theirs, over the count.
+        estimate, error = estimate / count, found.total(numbers - estimate / count * kept)[1] / count
     return _inside(answer, estimate, _WIDENED_BOXES[aggregate.function] * error)
+
+
+def _parts(codes: Ints, is_ordered: bool, most: int) -> Parts:
+    """Hidden values in parts: ranges with about equally many rows, or the most frequent texts and all others."""
+    from hedgerow.query.learned_boxes import Parts
+
+    if is_ordered:
+        return Parts(_bins(codes.astype(np.float64), most), True)
+    counts = np.bincount(codes)
+    place = np.full(len(counts), min(most, len(counts)) - 1)
+    place[np.argsort(-counts, kind="stable")[: most - 1]] = np.arange(min(most - 1, len(counts)))
+    return Parts(place[codes], False)
 
 
 def _inside(answer: Answer, estimate: float, error: float) -> Learned:
@@ -359,9 +359,9 @@ def _resampled(count: int) -> Iterator[Ints]:
         yield (keys(count) % np.uint64(count)).astype(np.int64)
 
 
-def _bins(scores: Floats) -> Ints:
+def _bins(scores: Floats, most: int = _BINS) -> Ints:
     """The range of each value, of ranges that hold about equally many rows."""
-    found = np.searchsorted(np.unique(np.quantile(scores, np.arange(1, _BINS) / _BINS)), scores)
+    found = np.searchsorted(np.unique(np.quantile(scores, np.arange(1, most) / most)), scores)
     return np.asarray(np.unique(found, return_inverse=True)[1])
 
 
