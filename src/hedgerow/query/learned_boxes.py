@@ -13,7 +13,7 @@ likely, but adds less than one.
 
 The hidden values of a box are published with it. They are put into parts, ranges or texts, and the same is done for the
 rows of each part, so that how a known column goes with the hidden one is learned from all boxes: whoever is in a box
-with hours of 20 to 40 and is young more likely works 20. Parts that are next to each other are smoothed in each round.
+with hours of 20 to 40 and is young more likely works 20. Ranges that are next to each other are smoothed in each round.
 Inside a box and part columns are taken as independent.
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hedgerow.query.evidence.generalized import BoxSource
     from hedgerow.query.sql.question import Bound, Predicate
 
-__all__ = ["Boxes", "Chances", "Parts", "boxes_of"]
+__all__ = ["Boxes", "Chances", "HiddenParts", "boxes_of"]
 
 _ROUNDS = 25
 _ROUNDS_OF_PARTS = 10
@@ -102,7 +102,7 @@ class _Axis:
         """The sum over the values of each group's box, of each column of weights."""
         if self.low is None or self.high is None:
             found = np.zeros((len(self.sizes), weights.shape[1]))
-            some = np.flatnonzero(weights.any(axis=1)[self.listed])
+            some = np.flatnonzero(np.asarray(weights.any(axis=1))[self.listed])
             if len(some):
                 first = np.flatnonzero(np.append(True, np.diff(self.owner[some]) > 0))
                 found[self.owner[some[first]]] = np.add.reduceat(weights[self.listed[some]], first, axis=0)
@@ -178,7 +178,7 @@ class _Dealt:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class HiddenParts:
     """The part of each row's hidden value; parts of numbers are ranges in order."""
 
     of: Ints
@@ -195,6 +195,8 @@ class Chances:
 
     cell: Ints
     by_world: list[Floats]
+    numbers: Floats
+    sizes: Floats
 
     def total(self, values: Floats) -> tuple[float, float]:
         """The learned sum over the rows that satisfy it, and its standard error."""
@@ -204,8 +206,24 @@ class Chances:
         found = [float(chance.ravel() @ sums) for chance in self.by_world]
         likely = self.by_world[0].ravel()
         dealt = float((likely * (1.0 - likely)) @ squares)
-        # What the two models differ by is an error of the model, which resampling does not show.
-        return found[0], float(np.sqrt(dealt + np.square(found[0] - found[1]) + np.var(found[2:], ddof=1)))
+        # What models differ by is an error of the model, which resampling does not show.
+        apart = max(np.square(found[0] - found[1]), self._contrast(np.asarray(sums, np.float64), found[0]) / 4.0)
+        return found[0], float(np.sqrt(dealt + apart + np.var(found[2:], ddof=1)))
+
+    def _contrast(self, sums: Floats, found: float) -> float:
+        """How far a line through the groups' means by their shares of hits is off, squared, beyond its own noise."""
+        groups, hits = self.sizes, (self.by_world[0] * self.numbers).sum(axis=1)
+        share, total = hits / groups, sums.reshape(self.numbers.shape).sum(axis=1)
+        weight = groups / groups.sum()
+        own, left = share - weight @ share, total / groups - weight @ (total / groups)
+        scale = float(groups @ np.square(own))
+        if scale <= 1e-12 * float(groups.sum()):
+            return 0.0
+        steep = float((groups * own) @ left) / scale
+        noise = float(np.square(groups * own) @ np.square(left - steep * own)) / scale**2
+        reach = float(hits @ (1.0 - share))
+        off = float(share @ total) + steep * reach - found
+        return max(float(np.square(off) - noise * np.square(reach)), 0.0)
 
 
 class Boxes:
@@ -229,7 +247,7 @@ class Boxes:
             (each, {name: axis.dealt(axis.frequencies(each)) for name, axis in self._axes.items()}) for each in times
         ]
 
-    def _learned(self, base: str, numbers: Floats, parts: Parts) -> list[dict[str, tuple[Floats, Floats]]]:
+    def _learned(self, base: str, numbers: Floats, parts: HiddenParts) -> list[dict[str, tuple[Floats, Floats]]]:
         """By world and column: how frequent its values are among the rows of each part, and what boxes hold of that.
 
         The last of each is that among all rows.
@@ -245,7 +263,7 @@ class Boxes:
         return self._by_part[base]
 
     def chances(
-        self, source: BoxSource, condition: Predicate, base: str | None = None, parts: Parts | None = None
+        self, source: BoxSource, condition: Predicate, base: str | None = None, parts: HiddenParts | None = None
     ) -> Chances:
         """How likely rows satisfy a condition on known columns, by their group and the part of their hidden value."""
         conditions: dict[str, list[Predicate]] = {}
@@ -258,19 +276,19 @@ class Boxes:
         }
         owner, groups = source.view.groups, len(self._sizes)
         if base is None or parts is None:
-            plain = [self._product(dealt, met) for _, dealt in self._worlds]
-            return Chances(owner, [plain[0], *plain])
+            plain = [self._product(dealt, met)[:, None] for _, dealt in self._worlds]
+            return Chances(owner, [plain[0], *plain], self._sizes[:, None], self._sizes)
         count = int(parts.of.max()) + 1
         cell = owner.astype(np.int64) * count + parts.of
         numbers = np.bincount(cell, minlength=groups * count).reshape(groups, count).astype(np.float64)
-        found = []
+        found: list[Floats] = []
         for (_, dealt), frequent in zip(self._worlds, self._learned(base, numbers, parts), strict=True):
             for is_own in (True, False) if not found else (True,):
                 chance = np.ones((groups, count))
                 for name, those in met.items():
                     chance *= self._by_parts(dealt[name], frequent[name], those.astype(np.float64), numbers, is_own)
                 found.append(chance)
-        return Chances(cell, found)
+        return Chances(cell, found, numbers, self._sizes)
 
     def _product(self, dealt: dict[str, _Dealt], met: dict[str, Mask]) -> Floats:
         """The share of each group's rows that satisfies all conditions."""
@@ -287,8 +305,13 @@ class Boxes:
         shares = dealt.axis.inside(hit[:, None] * frequent[0]) / frequent[1]
         part, usual = shares[:, :-1], shares[:, -1:]
         other = usual if is_own else (numbers * part).sum(axis=1, keepdims=True) / self._sizes[:, None]
-        share = np.clip(whole * np.where(other > 0, part / np.maximum(other, 1e-300), 1.0), 0.0, 1.0)
-        return np.asarray(np.where((whole <= 0) | (whole >= 1), whole, share))
+        odds = _odds(whole) * _odds(part) / _odds(other)
+        return np.asarray(np.where((whole <= 0) | (whole >= 1), whole, odds / (1.0 + odds)))
+
+
+def _odds(share: Floats) -> Floats:
+    kept = np.clip(share, 1e-9, 1.0 - 1e-9)
+    return np.asarray(kept / (1.0 - kept))
 
 
 def boxes_of(source: BoxSource, names: tuple[str, ...], bound: Bound) -> Boxes | str:
