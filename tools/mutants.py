@@ -1,16 +1,23 @@
 """Mutation testing: change one operator, border, constant or truth of the code, and see whether a test goes red.
 
-python tools/mutants.py criteria partition verify --sample 200 --seed 1 --seconds 600
+python tools/mutants.py criteria verify --sample 300 --seed 1 --seconds 600
 
-Each mutant is tried in a private copy of the tree against the tests that run the changed line, fastest first; a map
-of these is made once (`--map`). A mutant is killed by a red test or by taking far longer than the unchanged code.
-Results are kept in a file, so that a run that ends by `--seconds` is continued by the next one. Tests draw the same
-examples each time, and kernels run as plain Python wherever inputs are small, which is where the tests are.
+A mutant is tried with the tests that run the changed line, by a map that is made once (`--map`): those first that
+killed another mutant of the file, then the quickest, until their usual times add up to `--budget` seconds. A line that
+runs when its module is loaded is tried with the tests of the module's other lines. `mutations` says what is changed and
+what cannot matter and is left out.
+
+All tests are collected once. Each mutant is a fork of that process in which the functions concerned get the changed
+code, so that it costs what its tests cost. What is still alive after that, and what is not inside a function, is tried
+once more in a fork that loads everything from a private copy of the tree: for tests that start processes, and values
+that are made when modules are loaded. A mutant is killed by a red test or by taking far longer than the unchanged code.
+Tests draw the same examples each time. Results are kept in a file, so that a run that ends by `--seconds` is continued.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib
 import json
 import os
@@ -20,10 +27,13 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
 
 import numpy as np
 from mutations import Mutant, mutants_of
@@ -32,22 +42,24 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = Path("src/hedgerow")
 TESTS = ("criteria", "inference", "partition", "verify", "methods")
 PATIENCE = 60
-"""Seconds of processor time after which a mutant counts as killed by its slowness."""
+"""Seconds of processor time beyond the budget after which a mutant counts as killed by its slowness."""
 
-SLOWEST = 6.0
-"""Tests that take longer than this many seconds are left out: a mutant that only they would kill counts as alive."""
+Map = dict[str, dict[str, list[str]]]
+"""By file and line the tests that run it, quickest first."""
 
 
 def main() -> int:
     """Draw mutants, try those without a verdict until the time is over, and print the shares."""
     options = _options()
     options.work.mkdir(parents=True, exist_ok=True)
-    tests = _map(options.work, options.measured, fresh=options.map)
+    times = _map(options.work, options.measured, fresh=options.map)
     drawn = _drawn(options.folders, options.sample, options.seed)
     known = _known(options.work / "results.jsonl")
-    wanted = ("untried", "alive", "not run") if options.again else ("untried",)
-    todo = [mutant for mutant in drawn if known.get(mutant.name, "untried") in wanted]
-    known |= _try_all(todo, tests, options)
+    if options.again:
+        known = {name: verdict for name, verdict in known.items() if verdict not in ("alive", "not run", "broken")}
+    trial = Trial(options, *times)
+    known |= _in_a_fork(trial, [mutant for mutant in drawn if mutant.name not in known])
+    known |= trial.run([m for m in drawn if known.get(m.name, _DOUBTFUL) == _DOUBTFUL], trial.start_afresh)
     _print(drawn, known)
     return 0
 
@@ -58,7 +70,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sample", type=int, default=200, help="mutants drawn in all, the same number of each folder")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1e9, help="start no mutant after this time")
-    parser.add_argument("--tests", type=int, default=15, help="most tests to try on a mutant, fastest first")
+    parser.add_argument("--budget", type=float, default=20.0, help="seconds that the tests of a mutant usually take")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--work", type=Path, default=ROOT / ".mutants", help="folder for copies, map and results")
     parser.add_argument("--map", action="store_true", help="make the map of lines to tests afresh")
@@ -70,16 +82,16 @@ def _options() -> argparse.Namespace:
 # --- which tests run which line ---------------------------------------------------------------------------------------
 
 
-def _map(work: Path, folders: Sequence[str], *, fresh: bool) -> dict[str, dict[str, list[str]]]:
-    """Files, their lines, and the tests that run each, fastest first."""
+def _map(work: Path, folders: Sequence[str], *, fresh: bool) -> tuple[Map, dict[str, float]]:
+    """Files, their lines, and the tests that run each, quickest first; how long each test takes."""
     file = work / "map.json"
     if fresh or not file.exists():
         file.write_text(json.dumps(_measure(work, folders)))
-    found: dict[str, dict[str, list[str]]] = json.loads(file.read_text())
-    return found
+    lines, seconds = json.loads(file.read_text())
+    return lines, seconds
 
 
-def _measure(work: Path, folders: Sequence[str]) -> dict[str, dict[str, list[str]]]:
+def _measure(work: Path, folders: Sequence[str]) -> tuple[Map, dict[str, float]]:
     from coverage import CoverageData
 
     data, seconds = CoverageData(str(work / "coverage")), {}
@@ -87,7 +99,7 @@ def _measure(work: Path, folders: Sequence[str]) -> dict[str, dict[str, list[str
     for folder in folders:
         seconds |= _run_with_coverage(folder, data.data_filename())
     data.read()
-    return {_relative(file): _by_line(data, file, seconds) for file in data.measured_files()}
+    return {_relative(file): _by_line(data, file, seconds) for file in data.measured_files()}, seconds
 
 
 def _run_with_coverage(folder: str, data: str) -> dict[str, float]:
@@ -106,12 +118,11 @@ def _run_with_coverage(folder: str, data: str) -> dict[str, float]:
     return dict(seconds)
 
 
-def _by_line(data: object, file: str, seconds: dict[str, float]) -> dict[str, list[str]]:
+def _by_line(data: Any, file: str, seconds: dict[str, float]) -> dict[str, list[str]]:
     lines = {}
-    for line, contexts in data.contexts_by_lineno(file).items():  # type: ignore[attr-defined]
+    for line, contexts in data.contexts_by_lineno(file).items():
         names = {context.rpartition("|")[0] for context in contexts if "|" in context}
         lines[str(line)] = sorted(names, key=lambda name: seconds.get(name, 0.0))
-        lines[str(line)] = [name for name in lines[str(line)] if seconds.get(name, 0.0) <= SLOWEST]
     return lines
 
 
@@ -135,62 +146,239 @@ def _drawn(folders: list[str], sample: int, seed: int) -> list[Mutant]:
     return [drawn[i] for i in chance.permutation(len(drawn))]
 
 
-def _known(file: Path) -> dict[str, str]:
-    lines = file.read_text().splitlines() if file.exists() else []
+def _known(file: Path, first: int = 0) -> dict[str, str]:
+    lines = file.read_text().splitlines()[first:] if file.exists() else []
     return {entry["name"]: entry["verdict"] for entry in map(json.loads, lines)}
 
 
-def _try_all(todo: list[Mutant], tests: dict[str, dict[str, list[str]]], options: argparse.Namespace) -> dict[str, str]:
-    """Try mutants on several private copies of the tree at once until the time is over."""
-    free = [_copy(options.work / f"tree{number}") for number in range(options.workers)]
-    running: dict[int, tuple[Mutant, Path]] = {}
-    verdicts: dict[str, str] = {}
-    end = time.monotonic() + options.seconds
-    _preload()
-    while running or (todo and time.monotonic() < end):
-        while todo and free and time.monotonic() < end:
-            mutant, tree = todo.pop(0), free.pop()
-            chosen = _tests_of(mutant, tests.get(mutant.file, {}), options.tests)
-            running[_started(mutant, tree, chosen)] = mutant, tree
-        child, status = os.wait()
-        mutant, tree = running.pop(child)
-        shutil.copy(ROOT / mutant.file, tree / mutant.file)
-        free.append(tree)
-        verdicts[mutant.name] = _VERDICTS.get(os.waitstatus_to_exitcode(status), "broken")
-        with (options.work / "results.jsonl").open("a") as log:
-            entry = {"name": mutant.name, "verdict": verdicts[mutant.name], **asdict(mutant)}
-            log.write(json.dumps(entry) + "\n")
-    return verdicts
+@dataclass
+class Trial:
+    """Mutants tried in forks, several at once, until the time is over; tests that killed are tried first."""
+
+    options: argparse.Namespace
+    lines: Map
+    seconds: dict[str, float]
+    killers: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def __post_init__(self) -> None:
+        self.end = time.monotonic() + self.options.seconds
+
+    def run(self, todo: list[Mutant], start: Callable[[Mutant, Path], int]) -> dict[str, str]:
+        """Try mutants; those that got a verdict are in the results."""
+        free = [self.options.work / f"place{number}" for number in range(self.options.workers)]
+        running: dict[int, tuple[Mutant, Path]] = {}
+        verdicts: dict[str, str] = {}
+        todo = list(todo)
+        while running or (todo and time.monotonic() < self.end):
+            while todo and free and time.monotonic() < self.end:
+                mutant, place = todo.pop(0), free.pop()
+                shutil.rmtree(place / "temporary", ignore_errors=True)
+                place.mkdir(exist_ok=True)
+                (place / "killer").write_text("")
+                running[start(mutant, place)] = mutant, place
+            child, status = os.wait()
+            mutant, place = running.pop(child)
+            free.append(place)
+            verdict = _VERDICTS.get(os.waitstatus_to_exitcode(status), "broken")
+            verdicts[mutant.name] = verdict
+            self._note(mutant, verdict, (place / "killer").read_text())
+        return verdicts
+
+    def _note(self, mutant: Mutant, verdict: str, killer: str) -> None:
+        if killer:
+            self.killers[mutant.file][killer] += 1
+        with (self.options.work / "results.jsonl").open("a") as log:
+            log.write(json.dumps({"name": mutant.name, "verdict": verdict, "by": killer, **asdict(mutant)}) + "\n")
+
+    def tests_of(self, mutant: Mutant) -> list[str]:
+        """The tests that run the changed lines, as many as the budget allows."""
+        lines = self.lines.get(mutant.file, {})
+        found: set[str] = set()
+        for first, last in _spans(mutant):
+            found = {name for line in range(first, last + 1) for name in lines.get(str(line), [])}
+            if found:
+                break
+        killers = self.killers[mutant.file]
+        spent, chosen = 0.0, []
+        for name in sorted(found, key=lambda name: (-killers[name], self.seconds.get(name, 0.0), name)):
+            spent += self.seconds.get(name, 0.0)
+            if spent > self.options.budget and chosen:
+                break
+            chosen.append(name)
+        return chosen
+
+    def start_afresh(self, mutant: Mutant, place: Path) -> int:
+        """Run the tests on a tree with the mutant in a forked child that loads everything from it."""
+        tree = _copy(place / "tree")
+        target = tree / mutant.file
+        target.write_text(mutant.apply(target.read_text()))
+        child = os.fork()
+        if child:
+            return child
+        chosen = self.tests_of(mutant)
+        if not chosen:
+            os._exit(_NOT_RUN)
+        self.limit()
+        os.chdir(tree)
+        os.environ.update(_environment(tree))
+        sys.path[:0] = [str(tree / "src")]
+        sys.dont_write_bytecode = True
+        code = _BROKEN
+        try:
+            arguments = [*chosen, *_QUIET, "-x", f"--basetemp={place / 'temporary'}"]
+            code = int(importlib.import_module("pytest").main(arguments, plugins=[_NoShrinking()]))
+        finally:
+            os._exit(code)
+
+    def limit(self) -> None:
+        """Let the process end by a signal where it takes far longer than its tests do, and say nothing."""
+        patience = PATIENCE + int(self.options.budget)
+        resource.setrlimit(resource.RLIMIT_CPU, (patience, patience + 1))
+        silence = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silence, 1)
+        os.dup2(silence, 2)
 
 
-def _preload() -> None:
-    """Load what all tests need once; of hedgerow nothing, for each child loads its own copy."""
-    for name in ("pytest", "numba", "pyarrow.compute", "pyarrow.parquet"):
+def _spans(mutant: Mutant) -> Iterator[tuple[int, int]]:
+    """Lines that tell which tests run a mutant: its own, its statement's, its function's, and the whole file's."""
+    yield mutant.line, mutant.last
+    tree = ast.parse((ROOT / mutant.file).read_text())
+    around = [n for n in ast.walk(tree) if isinstance(n, ast.stmt) and n.lineno <= mutant.line <= (n.end_lineno or 0)]
+    around.sort(key=lambda node: node.lineno, reverse=True)
+    yield from ((node.lineno, node.end_lineno or 0) for node in around if not isinstance(node, ast.ClassDef))
+    yield 1, 10**9
+
+
+class _NoShrinking:
+    """Leaves out hypothesis' search for the smallest example: one is enough."""
+
+    def pytest_collection_finish(self, session: Any) -> None:
+        from hypothesis import Phase, settings
+
+        for item in session.items:
+            test, name = getattr(item, "obj", None), "_hypothesis_internal_use_settings"
+            if hasattr(test, name):
+                setattr(test, name, settings(getattr(test, name), phases=(Phase.explicit, Phase.generate)))
+
+
+# --- many mutants in one process --------------------------------------------------------------------------------------
+
+
+def _in_a_fork(trial: Trial, todo: list[Mutant]) -> dict[str, str]:
+    """Collect the tests in a child, for this process must not load hedgerow, and try mutants of functions there."""
+    for name in ("pytest", "pyarrow.compute", "pyarrow.parquet", "duckdb"):
         importlib.import_module(name)
-
-
-def _started(mutant: Mutant, tree: Path, chosen: list[str]) -> int:
-    """Run the tests on the mutant in a forked child; it returns pytest's verdict."""
+    file = trial.options.work / "results.jsonl"
+    old = len(file.read_text().splitlines()) if file.exists() else 0
     child = os.fork()
-    if child:
-        return child
-    if not chosen:
-        os._exit(_NOT_RUN)
-    resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE + 1))
-    target = tree / mutant.file
-    target.write_text(mutant.apply(target.read_text()))
-    os.chdir(tree)
-    os.environ.update(_environment(tree))
-    sys.path[:0] = [str(tree / "src")]
-    sys.dont_write_bytecode = True
-    silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, 1)
-    os.dup2(silence, 2)
-    code = _BROKEN
+    if not child:
+        code = 1
+        try:
+            os.environ.update(_environment(ROOT))
+            sys.path[:0] = [str(ROOT / "src")]
+            files = sorted(
+                {name.split("::")[0] for tests in trial.lines.values() for t in tests.values() for name in t}
+            )
+            plugins = [_NoShrinking(), _Loop(trial, todo)]
+            code = int(importlib.import_module("pytest").main([*files, *_QUIET], plugins=plugins))
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code:
+        raise SystemExit(f"the tests cannot be collected: {code}")
+    return _known(file, old)
+
+
+class _Loop:
+    """In place of pytest's loop over tests: one over mutants, each in a fork that runs its own tests."""
+
+    def __init__(self, trial: Trial, todo: list[Mutant]) -> None:
+        self.trial, self.todo = trial, todo
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        self.items = {item.nodeid: item for item in session.items}
+        self.functions = _functions()
+        self.trial.run(self.todo, self._start)
+        return True
+
+    def _start(self, mutant: Mutant, place: Path) -> int:
+        child = os.fork()
+        if child:
+            return child
+        code = _BROKEN
+        try:
+            self.trial.limit()
+            code = self._run(mutant, place)
+        finally:
+            os._exit(code)
+
+    def _run(self, mutant: Mutant, place: Path) -> int:
+        from _pytest.runner import runtestprotocol
+
+        chosen = [self.items[name] for name in self.trial.tests_of(mutant) if name in self.items]
+        if not chosen or not _swap_code(mutant, self.functions):
+            return _UNSURE
+        for item, following in zip(chosen, [*chosen[1:], None], strict=True):
+            item.config._tmp_path_factory._given_basetemp = place / "temporary"
+            if any(report.failed for report in runtestprotocol(item, nextitem=following, log=False)):
+                (place / "killer").write_text(item.nodeid)
+                return 1
+        return _UNSURE
+
+
+def _functions() -> dict[tuple[str, str], list[FunctionType]]:
+    """Every living function of the code by file and name."""
+    import gc
+
+    found: dict[tuple[str, str], list[FunctionType]] = defaultdict(list)
+    for thing in gc.get_objects():
+        if isinstance(thing, FunctionType):
+            found[thing.__code__.co_filename, thing.__code__.co_qualname].append(thing)
+    return found
+
+
+def _swap_code(mutant: Mutant, functions: dict[tuple[str, str], list[FunctionType]]) -> bool:
+    """Give the living functions that a mutant changes their changed code; False where that is not all it changes."""
+    file = str(ROOT / mutant.file)
+    text = Path(file).read_text()
     try:
-        code = int(importlib.import_module("pytest").main([*chosen, *_QUIET, "-x"]))
-    finally:
-        os._exit(code)
+        pairs = list(_changed(compile(text, file, "exec"), compile(mutant.apply(text), file, "exec")))
+        for before, after in pairs:
+            living = [each for each in functions[file, before.co_qualname] if each.__code__ == before]
+            if not living:
+                return False
+            for function in living:
+                function.__code__ = after
+    except (SyntaxError, ValueError):
+        return False
+    return bool(pairs)
+
+
+def _changed(before: CodeType, after: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
+    """The outermost functions whose code, or that of a function inside, differs; ValueError if others differ too."""
+    inner = [[c for c in code.co_consts if isinstance(c, CodeType)] for code in (before, after)]
+    if _own(before) != _own(after) or len(inner[0]) != len(inner[1]):
+        raise ValueError("a module or a class differs")
+    for old, new in zip(*inner, strict=True):
+        if old.co_flags & _FUNCTION:
+            if _deep(old) != _deep(new):
+                yield old, new
+        else:
+            yield from _changed(old, new)
+
+
+_FUNCTION = 2  # CO_NEWLOCALS: set in functions, not in modules and classes
+
+
+def _own(code: CodeType) -> tuple[object, ...]:
+    consts = [repr(const) for const in code.co_consts if not isinstance(const, CodeType)]
+    return code.co_qualname, code.co_code, code.co_names, code.co_varnames, consts
+
+
+def _deep(code: CodeType) -> tuple[object, ...]:
+    return *_own(code), *(_deep(const) for const in code.co_consts if isinstance(const, CodeType))
 
 
 def _copy(tree: Path) -> Path:
@@ -201,21 +389,14 @@ def _copy(tree: Path) -> Path:
     return tree
 
 
-def _tests_of(mutant: Mutant, lines: dict[str, list[str]], most: int) -> list[str]:
-    """The tests that run the changed lines; the file's own tests first, for they are about it."""
-    names = dict.fromkeys(name for line in range(mutant.line, mutant.last + 1) for name in lines.get(str(line), []))
-    home = Path(mutant.file).relative_to(SOURCE)
-    own = f"tests/{home.parent}/test_{home.stem}.py"
-    ordered = sorted(names, key=lambda name: not name.startswith(own))[:most]
-    return [own] if not ordered and (ROOT / own).exists() else ordered
-
-
-_NOT_RUN, _BROKEN = 90, 91
+_NOT_RUN, _BROKEN, _UNSURE = 90, 91, 92
+_DOUBTFUL = "alive in one process"
 _VERDICTS = {
     0: "alive",
     1: "killed",
     2: "killed",  # the tests cannot even be loaded
     _NOT_RUN: "not run",
+    _UNSURE: _DOUBTFUL,
     -signal.SIGXCPU: "killed by time",
     -signal.SIGKILL: "killed by time",
     -signal.SIGSEGV: "killed",
@@ -244,7 +425,7 @@ def _print(drawn: list[Mutant], known: dict[str, str]) -> None:
 
 
 def _survivors(drawn: list[Mutant], known: dict[str, str]) -> Iterator[Mutant]:
-    return (mutant for mutant in drawn if known.get(mutant.name) in ("alive", "not run"))
+    return (mutant for mutant in drawn if known.get(mutant.name) in ("alive", "not run", "broken"))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,11 @@
-"""Small wrong changes to Python code: comparisons, borders, arithmetic, constants, truths and returns."""
+"""Small wrong changes to Python code: comparisons, borders, arithmetic, constants, truths and choices.
+
+No mutant is made of what cannot change a result, whatever the tests: docstrings, annotations and unions of types with
+None, `if TYPE_CHECKING`, `from __future__`, `__all__`, decorators, `assert`; the arguments of `raise` and what stands
+inside an f-string, which are words for people; `strict=` of zip, which like an assert tells of lengths that are equal
+by construction, `copy=` and `use_threads=`, which are about cost. Names for one constant (`_MOST = 100`) are left alone
+as well: tests ask for what happens at the limit by its name.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +40,7 @@ _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.LShift: ast.RShift,
     ast.RShift: ast.LShift,
 }
+_ABOUT_COST = ("strict", "copy", "use_threads")
 _SWAPPED = {"min": "max", "max": "min", "any": "all", "all": "any", "floor": "ceil", "ceil": "floor"}
 
 
@@ -97,13 +105,17 @@ def _untouchable(tree: ast.Module) -> set[int]:
             idle += [node.returns, *node.decorator_list] if node.returns else node.decorator_list
         elif isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:
             idle.append(node.annotation)
+        elif isinstance(node, ast.keyword) and node.arg in _ABOUT_COST:
+            idle.append(node.value)
         elif isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr) or _is_for_checkers(node):
             idle.append(node)
     return {id(inner) for node in idle for inner in ast.walk(node)}
 
 
 def _is_for_checkers(node: ast.AST) -> bool:
-    """Imports for type checkers, `__all__`, and constants that stand alone: letters, texts, limits."""
+    """Imports for type checkers, unions with None, `__all__`, and constants that stand alone."""
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.right, ast.Constant) and node.right.value is None
     if isinstance(node, ast.If):
         return "TYPE_CHECKING" in ast.dump(node.test)
     if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):

@@ -32,6 +32,7 @@ __all__ = [
     "decimal_places",
     "float_above",
     "float_below",
+    "floats_of",
     "fraction_text",
     "line",
     "require_ticks",
@@ -156,6 +157,12 @@ def _unscaled(column: pa.Array | pa.ChunkedArray, name: str) -> NDArray[np.int64
     if (high != low >> 63).any() or (np.abs(low) >= MAX_TICK).any():
         raise SchemaError(f"'{name}' has decimals of more than 18 digits; give it in larger units.")
     return low.copy()
+
+
+def floats_of(numbers: Any) -> Any:
+    """Arrow numbers, or one of them, as the nearest floats; Arrow's own cast misses those of one decimal in eight."""
+    is_decimal = pa.types.is_decimal(numbers.type)
+    return pc.cast(pc.cast(numbers, pa.string()) if is_decimal else numbers, pa.float64(), safe=False)
 
 
 def column_line(column: pa.Array | pa.ChunkedArray, name: str = "column") -> Line:

@@ -19,8 +19,9 @@ import duckdb
 import pyarrow as pa
 
 from hedgerow.query import Answer
+from hedgerow.verify.values import PublishedColumns
 
-__all__ = ["Asked", "fault", "quoted", "random_asked", "random_condition", "true_values"]
+__all__ = ["Asked", "Model", "fault", "quoted", "random_asked", "random_condition", "random_model", "true_values"]
 
 _SHARES = {"0.25": Fraction(1, 4), "0.5": Fraction(1, 2), "0.9": Fraction(9, 10), "0": Fraction(0), "1": Fraction(1)}
 
@@ -51,8 +52,7 @@ def quoted(name: str) -> str:
 def random_asked(rng: random.Random, table: pa.Table, columns: Sequence[str]) -> Asked:
     """Draw a question about some of the columns."""
     column = rng.choice(columns)
-    kind = table.schema.field(column).type
-    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    is_number = _is_number(table.schema.field(column).type)
     aggregates = [name for name in _AGGREGATES if is_number or name in _ANY_KIND]
     where = rng.choice(["TRUE", random_condition(rng, table, columns), _conditions(rng, table, columns)])
     key = rng.choice(columns) if rng.random() < 0.2 else None
@@ -144,6 +144,58 @@ def _is_close(expected: Any, truth: Any, power: int) -> bool:
         return abs(truth) > Fraction(10) ** 308
     room = max(Fraction(5, 10**324) ** power, abs(truth) / 10**9)
     return abs(Fraction(expected) ** power - truth) <= room
+
+
+@dataclass(frozen=True)
+class Model:
+    """A linear model of one column by another, which may be taken by its levels, or by none."""
+
+    outcome: str
+    regressor: str | None
+    by_level: bool
+
+    @property
+    def formula(self) -> str:
+        """The model as text."""
+        if self.regressor is None:
+            return f"{quoted(self.outcome)} ~ 1"
+        name = quoted(self.regressor)
+        return f"{quoted(self.outcome)} ~ {f'C({name})' if self.by_level else name}"
+
+    def coefficients(self, table: pa.Table) -> list[list[Fraction]]:
+        """Least squares by definition, of floats as they are and as the decimals that they print."""
+        xs = table.column(self.regressor).to_pylist() if self.regressor else [0] * table.num_rows
+        pairs = [(x, y) for x, y in zip(xs, table.column(self.outcome).to_pylist(), strict=True) if x is not None]
+        return [self._fit([(read(x), read(y)) for x, y in pairs]) for read in (lambda value: value, _printed)]
+
+    def _fit(self, pairs: list[tuple[Any, Any]]) -> list[Fraction]:
+        ys = [Fraction(y) for _, y in pairs]
+        if self.regressor is None:
+            return [sum(ys, Fraction(0)) / len(ys)]
+        if self.by_level:
+            means = [
+                Fraction(sum(y for (x, _), y in zip(pairs, ys, strict=True) if x == level))
+                / sum(x == level for x, _ in pairs)
+                for level in sorted({x for x, _ in pairs})
+            ]
+            return [means[0], *(mean - means[0] for mean in means[1:])]
+        xs = [Fraction(x) for x, _ in pairs]
+        mean, middle = sum(xs, Fraction(0)) / len(xs), sum(ys, Fraction(0)) / len(ys)
+        slope = sum((x - mean) * y for x, y in zip(xs, ys, strict=True)) / sum((x - mean) ** 2 for x in xs)
+        return [middle - slope * mean, slope]
+
+
+def random_model(rng: random.Random, table: pa.Table, columns: PublishedColumns) -> Model | None:
+    """Draw a model of a hidden number by a known column; None where there is none."""
+    outcome = rng.choice(columns.sensitive)
+    known = rng.choice([*columns.quasi, *columns.plain, None])
+    if not _is_number(table.schema.field(outcome).type) or table.column(outcome).null_count:
+        return None
+    return Model(outcome, known, known is not None and not _is_number(table.schema.field(known).type))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 # --- aggregates by definition -----------------------------------------------------------------------------------------

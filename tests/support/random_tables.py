@@ -20,7 +20,7 @@ from hedgerow.inference.knowledge import KnowledgeEstimate
 from hedgerow.methods.registry import METHODS, method_class
 from hedgerow.schema import Hierarchy, Schema
 
-__all__ = ["KINDS", "Trial", "random_side", "random_trial", "rows_behind"]
+__all__ = ["KINDS", "Trial", "Way", "random_side", "random_trial", "rows_behind"]
 
 _INT_ENDS = (2**63 - 1, 2**63 - 2, -(2**63), -(2**63) + 1, 2**62, -(2**62), 2**53 + 1, 0, -1)
 _FLOAT_ENDS = (1.7976931348623157e308, -1.7976931348623157e308, 1e308, -1e308, 1.0, 5e-324)
@@ -56,7 +56,7 @@ KINDS: dict[str, Callable[[random.Random], Any]] = {
     "zeros": lambda rng: rng.choice([0.0, -0.0, 1.0, -1.0]),
     "nan": lambda rng: rng.choice([float("nan"), 0.5, -0.0, 2.0, 3.5]),
     "infinite": lambda rng: rng.choice([float("inf"), float("-inf"), 1.0, 2.0]),
-    "decimal": lambda rng: Decimal(rng.randrange(-(10**38) + 1, 10**38)),
+    "decimal": lambda rng: Decimal(rng.randrange(-(10**38) + 1, 10**38) if rng.random() < 0.5 else rng.randrange(900)),
     "text": lambda rng: rng.choice(_TEXTS),
     "date": lambda rng: rng.choice([date.min, date.max, date(2020, 2, 29), date(1970, 1, 1)]),
     "day": lambda rng: date(2020, 2, 25) + timedelta(days=rng.randrange(10)),
@@ -65,8 +65,20 @@ KINDS: dict[str, Callable[[random.Random], Any]] = {
 }
 """A random value of each kind of column."""
 
-_NUMBERS = ("ke", "proximity", "noise", "rank-swap")
+_NUMBERS = ("ke", "proximity", "noise", "rank-swap", "microaggregation", "walk")
 """Methods whose sensitive columns are of numbers."""
+
+_OPEN_NUMBERS = ("microaggregation", "noise", "rank-swap", "walk")
+"""Methods that replace open columns of numbers."""
+
+_SEVERAL = ("anatomy", "full-domain", "mondrian", "permutation", "noise", "rank-swap", "walk", "microaggregation")
+"""Methods that protect several sensitive columns."""
+
+_RARE = ("nan", "infinite", "int ends", "float ends")
+"""Kinds that nearly every method refuses, so that most tables are without them."""
+
+_ROWS = [1, 2, 3] + [4, 5, 6, 6, 7, 8, 8, 9, 10, 12, 12] * 3 + [16, 16, 20, 24, 32]
+"""Sizes of tables; one in a hundred has 150 rows."""
 
 _PARAMETERS: dict[str, Callable[[random.Random], dict[str, Any]]] = {
     "anatomy": lambda rng: {
@@ -82,7 +94,7 @@ _PARAMETERS: dict[str, Callable[[random.Random], dict[str, Any]]] = {
         "objective": rng.choice(["sum", "max", "max_overlap", "count", "random"]),
         "refine": rng.choice(["none", "none", "quasi"]),
     },
-    "m-invariant": lambda rng: {"m": rng.choice([2, 3]), "grouping": rng.choice(["blind", "near"])},
+    "m-invariant": lambda rng: {"m": rng.choice([2, 2, 3]), "grouping": rng.choice(["blind", "near"])},
     "mondrian": lambda rng: (
         {
             "k": rng.choice([2, 3]),
@@ -106,8 +118,8 @@ _PARAMETERS: dict[str, Callable[[random.Random], dict[str, Any]]] = {
         "consent": rng.random() < 0.5,
     },
     "proximity": lambda rng: {
-        "eps": rng.choice([0, 1, "0.5", "1e300"]),
-        "m": rng.choice([2, 3]),
+        "eps": rng.choice([0, 0, 0, "0.01", 1, "0.5", "1e300"]),
+        "m": rng.choice([2, 2, 3]),
         "relative": rng.random() < 0.3,
         "grouping": rng.choice(["near", "blind"]),
         "form": rng.choice(["generalized", "separated", "permuted", "scattered"]),
@@ -136,18 +148,51 @@ def _more(rng: random.Random) -> dict[str, Any]:
     kinds = ["frequency", "distinct", "entropy", "recursive"]
     found: dict[str, Any] = {}
     if rng.random() < 0.4:
-        found |= {"l": 2, "diversity": rng.choice(kinds)}
-        found |= {"c": 2} if found["diversity"] == "recursive" else {}
+        found |= {"l": rng.choice([2, 2, "3/2", 3]), "diversity": rng.choice(kinds)}
+        found |= {"c": rng.choice([2, "1/2"])} if found["diversity"] == "recursive" else {}
     if rng.random() < 0.2:
-        found |= {"t": "0.4", "distance": rng.choice(["equal", "ordered"])}
-    if rng.random() < 0.1:
-        found |= {"beta": 2}
+        found |= {"t": rng.choice(["0.4", "0.1"]), "distance": rng.choice(["equal", "ordered", "hierarchical"])}
+    others = {"beta": [2, "0.5"], "delta": ["1.5", 3], "alpha": ["0.6"], "enhanced": [True]}
+    for name, values in others.items():
+        if rng.random() < 0.06:
+            found[name] = rng.choice(values)
+    if found.get("enhanced"):
+        found.setdefault("beta", 2)
+    if rng.random() < 0.03:
+        found |= {"presence_low": "0.1", "presence_high": "0.9"}
     return found
 
 
 @dataclass(frozen=True)
+class Way:
+    """How a table is published and saved: whole, in parts, in blocks, as a series under a ledger; and what follows."""
+
+    rows_per_part: int | None = None
+    help: str = "all"
+    in_blocks: bool = False
+    ledger: bool = False
+    export: str | None = None
+    certify: bool = False
+    attack: bool = False
+
+    @staticmethod
+    def drawn(rng: random.Random, name: str) -> Way:
+        """Mostly whole; a series mostly under a ledger."""
+        kind, export = rng.random(), rng.choice(["csv", "csv", "sqlite", "excel", "stata", "spss"])
+        more: dict[str, Any] = {"export": export if rng.random() < 0.15 else None}
+        more |= {"certify": rng.random() < 0.01, "attack": rng.random() < 0.01}
+        if kind < (0.5 if name == "m-invariant" else 0.04):
+            return Way(ledger=True, **more)
+        if kind < 0.6 and kind > 0.57:
+            return Way(in_blocks=True, help=rng.choice(["all", "sums", "none"]), **more)
+        if kind > 0.8:
+            return Way(rng.choice([1, 2, 3, 5, 8, 100]), rng.choice(["all", "sums", "none"]), **more)
+        return Way(**more)
+
+
+@dataclass(frozen=True)
 class Trial:
-    """A table, what its columns mean, and a method with its parameters."""
+    """A table, what its columns mean, a method with its parameters, and how it is published."""
 
     name: str
     parameters: dict[str, Any]
@@ -155,60 +200,109 @@ class Trial:
     schema: dict[str, Any]
     kinds: dict[str, str]
     trees: dict[str, list[Any]]
+    way: Way
 
-    def publish(self, seed: int) -> Any:
+    def publish(self, seed: int, table: pa.Table | None = None, **options: Any) -> Any:
         """Publish the table; parameters and schema are read here, so that their refusals count as refusals."""
         trees = {column: Hierarchy.binary(values) for column, values in self.trees.items()}
         schema = Schema(**self.schema, hierarchies=trees)
-        return method_class(self.name)(**self.parameters).publish(self.table, schema, seed=seed)
+        method = method_class(self.name)(**self.parameters)
+        return method.publish(self.table if table is None else table, schema, seed=seed, **options)
 
     def __str__(self) -> str:
-        return f"{self.name} {self.parameters} {self.schema}\n{self.table.to_pydict()}"
+        return f"{self.name} {self.parameters} {self.schema} {self.way}\n{self.table.to_pydict()}"
 
 
 def random_trial(rng: random.Random) -> Trial:
-    """Draw a method and a table for it."""
+    """Draw a method and a table for it, mostly one that the method can publish."""
     name = rng.choice(sorted(METHODS))
+    if name == "robust" and rng.random() < 0.5:
+        name = "anatomy"  # a search takes as long as ten tables of another method
+    way = Way.drawn(rng, name)
     parameters = _PARAMETERS.get(name, lambda rng: {})(rng)
-    rows = rng.choice([1, 2, 3, 6, 8, 12, 16, 20, 24, 32])
+    rows = 150 if rng.random() < 0.01 and name != "robust" else rng.choice(_ROWS)
     names = rng.sample(_NAMES, 5)
     quasi, plain = names[: rng.choice([1, 1, 2, 3])], names[3:4] if rng.random() < 0.3 else []
-    sensitive = ["s", names[4]] if rng.random() < 0.15 else [rng.choice(["s", names[4]])]
-    kinds = {column: rng.choice(list(KINDS)) for column in [*quasi, *plain]}
+    sensitive = (
+        ["s", names[4]] if rng.random() < (0.15 if name in _SEVERAL else 0.02) else [rng.choice(["s", names[4]])]
+    )
+    kinds = {column: rng.choice(_open_kinds(rng, name)) for column in [*quasi, *plain]}
     kinds |= {column: rng.choice(_sensitive_kinds(rng, name)) for column in sensitive}
-    columns = {column: _column(rng, kind, rows) for column, kind in kinds.items()}
+    columns = {column: _column(rng, kind, rows, spread=column in sensitive) for column, kind in kinds.items()}
     schema: dict[str, Any] = {"quasi": quasi, "sensitive": sensitive, "plain": plain, "identifier": []}
-    if name == "personal" or rng.random() < 0.2:
-        columns["wish"] = pa.array([rng.choice(["*", "*", "1", "2", "0"]) for _ in range(rows)])
-        schema["identifier"] = ["wish"]
-    schema["missing"] = {column: rng.choice(["value", "suppress", "refuse"]) for column in kinds if rng.random() < 0.3}
-    trees = _trees(rng, columns, kinds) if rng.random() < 0.3 else {}
+    _add_other_roles(rng, name, columns, schema)
+    if way.ledger and name == "m-invariant":
+        columns["person"], schema["identifier"] = pa.array(range(rows)), [*schema["identifier"], "person"]
+        columns["place"], schema["quasi"] = pa.array(range(rows)), [*quasi, "place"]
+    if name == "walk" and rng.random() < 0.9:
+        parameters["columns"] = [*sensitive, *(column for column in quasi if rng.random() < 0.5)]
+    schema["missing"] = {
+        column: rng.choice(["value", "suppress", "refuse"] if rng.random() < 0.1 else ["value", "suppress"])
+        for column in kinds
+        if rng.random() < (0.9 if columns[column].null_count or kinds[column] == "nan" else 0.2)
+    }
+    trees = _trees(rng, columns, _with_tree(rng, name, schema, kinds))
     order = rng.sample(sorted(columns), len(columns))
     table = pa.table({column: columns[column] for column in order})
     texts = [column for column in kinds if pa.types.is_string(table.schema.field(column).type)]
     policies = ["trimmed", "folded", "exact"]
     schema["texts"] = {column: rng.choice(policies) for column in texts if rng.random() < 0.3}
-    return Trial(name, parameters, table, schema, kinds, trees)
+    return Trial(name, parameters, table, schema, kinds, trees, way)
+
+
+def _add_other_roles(rng: random.Random, name: str, columns: dict[str, pa.Array], schema: dict[str, Any]) -> None:
+    """Add wishes of people, weights and clusters of rows."""
+    rows = len(columns[schema["quasi"][0]])
+    if name == "personal" or rng.random() < 0.1:
+        labels = ["*", "*", "*", *("1", "2", "0")[: rng.choice([0, 0, 3])]]
+        own = [value for value in columns[schema["sensitive"][0]].to_pylist() if isinstance(value, str | int)]
+        labels += [str(value) for value in own[:2] if str(value)]
+        columns["wish"] = pa.array([rng.choice(labels) for _ in range(rows)])
+        schema["identifier"] = ["wish"]
+    if rng.random() < 0.1:
+        columns["weigh"] = pa.array([rng.choice([1.0, 0.5, 2.25, 1e-3, 1e6]) for _ in range(rows)])
+        schema["weight"] = "weigh"
+    if rng.random() < (0.1 if method_class(name).keeps_clusters else 0.01):
+        columns["home"] = pa.array([rng.randrange(max(1, rows // rng.choice([1, 2, 3]))) for _ in range(rows)])
+        schema["cluster"] = "home"
+
+
+def _with_tree(rng: random.Random, name: str, schema: dict[str, Any], kinds: dict[str, str]) -> list[str]:
+    """The columns of which one gets a tree, mostly of a role in which the method uses it."""
+    if rng.random() < 0.03:
+        return list(kinds)
+    roles = set(method_class(name).hierarchy_roles)
+    roles |= {"quasi"} if name in ("mondrian", "full-domain") else set()
+    needed = name in ("personal", "target")
+    columns = [column for role in sorted(roles) for column in schema[role] if column in kinds]
+    return columns if rng.random() < (0.8 if needed else 0.4) else []
+
+
+def _open_kinds(rng: random.Random, name: str) -> list[str]:
+    if name in _OPEN_NUMBERS and rng.random() < 0.8:
+        return ["few", "whole", "ragged", "outlier", "cents", "denormal", "zeros", "decimal"]
+    return [kind for kind in KINDS if kind not in _RARE or rng.random() < 0.15]
 
 
 def _sensitive_kinds(rng: random.Random, name: str) -> list[str]:
     """Mostly kinds that the method can publish, so that not nearly all tables are refused."""
-    if rng.random() < 0.2:
+    if rng.random() < 0.1:
         return list(KINDS)
     numbers = ["whole", "ragged", "outlier", "cents", "few", "day"]
-    return numbers if name in _NUMBERS else [*numbers, "text", "text", "zeros", "truth", "date", "moment"]
+    return numbers if name in _NUMBERS else [*numbers, "text", "text", "zeros", "truth", "date", "moment", "decimal"]
 
 
-def _column(rng: random.Random, kind: str, rows: int) -> pa.Array:
-    draw, shape = KINDS[kind], rng.random()
+def _column(rng: random.Random, kind: str, rows: int, *, spread: bool = False) -> pa.Array:
+    """Values of a kind: one and the same, a few, or all drawn anew; with `spread` mostly the last."""
+    draw, shape = KINDS[kind], rng.random() * (2 if spread else 1)
     if shape < 0.1:
         values = [draw(rng)] * rows
     elif shape < 0.3:
-        some = [draw(rng) for _ in range(3)]
+        some = [draw(rng) for _ in range(rng.choice([2, 3, 5]))]
         values = [rng.choice(some) for _ in range(rows)]
     else:
         values = [draw(rng) for _ in range(rows)]
-    if rng.random() < 0.2:
+    if rng.random() < (0.1 if spread else 0.2):
         values = [None if rng.random() < 0.2 else value for value in values]
     scale = rng.choice([0, 2, 19, 38])
     made = [value if not isinstance(value, Decimal) else value.scaleb(-scale) for value in values]
@@ -236,9 +330,11 @@ def random_side(rng: random.Random, key: str, rows: int) -> pa.Table:
     return pa.table({key: keys, "x": _column(rng, kind, rows)})
 
 
-def _trees(rng: random.Random, columns: dict[str, pa.Array], kinds: dict[str, str]) -> dict[str, list[Any]]:
-    """The values of a column, for a tree over them."""
-    column = rng.choice(list(kinds))
+def _trees(rng: random.Random, columns: dict[str, pa.Array], chosen: list[str]) -> dict[str, list[Any]]:
+    """The values of one of some columns, for a tree over them."""
+    if not chosen:
+        return {}
+    column = rng.choice(chosen)
     values = sorted({value for value in columns[column].to_pylist() if value is not None and value == value})
     return {column: values} if len(values) > 1 else {}
 

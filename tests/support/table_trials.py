@@ -1,4 +1,4 @@
-"""The whole path of random tables: publish, save, open, verify, export, ask; what goes wrong is counted by kind.
+"""The whole path of random tables: publish, save, open, verify, ask, export; what goes wrong is counted by kind.
 
 A refusal that hedgerow raises on purpose is fine before anything is published. Afterwards nothing may be refused but
 questions, and no answer may contradict the table.
@@ -6,6 +6,7 @@ questions, and no answer may contradict the table.
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import signal
@@ -15,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +25,11 @@ import pyarrow as pa
 
 import hedgerow as hr
 from hedgerow import graph as hg
-from hedgerow.table import write_csv
-from tests.support.random_asks import Asked, fault, random_asked, random_condition, true_values
+from hedgerow.export import export_files
+from hedgerow.verify import verify_bundle
+from tests.support.definitions import keeps_promise
+from tests.support.forger import Forgery
+from tests.support.random_asks import Asked, fault, random_asked, random_condition, random_model, true_values
 from tests.support.random_tables import Trial, random_side, random_trial, rows_behind
 
 __all__ = ["LIMIT", "Tally", "run_graph_trial", "run_trial"]
@@ -35,8 +40,11 @@ LIMIT = 5.0
 HANGS = 30.0
 """Seconds after which a step is ended; the first one that needs a compiled loop also compiles it."""
 
-QUESTIONS = 4
+QUESTIONS = 3
 """Questions a release."""
+
+DUCKDB = 0.3
+"""The share of releases that are asked on both engines; opening a database is the most costly step."""
 
 _SUPPRESSES = ("robust", "full-domain")
 """Methods that choose rows to suppress, so that the truth about the rest cannot be told from the table."""
@@ -77,7 +85,8 @@ def run_trial(number: int, folder: Path, tally: Tally) -> None:
         tally.counts[finding.kind] += 1
         tally.findings.append((number, finding.kind, f"{trial.name}: {finding}"))
     finally:
-        shutil.rmtree(folder / "out", ignore_errors=True)
+        for entry in folder.iterdir():
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
 def run_graph_trial(number: int, folder: Path, tally: Tally) -> None:
@@ -132,25 +141,124 @@ def _travel_as_graph(rng: random.Random, number: int, folder: Path, counts: Coun
 
 
 def _travel(trial: Trial, rng: random.Random, number: int, folder: Path, counts: Counter[str]) -> None:
-    release = _step("publish", lambda: trial.publish(number), refusals=True)
+    way, out = trial.way, folder / "out"
+    options: dict[str, Any] = {"ledger": folder / "book.json"} if way.ledger else {}
+    if way.in_blocks:
+        options = {"out": out, "engine": "duckdb", "help": way.help, "allow_insecure": True, "memory": "256MB"}
+    release = _step("publish", lambda: trial.publish(number, **options), refusals=True)
     if release is None:
         counts["refused by publish"] += 1
+        _require(not out.exists(), "something left by a refusal", "a bundle stands")
         return
     counts["published"] += 1
-    _step("save", lambda: release.save(folder / "out", allow_insecure=True, overwrite=True))
-    opened = _step("open", lambda: hr.open(folder / "out"))
+    counts[f"published by {trial.name}"] += 1
+    if not way.in_blocks:
+        _save(trial, release, out, counts)
+    opened = _step("open", lambda: hr.open(out))
     _step("verify", opened.verify)
-    _step("export", lambda: [write_csv(table, folder / f"{name}.csv") for name, table in opened.tables.items()])
+    _step("verify the bytes", lambda: verify_bundle(out))
+    counts[f"{opened.form.name} form"] += 1
+    counts["in blocks"] += way.in_blocks
+    _step("definition", lambda: _require_promise(opened, out))
+    _do_more(trial, opened, folder, number, counts)
+    if way.ledger:
+        counts["with a ledger"] += 1
+        _publish_again(trial, rng, number, opened, folder)
     rows = rows_behind(trial)
     if opened.form.is_altered or len({name.casefold() for name in rows.column_names}) < rows.num_columns:
         counts["without truth"] += 1
         return
-    if release.rows.published != rows.num_rows:
+    if opened.rows.published != rows.num_rows:
         if trial.name not in _SUPPRESSES:
-            raise Finding("untold suppression", f"{release.rows.published} of {rows.num_rows} rows are published")
+            raise Finding("untold suppression", f"{opened.rows.published} of {rows.num_rows} rows are published")
         counts["without truth"] += 1
         return
     _ask(opened, rows, rng, counts)
+
+
+def _require(holds: bool, kind: str, detail: str) -> None:
+    if not holds:
+        raise Finding(kind, detail)
+
+
+def _save(trial: Trial, release: hr.Release, out: Path, counts: Counter[str]) -> None:
+    """Save whole or in parts; a form that has no parts says so."""
+    way, options = trial.way, {"allow_insecure": True, "overwrite": True}
+    parts = {"rows_per_part": way.rows_per_part, "help": way.help}
+    if way.rows_per_part is not None:
+        _step("save in parts", lambda: release.save(out, **options, **parts), refusals=True)
+        counts["in parts"] += out.exists()
+    if not out.exists():
+        _step("save", lambda: release.save(out, **options))
+
+
+def _require_promise(opened: hr.Release, out: Path) -> None:
+    """Hold the published tables against the plain definition of the promise."""
+    manifest = json.loads((out / "manifest.json").read_bytes())
+    held = Forgery(manifest, {name: opened.tables[name] for name in opened.tables}, {})
+    if not keeps_promise(held):
+        raise Finding("broken promise", f"by definition: {manifest['guarantee']['parameters']}")
+
+
+def _do_more(trial: Trial, opened: hr.Release, folder: Path, number: int, counts: Counter[str]) -> None:
+    """What is done with some bundles only: export, certificate, attacks."""
+    way = trial.way
+    if way.export is not None:
+        target = folder / f"export.{way.export}"
+        # The other programs have limits of their own, of which a refusal tells.
+        done = _step(
+            f"export {way.export}", lambda: export_files(opened, target, way.export), refusals=way.export != "csv"
+        )
+        counts[f"exported as {way.export}"] += done is not None
+    if way.certify:
+        _step("certify", lambda: hr.certify(folder / "out"))
+        counts["certified"] += 1
+    if way.attack:
+        _step("attack", lambda: hr.attack(opened, trial.table, targets=20, seed=number), refusals=True)
+        counts["attacked"] += 1
+
+
+def _publish_again(trial: Trial, rng: random.Random, number: int, first: hr.Release, folder: Path) -> None:
+    """The same people again: a series keeps everybody among m values, any other method refuses."""
+    book = folder / "book.json"
+    if trial.name != "m-invariant":
+        again = _step("publish again", lambda: trial.publish(number, ledger=book), refusals=True)
+        _require(again is None, "broken promise", "the same rows were published twice under one ledger")
+        return
+    table, seen = trial.table, _candidates(first)
+    for step in range(1, 4):
+        alive = [row for row in range(table.num_rows) if rng.random() < 0.8]
+        more = [row for row in range(table.num_rows) if rng.random() < 0.3]
+        fresh = table.take(pa.array(more, pa.int64()))
+        for column in ("person", "place"):
+            place, start = fresh.column_names.index(column), 1000 * step
+            fresh = fresh.set_column(place, column, pa.array(range(start, start + len(more)), pa.int64()))
+        table = pa.concat_tables([table.take(pa.array(alive, pa.int64())), fresh])
+        version = table
+        release = _step(
+            "publish a series", lambda v=version, s=step: trial.publish(number + s, v, ledger=book), refusals=True
+        )
+        if release is None:
+            return
+        _step("verify a series", release.verify)
+        for person, values in _candidates(release).items():
+            seen[person] = seen.get(person, values) & values
+        short = min(map(len, seen.values()), default=trial.parameters["m"])
+        _require(short >= trial.parameters["m"], "broken promise", f"{short} values are left after release {step + 1}")
+
+
+def _candidates(release: hr.Release) -> dict[Any, set[Any]]:
+    """The values that everybody may have, by the place that tells people apart."""
+    group, (sensitive,) = release.group_column, release.columns.sensitive
+    values: dict[int, set[Any]] = {}
+    people: dict[Any, int] = {}
+    for table in release.tables.values():
+        if sensitive in table.column_names:
+            for number, value in zip(table[group].to_pylist(), table[sensitive].to_pylist(), strict=True):
+                values.setdefault(number, set()).add(value)
+        if "place" in table.column_names:
+            people |= dict(zip(table["place"].to_pylist(), table[group].to_pylist(), strict=True))
+    return {person: values[number] for person, number in people.items()}
 
 
 def _ask(opened: hr.Release, rows: pa.Table, rng: random.Random, counts: Counter[str]) -> None:
@@ -158,11 +266,13 @@ def _ask(opened: hr.Release, rows: pa.Table, rng: random.Random, counts: Counter
     with _DATABASE.cursor() as database:
         database.register("arriving", rows)
         database.execute("CREATE OR REPLACE TEMP TABLE release AS SELECT * FROM arriving")
-        sessions = {engine: _step(engine, lambda e=engine: opened.connect(e)) for engine in ("arrays", "duckdb")}
+        engines = ("arrays", "duckdb") if rng.random() < DUCKDB else ("arrays",)
+        sessions = {engine: _step(engine, lambda e=engine: opened.connect(e)) for engine in engines}
         for _ in range(QUESTIONS):
             asked = random_asked(rng, rows, columns)
             found = {engine: _answered(asked, sessions[engine], engine) for engine in sessions}
             counts["questions"] += 1
+            counts["questions on two engines"] += len(engines) == 2
             counts["questions refused"] += found["arrays"] is None
             try:
                 truth = true_values(database, asked)
@@ -173,7 +283,43 @@ def _ask(opened: hr.Release, rows: pa.Table, rng: random.Random, counts: Counter
             for engine, answers in found.items():
                 _compare(engine, asked, answers, truth)
             counts["answers checked"] += sum(map(len, truth.values())) > 0 and found["arrays"] is not None
-            _agree(asked, found)
+            if len(engines) == 2:
+                _agree(asked, found)
+            if asked.key is None and found["arrays"] is not None and rng.random() < 0.1:
+                _learn(opened, asked, found["arrays"][None], counts)
+        if rng.random() < 0.2:
+            _regress(opened, rows, rng, counts)
+
+
+def _learn(opened: hr.Release, asked: Asked, fair: Any, counts: Counter[str]) -> None:
+    """A learned estimate lies inside the same bounds."""
+    answer = _step("learn", lambda: opened.ask(asked.sql, estimate="learned"), refusals=True, asked=asked.sql)
+    if answer is None:
+        return
+    counts["learned"] += 1
+    _require((answer.lower, answer.upper) == (fair.lower, fair.upper), "learned bounds differ", asked.sql)
+    guess = None if answer.learned is None else answer.learned.estimate
+    inside = guess is None or answer.lower is None or answer.lower <= guess <= answer.upper
+    _require(inside, "learned outside", f"{asked.sql}: {answer}")
+
+
+def _regress(opened: hr.Release, rows: pa.Table, rng: random.Random, counts: Counter[str]) -> None:
+    """Coefficients of least squares on the rows, in fractions, lie between the bounds."""
+    model = random_model(rng, rows, opened.columns)
+    if model is None:
+        return
+    found = _step("regress", lambda: opened.regress(model.formula), refusals=True, asked=model.formula)
+    if found is None:
+        counts["regressions refused"] += 1
+        return
+    counts["regressions"] += 1
+    for line, truths in zip(found, zip(*model.coefficients(rows), strict=True), strict=True):
+        inside = any(_is_between(line.lower, truth, line.upper) for truth in truths)
+        _require(inside, "truth outside", f"{model.formula}: {line} of {truths}")
+
+
+def _is_between(lower: float, truth: Fraction, upper: float) -> bool:
+    return (lower == float("-inf") or Fraction(lower) <= truth) and (upper == float("inf") or truth <= Fraction(upper))
 
 
 def _answered(asked: Asked, session: Any, engine: str) -> dict[Any, Any] | None:
@@ -215,6 +361,8 @@ def _step(name: str, work: Callable[[], Any], *, refusals: bool = False, asked: 
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             return _in_time(work)
+    except Finding:
+        raise
     except hr.BrokenPromise as error:
         raise Finding("broken promise" if name == "publish" else "honest bundle refused", f"{place}: {error}") from None
     except hr.HedgerowError as error:

@@ -1,5 +1,7 @@
 """Normalized certainty penalty."""
 
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -28,6 +30,14 @@ def test_single_rows_cost_nothing():
     """Groups of one row tell every value."""
     columns = {"age": pa.array([1, 5, 9]), "sex": pa.array(["F", "M", "F"])}
     assert partition_ncp(columns, np.arange(3, dtype=np.int32)) == 0
+
+
+def test_decimals_of_any_length_have_a_width():
+    """Decimals beyond 18 digits cannot be placed exactly, and a certificate about them ended in an error."""
+    values = pa.array([Decimal(n).scaleb(-2) for n in (0, 1, 3, 4)], pa.decimal128(38, 30))
+    table = pa.table({"age": values, "pay": [1, 2, 3, 4]})
+    release = generalized_release(table, (0, 0, 1, 1), quasi=("age",), sensitive=("pay",))
+    assert ncp(release) == pytest.approx(1.0)
 
 
 def test_missing_and_suppressed_rows_cost_everything():

@@ -19,7 +19,7 @@ conditions of questions: what matters is that a condition selects about the shar
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -27,7 +27,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.arrays import Ints
 from hedgerow.attack.finding import Finding
 from hedgerow.attack.report import AttackReport, run
 from hedgerow.certificate.model import Answers, Risk, Width, round_share
@@ -37,7 +36,7 @@ from hedgerow.release import Release
 from hedgerow.release.forms.generalized import SETS
 from hedgerow.utility.compare import QuestionOutcome, answer_width, outcomes_of
 from hedgerow.utility.random_questions import RandomQuestion, Workload, draw_questions
-from hedgerow.verify.frequency import joint, value_codes
+from hedgerow.utility.risk import class_codes
 
 __all__ = [
     "attack_report",
@@ -108,7 +107,7 @@ def _rows_alike(release: Release) -> Iterator[Risk]:
         names = release.columns.quasi
     elif release.guarantee.criterion == "microaggregation":
         names = release.guarantee.columns
-        sizes = np.bincount(_classes(release.tables["release"], names))
+        sizes = np.bincount(class_codes(release.tables["release"].select(names).columns))
     else:
         return
     share = float(len(sizes) / sizes.sum())
@@ -152,7 +151,7 @@ def _unique_rows(release: Release) -> Iterator[Risk]:
     if not names:
         return
     table = next(table for key, table in release.tables.items() if key in ("release", "quasi"))
-    alone = float((np.bincount(_classes(table, names)) == 1).sum() / table.num_rows)
+    alone = float((np.bincount(class_codes(table.select(names).columns)) == 1).sum() / table.num_rows)
     yield exact_risk(
         adversary="seeing who is there",
         column=", ".join(names),
@@ -160,14 +159,6 @@ def _unique_rows(release: Release) -> Iterator[Risk]:
         guesses="that the one row with them is the person's; this share of the rows is like no other",
         rate=alone,
     )
-
-
-def _classes(table: pa.Table, names: Iterable[str]) -> Ints:
-    """Number the combinations of values that occur."""
-    classes = np.zeros(table.num_rows, np.int64)
-    for name in names:
-        classes = joint(classes, value_codes(table.column(name)))
-    return classes
 
 
 _SHARES = (0.01, 0.1, 0.3)

@@ -29,7 +29,7 @@ VERBS = {
     "query": "Ask a release an SQL question; every answer has guaranteed bounds.",
     "regress": "Fit a linear model on a release; every coefficient has guaranteed bounds.",
     "compare": "Ask several releases the same random questions, side by side.",
-    "export": "Load a release into PostgreSQL, which answers with bounds, or write CSV.",
+    "export": "Write a release as CSV, SQLite, Excel, Stata or SPSS, or into PostgreSQL, which answers with bounds.",
     "verify": "Re-derive a release's promise from its bytes.",
     "attack": "Let adversaries try a release: how often is each right?",
     "ledger": "Show what was published before, and whether a table is among it.",

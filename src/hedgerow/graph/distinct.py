@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Ints
 from hedgerow.graph.adjacency import side_by_side
 from hedgerow.graph.links import Links, most_links, smallest_sums
-from hedgerow.graph.selected import MultiEdgePairs, Selected, multi_edge_pairs
+from hedgerow.graph.selected import Codes, MultiEdgePairs, Selected, multi_edge_pairs
 from hedgerow.kernel import kernel
 
 __all__ = ["count_joined"]
@@ -100,7 +100,7 @@ def _lower(counted: Selected, other: Selected, near: _Surroundings, by_group: In
 def _look_around(
     offsets: Ints,
     neighbours: NDArray[np.int32],
-    codes: NDArray[np.uint32],
+    codes: Codes,
     shares: NDArray[np.int32],
     certain: NDArray[np.bool_],
     reach: Ints,
@@ -129,7 +129,7 @@ class _CountedNodes(NamedTuple):
 @kernel
 def _visit(
     counted: _CountedNodes,
-    codes: NDArray[np.uint32],
+    codes: Codes,
     shares: NDArray[np.int32],
     pairs: MultiEdgePairs,
     found: _JoinedByGroup,

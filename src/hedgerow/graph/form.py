@@ -21,6 +21,7 @@ from hedgerow.errors import SchemaError
 from hedgerow.graph.adjacency import side_by_side
 from hedgerow.graph.bipartite import BipartiteGraph
 from hedgerow.graph.grouped import GroupedGraph
+from hedgerow.kernel import kernel
 from hedgerow.partition.shuffles import by_code, permutation, shuffle_within
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.release import Made
@@ -36,6 +37,9 @@ _CHANCE = 20.0
 """Bits beyond which a fit is no coincidence."""
 _SOME = 2_000
 """Entities that are looked at first."""
+
+_INSERTED = 24
+"""Neighbours up to which they are sorted by insertion."""
 
 
 def grouped(
@@ -53,7 +57,7 @@ def grouped(
     entities, edges = side_by_side(
         graph.edges,
         lambda: (left_rows(), right_rows()),
-        lambda: _edges(left_masks[graph.left_ends], right_masks[graph.right_ends], graph, keys),
+        lambda: _edges(left_masks, right_masks, graph, keys),
     )
     tables = dict(zip(("left", "right"), entities, strict=True))
     tables |= {"left_nodes": left_nodes, "right_nodes": right_nodes, "edges": edges}
@@ -134,18 +138,54 @@ def _free_name(table: pa.Table) -> str:
 
 def _edges(left: NDArray[np.int32], right: NDArray[np.int32], graph: BipartiteGraph, keys: Keys) -> pa.Table:
     """Sort the masked edges: the order of a sorted list of secret numbers says nothing; repetitions are shuffled."""
-    packed = (left.astype(np.int64) << 32) | right
     if graph.values is None:
-        packed.sort()
-        return _pairs(packed)
+        return _pairs(*_ascending(graph, left, right))
+    packed = (left.astype(np.int64)[graph.left_ends] << 32) | right[graph.right_ends]
     shuffled = permutation(graph.rows, keys=keys)
     rows = shuffled[np.argsort(packed[graph.values.pairs[shuffled]], kind="stable")]
-    table = _pairs(packed[graph.values.pairs[rows]])
+    ascending = packed[graph.values.pairs[rows]]
+    table = _pairs((ascending >> 32).astype(np.int32), (ascending & 0xFFFFFFFF).astype(np.int32))
     for name, column in graph.values.columns.items():
         table = table.append_column(name, column.take(pa.array(rows)))
     return table.replace_schema_metadata(None)
 
 
-def _pairs(packed: NDArray[np.int64]) -> pa.Table:
-    right = (packed & 0xFFFFFFFF).astype(np.int32)
-    return pa.table({"left_node": (packed >> 32).astype(np.int32), "right_node": right})
+def _pairs(left: NDArray[np.int32], right: NDArray[np.int32]) -> pa.Table:
+    return pa.table({"left_node": left, "right_node": right})
+
+
+def _ascending(
+    graph: BipartiteGraph, left: NDArray[np.int32], right: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The masked ends of all pairs in ascending order, node by node: only the neighbours of one node are sorted."""
+    near = graph.by_left
+    nodes = np.empty_like(left)
+    nodes[left] = np.arange(len(left), dtype=np.int32)
+    found = np.empty(near.edges, np.int32), np.empty(near.edges, np.int32)
+    _list_edges(nodes, near.offsets, near.neighbours, right, *found)
+    return found
+
+
+@kernel
+def _list_edges(
+    nodes: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    neighbours: NDArray[np.int32],
+    masks: NDArray[np.int32],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+) -> None:
+    """Write the edges of the nodes in turn, those of each by ascending masks."""
+    place = 0
+    for number in range(len(nodes)):
+        node = nodes[number]
+        first, degree = place, offsets[node + 1] - offsets[node]
+        for edge in range(offsets[node], offsets[node + 1]):
+            mask, before = masks[neighbours[edge]], place
+            while degree <= _INSERTED and before > first and right[before - 1] > mask:
+                right[before] = right[before - 1]
+                before -= 1
+            left[place], right[before] = number, mask
+            place += 1
+        if degree > _INSERTED:
+            right[first:place].sort()

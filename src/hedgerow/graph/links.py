@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.graph.adjacency import Adjacency, side_by_side
-from hedgerow.graph.selected import MultiEdgePairs, Selected, multi_edge_pairs
+from hedgerow.graph.selected import Codes, MultiEdgePairs, Selected, multi_edge_pairs
 from hedgerow.kernel import kernel
 
 __all__ = [
@@ -44,7 +44,6 @@ __all__ = [
     "links_by_group",
     "most_links",
     "pair_variance",
-    "side_variance",
     "smallest_sums",
 ]
 
@@ -67,26 +66,18 @@ def count_links(left: Selected, right: Selected) -> Links:
         lambda: _by_group(left, right, rights),
         lambda: _by_group(right, left, lefts),
     )
+    variance = float(near.scatter.sum() + far.scatter.sum() + near.single.sum())
     return Links(
         lower=max(int(near.lower.sum()), int(far.lower.sum())),
         upper=min(int(near.upper.sum()), int(far.upper.sum())),
         expected=float((near.shares * left.counts / left.sizes).sum()),
-        variance=_variance(left, right),
+        variance=max(0.0, variance + pair_variance(left, right)),
     )
-
-
-def _variance(left: Selected, right: Selected) -> float:
-    near, far = side_by_side(
-        left.side.neighbours.edges,
-        lambda: side_variance(left, right, with_edges=True),
-        lambda: side_variance(right, left, with_edges=False),
-    )
-    return max(0.0, near + far + pair_variance(left, right))
 
 
 def most_links(left: Selected, right: Selected, among: NDArray[np.bool_]) -> int:
     """Return an upper bound of the edges from selected left nodes to selected right ones that `among` marks."""
-    return int(_by_group(left, right, np.where(among, right.codes, np.uint32(0))).upper.sum())
+    return int(_by_group(left, right, np.where(among, right.codes, right.codes.dtype.type(0))).upper.sum())
 
 
 def links_by_group(near: Selected, far: Selected) -> Ints:
@@ -102,17 +93,24 @@ def smallest_sums(values: Ints, sizes: Ints, counts: Ints) -> Ints:
 
 
 class _ByGroup(NamedTuple):
-    """For each group of the near side: the fewest and the most edges of any choice, and their far ends' chances."""
+    """For each group of the near side: the fewest and the most edges of any choice, and their far ends' chances.
+
+    `scatter` is the variance of the group against the mean of the far side, `single` that of its edges one by one.
+    """
 
     lower: Ints
     upper: Ints
-    shares: NDArray[np.float64]
+    shares: Floats
+    scatter: Floats
+    single: Floats
 
 
-def _by_group(near: Selected, far: Selected, codes: NDArray[np.uint32]) -> _ByGroup:
+def _by_group(near: Selected, far: Selected, codes: Codes) -> _ByGroup:
     """Visit the edges of the near side; `codes` are those of the far nodes that count."""
     groups = near.side.groups
-    found = _ByGroup(np.zeros(groups, np.int64), np.zeros(groups, np.int64), np.zeros(groups))
+    found = _ByGroup(
+        np.zeros(groups, np.int64), np.zeros(groups, np.int64), np.zeros(groups), np.zeros(groups), np.zeros(groups)
+    )
     scratch = np.empty((4, int(near.sizes.max(initial=0))), np.int64)
     ends = _FarEnds(codes, far.shares, far.shares[:, 0] / np.maximum(far.shares[:, 1], 1))
     _visit(_near_side(near), near.counts, ends, multi_edge_pairs(near.side, far.side), scratch, found)
@@ -131,9 +129,9 @@ class _NearSide(NamedTuple):
 class _FarEnds(NamedTuple):
     """The code of each far node, and for each code its counts with the chance that they give."""
 
-    codes: NDArray[np.uint32]
+    codes: Codes
     shares: NDArray[np.int32]
-    chances: NDArray[np.float64]
+    chances: Floats
 
 
 def _near_side(near: Selected) -> _NearSide:
@@ -154,23 +152,28 @@ def _visit(
     offsets, neighbours, firsts, near_nodes = near
     codes, far_shares, far_chances = far
     pair_offsets, pair_nodes, pair_ends, pair_groups = pairs
-    lower, upper, shares = found
+    lower, upper, shares, scatter, single = found
     low, high, uncapped = scratch[0], scratch[1], scratch[2]
     for group in range(len(near_counts)):
         a, first = near_counts[group], firsts[group]
         k = firsts[group + 1] - first
         if a == 0:
             continue
-        chances = 0.0
+        chances = squares = spread = 0.0
         for place in range(k):
             sure = perhaps = 0
+            reached = 0.0
             if near_nodes[first + place]:
                 for edge in range(offsets[first + place], offsets[first + place + 1]):
                     code = codes[neighbours[edge]]
                     if code != 0:
                         perhaps += 1
                         sure += far_shares[code, 0] == far_shares[code, 1]
-                        chances += far_chances[code]
+                        chance = far_chances[code]
+                        reached += chance
+                        spread += chance * (1.0 - chance)
+            chances += reached
+            squares += reached * reached
             low[place], high[place], uncapped[place] = sure, perhaps, perhaps
         capped = forced = 0
         start, last = pair_offsets[group], pair_offsets[group + 1]
@@ -192,6 +195,9 @@ def _visit(
                         uncapped[pair_nodes[place] - first] -= 1
             start = stop
         shares[group] = chances
+        # A group of one node is selected or not, and nothing about it is uncertain.
+        scatter[group] = a * (k - a) / (k * max(k - 1, 1)) * (squares - chances * chances / k)
+        single[group] = a * (k - a) / (k * k) * spread
         lower[group] = forced + _smallest_sum(low, k, a, scratch[3])
         upper[group] = _largest_sum(high, k, a, scratch[3])
         if capped:
@@ -239,13 +245,6 @@ def _smallest_sum(values: Ints, size: int, count: int, scratch: Ints) -> int:
     return total
 
 
-def side_variance(near: Selected, far: Selected, *, with_edges: bool) -> float:
-    """The variance of the near side against the mean of the far one; on one side also that of single edges."""
-    found = np.zeros(len(near.sizes))
-    _add_variances(_near_side(near), near.chances, far.chances, _factors(near), with_edges, found)
-    return float(found.sum())
-
-
 def pair_variance(left: Selected, right: Selected) -> float:
     """What pairs of groups with several edges between them add to the variance of these edges one by one."""
     pairs = multi_edge_pairs(left.side, right.side)
@@ -262,35 +261,6 @@ def _factors(chosen: Selected) -> Floats:
     a, k = chosen.counts, chosen.sizes
     factors: Floats = a * (k - a) / (k * np.maximum(k - 1, 1))
     return factors
-
-
-@kernel
-def _add_variances(
-    near: _NearSide,
-    near_chances: Floats,
-    far_chances: Floats,
-    factors: Floats,
-    with_edges: bool,
-    found: Floats,
-) -> None:
-    """Write the variance that each group of the near side brings."""
-    offsets, neighbours, firsts, nodes = near
-    for group in range(len(found)):
-        if factors[group] == 0.0:
-            continue
-        total = squares = edges = 0.0
-        for node in range(firsts[group], firsts[group + 1]):
-            if nodes[node]:
-                reached = 0.0
-                for edge in range(offsets[node], offsets[node + 1]):
-                    chance = far_chances[neighbours[edge]]
-                    reached += chance
-                    edges += near_chances[node] * (1.0 - near_chances[node]) * chance * (1.0 - chance)
-                total += reached
-                squares += reached * reached
-        # The number of nodes of the group is not below two here, else nothing would be uncertain.
-        size = firsts[group + 1] - firsts[group]
-        found[group] = factors[group] * (squares - total * total / size) + (edges if with_edges else 0.0)
 
 
 def count_paths(start: Selected, via: Selected, end: Selected) -> tuple[int, int, float]:

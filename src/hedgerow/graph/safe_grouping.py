@@ -132,35 +132,51 @@ class Patience:
 
 
 def greedy(
-    side: Adjacency, opposite: Adjacency, *, k: int, order: Order, strict: bool, keys: Keys = system_keys
+    side: Adjacency,
+    opposite: Adjacency,
+    *,
+    k: int,
+    order: Order,
+    strict: bool,
+    keys: Keys = system_keys,
+    wanted: NDArray[np.int32] | None = None,
 ) -> tuple[Grouping | None, int]:
-    """Try one secret order; return the grouping, or None, and how many nodes were left over at the end."""
+    """Try one secret order; return the grouping, or None, and how many nodes were left over at the end.
+
+    `wanted` says for each node how large its group must be at least, instead of k for all of them.
+    """
     if k == 1:
         return Grouping(np.arange(side.nodes, dtype=np.int32), side.nodes), 0
-    search = _Search(side, opposite)
+    search = _Search(side, opposite, np.full(side.nodes, k, np.int32) if wanted is None else wanted)
     queue = ordered(side, opposite, order, keys=keys)
-    search.fill(queue, k)
-    rest = loose = search.dissolve(queue, k)
-    for limit in [k + 1] if strict else _limits(k):
+    search.fill(queue)
+    rest = loose = search.dissolve(queue)
+    for beyond in [1] if strict else _beyond(k):
         if not len(rest):
             break
-        search.refill(rest, limit)
-        rest = search.dissolve(rest, k)
+        search.refill(rest, beyond)
+        # A node that wants more than a finished group has can undo it: then everybody may have to be placed again.
+        rest = search.dissolve(rest if wanted is None else queue)
     if len(rest):
         return None, len(rest)
     return Grouping(search.groups, int(search.state[_COUNT]), len(loose)), 0
 
 
-def _limits(k: int) -> list[int]:
-    """Sizes up to which groups may grow, round by round: few rounds, and the last allows 2k - 1."""
-    return [*(k + (1 << j) for j in range((k - 1).bit_length()) if (1 << j) < k - 1), 2 * k - 1]
+def _beyond(k: int) -> list[int]:
+    """By how much groups may grow beyond k, round by round: few rounds, and the last allows 2k - 1."""
+    return [*(1 << j for j in range((k - 1).bit_length()) if (1 << j) < k - 1), k - 1]
 
 
 class _Built(NamedTuple):
-    """Groups under construction as the kernels see them; `state` holds their number and the ends of the open list."""
+    """Groups under construction as the kernels see them; `state` holds their number and the ends of the open list.
 
+    `wanted` is how large the group of each node must be, `room` how many nodes each group still takes.
+    """
+
+    wanted: NDArray[np.int32]
     groups: NDArray[np.int32]
     sizes: NDArray[np.int32]
+    room: NDArray[np.int32]
     nexts: NDArray[np.int32]
     avoided: NDArray[np.int32]
     state: NDArray[np.int64]
@@ -169,16 +185,17 @@ class _Built(NamedTuple):
 class _Search:
     """Groups under construction: sizes, and a linked list of those that are open, in the order of their making."""
 
-    def __init__(self, side: Adjacency, opposite: Adjacency) -> None:
-        self.side, self.opposite = side, opposite
+    def __init__(self, side: Adjacency, opposite: Adjacency, wanted: NDArray[np.int32]) -> None:
+        self.side, self.opposite, self.wanted = side, opposite, wanted
         self.groups = np.full(side.nodes, -1, np.int32)
         self.sizes = np.zeros(side.nodes, np.int32)
+        self.room = np.zeros(side.nodes, np.int32)
         self.nexts = np.full(side.nodes, -1, np.int32)
         self.avoided = np.full(side.nodes, -1, np.int32)
         self.state = np.array([0, -1, -1], np.int64)
 
-    def fill(self, queue: NDArray[np.int32], limit: int) -> None:
-        """Place every node of the queue in the first open group below `limit` that stays safe, or in a new one."""
+    def fill(self, queue: NDArray[np.int32]) -> None:
+        """Place every node of the queue in the first open group that stays safe, or in a new one."""
         # Groups fill quickly, so a far end seldom touches two open ones: the first is kept where the count is, one
         # look into memory an edge, and the rest in as much room as the far end has neighbours.
         touched = np.full((self.opposite.nodes, 2), -1, np.int32)
@@ -187,21 +204,20 @@ class _Search:
         # Read front to back, the search waits for memory a quarter of the time that it would in a random order.
         offsets, neighbours = _in_order(self.side, queue)
         groups = np.empty_like(self.groups)
-        _fill(offsets, neighbours, self.opposite.offsets, touched, more, self._built(groups), limit)
+        _fill(offsets, neighbours, self.opposite.offsets, touched, more, self._built(self.wanted[queue], groups))
         self.groups[queue] = groups
         self.avoided[:] = -1
 
-    def refill(self, queue: NDArray[np.int32], limit: int) -> None:
-        """Do the same for the few nodes that are left over, among all groups that are there."""
-        self._open_below(limit)
-        near, far = self.side, self.opposite
-        _refill(queue, near.offsets, near.neighbours, far.offsets, far.neighbours, self._built(self.groups), limit)
+    def refill(self, queue: NDArray[np.int32], beyond: int) -> None:
+        """Do the same for the few nodes that are left over, among all groups, which may grow beyond their size."""
+        self._open(beyond)
+        near, far, built = self.side, self.opposite, self._built(self.wanted, self.groups)
+        _refill(queue, near.offsets, near.neighbours, far.offsets, far.neighbours, built, beyond)
 
-    def dissolve(self, queue: NDArray[np.int32], k: int) -> NDArray[np.int32]:
-        """Keep groups of at least k nodes, numbered anew; return the nodes of the others as the queue had them."""
-        count = int(self.state[_COUNT])
-        sizes = self.sizes[:count]
-        is_kept = sizes >= k
+    def dissolve(self, queue: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Keep groups that are large enough, numbered anew; return the nodes of the others as the queue had them."""
+        sizes = self.sizes[: int(self.state[_COUNT])]
+        is_kept = sizes >= self._needed()
         if is_kept.all():
             return np.empty(0, np.int32)
         numbers = np.where(is_kept, np.cumsum(is_kept) - 1, -1).astype(np.int32)
@@ -212,11 +228,22 @@ class _Search:
         self.state[_COUNT] = is_kept.sum()
         return queue[self.groups[queue] < 0]
 
-    def _built(self, groups: NDArray[np.int32]) -> _Built:
-        return _Built(groups, self.sizes, self.nexts, self.avoided, self.state)
+    def _built(self, wanted: NDArray[np.int32], groups: NDArray[np.int32]) -> _Built:
+        return _Built(wanted, groups, self.sizes, self.room, self.nexts, self.avoided, self.state)
 
-    def _open_below(self, limit: int) -> None:
-        open_groups = np.flatnonzero(self.sizes[: self.state[_COUNT]] < limit)
+    def _needed(self) -> NDArray[np.int32]:
+        """How large each group must be: as large as its most demanding node wants."""
+        count, most = int(self.state[_COUNT]), int(self.wanted.max(initial=1))
+        if int(self.wanted.min(initial=most)) == most:
+            return np.full(count, most, np.int32)
+        needed, placed = np.zeros(count, np.int32), self.groups >= 0
+        np.maximum.at(needed, self.groups[placed], self.wanted[placed])
+        return needed
+
+    def _open(self, beyond: int) -> None:
+        count = int(self.state[_COUNT])
+        self.room[:count] = self._needed() + beyond - self.sizes[:count]
+        open_groups = np.flatnonzero(self.room[:count] > 0)
         self.nexts[open_groups] = np.append(open_groups[1:], -1)
         self.state[1:] = (open_groups[0], open_groups[-1]) if len(open_groups) else (-1, -1)
 
@@ -248,16 +275,17 @@ def _copy(
 def _place(
     node: int,
     built: _Built,
-    limit: int,
+    beyond: int,
 ) -> int:
     """Put a node into the first open group that it need not avoid; return that group if it stays open, else -1."""
-    groups, sizes, nexts, avoided, state = built
+    wanted, groups, sizes, room, nexts, avoided, state = built
     before, group = -1, state[1]
     while group != -1 and avoided[group] == node:
         before, group = group, np.int64(nexts[group])
     if group == -1:
         group = state[0]
         state[0] += 1
+        room[group] = wanted[node] + beyond
         nexts[group] = -1
         if state[2] == -1:
             state[1] = group
@@ -266,8 +294,9 @@ def _place(
             before = state[2]
         state[2] = group
     groups[node] = group
+    room[group] = max(room[group], wanted[node] - sizes[group]) - 1
     sizes[group] += 1
-    if sizes[group] < limit:
+    if room[group] > 0:
         return int(group)
     if before == -1:
         state[1] = nexts[group]
@@ -286,16 +315,15 @@ def _fill(
     touched: NDArray[np.int32],
     more: NDArray[np.int32],
     built: _Built,
-    limit: int,
 ) -> None:
     """Place all nodes in turn, with the open groups that each far end touches at hand."""
-    groups, sizes, avoided = built.groups, built.sizes, built.avoided
+    groups, room, avoided = built.groups, built.room, built.avoided
     for node in range(len(groups)):
         for edge in range(offsets[node], offsets[node + 1]):
             far = neighbours[edge]
             group = touched[far, 0]
             if group != -1:
-                if sizes[group] < limit:
+                if room[group] > 0:
                     avoided[group] = node
                 else:
                     touched[far, 0] = -1
@@ -303,12 +331,12 @@ def _fill(
                 start = kept = far_offsets[far]
                 for place in range(start, start + touched[far, 1]):
                     group = more[place]
-                    if sizes[group] < limit:
+                    if room[group] > 0:
                         avoided[group] = node
                         more[kept] = group
                         kept += 1
                 touched[far, 1] = kept - start
-        opened = _place(node, built, limit)
+        opened = _place(node, built, 0)
         if opened == -1:
             continue
         for edge in range(offsets[node], offsets[node + 1]):
@@ -328,7 +356,7 @@ def _refill(
     far_offsets: NDArray[np.int64],
     far_neighbours: NDArray[np.int32],
     built: _Built,
-    limit: int,
+    beyond: int,
 ) -> None:
     """Place the nodes of the queue, looking up the groups that they must avoid edge by edge."""
     groups, avoided = built.groups, built.avoided
@@ -339,7 +367,7 @@ def _refill(
                 group = groups[far_neighbours[place]]
                 if group != -1:
                     avoided[group] = node
-        _place(node, built, limit)
+        _place(node, built, beyond)
 
 
 def check_possible(side: Adjacency, opposite: Adjacency, k: int, patience: Patience) -> None:

@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 
 from hedgerow.graph.grouped import Side
 
-__all__ = ["MultiEdgePairs", "Selected", "multi_edge_pairs"]
+__all__ = ["Codes", "MultiEdgePairs", "Selected", "multi_edge_pairs"]
+
+Codes = NDArray[np.uint8] | NDArray[np.uint32]
+_BYTE = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +62,15 @@ class Selected:
         return self._table[0]
 
     @cached_property
-    def codes(self) -> NDArray[np.uint32]:
+    def codes(self) -> Codes:
         """For each node the row of `shares` of its group, 0 if it is selected in no assignment.
 
-        Groups have few different sizes and counts, so codes keep what a loop over edges looks up small.
+        Groups have few different sizes and counts, so codes, of one byte where they fit, keep what a loop over edges
+        looks up small.
         """
-        of_groups = np.where(self.counts > 0, 1 + self._table[1], 0).astype(np.uint32)
-        return np.where(self.nodes, of_groups[self.side.node_groups], np.uint32(0))
+        kind = np.uint8 if len(self.shares) <= _BYTE else np.uint32
+        of_groups = np.where(self.counts > 0, 1 + self._table[1], 0).astype(kind)
+        return np.where(self.nodes, of_groups[self.side.node_groups], kind(0))
 
     @cached_property
     def _table(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

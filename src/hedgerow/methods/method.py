@@ -91,6 +91,11 @@ class Method(ABC):
 
         report = progress_or_notebook(progress)
         if out is not None:
+            if ledger is not None or again:
+                raise ParameterError(
+                    "A ledger compares identifiers of all rows, which are never read in blocks; leave 'ledger' out, or "
+                    "publish in memory and save the release."
+                )
             return self._publish_to(out, source, schema, seed=seed, progress=report, options=options)
         if options:
             raise ParameterError(f"'{next(iter(options))}' is for releases that go to a folder: name it in 'out'.")

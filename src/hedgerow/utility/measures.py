@@ -36,7 +36,7 @@ import pyarrow.compute as pc
 
 from hedgerow.arrays import Codes, Floats, Ints
 from hedgerow.errors import ParameterError, SchemaError
-from hedgerow.exact import column_line
+from hedgerow.exact import Line, column_line
 from hedgerow.parameters import read_whole
 from hedgerow.release.forms.generalized import SETS, BoxColumns, box_columns
 from hedgerow.utility.risk import class_codes
@@ -145,14 +145,21 @@ def _fill_gaps(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def _positions(column: pa.Array) -> Floats:
-    if pa.types.is_boolean(column.type) or pa.types.is_timestamp(column.type):
-        return np.asarray(column.cast(pa.int64()), dtype=np.float64)
-    return column_line(column).positions.astype(np.float64)
+    return _line(column).positions.astype(np.float64)
 
 
 def _unit(column: pa.Array) -> float:
-    is_counted = pa.types.is_boolean(column.type) or pa.types.is_timestamp(column.type)
-    return float(Fraction(1) if is_counted else column_line(column).unit)
+    return float(_line(column).unit)
+
+
+def _line(column: pa.Array) -> Line:
+    """A column on an exact line, or, where its numbers have more digits than that, on one of floats."""
+    if pa.types.is_boolean(column.type) or pa.types.is_timestamp(column.type):
+        return Line(np.asarray(column.cast(pa.int64())), Fraction(1))
+    try:
+        return column_line(column)
+    except SchemaError:
+        return Line(column.cast(pa.float64(), safe=False).to_numpy(), Fraction(1))
 
 
 def rce(labels: Codes, sensitive: Codes, *, presence: Floats | None = None) -> float:

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import Infeasible, ParameterError
+from hedgerow.verify.frequency import joint
 
 __all__ = [
     "AttributeRisk",
@@ -63,7 +64,7 @@ def class_codes(columns: Sequence[pa.Array | pa.ChunkedArray]) -> Ints:
         whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         encoded = whole.dictionary_encode()
         codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False).astype(np.int64)
-        _, classes = np.unique(classes * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
+        classes = joint(classes, codes)
     return classes
 
 

@@ -210,10 +210,17 @@ def _add_rare(release: PublishedRelease, classes: Ints, sizes: Ints, k: int) -> 
 
 
 def joint(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number the pairs that occur."""
-    _, numbers = np.unique(one * (int(other.max(initial=0)) + 1) + other, return_inverse=True)
-    joint: NDArray[np.int64] = numbers.astype(np.int64)
-    return joint
+    """Number the pairs that occur, in their order."""
+    width = int(other.max(initial=0)) + 1
+    pairs, span = one * width + other, (int(one.max(initial=0)) + 1) * width
+    numbers: NDArray[np.int64]
+    if span > 8 * len(pairs):  # a table of all possible pairs would cost more than sorting those that there are
+        numbers = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+        return numbers
+    occurs = np.zeros(span, np.bool_)
+    occurs[pairs] = True
+    numbers = (np.cumsum(occurs) - 1)[pairs]
+    return numbers
 
 
 def _replaced(release: PublishedRelease) -> tuple[str, ...]:

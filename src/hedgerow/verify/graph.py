@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,11 +22,12 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
 from hedgerow.errors import BrokenPromise, BundleError, counted, within_limits
+from hedgerow.verify.graph_words import graph_words
 from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.manifest import GraphManifest, decode_graph
 from hedgerow.verify.structure import check_table
 from hedgerow.verify.values import PAGES, Guarantee, Made, Verification
-from hedgerow.verify.words import check_pages, graph_words
+from hedgerow.verify.words import check_pages
 
 __all__ = [
     "HUBS",
@@ -51,6 +53,7 @@ HUBS = ("left_hubs", "right_hubs")
 """Tables of entities that were set aside with their number of links; a release may have them."""
 _MEASURED = ("left_known", "right_known")
 _SET_ASIDE = ("left_hubs", "right_hubs", "hub_links")
+_LOWERED = ("left_slack", "right_slack", "left_lowered", "right_lowered")
 
 _INT = pa.int32()
 _CHANCE = 20.0
@@ -62,6 +65,9 @@ _SOME = 2_000
 _WORD, _HALF = 2**32, 2**31
 _FEW, _PART = 50_000, 200_000
 """Pairs up to which they are sorted at once, and that are sorted at a time beyond it."""
+
+
+Nodes = NDArray[np.int32] | NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,23 +86,32 @@ def verify_graph(release: PublishedGraph) -> Verification:
     checks = [check_graph_structure(release)]
     groups = []
     for number, letter in enumerate("kl"):
-        least = int(release.guarantee.parameters[letter])
+        parameters = release.guarantee.parameters
+        least = 1 if parameters.get(f"{SIDES[number]}_slack") else int(parameters[letter])
         found, check = _check_groups(release, number, least)
         groups.append(found)
         checks.append(check)
     left, right = _check_edges(release, groups)
-    for number, ends in enumerate((left, right)):
-        _check_no_nodes(release, number, groups[number], np.bincount(ends, minlength=len(groups[number])))
-    checks.append(_check_safe(groups[0][left], right, "left"))
-    checks.append(_check_safe(left, groups[1][right], "right"))
-    for number, ends in enumerate((left, right)):
-        degrees = np.bincount(ends, minlength=len(groups[number]))
-        checks.append(_check_known(release, number, groups[number], degrees))
+    with ThreadPoolExecutor(1) as pool:
+        # Both sides at once: sorting holds up nobody.
+        second = pool.submit(_check_side, release, 1, groups[1], (left, right))
+        both = _check_side(release, 0, groups[0], (left, right)), second.result()
+    checks += [check for pair in zip(*both, strict=True) for check in pair]
+    checks += _check_lowered(release, groups, (left, right))
     checks += _check_edge_columns(release)
     if graph_words(release.guarantee.parameters) != _words(release.guarantee):
         raise BrokenPromise("The words of the guarantee are not those that follow from its parameters.")
     checks.append("the guarantee says in words what its parameters say, and nothing else")
     return Verification(tuple(checks))
+
+
+def _check_side(release: PublishedGraph, number: int, groups: Ints, ends: tuple[Nodes, Nodes]) -> tuple[str, str]:
+    """No column tells the nodes of one side apart, its groups are safe, and what is stated about degrees is so."""
+    degrees = np.bincount(ends[number], minlength=len(groups))
+    _check_no_nodes(release, number, groups, degrees)
+    owners = groups.astype(np.int32)[ends[number]]
+    first, second = (owners, ends[1]) if number == 0 else (ends[0], owners)
+    return _check_safe(first, second, SIDES[number]), _check_known(release, number, groups, degrees)
 
 
 def count_known(groups: Ints, degrees: Ints) -> int:
@@ -176,8 +191,9 @@ def check_graph_structure(release: PublishedGraph) -> str:
     """Raise BrokenPromise unless a graph has its five tables, their columns and types, and a promise of its kind."""
     guarantee = release.guarantee
     parameters = guarantee.parameters
-    known = {"k", "l", *_MEASURED}
-    if guarantee.criterion != "safe_grouping" or set(parameters) - {"edge_k"} not in (known, known | set(_SET_ASIDE)):
+    said = set(parameters) - {"edge_k"} - {"k", "l", *_MEASURED}
+    is_whole = {"k", "l", *_MEASURED} <= set(parameters)
+    if guarantee.criterion != "safe_grouping" or not is_whole or said not in (set(), {*_SET_ASIDE}, {*_LOWERED}):
         raise BrokenPromise("The release promises a criterion that this version cannot verify.")
     sizes = [name for name in ("k", "l", "edge_k") if name in parameters]
     if guarantee.columns != SIDES or not all(_is_size(parameters[name]) for name in sizes):
@@ -186,6 +202,11 @@ def check_graph_structure(release: PublishedGraph) -> str:
         raise BrokenPromise("A number of the guarantee is not a count.")
     if parameters["k"] == parameters["l"] == 1:
         raise BrokenPromise("'k' or 'l' must be at least 2: a (1, 1)-grouping promises nothing.")
+    if "left_slack" in parameters:
+        if min(int(parameters["k"]), int(parameters["l"])) == 1:
+            raise BrokenPromise("Groups below their size need 'k' and 'l' of at least 2.")
+        if not (parameters["left_slack"] or parameters["right_slack"]):
+            raise BrokenPromise("The guarantee speaks of groups below their size where there is none.")
     if not set(TABLES) <= set(release.tables) <= {*TABLES, *HUBS}:
         raise BrokenPromise("The published tables are not those of a grouped graph.")
     edges = release.tables["edges"]
@@ -282,6 +303,41 @@ def _check_known(release: PublishedGraph, number: int, groups: Ints, degrees: In
     return f"the number of neighbours is certain for {found:,} of {len(groups):,} {SIDES[number]} entities, as stated"
 
 
+def _check_lowered(release: PublishedGraph, groups: list[Ints], ends: tuple[Nodes, Nodes]) -> list[str]:
+    """Groups below their size are as large as the links of their nodes' neighbours allow; one end of each link is full.
+
+    A node whose busiest neighbour has d links is promised the number of nodes of its side divided by slack times d.
+    """
+    parameters = {name: int(number) for name, number in release.guarantee.parameters.items()}
+    if "left_slack" not in parameters:
+        return []
+    checks, sizes = [], [np.bincount(one) for one in groups]
+    for number, (side, letter) in enumerate(zip(SIDES, "kl", strict=True)):
+        near, far = ends[number], ends[1 - number]
+        links = np.bincount(far, minlength=len(groups[1 - number]))[far]
+        order = np.lexsort((links, near))
+        last = np.append(near[order][1:] != near[order][:-1], True)[: len(near)]
+        busiest = np.zeros(len(groups[number]), np.int64)
+        busiest[near[order][last]] = links[order][last]
+        size, slack = parameters[letter], parameters[f"{side}_slack"]
+        promised = np.clip(len(busiest) // np.maximum(max(slack, 1) * busiest, 1), 1, size) if slack else size
+        own = sizes[number][groups[number]]
+        if few := int((own < promised).sum()):
+            raise BrokenPromise(
+                f"{counted(few, f'{side} node is', f'{side} nodes are')} in groups below their promise."
+            )
+        if int((own < size).sum()) != parameters[f"{side}_lowered"]:
+            raise BrokenPromise(f"The number of {side} entities in groups of fewer than {size} is not the one stated.")
+        checks.append(
+            f"{parameters[f'{side}_lowered']:,} {side} entities are in groups of fewer than {size}, as stated"
+        )
+    at_ends = [sizes[number][groups[number][ends[number]]] for number in (0, 1)]
+    least = min(parameters["k"], parameters["l"])
+    if few := int((np.maximum(*at_ends) < least).sum()):
+        raise BrokenPromise(f"{counted(few, 'link has', 'links have')} groups of fewer than {least} at both ends.")
+    return [*checks, f"one end of each link is in a group of at least {least}"]
+
+
 def _check_edge_columns(release: PublishedGraph) -> list[str]:
     """Each combination of values of edge columns is shared by edges of enough nodes of both sides."""
     least, edges = int(release.guarantee.parameters.get("edge_k", 1)), release.tables["edges"]
@@ -351,61 +407,67 @@ def _check_groups(release: PublishedGraph, number: int, least: int) -> tuple[NDA
     )
 
 
-def _check_edges(
-    release: PublishedGraph, groups: list[NDArray[np.int64]]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _check_edges(release: PublishedGraph, groups: list[NDArray[np.int64]]) -> tuple[Nodes, Nodes]:
     """Check the ends of all edges, and return those of the edges without repetitions."""
-    left, right = (_numbers(release.tables["edges"].column(f"{side}_node")) for side in SIDES)
+    left, right = (_numbers(release.tables["edges"].column(f"{side}_node"), np.int32) for side in SIDES)
     for ends, known in zip((left, right), groups, strict=True):
         if len(ends) and (ends.min() < 0 or ends.max() >= len(known)):
             raise BrokenPromise("An edge names a node that is not published.")
-    if not _repeats(left, right):
+    if _ascend(left, right) or not _repeats(left, right):
         return left, right
     if "edge_k" not in release.guarantee.parameters:
         raise BrokenPromise("An edge is published twice.")
     width = int(right.max()) + 1
-    pairs = np.unique(left * width + right)
-    return pairs // width, pairs % width
+    pairs = np.unique(left.astype(np.int64) * width + right)
+    return (pairs // width).astype(np.int32), (pairs % width).astype(np.int32)
 
 
-def _check_safe(first: NDArray[np.int64], second: NDArray[np.int64], side: str) -> str:
+def _ascend(first: Nodes, second: Nodes) -> bool:
+    """Whether pairs are in ascending order, so that none occurs twice."""
+    above, same = first[1:] > first[:-1], first[1:] == first[:-1]
+    return bool((above | (same & (second[1:] > second[:-1]))).all())
+
+
+def _check_safe(first: Nodes, second: Nodes, side: str) -> str:
     """No group and node of the other side come together twice; each edge has one of each."""
     if unsafe := _repeats(first, second):
         raise BrokenPromise(f"{counted(unsafe, 'time')} two nodes of one {side} group share a neighbour.")
     return f"no two nodes of a {side} group share a neighbour, over {counted(len(first), 'edge')}"
 
 
-def _repeats(first: NDArray[np.int64], second: NDArray[np.int64]) -> int:
+def _repeats(first: Nodes, second: Nodes) -> int:
     """Count the pairs that occurred before."""
     if not len(first):
         return 0
     width = int(second.max()) + 1
     if (first[1:] >= first[:-1]).all() and width < _HALF and len(first) > _FEW:
         return _repeats_in_order(first, second, width)
-    pairs = first * width + second
+    pairs = first.astype(np.int64) * width + second
     if (pairs[1:] < pairs[:-1]).any():
         pairs = np.sort(pairs)
     return int((pairs[1:] == pairs[:-1]).sum())
 
 
-def _repeats_in_order(first: NDArray[np.int64], second: NDArray[np.int64], width: int) -> int:
+def _repeats_in_order(first: Nodes, second: Nodes, width: int) -> int:
     """The same where `first` ascends: pairs of near first numbers fit 32 bits, and are sorted a part at a time."""
     found = start = 0
     while start < len(first):
         least = int(first[start])
-        end = min(int(np.searchsorted(first, least + _WORD // width)), start + _PART)
+        # Of the type of `first`, which would be copied otherwise.
+        beyond = first.dtype.type(min(least + _WORD // width, _HALF - 1))
+        end = min(int(np.searchsorted(first, beyond)), start + _PART)
         # A part ends between two first numbers, so that no pair is in two of them.
         end = end if end == len(first) else int(np.searchsorted(first, first[end]))
         if end <= start:
-            end = int(np.searchsorted(first, least, side="right"))
-        pairs = ((first[start:end] - least) * width + second[start:end]).astype(np.uint32)
+            end = int(np.searchsorted(first, first[start], side="right"))
+        pairs = ((first[start:end].astype(np.int64) - least) * width + second[start:end]).astype(np.uint32)
         pairs.sort()
         found += int((pairs[1:] == pairs[:-1]).sum())
         start = end
     return found
 
 
-def _numbers(column: pa.ChunkedArray) -> NDArray[np.int64]:
+def _numbers(column: pa.ChunkedArray, kind: type[np.int32] | type[np.int64] = np.int64) -> Ints:
     if column.null_count or not pa.types.is_integer(column.type):
         raise BrokenPromise("Nodes and groups must be whole numbers, none missing.")
-    return np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False), np.int64)
+    return np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False), kind)

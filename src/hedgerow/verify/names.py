@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from hedgerow.verify.values import PublishedColumns
 
 __all__ = [
+    "BLANKS",
     "POLICIES",
     "PROPERTY_KINDS",
     "SETS",
@@ -88,6 +89,8 @@ def _free(wanted: str, used: set[str]) -> str:
 
 
 POLICIES = ("trimmed", "folded", "exact")
+BLANKS = " \t"
+"""What is dropped around a text: in files, frames, hierarchies, domains and knowledge alike."""
 _SPACES = "".join(sign for number in range(0x3001) if (sign := chr(number)).isspace())
 
 

@@ -27,7 +27,7 @@ from hedgerow.verify.frequency import note_rare
 from hedgerow.verify.help import check_help, grids_of
 from hedgerow.verify.manifest import PartsManifest, decode, release_of
 from hedgerow.verify.names import SETS, box_columns
-from hedgerow.verify.structure import check_structure, layout_of
+from hedgerow.verify.structure import FORMS, check_structure, layout_of
 from hedgerow.verify.values import PAGES, PartEntry, PublishedRelease, Rows, Verification, Whole
 from hedgerow.verify.words import check_pages
 
@@ -137,7 +137,8 @@ def _numbered(name: str, table: pa.Table, manifest: PartsManifest) -> list[str]:
         return ["set"]
     if not manifest.group_column:
         return []
-    boxes = box_columns(manifest.columns, manifest.group_column).values() if manifest.form == "generalized" else ()
+    has_boxes = manifest.form in FORMS and FORMS[manifest.form].has_boxes
+    boxes = box_columns(manifest.columns, manifest.group_column).values() if has_boxes else ()
     return [manifest.group_column, *(box.set for box in boxes if box.set in table.column_names)]
 
 

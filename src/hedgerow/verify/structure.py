@@ -53,7 +53,8 @@ Expected = dict[str, Columns]
 class Layout:
     """What verify knows of a form: the criteria that a release of it can promise, its tables, and how values lie there.
 
-    `has_boxes`: quasi-identifiers are intervals and sets. `has_subdomains`: sensitive values are nodes of a tree.
+    `has_boxes`: quasi-identifiers are intervals and sets. `has_scattered_rows`: within a group every column is shuffled
+    by itself, so that no published row is a person's. `has_subdomains`: sensitive values are nodes of a tree.
     `may_have_fakes`: a group may have more sensitive values than rows.
     """
 
@@ -61,6 +62,7 @@ class Layout:
     expected: Callable[[PublishedRelease], Expected]
     has_groups: bool = True
     has_boxes: bool = False
+    has_scattered_rows: bool = False
     has_subdomains: bool = False
     may_have_fakes: bool = False
 
@@ -254,7 +256,7 @@ def _group(release: PublishedRelease) -> Columns:
 FORMS = {
     "permuted": Layout(("frequency", "groupwise", "ke", "proximity", "robust"), _one_table),
     "separated": Layout(("frequency", "groupwise", "m_invariance", "proximity", "robust"), _two_tables),
-    "scattered": Layout(("frequency", "groupwise", "proximity"), _two_tables),
+    "scattered": Layout(("frequency", "groupwise", "proximity"), _two_tables, has_scattered_rows=True),
     "padded": Layout(("m_invariance",), _two_tables, may_have_fakes=True),
     "generalized": Layout(("frequency", "groupwise", "proximity", "robust"), _generalized, has_boxes=True),
     "disguised": Layout(("personal", "target"), _disguised, has_subdomains=True, may_have_fakes=True),

@@ -9,6 +9,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.query import connect, help_table, rewrite
+from hedgerow.verify import verify_bundle
 
 TREE = hr.Hierarchy.binary([1, 2, 4, 8]).with_target([1, 2, 1, 2])
 TABLE = pa.table({"age": [1, 1, 2, 2, 2], "pay": [1, 4, 8, 8, 2]})
@@ -182,3 +183,24 @@ def test_a_subdomain_stays_a_range_beside_an_or():
     for condition in ("age < 9", "age = 2 OR pay < 9999"):
         answer = release.ask(f"SELECT var_pop(pay) FROM release WHERE {condition}")
         assert (answer.lower, answer.upper) == (0, 250_000), condition
+
+
+def test_a_value_that_is_told_varies_by_nothing(tmp_path):
+    """Squares of an outlier less the square of its mean left a variance of rounding, and the bundle was refused."""
+    values = [1e9, 1.2e11, 0.12178358174584843, 0.19965567272717002, 0.22626041642706776]
+    values += [0.08024300283726811, 0.24004938273733045, 0.24867598824752768, 0.03935733001452513]
+    table = pa.table({"age": range(9), "s": values})
+    release = hr.TargetDistribution("source").publish(table, SCHEMA_S)
+    assert help_table(release)["sum_variance"].to_pylist()[-1] == 0
+    assert release.ask("SELECT sum(s) FROM release").std == 0
+    release.save(tmp_path / "out", rows_per_part=2)
+
+
+@pytest.mark.parametrize("parts", [{}, {"rows_per_part": 2}])
+def test_numbers_in_steps_of_ten_have_no_help_columns(tmp_path, parts):
+    """Fifteen digits of 1e15 are steps of ten, which the help table gave as if they were of one."""
+    table = pa.table({"age": range(3), "s": [-1e15, 0.07822364915772617, 0.24971787735174275]})
+    release = hr.TargetDistribution("normal").publish(table, SCHEMA_S)
+    assert help_table(release).column_names == ["group", "hits", "size"]
+    release.save(tmp_path / "out", **parts)
+    verify_bundle(tmp_path / "out")

@@ -16,6 +16,9 @@ from hedgerow.query.sql.wording import check_beginning
         ("avg(s)", "no question begins with 'avg'"),
         ("what is the average", "no question begins with 'what'"),
         ("DROP TABLE release", "single SELECT"),
+        ("SELECT agv(s) FROM release", r"AGV cannot be computed here: did you mean AVG\?"),
+        ("SELECT avg(rond(s)) FROM release", r"ROND cannot be computed here: did you mean ROUND\?"),
+        ("SELECT xqzzy(s) FROM release", "XQZZY cannot be computed here: it is not known"),
     ],
 )
 def test_typing_errors_get_a_sentence(text, words):

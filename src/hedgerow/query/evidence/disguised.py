@@ -28,7 +28,7 @@ from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.aggregates.total import expected_total
 from hedgerow.query.answer import Estimate
-from hedgerow.query.engines.help import exact_column, sum_columns
+from hedgerow.query.engines.help import exact_column, is_decimal_unit, sum_columns
 from hedgerow.query.evidence.crossing import Crossing
 from hedgerow.query.evidence.groups import Floats, Hits, Ints, Moments, Values
 from hedgerow.query.evidence.permuted import RowSource
@@ -129,15 +129,16 @@ class Subdomains:
     def _moments(self, met: NDArray[np.bool_]) -> Moments:
         """What to expect of a subdomain: does it count, and how far from the mean of those that count is it."""
         middles = (self.numbers.lows / 2 + self.numbers.highs / 2) * 1.0
-        counts = self._expected(met.astype(np.float64))[self.nodes]
+        chances, origin = self._expected(met.astype(np.float64)), float(middles.mean())
+        totals = self._expected(met * (middles - origin))
+        counts, sums = chances[self.nodes], totals[self.nodes]
         share = self.mean(counts)
-        origin = float(middles.mean())  # squares of small numbers keep their digits
-        sums = self._expected(met * (middles - origin))[self.nodes]
         mean = np.divide(self.mean(sums), share, out=np.zeros(len(share)), where=share > 0)
-        far = sums - counts * mean[self.groups]
-        squares = self._expected(met * (middles - origin) ** 2)[self.nodes]
-        squares = squares - 2.0 * mean[self.groups] * sums + mean[self.groups] ** 2 * counts
-        inner = (squares - far**2, far - far * counts, counts - counts**2)
+        at = mean[self.groups]
+        far = sums - counts * at
+        pairs = ((totals, totals), (totals, chances), (chances, chances))
+        spread, both, doubt = (self._covariance(*pair)[self.nodes] for pair in pairs)
+        inner = (np.maximum(spread - 2.0 * at * both + at**2 * doubt, 0.0), both - at * doubt, doubt)
         return Moments(
             share,
             mean + origin,
@@ -176,6 +177,19 @@ class Subdomains:
         for node, parent in enumerate(self._parents.tolist()):
             if parent >= 0:
                 result[parent] += share[node] * result[node]
+        return result
+
+    def _covariance(self, one: Floats, other: Floats) -> Floats:
+        """How two numbers with these means vary together below every node.
+
+        From the deviations of the children: a mean of squares less the square of a mean loses the digits that tell.
+        """
+        result = np.zeros(len(self._parents))
+        share = np.where(self._parents >= 0, self._weights / np.maximum(self._totals[self._parents], 1.0), 0.0)
+        for node, parent in enumerate(self._parents.tolist()):
+            if parent >= 0:
+                apart = (one[node] - one[parent]) * (other[node] - other[parent])
+                result[parent] += share[node] * (result[node] + apart)
         return result
 
 
@@ -251,7 +265,9 @@ def help_of_subdomains(release: Release) -> pa.Table:
 
 
 def bounds_by_hits(values: Values, offsets: Ints, group: Ints, hits: Ints) -> dict[str, pa.Array]:
-    """The columns of a help table for rows that draw from perhaps more values than there are rows."""
+    """The columns of a help table for rows that draw from perhaps more values than rows; none without decimals."""
+    if not is_decimal_unit(values.unit):
+        return {}
     start, end = offsets[group], offsets[group + 1]
     exact: dict[str, Ints] = {
         "min_lower": values.lows[start],

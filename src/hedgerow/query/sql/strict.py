@@ -13,6 +13,7 @@ DuckDB of its own (`computing`), over distinct values where it can, whatever the
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from typing import Any
 
@@ -367,7 +368,12 @@ def _check_function(function: str, arguments: int) -> None:
             f"{function.upper()} cannot be answered: it gives another value each time it is asked; write a constant"
         )
     if function not in _KNOWN:
+        close = difflib.get_close_matches(function[:60], sorted({*AGGREGATES, *_KNOWN}), n=1, cutoff=0.6)
+        why = (
+            f"did you mean {close[0].upper()}?"
+            if close
+            else "it is not known to give one value per row, the same on every machine;"
+        )
         raise QueryError(
-            f"{function.upper()[:60]} cannot be computed here: it is not known to give one value per row, the same on "
-            "every machine; docs/query.md lists the functions that do"
+            f"{function.upper()[:60]} cannot be computed here: {why} docs/query.md lists the functions that can be used"
         )
