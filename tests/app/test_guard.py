@@ -135,7 +135,7 @@ def test_other_methods_are_refused(browser):
     [
         "/static/..%2fguard.py", "/static/%2e%2e/guard.py", "/static//etc/passwd", "/static/%2fetc%2fpasswd",
         "/releases/%2e%2e", "/releases/..%2f..%2fetc", "/releases/%2fetc", "/releases/link", "/releases/.hidden",
-        "/releases/link/ask", "/jobs/0", "/jobs/0/events", "/nothing", "/recipe.toml/%2e%2e",
+        "/releases/link/ask", "/jobs/0", "/jobs/0/events", "/nothing", "/static/nothing.js", "/recipe.toml/%2e%2e",
     ],
 )  # fmt: skip
 def test_paths_lead_nowhere_else(browser, path, tmp_path):

@@ -82,9 +82,9 @@ def test_undo_goes_back_and_redo_forth(browser):
     first = browser.workspace.version()
     browser.post("/roles", ROLES)
     second = browser.workspace.version()
-    browser.post("/undo")
+    assert browser.post("/undo", {"back": "/roles"}).headers["location"] == "/roles"
     assert browser.workspace.version() == first
-    browser.post("/redo")
+    assert browser.post("/redo", {"back": "//evil.example"}).headers["location"] == "/"
     assert browser.workspace.version() == second
     browser.post("/undo")
     browser.post("/roles", ROLES | {"role-1": "plain"})

@@ -16,7 +16,7 @@ from hedgerow.errors import BrokenPromise, Infeasible, ParameterError, SchemaErr
 from hedgerow.graph.adjacency import ORDERS
 from hedgerow.graph.attack import static_attack
 from hedgerow.graph.hubs import Lowered, lowered_costs, wanted_sizes
-from hedgerow.verify.words import graph_words
+from hedgerow.verify.graph_words import graph_words
 from tests.graph.test_edge_values import hub_graph
 from tests.support.graph_worlds import is_safe, tiny_graph, worlds
 

@@ -37,8 +37,8 @@ from hedgerow.ledger.store import lock
 from hedgerow.markup import progress_or_notebook
 from hedgerow.randomness import Keys, seeded_keys, system_keys, token
 from hedgerow.release.release import Made
+from hedgerow.verify.graph_words import graph_words
 from hedgerow.verify.values import Guarantee
-from hedgerow.verify.words import graph_words
 
 __all__ = ["Ledger", "SafeGrouping", "check_unpublished", "conflict", "record_graph"]
 

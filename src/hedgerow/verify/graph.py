@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
 from hedgerow.errors import BrokenPromise, BundleError, counted, within_limits
+from hedgerow.verify.graph_words import graph_words
 from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.manifest import GraphManifest, decode_graph
 from hedgerow.verify.structure import check_table
 from hedgerow.verify.values import PAGES, Guarantee, Made, Verification
-from hedgerow.verify.words import check_pages, graph_words
+from hedgerow.verify.words import check_pages
 
 __all__ = [
     "HUBS",
