@@ -195,10 +195,10 @@ def count_table(engine: ScaleEngine, schema: Schema, *, needs_sensitive: bool = 
     """Count the distinct values of every column that is no identifier, and check them as a table is checked."""
     schema.require_names(engine.names)
     names = [name for name in engine.names if name not in schema.identifier]
-    came = engine.count_rows()
+    found = engine.distinct(names, MOST_CODES)
+    came = engine.count_rows()  # an engine may have counted them in the same pass
     if not came or not names:
         raise InputError(f"A table must have at least one row and one column; this one has {came} and {len(names)}.")
-    found = engine.distinct(names, MOST_CODES)
     table, own, merged = _example(engine, schema, names, found)
     columns = _coded(table, found)
     for name, column in columns.items():
@@ -206,9 +206,9 @@ def count_table(engine: ScaleEngine, schema: Schema, *, needs_sensitive: bool = 
     own.check(table, needs_sensitive=needs_sensitive)
     if missing := _suppressed(table, own, columns):
         engine.leave_out(missing)
+        found = engine.distinct(names, MOST_CODES)
         if not engine.count_rows():
             raise Infeasible("No rows are left to publish: every row was suppressed for a missing value.")
-        found = engine.distinct(names, MOST_CODES)
         table, own, _ = _example(engine, schema, names, found)
         columns = _coded(table, found)
     kept = engine.count_rows()

@@ -2,7 +2,8 @@
 
 Guarantee  a task that is repeated deals its rows to the same blocks; a table whose rows or order differ between two
            passes is refused; what leaves a task before the kernels are codes, and no message or log has a cell
-Cost       one pass a column for its distinct values, one for the shares of tasks, one that moves the coded rows once
+Cost       one pass for the distinct values of all columns, and one for each column in which most values differ; one
+           for the shares of tasks, one that moves the coded rows once
 
 Classic sessions and Spark Connect: nothing but data frames and functions over Arrow batches, no context, no broadcast.
 Every row is read twice after the counting. The first pass takes down, task by task, how many rows of each class there
@@ -51,6 +52,8 @@ _FIXED = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
 }
 _SAMPLE = 1 << 16
+_MOST_SENT = 1 << 18
+"""Different values of a column that a task holds and sends to the driver; columns with more are counted by Spark."""
 _SENT = 1 << 19
 """Coded rows that a task gathers before it sends them to their blocks."""
 _LEAST, _MOST, _BLOCKS = 1 << 14, 1 << 20, 16
@@ -97,19 +100,33 @@ class ClusterEngine(ScaleEngine):
         """How many rows there are, without those that are left out."""
         if self._rows is None:
             with _plain_errors():
-                self._rows = int(self._frame.count())
-            self.block_rows = min(max(self._rows // _BLOCKS, _LEAST), self._most)
+                self._note_rows(int(self._frame.count()))
+        assert self._rows is not None
         return self._rows
 
+    def _note_rows(self, rows: int) -> None:
+        self._rows = rows
+        self.block_rows = min(max(rows // _BLOCKS, _LEAST), self._most)
+
     def distinct(self, columns: Sequence[str], most: int) -> dict[str, Distinct | None]:
-        """Count the distinct values of each column; None for a column that has more than `most`."""
+        """Count the distinct values of each column; None for a column that has more than `most`.
+
+        One pass in Python workers counts rows and all columns with few values; Spark counts the others, one by one.
+        """
+        self._progress("counting", 0.0)
+        with self._fixed(), _plain_errors():
+            seen = self._selected(columns).mapInArrow(_Count(tuple(columns)), "rows bigint, found binary").toArrow()
+        self._note_rows(sum(seen.column(0).to_pylist()))
+        tasks = [pickle.loads(found) for found in seen.column(1).to_pylist()]
         found: dict[str, Distinct | None] = {}
-        with _plain_errors():
-            sample = self._selected(columns).limit(_SAMPLE).toArrow()
-            for place, name in enumerate(columns):
-                self._progress("counting", 0.2 * place / len(columns))
-                is_wide = pc.count_distinct(sample.column(place)).as_py() > _SAMPLE // 4
-                found[name] = None if is_wide and self._about(name) > 1.1 * most else self._counted(name, most)
+        for place, name in enumerate(columns):
+            self._progress("counting", 0.1 + 0.1 * place / len(columns))
+            own = [task[name] for task in tasks]
+            if all(own):
+                found[name] = _added(own, most)
+            else:
+                with _plain_errors():
+                    found[name] = None if self._about(name) > 1.1 * most else self._counted(name, most)
         return found
 
     def _about(self, name: str) -> int:
@@ -237,6 +254,54 @@ class _Digest:
 
     def value(self) -> bytes:
         return b"".join(own.digest() for own in self._columns.values())
+
+
+@dataclass(frozen=True, eq=False)
+class _Count:
+    """Counts the rows of a task, and the values of each column as long as these are few."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, batches: Batches) -> Batches:
+        with _marked_errors():
+            rows, found = 0, dict[str, pa.Table | None].fromkeys(self.names, _NOTHING)
+            for batch in batches:
+                rows += batch.num_rows
+                for name, column in zip(self.names, batch.columns, strict=True):
+                    found[name] = _with_more(found[name], _normal(column), rows)
+            kept = {name: b"" if one is None else _bytes(one) for name, one in found.items()}
+            if rows:
+                yield pa.record_batch({"rows": pa.array([rows]), "found": pa.array([pickle.dumps(kept)], pa.binary())})
+
+
+_NOTHING = pa.table({"v": pa.nulls(0), "n": pa.array([], pa.int64())})
+
+
+def _with_more(before: pa.Table | None, column: pa.Array, rows: int) -> pa.Table | None:
+    """The values so far and those of a batch; None where they are many, or of a kind that is not counted here."""
+    if before is None or not len(column):
+        return before
+    try:
+        more = column.value_counts()
+    except pa.ArrowNotImplementedError:
+        return None
+    counted = pa.table({"v": more.field("values"), "n": more.field("counts")})
+    if before is not _NOTHING:
+        counted = _summed(pa.concat_tables([before, counted]))
+    return None if counted.num_rows > max(_SAMPLE // 4, min(rows // 4, _MOST_SENT)) else counted
+
+
+def _summed(counted: pa.Table) -> pa.Table:
+    """Each value once, with the rows of all its lines."""
+    encoded = counted.column("v").combine_chunks().dictionary_encode(null_encoding="encode")
+    rows = np.bincount(encoded.indices.to_numpy(), counted.column("n").to_numpy(), minlength=len(encoded.dictionary))
+    return pa.table({"v": encoded.dictionary, "n": rows.astype(np.int64)})
+
+
+def _added(tasks: Sequence[bytes], most: int) -> Distinct | None:
+    """What all tasks counted of a column."""
+    counted = _summed(pa.concat_tables([pa.ipc.open_stream(task).read_all() for task in tasks]))
+    return None if counted.num_rows > most else (counted.column(0).combine_chunks(), counted.column(1).to_numpy())
 
 
 @dataclass(frozen=True, eq=False)
