@@ -26,7 +26,7 @@ from hedgerow.table.flat import flatten
 from hedgerow.table.table import Table
 from hedgerow.verify.values import PublishedColumns, Rows
 
-__all__ = ["MOST_CODES", "CodedColumn", "Coder", "CountedTable", "codes_of", "count_table"]
+__all__ = ["MOST_CODES", "CodedColumn", "Coder", "ColumnClass", "CountedTable", "codes_of", "count_table"]
 
 MOST_CODES = 1 << 21
 """Distinct values of one column that are held in memory."""
@@ -150,6 +150,22 @@ def codes_of(coded: pa.Table, name: str) -> NDArray[np.int32]:
     """A coded column as 32-bit integers."""
     codes: NDArray[np.int32] = coded.column(name).to_numpy().astype(np.int32, copy=False)
     return codes
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnClass:
+    """The class of a row: the code of one column, or what `of_code` makes of it; without a column all are alike.
+
+    How many rows a task has of each class then follows from its counts of that column, without another pass.
+    """
+
+    column: str | None = None
+    of_code: NDArray[np.int32] | None = None
+
+    def __call__(self, batch: pa.Table) -> NDArray[np.int32]:
+        """The class of each row of a coded batch."""
+        codes = np.zeros(batch.num_rows, np.int32) if self.column is None else codes_of(batch, self.column)
+        return codes if self.of_code is None else self.of_code[codes]
 
 
 @dataclass(frozen=True, eq=False)
