@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hedgerow.cores import cores
 from hedgerow.errors import InputError
 from hedgerow.table.checks import BLANKS, attempt, check_names, check_shape
 from hedgerow.table.table import Table
@@ -40,13 +42,18 @@ def flatten(arrow: pa.Table, kind: str, *, borrow: bool = False) -> Table:
     arrow = _without_index(arrow)
     check_names(arrow.column_names)
     check_shape(arrow.num_rows, arrow.num_columns)
-    untrimmed, columns = {}, []
-    for place, name in enumerate(arrow.column_names):
-        column = _flat(arrow.column(place), name, borrow or kind == "file")
+
+    def trim(place: int) -> tuple[pa.Array, pa.Array | None]:
+        column = _flat(arrow.column(place), arrow.column_names[place], borrow or kind == "file")
         if column.type == pa.string() and _has_blanks(column):
-            untrimmed[name], column = column, pc.ascii_trim(column, characters=BLANKS)
-        columns.append(column)
-    return Table(pa.table(columns, names=arrow.column_names), kind, untrimmed=untrimmed)
+            return pc.ascii_trim(column, characters=BLANKS), column
+        return column, None
+
+    with ThreadPoolExecutor(cores()) as pool:
+        found = list(pool.map(trim, range(arrow.num_columns)))
+    pairs = zip(arrow.column_names, found, strict=True)
+    untrimmed = {name: before for name, (_, before) in pairs if before is not None}
+    return Table(pa.table([after for after, _ in found], names=arrow.column_names), kind, untrimmed=untrimmed)
 
 
 def _has_blanks(texts: pa.Array) -> bool:

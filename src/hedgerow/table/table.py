@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.cores import cores
 from hedgerow.errors import SchemaError, counted
 from hedgerow.markup import html_note, html_table
 
@@ -60,11 +62,15 @@ class Table:
     def encode_rows(self, names: Sequence[str]) -> NDArray[np.int32]:
         """The codes of several columns as the rows of one array, which `encode` shares from now on."""
         rows = np.empty((len(names), self.num_rows), np.int32)
-        for place, name in enumerate(names):
-            encoded, shared = self.encode(name), rows[place]
+
+        def encode(place: int) -> None:
+            encoded, shared = self.encode(names[place]), rows[place]
             shared[:] = encoded.codes
             shared.flags.writeable = False
-            self._encoded[name] = replace(encoded, codes=shared)
+            self._encoded[names[place]] = replace(encoded, codes=shared)
+
+        with ThreadPoolExecutor(cores()) as pool:
+            list(pool.map(encode, range(len(names))))
         return rows
 
     def forget(self, names: Sequence[str]) -> None:

@@ -81,7 +81,7 @@ class BoxSource(RowSource):
 
     def __init__(self, release: Release) -> None:
         super().__init__(view_of(release))
-        self._release = release
+        self._tables = release.tables  # the release itself would never be forgotten
         self._boxed = frozenset(release.columns.quasi)
         self._names = box_columns(release.columns, release.group_column)
         self._first, self._sizes = self.view.offsets[:-1], np.diff(self.view.offsets)
@@ -231,14 +231,14 @@ class BoxSource(RowSource):
 
     def _part(self, name: str) -> pa.Array | None:
         """A published column, one entry a group; None where there is none."""
-        table = self._release.tables["release"]
+        table = self._tables["release"]
         if name not in table.column_names:
             return None
         return pa.concat_arrays(table.column(name).chunks).take(pa.array(self._first)) if len(self._first) else None
 
     def _listed(self, name: str) -> tuple[pa.Array, Ints, int]:
         """The values of all sets of a column, the set of each, and how many sets there are."""
-        listed = self._release.tables[SETS]
+        listed = self._tables[SETS]
         listed = listed.filter(pc.equal(listed.column("column"), name))
         values = pa.concat_arrays(listed.column("value").chunks) if listed.num_rows else pa.array([], pa.string())
         sets = listed.column("set").to_numpy().astype(np.int64)

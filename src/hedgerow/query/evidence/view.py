@@ -280,6 +280,7 @@ def _as_days(operand: Any) -> Any:
 _MOST_DERIVED = 1_000
 
 _views: weakref.WeakKeyDictionary[Any, View] = weakref.WeakKeyDictionary()
+_sources: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
 
 def view_of(release: Release) -> View:
@@ -292,8 +293,10 @@ def view_of(release: Release) -> View:
 
 
 def source_of(release: Release) -> Any:
-    """The evidence of a release, from the module that its form names; its arrays live as long as its view."""
-    return view_of(release).remember("source", lambda: fresh_source(release))
+    """The evidence of a release, from the module that its form names; it knows the view, which does not know it."""
+    if release not in _sources:
+        _sources[release] = fresh_source(release)
+    return _sources[release]
 
 
 def fresh_source(release: Release) -> Any:

@@ -15,6 +15,7 @@ Inside a group the sensitive values are shuffled against the plain columns, as i
 from __future__ import annotations
 
 from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.arrays import free_unused
+from hedgerow.cores import cores
 from hedgerow.partition.shuffles import columns_at, group_numbers, grouped_rows
 from hedgerow.randomness import Keys
 from hedgerow.release.boxes import Box, interval_box, is_ordered, node_box, set_box
@@ -65,8 +67,9 @@ def publish_generalized(labelled: Labelled) -> dict[str, pa.Table]:
     names = box_columns(columns, labelled.group_column)
     numbers = group_numbers(offsets)
     published: dict[str, pa.Array | pa.ChunkedArray] = {}
-    for name, box in boxes.items():
-        published |= {column: part.take(numbers) for column, part in _parts(box, names[name]).items()}
+    parts = {column: part for name, box in boxes.items() for column, part in _parts(box, names[name]).items()}
+    with ThreadPoolExecutor(cores()) as pool:
+        published |= zip(parts, pool.map(lambda part: part.take(numbers), parts.values()), strict=True)
     published |= columns_at(table.arrow, columns.plain, rows)
     published |= sensitive_columns(table.arrow, columns, rows, offsets, together=labelled.together, keys=keys)
     tables = {"release": pa.table(published | {labelled.group_column: numbers})}
