@@ -9,6 +9,7 @@ import weakref
 import pytest
 
 from hedgerow.errors import HedgerowError
+from hedgerow.query.evidence.view import source_of, view_of
 from tests.support.every_form import EVERY_FORM, sample_of
 
 
@@ -30,8 +31,8 @@ def test_a_dropped_release_is_gone_at_once(form: str) -> None:
                 release.sql(question)
             except HedgerowError:
                 continue
-        dropped = weakref.ref(release)
+        dropped = [weakref.ref(release), weakref.ref(view_of(release)), weakref.ref(source_of(release))]
         del release
-        assert dropped() is None
+        assert [reference() for reference in dropped] == [None] * 3
     finally:
         gc.enable()

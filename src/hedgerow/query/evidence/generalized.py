@@ -86,7 +86,11 @@ class BoxSource(RowSource):
         self._names = box_columns(release.columns, release.group_column)
         self._first, self._sizes = self.view.offsets[:-1], np.diff(self.view.offsets)
         self._is_least = has_least_boxes(release)
-        self._leaves = Leaves(self._sizes, columns_of, self._events, _APART)
+
+    @property
+    def _leaves(self) -> Leaves:
+        """Made anew each time: kept, it and the source would hold each other."""
+        return Leaves(self._sizes, columns_of, self._events, _APART)
 
     @property
     def sizes(self) -> Ints:

@@ -56,8 +56,6 @@ class _Plan:
     def __init__(self, view: View, bound: Bound) -> None:
         self._view, self._bound = view, bound
         self._sizes = np.diff(view.offsets)
-        advice = _APART.format("a comparison cannot name two of them")
-        self._leaves = Leaves(self._sizes, self._units, self._decided, advice)
         for expression in bound.derived.values():
             if len(self._units(expression)) > 1:
                 raise QueryError(_APART.format("an expression cannot combine two of them"))
@@ -68,6 +66,12 @@ class _Plan:
         self._is_never = not all(evaluate(part, {}, 1)[0].as_py() for part in parts if not columns_of(part))
         self._check_places()
         self._cell, self._group, self._number, self.keys, self.cells = self._entries()
+
+    @property
+    def _leaves(self) -> Leaves:
+        """Made anew each time: kept, it and the plan would hold each other."""
+        advice = _APART.format("a comparison cannot name two of them")
+        return Leaves(self._sizes, self._units, self._decided, advice)
 
     def ratio(self, upper: Aggregate, lower: Aggregate) -> Estimate | None:
         """No better than the quotient of the two."""
