@@ -128,7 +128,8 @@ def _recount(forgery: Forgery, rng: random.Random) -> None:
 def _recount_part(forgery: Forgery, number: int) -> None:
     """Let an entry say what its part holds."""
     table = forgery.tables.get(f"quasi-{number:05}", forgery.tables.get(f"release-{number:05}"))
-    assert table is not None
+    if table is None:
+        raise LookupError("a part without rows of people")
     entry, group = forgery.manifest["parts"][number], forgery.manifest["group_column"]
     entry["rows"] = table.num_rows
     if group:
