@@ -36,7 +36,8 @@ def joined(forgery: Forgery) -> Forgery:
     for name in sorted(forgery.tables):
         match = _FILE.fullmatch(name)
         found.setdefault(match[1] if match else name, []).append(forgery.tables[name])
-    tables = {name: pa.concat_tables(each) for name, each in found.items()}
+    # A long text is the same bytes in Parquet as a short one.
+    tables = {name: pa.concat_tables(each, promote_options="permissive") for name, each in found.items()}
     return replace(forgery, tables=tables)
 
 
