@@ -3,10 +3,10 @@
 python -m tests.support.recorded            writes the verdicts and words again, for releases as they were recorded
 python -m tests.support.recorded --publish  publishes and records first what `recording` lists and is not recorded yet
 
-`releases.json` holds small releases of every form and criterion as plain values, thresholds at their tightest. Edits are
-made in order, without chance: cells, rows, columns and types of every table, parameters one below and one above, fields
-of the manifest. `verdicts.txt` has a line for each kind of edit, in it one sign for each place, and what the signs mean;
-`words.txt` says what each promise and its neighbours say in words. A difference is a changed verifier, to be looked at.
+`releases.json` holds small releases of every form and criterion as plain values, thresholds at their tightest. Edits
+are made in order, without chance: cells, rows, columns and types of every table, parameters one below and one above,
+fields of the manifest. `verdicts.txt` has a line for each kind of edit, in it one sign for each place, and what the
+signs mean; `words.txt` says what each promise and its neighbours say in words. A difference is a changed verifier.
 """
 
 from __future__ import annotations

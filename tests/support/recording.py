@@ -164,11 +164,9 @@ def _tightened(name: str, forgery: Forgery) -> tuple[str, dict[str, Any], dict[s
     manifest, tables = forgery.manifest, forgery.tables
     promised = manifest["guarantee"]["parameters"]
     for letter in promised.keys() & _LOOSE.keys():
-        if (
-            manifest["guarantee"]["criterion"] not in ("groupwise", "ke", "proximity")
-            or letter == "l"
-            and name.startswith("ke")
-        ):
+        if manifest["guarantee"]["criterion"] not in ("groupwise", "ke", "proximity"):
+            continue
+        if letter == "l" and name.startswith("ke"):
             continue
         value = promised[letter]
         steps: list[Any]

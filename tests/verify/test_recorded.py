@@ -1,7 +1,7 @@
 """Verdicts and words of recorded releases and of every small edit of them are what they were.
 
-A difference means that `verify` or the words changed. If they should have, `python -m tests.support.recorded` writes the
-files again, and the change is read there.
+A difference means that `verify` or the words changed. If they should have, `python -m tests.support.recorded` writes
+the files again, and the change is read there.
 """
 
 import pytest
