@@ -65,6 +65,7 @@ def average_errors(
     original: NDArray[np.float64],
     published: NDArray[np.float64],
     categories: NDArray[np.int64],
+    truths: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """The relative error of each query; one that selects no published row has no answer and counts as an error of 1.
 
@@ -73,7 +74,8 @@ def average_errors(
     errors = np.ones(len(queries))
     sizes = np.abs(original).mean(axis=0)
     for n, query in enumerate(queries):
-        truth, answer = query.answer(original, categories), query.answer(published, categories)
+        truth = query.answer(original, categories) if truths is None else float(truths[n])
+        answer = query.answer(published, categories)
         if not np.isnan(answer):
             errors[n] = abs(answer - truth) / (abs(truth) or sizes[query.target] or 1.0)
     return errors

@@ -1,13 +1,11 @@
-"""What the COUNT studies share: tables as codes, workloads of random questions, mean errors, lines in figures."""
+"""What the COUNT studies share: tables as codes, workloads of random questions, mean errors, trends, times."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,29 +14,22 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Codes
 from hedgerow.exact import Line, column_line
 from hedgerow.randomness import seeded_keys
-from hedgerow.report.release_figures import new_figure, save_figure
 from hedgerow.table import read_table
 from studies.counts import CountQuery, count_errors, count_queries, true_counts
 
 __all__ = [
     "Coded",
-    "Panel",
-    "Series",
     "Workload",
     "coded",
-    "draw",
     "error_of",
     "falls",
     "grows",
     "least_seconds",
     "mean_error",
-    "table_of",
     "workload",
 ]
 
 _MOST_DRAWS = 20
-_MARKS = "osD^v*"  # lines differ without colour, too
-_MOST_TICKS = 10
 
 Estimate = Callable[[Sequence[CountQuery]], NDArray[np.float64]]
 
@@ -58,18 +49,6 @@ class Coded:
     def rows(self) -> int:
         """How many rows there are."""
         return len(self.sensitive)
-
-
-@dataclass(frozen=True)
-class Series:
-    """A line of a figure: a label and a y for each x; None where there is none."""
-
-    label: str
-    ys: tuple[float | None, ...]
-
-
-Panel = tuple[str, str, Sequence[Any], Sequence[Series]]
-"""Title, x label, xs and lines."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,38 +122,6 @@ def _steps_hold(ys: Sequence[float], slack: float) -> bool:
     return True
 
 
-def draw(
-    folder: Path,
-    name: str,
-    panels: Sequence[Panel],
-    *,
-    ylabel: str,
-    log: bool = False,
-    log_x: bool = False,
-) -> Path:
-    """Draw panels side by side: title, x label, xs and lines each."""
-    figure, axes = new_figure(len(panels))
-    for axis, (title, xlabel, xs, lines) in zip(np.atleast_1d(axes), panels, strict=True):
-        for mark, line in zip(_MARKS, lines, strict=False):
-            known = [(x, y) for x, y in zip(xs, line.ys, strict=True) if y is not None]
-            label = line.label if len(known) == len(xs) else f"{line.label} (infeasible beyond)"
-            axis.plot([x for x, _ in known], [y for _, y in known], f"{mark}-", markersize=4, label=label)
-        if all(float(x).is_integer() for x in xs) and len(xs) <= _MOST_TICKS:
-            axis.set_xticks(list(xs))
-        axis.set_title(title, fontsize=10)
-        axis.set_xlabel(xlabel)
-        axis.set_yscale("log" if log else "linear")
-        if log_x:
-            axis.set_xscale("log")
-            axis.set_xticks(list(xs), [f"{x:,.3g}" if x < 1000 else f"{x:,.0f}" for x in xs], fontsize=8)
-            axis.set_xticks([], minor=True)
-        axis.set_ylabel(ylabel)
-        axis.legend(fontsize=8)
-        if not log:
-            axis.set_ylim(bottom=0)
-    return save_figure(figure, folder, name)
-
-
 def least_seconds(work: Callable[[], object], *, runs: int = 5) -> float:
     """The least processor time of several runs after one that warms up: other programs do not count."""
     work()
@@ -184,9 +131,3 @@ def least_seconds(work: Callable[[], object], *, runs: int = 5) -> float:
         work()
         took.append(time.process_time() - began)
     return min(took)
-
-
-def table_of(x: str, xs: Sequence[Any], lines: Sequence[Series]) -> pa.Table:
-    """The numbers behind a panel."""
-    columns: Mapping[str, Any] = {x: [str(value) for value in xs], **{line.label: list(line.ys) for line in lines}}
-    return pa.table(dict(columns))

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Codes, Floats
 from hedgerow.errors import ParameterError
+from hedgerow.kernel import kernel
 from hedgerow.randomness import Keys, system_keys
 
 __all__ = [
@@ -96,33 +97,72 @@ def expected_separated(queries: Sequence[CountQuery], quasi: Codes, labels: Code
 
 def expected_scattered(queries: Sequence[CountQuery], quasi: Codes, labels: Codes, sensitive: Codes) -> Floats:
     """Expect from columns shuffled apart: the shares of the conditions multiply inside a group."""
-    sizes = np.bincount(labels)
+    order = np.argsort(labels, kind="stable")
+    offsets = np.append(0, np.cumsum(np.bincount(labels)))
+    answers = np.zeros(len(queries))
+    _expect_scattered(np.vstack([quasi, sensitive])[:, order], offsets, _runs(queries, len(quasi)), answers)
+    return answers
 
-    def answer(query: CountQuery) -> float:
-        expected = _matches(query, labels, sensitive, len(sizes)).astype(float)
-        for column, run in query.quasi.items():
-            expected *= np.bincount(labels[_inside(quasi[column], run)], minlength=len(sizes)) / sizes
-        return float(expected.sum())
 
-    return _each(queries, answer)
+@kernel
+def _expect_scattered(
+    rows: NDArray[np.int32], offsets: NDArray[np.int64], runs: NDArray[np.int64], answers: NDArray[np.float64]
+) -> None:
+    """Columns by rows in the order of groups, the sensitive column last; a run of -1 is no condition."""
+    for query in range(len(runs)):
+        columns = np.flatnonzero(runs[query, :, 1] >= 0)[::-1]  # the sensitive one first: few groups have its values
+        for group in range(len(offsets) - 1):
+            first, last = offsets[group], offsets[group + 1]
+            expected = float(last - first)
+            for column in columns:
+                low, high = runs[query, column]
+                inside = 0
+                for row in range(first, last):
+                    inside += low <= rows[column, row] <= high
+                expected *= inside / (last - first)
+                if inside == 0:
+                    break
+            answers[query] += expected
 
 
 def expected_generalized(queries: Sequence[CountQuery], quasi: Codes, labels: Codes, sensitive: Codes) -> Floats:
     """Expect from the bounding boxes of the groups, rows being anywhere in a box: the share of its codes."""
-    sizes = np.bincount(labels)
     order = np.argsort(labels, kind="stable")
-    starts = np.cumsum(sizes) - sizes
-    lows = [np.minimum.reduceat(column[order], starts) for column in quasi]
-    highs = [np.maximum.reduceat(column[order], starts) for column in quasi]
+    offsets = np.append(0, np.cumsum(np.bincount(labels)))
+    lows, highs = (end.reduceat(quasi[:, order], offsets[:-1], axis=1) for end in (np.minimum, np.maximum))
+    answers = np.zeros(len(queries))
+    _expect_boxed(sensitive[order], offsets, lows, highs, _runs(queries, len(quasi)), answers)
+    return answers
 
-    def answer(query: CountQuery) -> float:
-        expected = _matches(query, labels, sensitive, len(sizes)).astype(float)
-        for column, (first, last) in query.quasi.items():
-            covered = np.minimum(highs[column], last) - np.maximum(lows[column], first) + 1
-            expected *= np.maximum(covered, 0) / (highs[column] - lows[column] + 1)
-        return float(expected.sum())
 
-    return _each(queries, answer)
+@kernel
+def _expect_boxed(
+    values: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    lows: NDArray[np.int32],
+    highs: NDArray[np.int32],
+    runs: NDArray[np.int64],
+    answers: NDArray[np.float64],
+) -> None:
+    """Values in the order of groups, and the boxes of the groups; a run of -1 is no condition."""
+    last = runs.shape[1] - 1
+    for query in range(len(runs)):
+        columns = np.flatnonzero(runs[query, :last, 1] >= 0)
+        first_value, last_value = runs[query, last]
+        for group in range(len(offsets) - 1):
+            share = 1.0
+            for column in columns:
+                low, high = lows[column, group], highs[column, group]
+                covered = min(high, runs[query, column, 1]) - max(low, runs[query, column, 0]) + 1
+                if covered <= 0:
+                    share = 0.0
+                    break
+                share *= covered / (high - low + 1)
+            if share > 0.0:
+                matches = 0
+                for row in range(offsets[group], offsets[group + 1]):
+                    matches += first_value <= values[row] <= last_value
+                answers[query] += share * matches
 
 
 def expected_retained(
@@ -157,6 +197,15 @@ def _rows(query: CountQuery, quasi: Codes) -> NDArray[np.bool_]:
     for column, run in query.quasi.items():
         chosen &= _inside(quasi[column], run)
     return chosen
+
+
+def _runs(queries: Sequence[CountQuery], columns: int) -> NDArray[np.int64]:
+    """First and last code of every column by question, the sensitive column last; -1 where nothing is asked."""
+    runs = np.full((len(queries), columns + 1, 2), -1)
+    for query, wanted in zip(queries, runs, strict=True):
+        for column, run in {**query.quasi, columns: query.sensitive}.items():
+            wanted[column] = run
+    return runs
 
 
 def _inside(codes: Codes, run: Run) -> NDArray[np.bool_]:

@@ -6,10 +6,9 @@ Source     [Zhang 2008], section 4.4.7
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 from hedgerow.graph.safe_grouping import safe_grouping
-from studies.graph_figures import draw_errors
+from studies.figures import Panel, curve_table
 from studies.graph_measure import errors, touched_errors
 from studies.graph_subject import SELECTIVITIES, Found, Subject
 from studies.study import Claim
@@ -17,7 +16,7 @@ from studies.study import Claim
 __all__ = ["grouping", "ordering"]
 
 
-def grouping(subject: Subject, out: Path) -> Found:
+def grouping(subject: Subject) -> Found:
     """Section 4.4.7: does a strict 20-grouping of both sides exist?"""
     near, far = subject.graph.by_left, subject.graph.by_right
     found = [safe_grouping(*sides, k=20, strict=True) for sides in ((near, far), (far, near))]
@@ -27,7 +26,7 @@ def grouping(subject: Subject, out: Path) -> Found:
     return Found((Claim("4.4.7", says, few, say),))
 
 
-def ordering(subject: Subject, out: Path) -> Found:
+def ordering(subject: Subject) -> Found:
     """Section 4.4.7: what an order by structure gains, and what it gains to select much of few groups."""
     plain, sorted_ = subject.publish(5, 5), subject.publish(5, 5, "neighbourhood")
     lines = {
@@ -54,7 +53,6 @@ def ordering(subject: Subject, out: Path) -> Found:
             + " for one to five of five",
         ),
     )
-    panels = {"B: single-author papers": lines}
-    name, y = f"ordering-{subject.name}", "half width of bounds / truth"
-    figure = draw_errors(panels, SELECTIVITIES, out, name, label="selectivity on papers, %", y=y)
-    return Found(claims, (figure,))
+    labels = "selectivity on papers, %", "half width of bounds / truth"
+    panel = Panel(f"{subject.name}, B: single-author papers", *labels, SELECTIVITIES, lines, "y")
+    return Found(claims, curve_table(f"ordering-{subject.name}", [panel]))

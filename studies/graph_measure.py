@@ -6,8 +6,9 @@ Source     [Zhang 2008], sections 4.3.3 and 4.4.7
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +28,9 @@ QUERIES = {
     "C": "SELECT count(DISTINCT right) FROM edges WHERE right.draw < {paper} AND left.draw < {author}",
 }
 """Average authors of a paper; papers with one author; papers that have an author with a property."""
+
+Pairs = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+"""Groups of both sides that have links, and how many."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +65,14 @@ def _errors(answer: GraphAnswer, truth: float) -> Errors:
     return Errors((answer.upper - answer.lower) / (2 * truth), expected)
 
 
-def printed_errors(release: GroupedGraph, graph: BipartiteGraph, paper: int, author: int) -> Errors:
+def printed_errors(release: GroupedGraph, graph: BipartiteGraph, papers: Sequence[int], author: int) -> list[Errors]:
     """Bound query C as the paper prints it, pair of groups by pair of groups; its expectation is not looked at."""
-    left, right, c = group_pairs(release)
+    pairs = group_pairs(release)
+    return [_printed_error(release, pairs, (paper, author), _truth_c(graph, paper, author)) for paper in papers]
+
+
+def _printed_error(release: GroupedGraph, pairs: Pairs, limits: tuple[int, int], truth: float) -> Errors:
+    (left, right, c), (paper, author) = pairs, limits
     a, b = (
         np.bincount(side.entity_groups, weights=_draws(side.entities) < limit, minlength=side.groups)
         for side, limit in ((release.left, author), (release.right, paper))
@@ -71,7 +80,6 @@ def printed_errors(release: GroupedGraph, graph: BipartiteGraph, paper: int, aut
     upper = np.bincount(right, weights=np.minimum(np.minimum(a[left], b[right]), c), minlength=release.right.groups)
     lower = np.zeros(release.right.groups)
     np.maximum.at(lower, right, a[left] + b[right] + c - release.left.sizes[left] - release.right.sizes[right])
-    truth = _truth_c(graph, paper, author)
     return Errors(float(np.minimum(b, upper).sum() - lower.sum()) / (2 * truth), float("nan"))
 
 
@@ -89,8 +97,9 @@ def _truth_b(graph: BipartiteGraph, paper: int, author: int) -> float:
 
 def _truth_c(graph: BipartiteGraph, paper: int, author: int) -> float:
     written = (_draws(graph.left) < author)[graph.left_ends]
-    papers = np.unique(graph.right_ends[written])
-    return float((_draws(graph.right)[papers] < paper).sum())
+    has_one = np.zeros(graph.right.num_rows, np.bool_)
+    has_one[graph.right_ends[written]] = True
+    return float((has_one & (_draws(graph.right) < paper)).sum())
 
 
 _TRUTHS: dict[str, Callable[[BipartiteGraph, int, int], float]] = {"A": _truth_a, "B": _truth_b, "C": _truth_c}

@@ -5,12 +5,10 @@ Source     [Zhang 2008], section 4.3.3
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import NDArray
 
-from studies.graph_figures import draw_frequencies
+from studies.figures import Panel, curve_table
 from studies.graph_measure import frequencies
 from studies.graph_subject import Found, Subject
 from studies.study import Claim
@@ -18,7 +16,7 @@ from studies.study import Claim
 __all__ = ["permutation"]
 
 
-def permutation(subject: Subject, out: Path) -> Found:
+def permutation(subject: Subject) -> Found:
     """Section 4.3.3: what is left of co-authorship when edges are permuted."""
     found = frequencies(subject.graph, subject.similar)
     most = {name: len(counts) - 1 for name, counts in found.items()}
@@ -35,7 +33,14 @@ def permutation(subject: Subject, out: Path) -> Found:
             f"groups, {kept[whole]:.0%} globally",
         ),
     )
-    return Found(claims, (draw_frequencies(found, out, f"coauthors-{subject.name}"),))
+    return Found(claims, curve_table(f"coauthors-{subject.name}", [_panel(subject.name, found)]))
+
+
+def _panel(name: str, found: dict[str, NDArray[np.int64]]) -> Panel:
+    """How many pairs share at least so many papers: few pairs share many, so their number is summed from above."""
+    at = sorted({int(x) for x in np.geomspace(1, max(map(len, found.values())) - 1, 20)})
+    lines = {label: [float(counts[n:].sum()) for n in at] for label, counts in found.items()}
+    return Panel(name, "papers that two authors share, at least", "pairs of authors", at, lines, "xy")
 
 
 def _kept(counts: NDArray[np.int64], source: NDArray[np.int64]) -> float:

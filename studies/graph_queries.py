@@ -5,13 +5,11 @@ Source     [Zhang 2008], sections 4.4.5 to 4.4.7
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 
 from hedgerow.graph import GroupedGraph
-from studies.graph_figures import draw_errors
+from studies.figures import Panel, curve_table
 from studies.graph_measure import Errors, errors, printed_errors
 from studies.graph_subject import SELECTIVITIES, Found, Subject
 from studies.study import Claim
@@ -24,40 +22,37 @@ AUTHORS = 80
 _SQUARE = ((5, 5), (10, 10), (20, 20))
 _LOPSIDED = ((10, 1), (1, 10))
 _PRINTED = "C as printed"
+_WORDS = {"A": "A: authors per paper", "B": "B: single-author papers", "C": "C: papers with such an author"}
 
 Measured = dict[tuple[int, int], dict[str, list[Errors]]]
 
 
-def queries(subject: Subject, out: Path) -> Found:
+def queries(subject: Subject) -> Found:
     """Section 4.4.7: bounds and expectations of A, B and C, against selectivity and group sizes."""
     measured = {pair: _measure(subject.publish(*pair), subject) for pair in (*_SQUARE, *_LOPSIDED)}
     bounds = {q: {str(pair): [e.bound for e in measured[pair][q]] for pair in _shown(q)} for q in "ABC"}
     means = {q: {str(pair): [e.expected for e in measured[pair][q]] for pair in _shown(q)} for q in "BC"}
-    label = "selectivity on papers, %"
+    tables = {f"errors-{subject.name}": _error_table(measured)}
     ys = "half width of bounds / truth", "error of expectation / truth"
-    figures = tuple(
-        draw_errors(_titled(panels), SELECTIVITIES, out, f"{name}-{subject.name}", label=label, y=y)
-        for name, panels, y in zip(("bounds", "expected"), (bounds, means), ys, strict=True)
-    )
+    for name, lines, y in zip(("bounds", "expected"), (bounds, means), ys, strict=True):
+        panels = [
+            Panel(_WORDS[q], "selectivity on papers, %", y, SELECTIVITIES, each, "y") for q, each in lines.items()
+        ]
+        tables |= curve_table(f"{name}-{subject.name}", panels)
     claims = *_claims_on_size(subject, measured), *_claims_on_sides(subject, measured)
-    return Found(claims, figures, {f"errors-{subject.name}": _error_table(measured)})
+    return Found(claims, tables)
 
 
 def _measure(release: GroupedGraph, subject: Subject) -> dict[str, list[Errors]]:
     found = {
         query: [errors(release, subject.graph, query, paper, AUTHORS) for paper in SELECTIVITIES] for query in "ABC"
     }
-    printed = [printed_errors(release, subject.graph, paper, AUTHORS) for paper in SELECTIVITIES]
+    printed = printed_errors(release, subject.graph, SELECTIVITIES, AUTHORS)
     return {**found, _PRINTED: printed}
 
 
 def _shown(query: str) -> tuple[tuple[int, int], ...]:
     return _SQUARE if query in "AB" else ((10, 10), *_LOPSIDED)
-
-
-def _titled(panels: dict[str, dict[str, list[float]]]) -> dict[str, dict[str, list[float]]]:
-    words = {"A": "authors per paper", "B": "single-author papers", "C": "papers with such an author"}
-    return {f"{query}: {words[query]}": lines for query, lines in panels.items()}
 
 
 def _error_table(measured: Measured) -> pa.Table:

@@ -5,11 +5,9 @@ Source     [Zhang 2008], sections 4.4.3 and 4.5
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from hedgerow.graph.attack import class_sizes, join_releases, static_attack
 from hedgerow.graph.attack import signatures as colours
-from studies.graph_figures import draw_classes
+from studies.figures import Panel, curve_table
 from studies.graph_subject import Found, Subject
 from studies.study import Claim
 
@@ -18,7 +16,7 @@ __all__ = ["signatures"]
 _ROUNDS = (1, 2, 3, 4, 5)
 
 
-def signatures(subject: Subject, out: Path) -> Found:
+def signatures(subject: Subject) -> Found:
     """Section 4.5: how far surroundings identify authors, and what two releases tell together."""
     near, far = subject.graph.by_left, subject.graph.by_right
     sizes = {
@@ -63,4 +61,7 @@ def signatures(subject: Subject, out: Path) -> Found:
         ),
     )
     shown = {name: sizes[name] for name in list(sizes)[:4]}
-    return Found(claims, (draw_classes(shown, out, f"signatures-{subject.name}"),))
+    edges = range(1, 21)
+    lines = {name: [float((classes <= edge).mean()) for edge in edges] for name, classes in shown.items()}
+    labels = "authors with the same signature, at most", "share of authors"
+    return Found(claims, curve_table(f"signatures-{subject.name}", [Panel(subject.name, *labels, edges, lines)]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -36,7 +35,6 @@ class Found:
     """What one part of the study says about one graph."""
 
     claims: tuple[Claim, ...]
-    figures: tuple[Path, ...] = ()
     tables: dict[str, pa.Table] = field(default_factory=dict)
 
 

@@ -25,19 +25,16 @@ from hedgerow.partition.proximity import proximity_split
 from hedgerow.randomness import seeded_keys
 from studies.counting import (
     Coded,
-    Panel,
-    Series,
     Workload,
     coded,
-    draw,
     error_of,
     falls,
     grows,
     least_seconds,
-    table_of,
     workload,
 )
 from studies.counts import expected_scattered, expected_separated
+from studies.figures import Panel, curve_table, draw_curves
 from studies.study import Claim, Part, Plan, Setting, Study, depends, whole
 
 __all__ = ["PLAN", "first_columns", "in_order", "run"]
@@ -88,7 +85,7 @@ COMPARED = ("Anatomy", "Permutation (the paper's)", "Permutation (hedgerow's)")
 
 def run(out: Path, *, quick: bool = False, progress: Progress = lambda _: None, seed: int = 1) -> Study:
     """Re-run figures 1 to 5."""
-    runs = _Runs(out, quick, progress, seed)
+    runs = _Runs(quick, progress, seed)
     by_l = runs.sweep("figure 1", "l", "l", DIVERSITIES, lambda t, x: (t, int(x), (4, 0.1), True))
     by_d = runs.sweep(
         "figure 1", "d", "quasi-identifiers d", WIDTHS, lambda t, x: (first_columns(t, int(x)), L, (4, 0.1), True)
@@ -105,16 +102,15 @@ def run(out: Path, *, quick: bool = False, progress: Progress = lambda _: None, 
     claims += [_trend(source, "error falls as questions select more", found) for source, found in by_s.items()]
     claims += [_domain_claim(by_l)]
     claims += runs.costs()
-    return Study("Permutation anonymization", tuple(claims), tuple(runs.figures), runs.tables)
+    return Study("Permutation anonymization", tuple(claims), tables=runs.tables)
 
 
 class _Runs:
     """The experiments on all tables."""
 
-    def __init__(self, out: Path, quick: bool, progress: Progress, seed: int) -> None:
-        self.out, self.quick, self.progress, self.seed = out, quick, progress, seed
+    def __init__(self, quick: bool, progress: Progress, seed: int) -> None:
+        self.quick, self.progress, self.seed = quick, progress, seed
         self.queries = 30 if quick else 1000
-        self.figures: list[Path] = []
         self.tables: dict[str, pa.Table] = {}
         self._asked: dict[tuple[str, int, int, int, float, bool], Workload] = {}
         people = in_order(census(5_000 if quick else 100_000, seed=seed))
@@ -130,7 +126,7 @@ class _Runs:
             )
         return error_of(self._asked[key], lambda q: expected(q, table.quasi, labels, table.sensitive))
 
-    def _measure(self, name: str, table: Coded, methods: Sequence[str], xs: Sequence[float], at: At) -> Errors:
+    def _measure(self, table: Coded, methods: Sequence[str], xs: Sequence[float], at: At) -> Errors:
         """Mean and median errors of methods over a sweep; `at` gives the table, l, conditions, volume and reading."""
         means: dict[str, list[float]] = {method: [] for method in methods}
         medians: dict[str, list[float]] = {method: [] for method in methods}
@@ -144,9 +140,6 @@ class _Runs:
                 mean, median = self._error(source, method, labels[key], asked, exact)
                 means[method].append(mean)
                 medians[method].append(median)
-        series = [Series(method, tuple(ys)) for method, ys in means.items()]
-        tails = [Series(f"{method}, median", tuple(ys)) for method, ys in medians.items()]
-        self.tables[f"{name} {table.name}"] = table_of(name, xs, [*series, *tails])
         return means, medians
 
     def sweep(self, figure: str, name: str, label: str, xs: Sequence[float], at: At) -> dict[str, Errors]:
@@ -156,10 +149,10 @@ class _Runs:
         for table in self.coded:
             self.progress(f"{table.name}: error against {label}")
             methods = tuple(METHODS) if name == "l" else COMPARED
-            means, medians = found[f"{figure}, {table.name}"] = self._measure(name, table, methods, xs, at)
+            means, medians = found[f"{figure}, {table.name}"] = self._measure(table, methods, xs, at)
             for kind, lines in (("means", means), ("medians", medians)):
-                panels.append((f"{table.name}, {kind}", label, xs, [Series(m, tuple(y)) for m, y in lines.items()]))
-        self.figures.append(draw(self.out, name, panels, ylabel="relative error", log=True))
+                panels.append(Panel(f"{table.name}, {kind}", label, "relative error", xs, lines, "y"))
+        self.tables |= curve_table(name, panels)
         return found
 
     def costs(self) -> list[Claim]:
@@ -175,15 +168,9 @@ class _Runs:
                 costs[method].append(least_seconds(lambda p=partition, t=table: p(t, L, self.seed), runs=3))  # type: ignore[misc]
                 errors[method].append(self._error(table, method, partition(table, L, self.seed), (4, 0.1))[0])
         thousands = [size / 1000 for size in sizes]
-        of_errors, of_costs = ([Series(m, tuple(ys[m])) for m in COMPARED] for ys in (errors, costs))
-        for name, lines, ylabel in (
-            ("rows", of_errors, "mean relative error"),
-            ("cost", of_costs, "processor seconds"),
-        ):
-            panel = (f"SAL-7, l = {L}", "thousand rows", thousands, lines)
-            self.figures.append(draw(self.out, name, [panel], ylabel=ylabel))
-            self.tables[name] = table_of("rows", sizes, lines)
-        return _row_claims(of_errors, of_costs)
+        for name, lines, ylabel in (("rows", errors, "mean relative error"), ("cost", costs, "processor seconds")):
+            self.tables |= curve_table(name, [Panel(f"SAL-7, l = {L}", "thousand rows", ylabel, thousands, lines)])
+        return _row_claims(errors, costs)
 
 
 def in_order(people: pa.Table) -> pa.Table:
@@ -259,12 +246,12 @@ def _trend(source: str, says: str, found: Errors) -> Claim:
     return Claim(source, says, holds[0], seen, word=None if holds[0] == holds[1] else "depends on mean or median")
 
 
-def _row_claims(errors: Sequence[Series], costs: Sequence[Series]) -> list[Claim]:
-    ends = ", ".join(f"{s.label} {s.ys[0]:.1%} to {s.ys[-1]:.1%}" for s in errors[:2])
-    took = {s.label: [y or 0.0 for y in s.ys] for s in costs}
+def _row_claims(errors: Mapping[str, list[float]], took: Mapping[str, list[float]]) -> list[Claim]:
+    ends = ", ".join(f"{name} {errors[name][0]:.1%} to {errors[name][-1]:.1%}" for name in COMPARED[:2])
     last = ", ".join(f"{name} {ys[-1]:.2f} s" for name, ys in took.items())
     return [
-        Claim("figure 4, SAL", "error falls with more rows", all(falls(s.ys, slack=0.15) for s in errors[:2]), ends),
+        Claim("figure 4, SAL", "error falls with more rows", all(falls(errors[m], slack=0.15) for m in COMPARED[:2]),
+              ends),
         Claim("figure 5, SAL", "cost grows with the rows", all(grows(took[m], slack=0.25) for m in COMPARED[:2]), last),
         Claim("figure 5, SAL", "Anatomy is cheaper, permutation takes less than 80 seconds",
               took[COMPARED[0]][-1] < took[COMPARED[1]][-1] < 80, last),
@@ -273,7 +260,7 @@ def _row_claims(errors: Sequence[Series], costs: Sequence[Series]) -> list[Claim
 
 PLAN = Plan(
     "Permutation anonymization",
-    {"all": Part(whole(run), 12.0)},
+    {"all": Part(whole(run), 2.0)},
     Setting(
         "CENSUS, 500,000 people, 7 quasi-identifiers, 1,000 queries, s = 0.1; w and n where others vary not given",
         "100,000 generated people of that shape, education in its order, 1,000 queries that select somebody, w = 4",
@@ -287,4 +274,5 @@ PLAN = Plan(
         ),
         "ours": Setting("not a claim of the paper"),
     },
+    draw=draw_curves,
 )

@@ -20,6 +20,8 @@ from hedgerow.kernel import kernel
 from hedgerow.partition.walk.segments import Localities, localities, sample
 from hedgerow.randomness import Keys, generator, seeded_keys
 
+_MOST_BLOCKS = 1 << 20
+
 __all__ = ["Blocks", "blocks_of_rows", "printed_walk", "walk_blocks_as_printed"]
 
 
@@ -123,17 +125,20 @@ def blocks_of_rows(
 
 
 def walk_blocks_as_printed(blocks: Blocks, *, steps: int, seed: int, only: NDArray[np.int64] | None = None) -> Floats:
-    """Walk every block (or those in `only`) from the data, as printed; return the values of the rows in their order."""
-    rng = generator(seed)
+    """Walk every block (or those in `only`) from the data, as printed; return the values of the rows in their order.
+
+    A block's draws depend on the seed and its place alone, so that some of the blocks move as they do among all.
+    """
     points = blocks.values.copy()
     for block in range(len(blocks.offsets) - 1) if only is None else only.tolist():
+        rng = generator(seed * _MOST_BLOCKS + block)
         first, last = blocks.offsets[block], blocks.offsets[block + 1]
         picked = slice(blocks.chosen.offsets[block], blocks.chosen.offsets[block + 1])
         _walk_one_block.compiled(
             points[first:last],
-            blocks.chosen.triples[picked] - np.int32(first),
+            np.ascontiguousarray(blocks.chosen.triples[picked].T - np.int32(first), np.uint64),
             np.where(blocks.chosen.nearer[picked], 1.0, -1.0),
-            rng.standard_normal((steps, int(last - first))),
+            rng.standard_normal((steps, int(last - first)), dtype=np.float32).astype(float),
             rng.random(steps),
             (blocks.low, blocks.high),
         )
@@ -145,18 +150,22 @@ def walk_blocks_as_printed(blocks: Blocks, *, steps: int, seed: int, only: NDArr
 @kernel
 def _walk_one_block(
     point: NDArray[np.float64],
-    triples: NDArray[np.int32],
+    triples: NDArray[np.uint64],
     signs: NDArray[np.float64],
     ways: NDArray[np.float64],
     lengths: NDArray[np.float64],
     ends: tuple[float, float],
 ) -> None:
-    """Half-chord steps inside sign * (x_i - 2 x_j + x_k) <= 0 and the domain; a step without room is not made."""
+    """Half-chord steps inside sign * (x_i - 2 x_j + x_k) <= 0 and the domain; a step without room is not made.
+
+    Slacks are never below 0, so that one comparison finds both that a property is approached and that it is nearest.
+    """
     count, size = len(signs), len(point)
+    first, second, third = triples[0], triples[1], triples[2]
     slacks, rates = np.empty(count), np.empty(count)
     for row in range(count):
-        i, j, k = triples[row, 0], triples[row, 1], triples[row, 2]
-        slacks[row] = -signs[row] * (point[i] - 2.0 * point[j] + point[k])
+        slack = -signs[row] * (point[first[row]] - 2.0 * point[second[row]] + point[third[row]])
+        slacks[row] = max(slack, 0.0)
     for step in range(len(lengths)):
         way = ways[step]
         forth = np.inf
@@ -165,15 +174,15 @@ def _walk_one_block(
             if room < forth * abs(way[n]):
                 forth = max(room, 0.0) / abs(way[n])
         for row in range(count):
-            if forth <= 0.0:
-                break
-            rate = signs[row] * (way[triples[row, 0]] - 2.0 * way[triples[row, 1]] + way[triples[row, 2]])
+            rate = signs[row] * (way[first[row]] - 2.0 * way[second[row]] + way[third[row]])
             rates[row] = rate
-            if rate > 0.0 and slacks[row] < forth * rate:
-                forth = max(slacks[row], 0.0) / rate
+            if slacks[row] < forth * rate:
+                forth = slacks[row] / rate
+                if forth == 0.0:
+                    break
         if forth > 0.0:
             length = forth * lengths[step]
             for n in range(size):
                 point[n] += length * way[n]
             for row in range(count):
-                slacks[row] -= length * rates[row]
+                slacks[row] = max(slacks[row] - length * rates[row], 0.0)

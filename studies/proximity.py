@@ -8,7 +8,7 @@ Deviates   eps runs to shares of the largest that m = 5 allows on each table, be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -25,19 +25,16 @@ from hedgerow.randomness import seeded_keys
 from hedgerow.release.forms.perturbed import retain_values
 from studies.counting import (
     Coded,
-    Panel,
-    Series,
     Workload,
     coded,
-    draw,
     falls,
     grows,
     least_seconds,
     mean_error,
-    table_of,
     workload,
 )
 from studies.counts import expected_generalized, expected_retained, expected_separated
+from studies.figures import Panel, curve_table, draw_curves
 from studies.real import acs, data_folder
 from studies.study import Claim, Part, Plan, Setting, Study, whole
 
@@ -57,14 +54,12 @@ Expected = Callable[..., NDArray[np.float64]]
 def run(out: Path, *, quick: bool = False, progress: Progress = lambda _: None, seed: int = 1) -> Study:
     """Re-run figures 4 to 7 on each table that is there."""
     claims: list[Claim] = []
-    figures: list[Path] = []
     tables: dict[str, pa.Table] = {}
     for table in _tables(quick, seed):
-        study = _Runs(table, out, 40 if quick else 400, progress, seed)
+        study = _Runs(table, 40 if quick else 1000, progress, seed)
         claims += study.claims()
-        figures += study.figures
         tables |= study.tables
-    return Study("Proximity: (eps,m)-anonymity", tuple(claims), tuple(figures), tables)
+    return Study("Proximity: (eps,m)-anonymity", tuple(claims), tables=tables)
 
 
 def _tables(quick: bool, seed: int = 1) -> list[Coded]:
@@ -83,9 +78,8 @@ def _up_to_100k(table: pa.Table, column: str) -> pa.Table:
 class _Runs:
     """The experiments on one table."""
 
-    def __init__(self, table: Coded, out: Path, queries: int, progress: Progress, seed: int = 1) -> None:
-        self.table, self.out, self.queries, self.progress, self.seed = table, out, queries, progress, seed
-        self.figures: list[Path] = []
+    def __init__(self, table: Coded, queries: int, progress: Progress, seed: int = 1) -> None:
+        self.table, self.queries, self.progress, self.seed = table, queries, progress, seed
         self.tables: dict[str, pa.Table] = {}
         self._asked: dict[tuple[int, float], Workload] = {}
 
@@ -154,22 +148,21 @@ class _Runs:
                 lines[2].append(self._perturbed(around, RISK))
             xs = [float(eps) for eps in epses]
             names = ("boxes", "two tables", "perturbation")
-            series = [Series(name, tuple(line)) for name, line in zip(names, lines, strict=True)]
-            panels.append((f"{self.table.name}, {kind}, m = {RISK}", "eps", xs, series))
-            self._keep(f"eps_{kind}", "eps", xs, series)
-            seen[kind] = series
-        self.figures.append(
-            draw(self.out, f"eps_{self.table.name}", panels, ylabel="mean relative error", log=True, log_x=True)
-        )
+            seen[kind] = dict(zip(names, lines, strict=True))
+            panels.append(
+                Panel(f"{self.table.name}, {kind}, m = {RISK}", "eps", "mean relative error", xs, seen[kind], "xy")
+            )
+        self.tables |= curve_table(f"eps_{self.table.name}", panels)
         return self._eps_claims(seen)
 
-    def _eps_claims(self, seen: dict[str, list[Series]]) -> list[Claim]:
+    def _eps_claims(self, seen: Mapping[str, Mapping[str, list[float | None]]]) -> list[Claim]:
         source = f"figure 4, {self.table.name}"
-        pairs = [(b, p) for s in seen.values() for b, p in zip(s[0].ys, s[2].ys, strict=True) if p is not None]
-        worst = max(y for s in seen.values() for y in s[0].ys if y is not None)
-        lost = {kind: sum(y is None for y in s[2].ys) for kind, s in seen.items()}
-        rises = {kind: grows(s[0].ys) for kind, s in seen.items()}
-        ends = "; ".join(f"{k} {s[0].ys[0]:.1%} to {s[0].ys[-1]:.1%}" for k, s in seen.items())
+        boxes, perturbed = ({kind: s[name] for kind, s in seen.items()} for name in ("boxes", "perturbation"))
+        pairs = [(b, p) for kind in seen for b, p in zip(boxes[kind], perturbed[kind], strict=True) if p is not None]
+        worst = max(y for ys in boxes.values() for y in ys if y is not None)
+        lost = {kind: sum(y is None for y in ys) for kind, ys in perturbed.items()}
+        rises = {kind: grows(ys) for kind, ys in boxes.items()}
+        ends = "; ".join(f"{kind} {ys[0]:.1%} to {ys[-1]:.1%}" for kind, ys in boxes.items())
         better = sum(b < p for b, p in pairs if b is not None)
         return [
             Claim(source, "groups answer more precisely than perturbation", better == len(pairs) if pairs else None,
@@ -187,17 +180,16 @@ class _Runs:
             self.progress(f"{self.table.name}: error against m, {kind}")
             eps = self._largest(is_relative, max(RISKS)) / 2
             found = [self._labels(self._around(eps, is_relative), m) for m in RISKS]
-            series = [Series(f"{w}D", tuple(self._error(labels, w, VOLUME) for labels in found)) for w in DIMENSIONS]
-            panels.append((f"{self.table.name}, {kind}, eps = {float(eps):.4g}", "m", RISKS, series))
-            self._keep(f"m_{kind}", "m", RISKS, series)
-            worst, most = max(y for s in series for y in s.ys if y is not None), (0.08 if is_relative else 0.2)
+            series = {f"{w}D": [self._error(labels, w, VOLUME) for labels in found] for w in DIMENSIONS}
+            panels.append(self._panel(f"{kind}, half of the largest eps", "m", RISKS, series))
+            worst, most = max(y for ys in series.values() for y in ys), (0.08 if is_relative else 0.2)
             source = f"figure 5, {self.table.name}, {kind}"
-            ends = ", ".join(f"{s.label} {s.ys[0]:.1%} to {s.ys[-1]:.1%}" for s in series)
+            ends = ", ".join(f"{label} {ys[0]:.1%} to {ys[-1]:.1%}" for label, ys in series.items())
             claims += [
-                Claim(source, "error grows with m", all(grows(s.ys) for s in series), ends),
+                Claim(source, "error grows with m", all(map(grows, series.values())), ends),
                 Claim(source, f"error stays below {most:.0%}", worst <= most, f"at most {worst:.1%}"),
             ]
-        self._draw("m", panels)
+        self.tables |= curve_table(f"m_{self.table.name}", panels)
         return claims
 
     def _against_volume(self) -> list[Claim]:
@@ -207,17 +199,14 @@ class _Runs:
             self.progress(f"{self.table.name}: error against volume, {kind}")
             eps = self._largest(is_relative) / 2
             labels = self._labels(self._around(eps, is_relative), RISK)
-            series = [Series(f"{w}D", tuple(self._error(labels, w, s) for s in VOLUMES)) for w in DIMENSIONS]
-            panels.append(
-                (f"{self.table.name}, {kind}, eps = {float(eps):.4g}, m = {RISK}", "volume s", VOLUMES, series)
-            )
-            self._keep(f"volume_{kind}", "s", VOLUMES, series)
-            ends = ", ".join(f"{s.label} {s.ys[0]:.1%} to {s.ys[-1]:.1%}" for s in series)
+            series = {f"{w}D": [self._error(labels, w, s) for s in VOLUMES] for w in DIMENSIONS}
+            panels.append(self._panel(f"{kind}, half of the largest eps, m = {RISK}", "volume s", VOLUMES, series))
+            ends = ", ".join(f"{label} {ys[0]:.1%} to {ys[-1]:.1%}" for label, ys in series.items())
             claims.append(
                 Claim(f"figure 6, {self.table.name}, {kind}", "error falls as questions select more",
-                      all(falls(s.ys) for s in series), ends)
+                      all(map(falls, series.values())), ends)
             )  # fmt: skip
-        self._draw("volume", panels)
+        self.tables |= curve_table(f"volume_{self.table.name}", panels)
         return claims
 
     def _cost(self) -> list[Claim]:
@@ -226,15 +215,12 @@ class _Runs:
         by_m = tuple(self._seconds(absolute(eps), m) for m in RISKS)
         epses = [self._largest(True) * share for share in SHARES]
         by_eps = tuple(self._seconds(relative(eps), RISK) for eps in epses)
-        m_line, eps_line = Series("absolute", by_m), Series("relative", by_eps)
-        xs = [float(eps) for eps in epses]
         panels = [
-            (f"{self.table.name}, eps = {float(eps):.4g}", "m", RISKS, [m_line]),
-            (f"{self.table.name}, m = {RISK}", "eps", xs, [eps_line]),
-        ]
-        self.figures.append(draw(self.out, f"cost_{self.table.name}", panels, ylabel="processor seconds"))
-        self._keep("cost_m", "m", RISKS, [m_line])
-        self._keep("cost_eps", "eps", xs, [eps_line])
+            self._panel("absolute, half of the largest eps", "m", RISKS, {"absolute": by_m}, "processor seconds"),
+            self._panel(f"relative, m = {RISK}", "eps", [float(eps) for eps in epses], {"relative": by_eps},
+                        "processor seconds"),
+        ]  # fmt: skip
+        self.tables |= curve_table(f"cost_{self.table.name}", panels)
         source = f"figure 7, {self.table.name}"
         peak = int(np.argmax(by_eps))
         return [
@@ -247,19 +233,23 @@ class _Runs:
     def _seconds(self, around: Neighbourhood, m: int) -> float:
         return least_seconds(lambda: self._labels(around, m))
 
-    def _keep(self, name: str, x: str, xs: Sequence[object], series: Sequence[Series]) -> None:
-        self.tables[f"{self.table.name}_{name}"] = table_of(x, xs, series)
-
-    def _draw(self, name: str, panels: Sequence[Panel]) -> None:
-        self.figures.append(draw(self.out, f"{name}_{self.table.name}", panels, ylabel="mean relative error"))
+    def _panel(
+        self,
+        title: str,
+        xlabel: str,
+        xs: Sequence[float],
+        lines: Mapping[str, Sequence[float]],
+        ylabel: str = "mean relative error",
+    ) -> Panel:
+        return Panel(f"{self.table.name}, {title}", xlabel, ylabel, xs, lines)
 
 
 PLAN = Plan(
     "Proximity: (eps,m)-anonymity",
-    {"all": Part(whole(run), 12.0)},
+    {"all": Part(whole(run), 2.0)},
     Setting(
         "SAL, 500,000 people, incomes from 1,000 to 100,000, s = 0.1, m = 5, 1,000 queries a workload",
-        "200,000 generated people (another table for each seed) and the ACS table, 400 queries that select somebody",
+        "200,000 generated people (another table for each seed) and the ACS table, 1,000 queries that select somebody",
         "the paper's table; queries without answers, whose relative error it does not define",
     ),
     {
@@ -272,4 +262,5 @@ PLAN = Plan(
     },
     data=("acs/acs_income_2018.parquet",),
     stand_in="The generated census alone is measured.",
+    draw=draw_curves,
 )  # fmt: skip

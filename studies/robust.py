@@ -20,8 +20,8 @@ from hedgerow.partition.robust.candidates import RobustRows
 from hedgerow.partition.robust.check import Check
 from hedgerow.partition.robust.gather import art
 from hedgerow.randomness import Keys, generator, seeded_keys
+from studies.figures import Panel, curve_table, draw_curves
 from studies.robust_data import People, adult_people
-from studies.robust_figures import lines_figure
 from studies.robust_measures import CountQuery, count_errors, count_queries, risk
 from studies.robust_rivals import RIVALS, Grouping
 from studies.study import Claim, Part, Plan, Setting, Study, whole
@@ -51,8 +51,32 @@ def run(out: Path, *, quick: bool = False, progress: Callable[[str], None] = lam
     found["s"] = [row for s in selectivities for row in sweep.ask(people, groupings, "s", 5, s)]
     tables = {name: pa.Table.from_pylist(rows) for name, rows in found.items()}
     labels = {"quasi": "quasi-identifiers", "r": "r", "qd": "query dimensionality qd", "s": "selectivity s"}
-    figures = tuple(lines_figure(tables[name], name, label, out, f"robust_{name}") for name, label in labels.items())
-    return Study("r-robustness on Adult", _claims(tables, r), figures, tables)
+    for name, label in labels.items():
+        tables |= curve_table(f"robust_{name}", _panels(found[name], name, label))
+    return Study("r-robustness on Adult", _claims(tables, r), tables=tables)
+
+
+_PANELS = {
+    "seconds": "processor seconds",
+    "error": "mean relative error of counts",
+    "problematic": "share of those with the secret",
+    "delta": "mean Delta of groups with the secret",
+}
+
+
+def _panels(rows: Sequence[Row], over: str, label: str) -> list[Panel]:
+    """A panel a measure: every method over one parameter."""
+    titles = {"seconds": "cost", "error": "error", "problematic": "problematic rows", "delta": "Delta"}
+    methods = list(dict.fromkeys(str(row["method"]) for row in rows))
+    xs = list(dict.fromkeys(float(str(row[over])) for row in rows))
+    panels = []
+    for kind, ylabel in _PANELS.items():
+        if kind in rows[0]:
+            lines = {name: [float(str(row[kind])) for row in rows if row["method"] == name] for name in methods}
+            if kind == "delta":
+                lines["ART's Delta_max"] = [float(str(row["delta_max"])) for row in rows if row["method"] == "ART"]
+            panels.append(Panel(titles[kind], label, ylabel, xs, lines, "y" if kind in ("seconds", "error") else ""))
+    return panels
 
 
 @dataclass(frozen=True)
@@ -81,15 +105,14 @@ class _Sweep:
         self.progress(f"qd = {dimensions}, s = {selectivity}")
         asked = self.asked(people, dimensions, selectivity)
         at = {"qd": dimensions, "s": selectivity}[over]
-        return [
-            {over: at, "method": name, "error": count_errors(people, grouping, asked)}
-            for name, grouping in groupings.items()
-        ]
+        errors = count_errors(people, groupings, asked)
+        return [{over: at, "method": name, "error": error} for name, error in errors.items()]
 
     def measure(self, people: People, r: int, quasi: int) -> list[Row]:
         """Run every method once in one setting; counts are over all quasi-identifiers and the secret."""
         asked = self.asked(people, quasi, 0.05)
         rows: list[Row] = []
+        groupings: dict[str, Grouping] = {}
         for name, method in METHODS.items():
             self.progress(f"{name}, {quasi} quasi-identifiers, r = {r}")
             begin = time.process_time()
@@ -97,13 +120,13 @@ class _Sweep:
             seconds = time.process_time() - begin
             found = risk(people, grouping, r)
             suppressed = grouping.labels < 0
+            groupings[name] = grouping
             rows.append(
                 {
                     "quasi": quasi,
                     "r": r,
                     "method": name,
                     "seconds": seconds,
-                    "error": count_errors(people, grouping, asked),
                     "problematic": found.problematic,
                     "worst": found.worst,
                     "delta": found.delta,
@@ -112,7 +135,8 @@ class _Sweep:
                     "suppressed_of_secret": float(suppressed[people.is_protected].mean()),
                 }
             )
-        return rows
+        errors = count_errors(people, groupings, asked)
+        return [{**row, "error": errors[str(row["method"])]} for row in rows]
 
 
 def _art(people: People, r: int, keys: Keys) -> Grouping:
@@ -235,7 +259,7 @@ def _suppressed(wide: pa.Table, strict: pa.Table, r: int) -> Claim:
 
 PLAN = Plan(
     "r-robustness on Adult",
-    {"all": Part(whole(run), 12.0)},
+    {"all": Part(whole(run), 3.0)},
     Setting(
         "Adult, 45,222 rows, five quasi-identifiers, r = 10, qd = their number, s = 0.05, 10,000 queries, 100 runs",
         "the same, a run for each seed; attribute sets with signatures of at least 100 rows; l-diversity added",
@@ -252,4 +276,5 @@ PLAN = Plan(
                                changes="a mean over all groups would flatter ART"),
     },
     data=("adult/adult_48842.parquet", "adult/hierarchies"),
+    draw=draw_curves,
 )  # fmt: skip

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats
 from hedgerow.inference.bounds import delta_max
 from hedgerow.inference.full import binary_posteriors
 from studies.robust_data import People
@@ -62,35 +64,95 @@ def count_queries(
     """Draw counts over `dimensions` attributes and the secret whose expected share of rows is `selectivity`."""
     queries: list[CountQuery] = []
     side = selectivity ** (1 / (dimensions + 1))
+    cells, cell = _cells(people)
+    values = len(people.knowledge.values)
+    rows = np.bincount(cell * values + people.values, minlength=cells.shape[1] * values).reshape(-1, values)
     while len(queries) < count:
-        chosen = generator.permutation(len(people.sizes))[:dimensions]
-        marks = tuple(
-            _list_of(size, side, generator) if place in chosen else np.ones(size, bool)
-            for place, size in enumerate(people.sizes)
-        )
-        secret = _list_of(len(people.knowledge.values), side, generator)
-        truth = int((_rows(people, marks) & secret[people.values]).sum())
-        if truth:
-            queries.append(CountQuery(marks, secret, truth))
-    return queries
+        drawn = []
+        for _ in range(count):
+            chosen = generator.permutation(len(people.sizes))[:dimensions]
+            marks = tuple(
+                _list_of(size, side, generator) if place in chosen else np.ones(size, bool)
+                for place, size in enumerate(people.sizes)
+            )
+            drawn.append(CountQuery(marks, _list_of(values, side, generator), 0))
+        truth = np.concatenate([_sums(cells, rows, some)[:, 0] for some in _chunks(drawn)])
+        queries += [replace(query, truth=round(n)) for query, n in zip(drawn, truth.tolist(), strict=True) if n > 0.5]
+    return queries[:count]
 
 
-def count_errors(people: People, grouping: Grouping, queries: list[CountQuery]) -> float:
-    """The mean of |estimate - truth| / truth, a group's values being spread evenly over its rows."""
+def count_errors(people: People, groupings: Mapping[str, Grouping], queries: list[CountQuery]) -> dict[str, float]:
+    """The mean of |estimate - truth| / truth of each grouping, a group's values being spread evenly over its rows.
+
+    A row stands for the shares of values in its group. Rows with equal attributes are added up once, so that all
+    questions to all groupings are one product of matrices.
+    """
+    cells, cell = _cells(people)
+    recoded = {name: one for name, one in groupings.items() if one.classes is not None}
+    plain = [name for name in groupings if name not in recoded]
+    weights = np.hstack([_shares_in_cells(people, groupings[name], cell) for name in plain]) if plain else None
+    errors: dict[str, list[Floats]] = {name: [] for name in groupings}
+    for some in _chunks(queries):
+        truth = np.array([query.truth for query in some], float)
+        if weights is not None:
+            for name, found in zip(plain, _sums(cells, weights, some).T, strict=True):
+                errors[name].append(np.abs(found - truth) / truth)
+        for name, grouping in recoded.items():
+            errors[name].append(np.abs(_expected_recoded(people, grouping, some) - truth) / truth)
+    return {name: float(np.concatenate(found).mean()) for name, found in errors.items()}
+
+
+def _chunks(queries: list[CountQuery], size: int = 256) -> Iterator[list[CountQuery]]:
+    return (queries[first : first + size] for first in range(0, len(queries), size))
+
+
+def _cells(people: People) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Different combinations of attributes, and which of them each row has."""
+    cells, cell = np.unique(people.quasi, axis=1, return_inverse=True)
+    return cells, cell.ravel().astype(np.int64)
+
+
+def _shares_in_cells(people: People, grouping: Grouping, cell: NDArray[np.int64]) -> Floats:
+    """For each cell and value the expected rows; suppressed rows expect nothing."""
     kept = grouping.labels >= 0
-    labels, groups = grouping.labels[kept], int(grouping.labels.max()) + 1
-    sizes = np.bincount(labels, minlength=groups)
-    members = _members(labels) if grouping.classes is not None else None
-    values = _published_values(people, grouping)[kept]
-    errors = []
-    for query in queries:
-        if members is None or grouping.classes is None:
-            shares = np.bincount(labels, _rows(people, query.attributes)[kept], minlength=groups) / sizes
-        else:
-            shares = _overlap(people.quasi[:, kept][:, members], grouping.classes, query.attributes)
-        matches = np.bincount(labels, query.secret[values], minlength=groups)
-        errors.append(abs(float((shares * matches).sum()) - query.truth) / query.truth)
-    return float(np.mean(errors))
+    counts = _value_counts(people, grouping)
+    shares = (counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))[grouping.labels[kept]]
+    cells = int(cell.max()) + 1
+    return np.stack([np.bincount(cell[kept], column, minlength=cells) for column in shares.T], axis=1)
+
+
+def _value_counts(people: People, grouping: Grouping) -> NDArray[np.int64]:
+    """How often each group publishes each value."""
+    kept = grouping.labels >= 0
+    groups, values = int(grouping.labels.max()) + 1, len(people.knowledge.values)
+    pairs = grouping.labels[kept].astype(np.int64) * values + _published_values(people, grouping)[kept]
+    return np.bincount(pairs, minlength=groups * values).reshape(groups, values)
+
+
+def _sums(cells: NDArray[np.int32], weights: NDArray[Any], queries: list[CountQuery]) -> Floats:
+    """A row a question: weights of the cells that it covers and of the values that it wants, a column a grouping."""
+    inside = np.ones((len(queries), cells.shape[1]), np.bool_)
+    for place, codes in enumerate(cells):
+        inside &= np.stack([query.attributes[place] for query in queries])[:, codes]
+    secrets = np.stack([query.secret for query in queries])
+    covered = (inside.astype(float) @ weights).reshape(len(queries), -1, secrets.shape[1])
+    sums: Floats = (covered * secrets[:, None, :]).sum(axis=2)
+    return sums
+
+
+def _expected_recoded(people: People, grouping: Grouping, queries: list[CountQuery]) -> Floats:
+    """Estimates where attributes are recoded: the share of each group's classes that a question covers."""
+    assert grouping.classes is not None
+    kept = grouping.labels >= 0
+    member = np.flatnonzero(kept)[np.unique(grouping.labels[kept], return_index=True)[1]]  # any row tells the classes
+    secrets = np.stack([query.secret for query in queries]).astype(float)
+    expected: Floats = secrets @ _value_counts(people, grouping).T
+    for place, of_code in enumerate(grouping.classes):
+        codes = np.eye(int(of_code.max()) + 1)[of_code]
+        marks = np.stack([query.attributes[place] for query in queries]).astype(float)
+        covered = (marks @ codes) / np.maximum(codes.sum(axis=0), 1)
+        expected *= covered[:, of_code[people.quasi[place][member]]]
+    return expected.sum(axis=1)
 
 
 def _published_values(people: People, grouping: Grouping) -> NDArray[np.int64]:
@@ -105,25 +167,3 @@ def _list_of(size: int, side: float, generator: np.random.Generator) -> NDArray[
     marks = np.zeros(size, bool)
     marks[generator.permutation(size)[: max(1, round(size * side))]] = True
     return marks
-
-
-def _rows(people: People, marks: tuple[NDArray[np.bool_], ...]) -> NDArray[np.bool_]:
-    rows = np.ones(people.size, bool)
-    for codes, mark in zip(people.quasi, marks, strict=True):
-        rows &= mark[codes]
-    return rows
-
-
-def _members(labels: NDArray[np.int32]) -> NDArray[np.int64]:
-    """A row of each group: with recoded attributes any of them tells the classes."""
-    return np.unique(labels, return_index=True)[1]
-
-
-def _overlap(
-    codes: NDArray[np.int32], classes: Sequence[NDArray[np.int32]], marks: tuple[NDArray[np.bool_], ...]
-) -> NDArray[np.float64]:
-    """The share of each group's classes that a query's lists cover, values of a class being equally likely."""
-    share = np.ones(codes.shape[1])
-    for code, of_code, mark in zip(codes, classes, marks, strict=True):
-        share *= (np.bincount(of_code, mark) / np.maximum(np.bincount(of_code), 1))[of_code[code]]
-    return share

@@ -127,13 +127,14 @@ def error(release: Release, losses: Losses, width: int, *, queries: int) -> floa
     ages = np.arange(losses.age.min(), max(losses.age.max() - width, losses.age.min()) + 1)
     starts = ages[(uniforms(seeded_keys(1000 * (losses.seed - 1) + width), queries) * len(ages)).astype(np.int64)]
     session = _session(release)
-    found = []
-    for start in starts.tolist():
+    found, times = [], []
+    for start, count in zip(*(numbers.tolist() for numbers in np.unique(starts, return_counts=True)), strict=True):
         truth = losses.loss[(losses.age >= start) & (losses.age <= start + width)]
-        if len(truth):
+        if len(truth):  # a range that is drawn several times is asked once
             answer = session.ask(f"SELECT avg(loss) FROM release WHERE age BETWEEN {start} AND {start + width}")
             found.append((answer.upper - answer.lower) / truth.mean())
-    return float(np.mean(found))
+            times.append(count)
+    return float(np.average(found, weights=times))
 
 
 def _session(release: Release) -> Any:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from hedgerow.methods.personal import cheapest
 from hedgerow.partition.personal import Wishes, one_group, personal_bottom_up, personal_top_down, total_cost
 from hedgerow.randomness import seeded_keys
 from hedgerow.schema import Hierarchy
 from hedgerow.schema.target import uniform
+from studies.figures import Panel, curve_table
 from studies.study import Claim
 from studies.targets_data import uniforms
-from studies.targets_figures import draw_curves
 from tests.support.personal import cheapest_grouping
 
 __all__ = ["personal_claims"]
@@ -23,15 +23,15 @@ PARTITIONS = {"one group": one_group, "top-down": personal_top_down, "bottom-up"
 
 
 def personal_claims(
-    out: Path, *, quick: bool, progress: Callable[[str], None], seed: int = 1
-) -> tuple[tuple[Claim, ...], tuple[Path, ...]]:
+    *, quick: bool, progress: Callable[[str], None], seed: int = 1
+) -> tuple[tuple[Claim, ...], dict[str, pa.Table]]:
     """Relax more and more people, and compare the searches with the exhaustive optimum on small tables."""
     progress("personalized privacy")
-    claim, figure = _relaxing(out, 200 if quick else 1000, seed)
-    return (claim, *_against_the_optimum(40 if quick else 1000, progress, seed)), (figure,)
+    claim, drawn = _relaxing(200 if quick else 1000, seed)
+    return (claim, *_against_the_optimum(40 if quick else 1000, progress, seed)), drawn
 
 
-def _relaxing(out: Path, rows: int, seed: int) -> tuple[Claim, Path]:
+def _relaxing(rows: int, seed: int) -> tuple[Claim, dict[str, pa.Table]]:
     tree = uniform(Hierarchy.binary(range(1, 65)))
     keys = seeded_keys(6 + seed)
     leaves = np.minimum((-np.log(uniforms(keys, rows)) * 12).astype(np.int64), 63)  # skewed, as incomes are
@@ -45,15 +45,13 @@ def _relaxing(out: Path, rows: int, seed: int) -> tuple[Claim, Path]:
         for name, partition in PARTITIONS.items():
             costs[name].append(total_cost(partition(wishes), tree) / rows)
         costs["cheapest"].append(total_cost(cheapest(wishes, one_group(wishes))[0], tree) / rows)
-    figure = draw_curves(
-        out, "personal", {"64 values, skewed": costs}, "share of people who relax", shares, "values per subdomain, mean"
-    )
+    panel = Panel("64 values, skewed", "share of people who relax", "values per subdomain, mean", shares, costs)
     best = costs["cheapest"]
     seen = (
         f"values per subdomain: {best[0]:.1f} when nobody relaxes, {best[2]:.1f} when half do, {best[-1]:.1f} when all"
     )
     says = "relaxing some people's privacy makes subdomains smaller"
-    return Claim("5.1", says, best[-1] < best[0], seen), figure
+    return Claim("5.1", says, best[-1] < best[0], seen), curve_table("personal", [panel])
 
 
 def _counted(tree: Hierarchy, leaves: list[int], nodes: list[int]) -> Wishes:

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pyarrow as pa
 
+from hedgerow.arrays import Floats
 from hedgerow.partition.walk.parallel import ENOUGH
 from hedgerow.randomness import seeded_keys
 from studies.noise import NOISES
 from studies.study import Claim, Part, Plan, Setting, Study, Unit
 from studies.walk_figures import draw_walk
 from studies.walk_measures import extraction_times, mixing_of, walk_times
-from studies.walk_paper import averages_at, clustering_at, moving_table, privacy_table
+from studies.walk_paper import averages_at, clustering_at, moving_table, our_walk, privacy_table
 from studies.walk_tables import Numbers, acs_table, adult_table, first_rows, synthetic_table
 
 __all__ = ["PLAN"]
@@ -81,10 +82,17 @@ def _moving(unit: Unit) -> Study:
     return Study("moving", tables={"moving": pa.concat_tables(tables)})
 
 
+@cache
+def _our_adult(rows: int, seed: int) -> Floats | None:
+    """Adult after our walk with all localities: the least that it distorts."""
+    return our_walk(adult_table(rows), 1.0, seed)
+
+
 def _averages(l: int, unit: Unit) -> Study:  # noqa: E741
     unit.progress(f"averages, l = {l}")
     size = {"queries": 100, "steps": 1000} if unit.quick else {"queries": 2000, "steps": 40_000}
-    found = averages_at(_adult(unit), l, seed=unit.seed, **size)
+    table = _adult(unit)
+    found = averages_at(table, l, _our_adult(len(table.values), unit.seed), seed=unit.seed, **size)
     return Study("averages", tables={f"averages {l}": found})
 
 
@@ -182,7 +190,11 @@ def _mixing_claims(tables: Mapping[str, pa.Table]) -> list[Claim]:
 def _average_claims(tables: Mapping[str, pa.Table]) -> list[Claim]:
     rows = sorted(_rows(tables), key=lambda row: int(row["l"]))  # type: ignore[call-overload]
     claims = []
-    for method, source in (("printed", "5.3, figure 5, as printed"), ("ours", "ours, figure 5")):
+    for method, source in (
+        ("printed", "5.3, figure 5, as printed"),
+        ("ours_near", "ours, figure 5, at Mondrian's distortion"),
+        ("ours", "ours, figure 5, as published"),
+    ):
         for name in dict.fromkeys(row["name"] for row in rows):
             mine = [row for row in rows if row["name"] == name and float(row[method]) >= 0]  # type: ignore[arg-type]
             walk, mondrian, reached, wanted = (
@@ -192,8 +204,9 @@ def _average_claims(tables: Mapping[str, pa.Table]) -> list[Claim]:
             if not len(mine):
                 continue
             wins = int((walk < mondrian).sum())
+            given = "With its larger distortion" if method == "ours" else "At equal distortion"
             claims.append(
-                Claim(source, f"At equal distortion averages of {name} are more accurate than after Mondrian.",
+                Claim(source, f"{given} averages of {name} are more accurate than after Mondrian.",
                       wins == len(mine),
                       f"better for {wins} of {len(mine)} values of l; mean error {walk.mean():.1%}, Mondrian "
                       f"{mondrian.mean():.1%}; distorted {(reached / wanted).mean():.2f} times as much")
@@ -255,12 +268,12 @@ def _parts() -> dict[str, Part]:
 
     return {
         "runtime": part(_runtime, 0.1),
-        "moving": part(_moving, 0.5),
+        "moving": part(_moving, 0.2),
         "mixing": part(_mixing, 0.2),
-        "privacy": part(_privacy, 1.0),
-        **{f"averages {l}": part(_averages, 6.0, l) for l in _DIVERSITIES},  # noqa: E741
+        "privacy": part(_privacy, 0.3),
+        **{f"averages {l}": part(_averages, 2.5, l) for l in _DIVERSITIES},  # noqa: E741
         **{f"clustering synthetic {s}": part(_clustering, 0.6, "synthetic", s) for s in (0.01, *_SHARES[::2])},
-        **{f"clustering census {s}": part(_clustering, 2.5, "census", s) for s in (0.001, 0.01, 0.1, 0.5)},
+        **{f"clustering census {s}": part(_clustering, 0.8, "census", s) for s in (0.001, 0.01, 0.1, 0.5)},
     }
 
 
@@ -286,9 +299,12 @@ PLAN = Plan(
             "20 values a partition, 40,000 steps, share tuned to Mondrian's distortion, l = 4 to 12, 2,000 queries a "
             "type", "the same: blocks of consecutive rows, ties apart, from the data on, at most 5 % more distorted "
             "where a share allows it", "another domain or order of rows; queries that select few rows"),
-        "ours, figure 5": Setting("not in the paper", "blocks of 20 rows, ties merged, order kept, walked until mixed; "
-                                  "share 1 where Mondrian's distortion is out of reach",
-                                  "a walk that does not mix distorts less"),
+        "ours, figure 5, at Mondrian's distortion": Setting(
+            "not in the paper", "blocks of 20 rows, ties merged, order kept, all localities, walked until mixed, then "
+            "drawn back on a straight line towards the data until it distorts as Mondrian does; every property is kept "
+            "on the way", "nearer to the data is nearer to the truth: the privacy of this table is not judged"),
+        "ours, figure 5, as published": Setting(
+            "not in the paper", "the same, not drawn back", "a walk that does not mix distorts less"),
         "figure 4, as printed": Setting(
             "100 values a partition, 4,000 steps, three k, one total distortion", "the same with k = 5, 10, 20, "
             "k-means from the original's centres for both; noise of one amplitude, by range, by column",

@@ -48,7 +48,7 @@ def _averages(rows: Rows, out: Path) -> Path:
     names = list(dict.fromkeys(row["name"] for row in rows))
     figure, panels = new_figure(len(names), width=4.2)
     looks = (("mondrian", "Mondrian", "^-"), ("printed", "walk as printed", "o-"), ("noise", "noise by column", "s--"),
-             ("ours", "our walk", "D:"))  # fmt: skip
+             ("ours_near", "our walk, drawn back", "D:"), ("ours", "our walk", "v:"))  # fmt: skip
     for axes, name in zip(np.atleast_1d(panels), names, strict=True):
         for place, (column, label, style) in enumerate(looks):
             mine = [row for row in rows if row["name"] == name and row[column] >= 0]
@@ -59,7 +59,7 @@ def _averages(rows: Rows, out: Path) -> Path:
             formatter("{x:.2g}")
         axes.tick_params(axis="y", which="both", labelsize=7)
     figure.legend(
-        *np.atleast_1d(panels)[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8
+        *np.atleast_1d(panels)[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8
     )
     return save_figure(figure, out, "averages")
 

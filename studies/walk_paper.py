@@ -19,19 +19,24 @@ from studies.averages import average_errors, random_average_queries
 from studies.clustering import centres_of, clusters_from, misplaced
 from studies.noise import NOISES, noise_at_distortion
 from studies.printed_walk import blocks_of_rows, walk_blocks_as_printed
-from studies.walk_tables import Numbers, first_rows, generalize, substitute
+from studies.walk_tables import Numbers, generalize, substitute
 
 __all__ = [
     "averages_at",
     "clustering_at",
     "column_distortions",
+    "drawn_back",
     "moving_table",
+    "our_walk",
     "printed_table",
     "privacy_table",
     "tune",
 ]
 
-_MOST_TRIES = 4
+_MOST_TRIES = 3
+_SAMPLES = 5, 5
+"""Before all blocks are walked a fifth of them is, twice."""
+_NEAR, _FALLS = 0.1, 3.0
 _OVER = 0.05
 """How much more than Mondrian a walk may distort: the paper says just a bit."""
 
@@ -51,57 +56,71 @@ def column_distortions(table: Numbers, published: Floats) -> list[float]:
     return [distortion(table.values[:, [n]], published[:, [n]]) for n in range(published.shape[1])]
 
 
-def tune(measure: Callable[[float], float], wanted: float, *, rounds: int = 7) -> float:
-    """The largest share, to a hundredth or so, at which the distortion, which falls with the share, is as wanted."""
+def tune(measure: Callable[[float], float], wanted: float, *, rounds: int = 6) -> tuple[float, float]:
+    """The largest share, to a hundredth or so, at which the distortion, which falls with the share, is as wanted.
+
+    Its logarithm falls about evenly there: by how much for a share of 1 is the second number.
+    """
+    seen = {0.0: None, 1.0: None}  # type: dict[float, float | None]
     low, high = 0.0, 1.0
     for _ in range(rounds):
         middle = (low + high) / 2
-        low, high = (middle, high) if measure(middle) >= wanted else (low, middle)
-    return low
+        seen[middle] = reached = measure(middle)
+        low, high = (middle, high) if reached >= wanted else (low, middle)
+    near = [(share, found) for share, found in seen.items() if found and abs(share - low) <= _NEAR]
+    falls = _FALLS if len(near) < 2 else -float(np.polyfit(*zip(*((s, np.log(d)) for s, d in near), strict=True), 1)[0])
+    return low, max(falls, _FALLS)
 
 
 def _at_distortion(
-    walk: Callable[[float], Floats], table: Numbers, start: float, wanted: float
+    walk: Callable[[float, int], tuple[Floats, float]], start: tuple[float, float], wanted: float
 ) -> tuple[float, Floats] | None:
-    """A walk that distorts as wanted or a little more; the nearest above it where none is that near, None below."""
-    share, best = start, None
-    for _ in range(_MOST_TRIES):
-        published = walk(share)
-        reached = distortion(table.values, published)
-        if reached >= wanted and (best is None or reached < best[2]):
-            best = share, published, reached
-        if wanted <= reached <= (1 + _OVER) * wanted:
-            break
-        share = min(1.0, max(0.0, share - 0.01 if reached < wanted else share + 0.007))
+    """A walk that distorts as wanted or a little more; the nearest above it where none is that near, None below.
+
+    `walk` moves each so-many-th block and says how far: some of the blocks correct the share before all of them do.
+    """
+    (share, falls), best = start, None
+    for every in (*_SAMPLES, *[1] * _MOST_TRIES):
+        published, reached = walk(share, every)
+        if every == 1:
+            if reached >= wanted and (best is None or reached < best[2]):
+                best = share, published, reached
+            if wanted <= reached <= (1 + _OVER) * wanted:
+                break
+        moved = np.log(reached / ((1 + _OVER / 2) * wanted)) / falls if reached > 0 else -_NEAR
+        share = float(np.clip(share + np.clip(moved, -_NEAR, _NEAR), 0.0, 1.0))
     return None if best is None else best[:2]
 
 
-def averages_at(table: Numbers, l: int, *, seed: int, queries: int, steps: int) -> pa.Table:  # noqa: E741
-    """Errors of AVG after Mondrian, and after the printed walk, ours and noise at its distortion: a row a query."""
+def averages_at(
+    table: Numbers,
+    l: int,  # noqa: E741
+    ours: Floats | None,
+    *,
+    seed: int,
+    queries: int,
+    steps: int,
+) -> pa.Table:
+    """Errors of AVG after Mondrian, and after the printed walk, ours and noise at its distortion: a row a column.
+
+    Our walk, which does not depend on l, is asked twice: as it is published, and drawn back towards the data until it
+    distorts as Mondrian does. All properties are kept on the way, since they are linear and hold at both ends.
+    """
     general = generalize(table, l)
     wanted = distortion(table.values, general.means)
-    every = max(1, len(table.values) // 20 // 50)
-    moved = (np.arange(len(table.values)) // 20) % every == 0
+    block = np.arange(len(table.values)) // 20
+    rare = max(1, len(table.values) // 20 // 50)
 
-    def sampled(share: float) -> float:
+    def walk(share: float, every: int) -> tuple[Floats, float]:
         published = printed_table(table, share, segment=20, steps=steps, seed=seed, every=every)
-        return distortion(table.values[moved], published[moved])
+        moved = block % every == 0
+        return published, distortion(table.values[moved], published[moved])
 
-    small = first_rows(table, 2000)
-
-    def ours_sampled(share: float) -> float:
-        published = _ours(small, share, seed)
-        return 0.0 if published is None else distortion(small.values, published)
-
-    share = tune(sampled, wanted)
-    printed = _at_distortion(
-        lambda s: printed_table(table, s, segment=20, steps=steps, seed=seed), table, share, wanted
-    )
-    our_share = 1.0 if ours_sampled(1.0) > wanted else tune(ours_sampled, wanted)
-    ours = _ours(table, our_share, seed)
+    printed = _at_distortion(walk, tune(lambda share: walk(share, rare)[1], wanted), wanted)
     published = {
         "printed": None if printed is None else printed[1],
         "ours": ours,
+        "ours_near": None if ours is None else drawn_back(table.values, ours, wanted),
         "noise": None
         if printed is None
         else noise_at_distortion(table.values, column_distortions(table, printed[1]), keys=seeded_keys(400 + seed)),
@@ -112,20 +131,25 @@ def averages_at(table: Numbers, l: int, *, seed: int, queries: int, steps: int) 
             table.values, table.sensitive, target, queries, keys=seeded_keys(31 * seed + target)
         )
         truths = np.array([query.answer(table.values, table.sensitive) for query in asked])
-        answers = np.array([general.answer(query, table.sensitive) for query in asked])
+        answers = np.array([general.answer(query) for query in asked])
         row = {"l": l, "name": name, "wanted": wanted, "share": -1.0 if printed is None else printed[0],
-               "our_share": our_share,
                "mondrian": float(np.nan_to_num(np.abs(answers - truths) / np.abs(truths), nan=1.0).mean())}  # fmt: skip
         for method, other in published.items():
             row[method] = row[f"{method}_distortion"] = -1.0
             if other is not None:
-                row[method] = float(average_errors(asked, table.values, other, table.sensitive).mean())
+                row[method] = float(average_errors(asked, table.values, other, table.sensitive, truths).mean())
                 row[f"{method}_distortion"] = distortion(table.values, other)
         rows.append(row)
     return pa.Table.from_pylist(rows)
 
 
-def _ours(table: Numbers, share: float, seed: int, layout: str = "rows") -> Floats | None:
+def drawn_back(original: Floats, published: Floats, wanted: float) -> Floats:
+    """Values on the way from the original ones to the published ones that distort as wanted, at most all the way."""
+    reached = distortion(original, published)
+    return original + (published - original) * (min(1.0, wanted / reached) if reached > 0 else 1.0)
+
+
+def our_walk(table: Numbers, share: float, seed: int, layout: str = "rows") -> Floats | None:
     """Our walk over blocks of 20 rows, or None where it refuses because nothing can move or mix."""
     try:
         return substitute(table, share, layout=layout, seed=seed)
@@ -142,7 +166,7 @@ def clustering_at(
     """
     spread = table.values.std(axis=0)
     walks = {"printed": printed_table(table, share, segment=100, steps=steps, seed=seed)}
-    if ours_too and (ours := _ours(table, share, seed)) is not None:
+    if ours_too and (ours := our_walk(table, share, seed)) is not None:
         walks["ours"] = ours
     rows = []
     for k in ks:
@@ -186,7 +210,7 @@ def privacy_table(table: Numbers, share: float, *, seed: int, steps: int) -> pa.
     """Rates of three adversaries against every layout, and against noise with the distortion of each column."""
     published = {
         "rows, printed": printed_table(table, share, segment=20, steps=steps, seed=seed),
-        **{f"{layout}, ours": _ours(table, share, seed, layout) for layout in ("rows", "runs", "scattered")},
+        **{f"{layout}, ours": our_walk(table, share, seed, layout) for layout in ("rows", "runs", "scattered")},
     }
     rows = []
     for name, walked in published.items():

@@ -94,20 +94,27 @@ def substitute(
 
 @dataclass(frozen=True, eq=False)
 class Generalized:
-    """A Mondrian partition: each row's group as a box, and the mean of each column in it."""
+    """A Mondrian partition: each group as a box with the mean of each column and its counts of the categories."""
 
-    means: NDArray[np.float64]
+    groups: NDArray[np.int64]
+    centres: NDArray[np.float64]
     lows: NDArray[np.float64]
     highs: NDArray[np.float64]
+    counts: NDArray[np.int64]
 
-    def answer(self, query: AverageQuery, categories: NDArray[np.int64]) -> float:
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """The means of each row's group."""
+        return self.centres[self.groups]
+
+    def answer(self, query: AverageQuery) -> float:
         """The average, values being spread evenly over their group's range; nan where nothing is selected."""
-        weights = query.categories[categories].astype(float)
+        weights = self.counts[:, query.categories].sum(axis=1).astype(float)
         for column, threshold in enumerate(query.thresholds):
             if column != query.target:
                 weights = weights * self._shares_above(column, threshold)
         total = weights.sum()
-        return float(weights @ self.means[:, query.target] / total) if total > 0 else float("nan")
+        return float(weights @ self.centres[:, query.target] / total) if total > 0 else float("nan")
 
     def _shares_above(self, column: int, threshold: float) -> NDArray[np.float64]:
         low, high = self.lows[:, column], self.highs[:, column]
@@ -129,14 +136,17 @@ def generalize(table: Numbers, l: int) -> Generalized:  # noqa: E741
     order = np.argsort(groups, kind="stable")
     starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
     sizes = np.diff(np.append(starts, len(groups)))
+    number = np.empty(len(groups), np.int64)
+    number[order] = np.repeat(np.arange(len(sizes)), sizes)
+    kinds = int(table.sensitive.max()) + 1
     ascending = table.values[order]
-    parts = (
+    return Generalized(
+        number,
         np.add.reduceat(ascending, starts) / sizes[:, None],
         np.minimum.reduceat(ascending, starts),
         np.maximum.reduceat(ascending, starts),
+        np.bincount(number * kinds + table.sensitive, minlength=len(sizes) * kinds).reshape(-1, kinds),
     )
-    means, lows, highs = (part[groups] for part in parts)
-    return Generalized(means, lows, highs)
 
 
 def _stacked(table: pa.Table, names: tuple[str, ...]) -> NDArray[np.float64]:

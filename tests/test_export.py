@@ -130,3 +130,14 @@ def test_unknown_kinds_and_two_places_are_refused(hours, tmp_path):
     words = ["export", str(tmp_path / "bundle"), "--csv", str(tmp_path / "a"), "--sqlite", str(tmp_path / "b")]
     assert CliRunner().invoke(main, words).exit_code == 2
     assert [file.name for file in tmp_path.iterdir()] == ["bundle"]
+
+
+@pytest.mark.parametrize("kind", ["stata", "spss"])
+def test_numbers_that_mean_missing_are_written_as_texts(tmp_path, kind):
+    """Stata and SPSS take the largest floats for missing values; one of them ended in an error without a type."""
+    table = pa.table({"q": [1.7976931348623157e308, -1.7976931348623157e308, 1.0, 2.0], "s": [1, 2, 3, 4]})
+    release = hr.Anatomy(l=2).publish(table, hr.Schema(quasi="q", sensitive="s"))
+    files = export_files(release, tmp_path / "out", kind)
+    read = pyreadstat.read_dta if kind == "stata" else pyreadstat.read_sav
+    frame, _ = read(next(file for file in files if "q" in read(file)[0].columns))
+    assert sorted(map(float, frame["q"])) == sorted(table["q"].to_pylist())

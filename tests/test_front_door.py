@@ -80,7 +80,7 @@ def test_every_verb_is_a_command_and_every_command_a_verb():
     assert commands == set(cli.VERBS)
 
 
-@pytest.mark.parametrize("name", ["hedgerow.front", "hedgerow.recipe", "hedgerow._lazy"])
+@pytest.mark.parametrize("name", ["hedgerow.front", "hedgerow.recipe.file", "hedgerow.recipe.script", "hedgerow._lazy"])
 def test_examples_in_docstrings_run(name):
     """What the documentation of the front door prints is what comes out."""
     assert doctest.testmod(importlib.import_module(name)).failed == 0

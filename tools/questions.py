@@ -1,9 +1,10 @@
 """Random questions over every form, data of every kind: the truth is inside, exact is equal, engines agree.
 
-    python -m tools.questions 200000 [seed]
+    python -m tools.questions 200000 [seed] [--postgresql]
 
-Each question is asked of the release and, in DuckDB, of the table behind it; every tenth also of the DuckDB engine.
-Half of them come from the whole grammar (`tests.support.grammar`), half from a list that engines agree on.
+Each question is asked once of the release and, in DuckDB, of the table behind it; every tenth also of the DuckDB
+engine and, with `--postgresql`, of a server of its own. Half of them come from the whole grammar
+(`tests.support.grammar`), half from a list that engines agree on.
 """
 
 from __future__ import annotations
@@ -12,51 +13,63 @@ import collections
 import random
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 
-from hedgerow.errors import QueryError
-from hedgerow.query import connect
-from tests.support.agreement import disagreement
+from hedgerow.query import Session, connect
+from hedgerow.query.engines.postgres import export
+from tests.support.agreement import answered, difference
 from tests.support.every_form import EVERY_FORM, Sample, sample_of
 from tests.support.grammar import SAMPLE_COLUMNS, Columns, Grammar
+from tests.support.postgres import own_server
 from tests.support.random_sql import random_question
-from tests.support.truth import contradiction
+from tests.support.truth import contradiction_of, original_of
 
-_PER_SAMPLE = 40
+_PER_SAMPLE = 200
 _OPEN = Columns(("fee",), keys=("floor(fee / 30)", "round(fee, -1)"))
 """What generalized releases publish as it is."""
 
 
-def run(number: int, seed: int) -> int:
+def run(number: int, seed: int, server: str | None = None) -> int:
     """Ask so many questions; print what contradicts the truth, and how many did."""
-    rng, wrong, started = random.Random(seed), 0, time.monotonic()
+    rng, started = random.Random(seed), time.monotonic()
     counts: collections.Counter[str] = collections.Counter()
     forms = list(EVERY_FORM)
     while counts["asked"] < number:
         form = forms[rng.randrange(len(forms))]
         sample = sample_of(form, rng, rows=rng.randrange(4, 50))
-        session, other = connect(sample.release), connect(sample.release, "duckdb")
-        for place in range(_PER_SAMPLE):
-            text = asked(rng, form, sample)
-            counts["asked"] += 1
-            try:
-                session.answers(text)
-            except QueryError:
-                counts["refused"] += 1
-            problem = contradiction(session, sample.table, text)
-            if problem is not None and problem.startswith("answered, but no SQL"):
-                counts["no truth"] += 1  # DuckDB stops where a value cannot be computed; here it is NULL
-                problem = None
-            if problem is None and place % 10 == 0:
-                problem = disagreement(session, other, text)
-            if problem is not None:
-                wrong += 1
-                print(f"{form}: {text}\n    {problem}", flush=True)
-    seconds = time.monotonic() - started
+        with _engines(sample, server) as engines, original_of(sample.table) as original:
+            for place in range(min(_PER_SAMPLE, number - counts["asked"])):
+                text = asked(rng, form, sample)
+                found = answered(engines[0], text)
+                counts.update(asked=1, refused=isinstance(found, str))
+                problem = None if isinstance(found, str) else contradiction_of(found, original, text)
+                if problem is not None and problem.startswith("answered, but no SQL"):
+                    counts["no truth"] += 1  # DuckDB stops where a value cannot be computed; here it is NULL
+                    problem = None
+                for other in engines[1:] if place % 10 == 0 else ():
+                    counts["compared"] += 1
+                    problem = problem or difference(found, answered(other, text))
+                if problem is not None:
+                    counts["wrong"] += 1
+                    print(f"{form}: {text}\n    {problem}", flush=True)
     print(
-        f"{counts['asked']:,} questions with seed {seed} in {seconds:.0f} s: {wrong} wrong, "
-        f"{counts['refused']:,} refused, {counts['no truth']:,} that DuckDB cannot compute"
+        f"{counts['asked']:,} questions with seed {seed} in {time.monotonic() - started:.0f} s: {counts['wrong']} "
+        f"wrong, {counts['refused']:,} refused, {counts['no truth']:,} that DuckDB cannot compute, "
+        f"{counts['compared']:,} compared with another engine"
     )
-    return wrong
+    return counts["wrong"]
+
+
+@contextmanager
+def _engines(sample: Sample, server: str | None) -> Iterator[list[Session]]:
+    """The arrays, DuckDB and perhaps a server, asked about one release."""
+    with ExitStack() as stack:
+        engines = [connect(sample.release), stack.enter_context(closing(connect(sample.release, "duckdb")))]
+        if server is not None:
+            export(sample.release, server, overwrite=True)
+            engines.append(stack.enter_context(closing(connect(sample.release, server))))
+        yield engines
 
 
 def asked(rng: random.Random, form: str, sample: Sample) -> str:
@@ -72,4 +85,7 @@ def asked(rng: random.Random, form: str, sample: Sample) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(1 if run(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(2**32)) else 0)
+    numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
+    with own_server() if "--postgresql" in sys.argv else nullcontext() as address:
+        wrong = run(numbers[0], numbers[1] if len(numbers) > 1 else random.randrange(2**32), address)
+    sys.exit(1 if wrong else 0)

@@ -20,7 +20,7 @@ The path of data is the tree. A module imports only from lines above it:
     report/       figures
     graph/        the same path for bipartite graphs, in small
     certificate/  one page about one bundle
-    recipe        one publication as a file, a script, a command
+    recipe/       one publication as a file, a script, a command
     testing/      for those who add methods: the contract, strategies, the posterior auditor
     export        a release as files for other programs
     front         the functions of the front door: open, attack, certify, compare, regress

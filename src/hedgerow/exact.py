@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import one_array
 from hedgerow.errors import SchemaError
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "decimal_places",
     "float_above",
     "float_below",
+    "floats_of",
     "fraction_text",
     "line",
     "require_ticks",
@@ -150,12 +152,18 @@ def column_numbers(column: pa.Array | pa.ChunkedArray, name: str = "column") -> 
 
 def _unscaled(column: pa.Array | pa.ChunkedArray, name: str) -> NDArray[np.int64]:
     """Read the integers behind decimals: Arrow stores them as 128-bit little-endian numbers."""
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    whole = one_array(column)
     words = np.frombuffer(whole.buffers()[1], np.int64).reshape(-1, 2)[whole.offset : whole.offset + len(whole)]
     low, high = words[:, 0], words[:, 1]
     if (high != low >> 63).any() or (np.abs(low) >= MAX_TICK).any():
         raise SchemaError(f"'{name}' has decimals of more than 18 digits; give it in larger units.")
     return low.copy()
+
+
+def floats_of(numbers: Any) -> Any:
+    """Arrow numbers, or one of them, as the nearest floats; Arrow's own cast misses those of one decimal in eight."""
+    is_decimal = pa.types.is_decimal(numbers.type)
+    return pc.cast(pc.cast(numbers, pa.string()) if is_decimal else numbers, pa.float64(), safe=False)
 
 
 def column_line(column: pa.Array | pa.ChunkedArray, name: str = "column") -> Line:

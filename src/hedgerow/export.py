@@ -32,6 +32,8 @@ __all__ = ["KINDS", "export_files", "export_tables"]
 
 _EXCEL_ROWS = 1_048_576
 _EXACT = 2**53
+_LARGEST = 8.9e307
+"""Beyond it numbers mean that a value is missing, to Stata and to SPSS."""
 
 
 def export_files(release: Release, target: str | Path, kind: str) -> list[Path]:
@@ -273,7 +275,10 @@ def _write_statistics(release: Release, tables: Mapping[str, pa.Table], folder: 
                 )
             }
         )
-        write(frame, str(folder / f"{name}.{ending}"), column_labels=[long[:80] for long in table.column_names])
+        try:
+            write(frame, str(folder / f"{name}.{ending}"), column_labels=[long[:80] for long in table.column_names])
+        except pyreadstat.ReadstatError as error:
+            raise InputError(f"Files of this kind cannot hold '{name}': {error}.") from None
     return _with_words(release, tables, folder, ending)
 
 
@@ -285,6 +290,8 @@ def _for_statistics(column: pa.ChunkedArray, name: str, is_help: bool) -> Any:
         ends = pc.min_max(column).as_py()
         is_exact = ends["min"] is None or (ends["min"] >= -_EXACT and ends["max"] <= _EXACT)
         column = column.cast(pa.float64() if is_exact else pa.string())
+    if pa.types.is_floating(column.type) and (pc.max(pc.abs(column)).as_py() or 0.0) > _LARGEST:
+        column = column.cast(pa.string())
     return column.to_pandas()
 
 

@@ -1,7 +1,9 @@
 """What each promise costs: drawn in the background, a point at a time, stoppable, and never kept."""
 
 import re
+import time
 
+from hedgerow.app.jobs import Job
 from hedgerow.ledger import Ledger
 from tests.app.conftest import ROLES
 
@@ -52,6 +54,12 @@ def test_the_chosen_point_is_filled_and_a_point_fills_the_form(browser):
     assert len(re.findall(r'class="point series-\d chosen"', browser.get("/promise").text)) == 2
 
 
+def _draw_slowly(job):
+    for _ in range(400):
+        job.report("drawing", 0.5)
+        time.sleep(0.05)
+
+
 def test_drawing_stops_when_asked_and_when_something_is_published(browser):
     """Points so far stay; other roles begin another picture."""
     browser.post("/roles", ROLES)
@@ -65,7 +73,9 @@ def test_drawing_stops_when_asked_and_when_something_is_published(browser):
     again = browser.jobs.last("frontier")
     assert again is not job
     browser.post("/promise", {"method": "ke", "p-k": "3"})
+    drawing = browser.jobs.start(Job("frontier", _draw_slowly))
     browser.wait(browser.post("/publish", {"output": "release-1"}))
+    assert drawing.state == "stopped"
     assert again.is_over
     browser.post("/roles", ROLES | {"role-1": "plain"})
     browser.get("/promise")

@@ -1,5 +1,6 @@
 """Who may talk to the app."""
 
+import anyio
 import pytest
 
 from hedgerow.app.guard import LARGEST_FORM, LARGEST_UPLOAD
@@ -91,6 +92,38 @@ def test_bodies_are_bounded_and_of_known_length(browser):
     assert browser.raw("POST", "/table/upload", kind | {"Content-Length": str(LARGEST_UPLOAD * 2)}).status_code == 413
 
 
+def test_a_body_is_cut_off_where_its_limit_ends(browser):
+    """A server in front may let more through than was declared; and two ways to tell a length are one too many."""
+    name, value = next(iter(browser.cookies.items()))
+    headers = [(b"host", HOST.encode()), (b"origin", ORIGIN.encode()), (b"cookie", f"{name}={value}".encode())]
+    seen = []
+
+    async def application(scope, receive, send):
+        while (message := await receive())["type"] == "http.request":
+            seen.append(len(message["body"]))
+        seen.append(message["type"])
+
+    async def post(*more):
+        answers = []
+
+        async def receive():
+            return {"type": "http.request", "body": bytes(LARGEST_FORM // 4), "more_body": True}
+
+        async def send(message):
+            answers.append(message.get("status"))
+
+        guard = browser.guard
+        guard._application = application
+        scope = {"type": "http", "method": "POST", "path": "/undo", "query_string": b"", "headers": [*headers, *more]}
+        await guard(scope, receive, send)
+        return answers
+
+    assert anyio.run(post, (b"content-length", b"10")) == []
+    assert seen == [LARGEST_FORM // 4] * 4 + ["http.disconnect"]
+    assert anyio.run(post, (b"content-length", b"10"), (b"transfer-encoding", b"chunked"))[0] == 413
+    assert len(seen) == 5
+
+
 def test_other_methods_are_refused(browser):
     """The app knows GET and POST."""
     for method in ("PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"):
@@ -102,7 +135,7 @@ def test_other_methods_are_refused(browser):
     [
         "/static/..%2fguard.py", "/static/%2e%2e/guard.py", "/static//etc/passwd", "/static/%2fetc%2fpasswd",
         "/releases/%2e%2e", "/releases/..%2f..%2fetc", "/releases/%2fetc", "/releases/link", "/releases/.hidden",
-        "/releases/link/ask", "/jobs/0", "/jobs/0/events", "/nothing", "/recipe.toml/%2e%2e",
+        "/releases/link/ask", "/jobs/0", "/jobs/0/events", "/nothing", "/static/nothing.js", "/recipe.toml/%2e%2e",
     ],
 )  # fmt: skip
 def test_paths_lead_nowhere_else(browser, path, tmp_path):

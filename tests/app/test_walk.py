@@ -50,9 +50,10 @@ def test_the_walk(browser):
 
 def test_recipe_and_script_run_in_fresh_processes_with_the_same_bytes(browser):
     """What the clicks wrote gives the same bundle by the command line and by the script, with a seed."""
-    publish(browser)
+    publish(browser, output="pay", ledger="")
     shown = {}
     recipe = read_recipe(browser.workspace.file)
+    assert (recipe.output, recipe.ledger) == (str(browser.workspace.folder / "pay"), None), "as was clicked last"
     browser.workspace.change(browser.workspace.version(), type(recipe)(**{
         **{name: getattr(recipe, name) for name in recipe.__struct_fields__},
         "output": str(browser.workspace.folder / "again"), "ledger": None,
@@ -81,9 +82,9 @@ def test_undo_goes_back_and_redo_forth(browser):
     first = browser.workspace.version()
     browser.post("/roles", ROLES)
     second = browser.workspace.version()
-    browser.post("/undo")
+    assert browser.post("/undo", {"back": "/roles"}).headers["location"] == "/roles"
     assert browser.workspace.version() == first
-    browser.post("/redo")
+    assert browser.post("/redo", {"back": "//evil.example"}).headers["location"] == "/"
     assert browser.workspace.version() == second
     browser.post("/undo")
     browser.post("/roles", ROLES | {"role-1": "plain"})

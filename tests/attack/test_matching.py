@@ -1,10 +1,12 @@
 """Finding the published rows that fit a person, against the definition."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hedgerow as hr
 from hedgerow.attack.candidates import ORDERED, SAME, SET, CandidateColumn, CandidateRows
 from hedgerow.attack.matching import _nearest, fit
 
@@ -90,3 +92,11 @@ def test_no_more_rows_are_listed_than_asked_for():
     found = fit(CandidateRows((column,), np.arange(50), np.ones(50, np.int64)), np.zeros((1, 2)), most=7)
     assert np.diff(found.offsets).tolist() == [7, 7]
     assert found.distances.tolist() == [0, 0]
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_ends_of_floats_have_distances():
+    """Their difference overflowed."""
+    table = pa.table({"q": [1.7976931348623157e308, -1e308, 1.0, 2.0], "s": [1, 2, 3, 4]})
+    release = hr.Anatomy(l=2).publish(table, hr.Schema(quasi="q", sensitive="s"))
+    assert hr.attack(release, table, seed=1).findings

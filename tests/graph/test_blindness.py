@@ -12,7 +12,7 @@ from hedgerow.graph.adjacency import ORDERS
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("hubs", ["refuse", "suppress"])
+@pytest.mark.parametrize("hubs", ["refuse", "suppress", "lower"])
 def test_other_entities_on_the_same_nodes_give_the_same_release(order: str, hubs: str) -> None:
     """With the same coins, exchanging entities among nodes exchanges them in the release and changes nothing else.
 

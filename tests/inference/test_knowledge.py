@@ -157,3 +157,44 @@ def test_whole_numbers_of_62_bits_are_the_border() -> None:
     assert known.totals[0] == 2**62
     with pytest.raises(ParameterError, match="18 digits"):
         Knowledge.given("ill", {"a": {"s": {"x": f"1/{2**62 + 1}"}}})
+
+
+def test_texts_take_the_form_of_the_table() -> None:
+    """'flu ' and 'flu' are one value, whose probabilities add up; a town with a space before it is the town."""
+    odds = {"flu ": "0.1", "flu": "0.2", "e\u0301": "0.3"}
+    given = Knowledge.given("ill", {"town": {" ash": odds, "elm": {"flu": "0.5"}}})
+    table = pa.table({"town": ["ash", "elm", "oak"], "ill": ["flu", "\u00e9", "flu"]})
+    knowledge = given.in_form({}, table)
+    assert knowledge.values.to_pylist() == ["\u00e9", "flu"]
+    assert knowledge.signatures(table)[0].tolist() == [0, 1, 2]
+    assert knowledge.distributions[0].f[:2].round(9).tolist() == [[0.3, 0.3], [0.0, 0.5]]
+    assert given.signatures(table)[0].tolist() != [0, 1, 2], "as it was given it is about nobody in ash"
+
+
+def test_several_attributes_and_missing_values_keep_their_signatures() -> None:
+    """Codes of merged alphabets are others; the odds that a row meets are the same."""
+    given = Knowledge.given(
+        "ill", {("a", "n"): {("y ", 1): {"u": "0.1"}, ("x", 2): {"u": "0.2"}, ("y", 2): {"u": "0.3"}}}
+    )
+    table = pa.table({"a": ["y", "x", "y", None, "x"], "n": [1, 2, 2, 1, 1], "ill": ["u"] * 5})
+    knowledge = given.in_form({}, table)
+    rows = knowledge.signatures(table)[0]
+    assert knowledge.distributions[0].f[rows, 0].round(9).tolist()[:3] == [0.1, 0.2, 0.3]
+    assert rows.tolist()[3:] == [3, 3]
+
+
+def test_knowledge_that_would_be_about_nobody_is_refused() -> None:
+    """Spellings that no policy makes one, and different odds for one signature."""
+    table = pa.table({"town": ["Ash", "elm"], "ill": ["flu", "cold"]})
+    other_case = Knowledge.given("ill", {"town": {"ash": {"flu": "0.5"}}})
+    with pytest.raises(SchemaError, match=r"1 value of 'town'.*folded"):
+        other_case.in_form({}, table)
+    folded = table.set_column(0, "town", pa.array(["ash", "elm"]))
+    assert other_case.in_form({"town": "folded"}, folded).signatures(folded)[0].tolist() == [0, 1]
+    with pytest.raises(SchemaError, match="'ill'"):
+        Knowledge.given("ill", {"town": {"Ash": {"FLU": "0.5"}}}).in_form({}, table)
+    two = Knowledge.given("ill", {"town": {"Ash": {"flu": "0.5"}, "Ash ": {"flu": "0.4"}}})
+    with pytest.raises(ParameterError, match="spelling"):
+        two.in_form({}, table)
+    alike = Knowledge.given("ill", {"town": {"Ash": {"flu": "0.5"}, "Ash ": {"flu": "1/2"}}})
+    assert alike.in_form({}, table).signatures(table)[0].tolist() == [0, 1]

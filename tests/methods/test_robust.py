@@ -10,7 +10,7 @@ import hedgerow as hr
 from hedgerow.attack.adversaries.background import background
 from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 from hedgerow.methods.registry import method
-from hedgerow.methods.robust import Robust
+from hedgerow.methods.robust import Robust, check_odds
 from hedgerow.partition.robust import gather as art
 from hedgerow.testing import check_method
 
@@ -149,6 +149,21 @@ def test_too_many_odds_are_refused_before_they_are_held(monkeypatch: pytest.Monk
     monkeypatch.setattr("hedgerow.partition.robust.candidates._MOST_TICKS", 10)
     with pytest.raises(hr.ParameterError, match="protect fewer"):
         Robust(2, KnowledgeEstimate(support=10)).publish(table_of(), SCHEMA)
+
+
+def test_knowledge_is_read_as_the_table_is() -> None:
+    """Odds of 'x ' in town ' a' are those of 'x' in 'a': they were about nobody, and nothing said so."""
+    rows = {"town": ["a", "b"] * 20, "ill": ["x", "y", "z", "u", "v"] * 8}
+    schema = hr.Schema(quasi="town", sensitive="ill")
+    others = dict.fromkeys(("y", "z", "u", "v"), "0.2")
+    plain = {"a": {"x": "0.04", **others}, "b": {"x": "0.2", **others}}
+    spaced = {" a": {"x ": "0.04", **others}, "b ": {" x": "0.2", **others}}
+    found = [
+        Robust("1.5", Knowledge.given("ill", {"town": odds})).publish(rows, schema, seed=1) for odds in (plain, spaced)
+    ]
+    assert dict(found[0].tables) == dict(found[1].tables)
+    check_odds(found[1], Knowledge.given("ill", {"town": plain}))
+    assert background(found[1], Knowledge.given("ill", {"town": spaced}), r="1.5").problematic == 0
 
 
 def test_columns_are_checked() -> None:

@@ -1,17 +1,13 @@
 """A PostgreSQL server of the tests' own."""
 
-import tempfile
-from pathlib import Path
-
 import pytest
+
+from tests.support.postgres import own_server
 
 
 @pytest.fixture(scope="session")
 def url():
     """Its address; it is gone when the tests are done."""
-    pgserver = pytest.importorskip("pgserver")
-    # Not pytest's folder: only its owner may enter that, and as root the server runs as another user.
-    with tempfile.TemporaryDirectory(prefix="hedgerow-postgres-", ignore_cleanup_errors=True) as folder:
-        server = pgserver.get_server(Path(folder) / "data")
-        yield server.get_uri()
-        server.cleanup()
+    pytest.importorskip("pgserver")
+    with own_server() as address:
+        yield address

@@ -2,6 +2,8 @@
 
 import dataclasses
 import sys
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import pyarrow as pa
@@ -54,3 +56,20 @@ def test_one_average_visits_at_most_twelve_files():
         sys.setprofile(before)
     assert not answer.exact
     assert 9 <= len(visited) <= 12, visited
+
+
+@pytest.mark.parametrize("engine", ["arrays", "duckdb"])
+@pytest.mark.parametrize("role", ["quasi", "sensitive"])
+def test_extremes_of_decimals_are_rounded_outwards(engine, role):
+    """The float nearest to 1.60 is greater than it, so that it is no lower bound."""
+    decimals = pa.array([Decimal(text) for text in ("1.60", "1.60", "1.10", "0.70")], pa.decimal128(5, 2))
+    others = pa.array([1, 2, 3, 4])
+    table = pa.table({"q": decimals, "s": others} if role == "quasi" else {"q": others, "s": decimals})
+    release = hr.Anatomy(l=2).publish(table, hr.Schema(quasi="q", sensitive="s"))
+    column = "q" if role == "quasi" else "s"
+    for function, truth in (("max", Fraction(8, 5)), ("min", Fraction(7, 10)), ("quantile_disc", Fraction(11, 10))):
+        share = ", 0.5" if function == "quantile_disc" else ""
+        answer = release.connect(engine).ask(f"SELECT {function}({column}{share}) FROM release")
+        assert Fraction(answer.lower) <= truth <= Fraction(answer.upper)
+        assert answer.exact
+        assert answer.expected == float(truth)

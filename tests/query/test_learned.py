@@ -111,6 +111,31 @@ def test_boxes_are_learned_from_all_boxes_together() -> None:
     assert np.mean(within) >= 0.8
 
 
+def test_averages_over_boxes_follow_the_hidden_values_of_their_rows() -> None:
+    """AVG over a range inside boxes: pay goes with hours, so rows of a box that earn more work longer."""
+    fair, learned, within = [], [], []
+    for seed in range(4):
+        table = skewed(seed=seed)
+        release = hr.Mondrian(k=10, l=3).publish(table, WIDE, seed=seed)
+        for low, high in ((20, 39), (41, 60), (38, 55), (25, 34), (45, 70), (10, 33)):
+            sql = f"SELECT avg(pay) FROM release WHERE age BETWEEN {low} AND {high}"
+            answer, true = release.ask(sql, estimate="learned"), truth(table, sql)
+            fair.append(abs(answer.expected - true))
+            learned.append(abs(answer.learned.estimate - true))
+            within.append(abs(answer.learned.estimate - true) <= 2 * answer.learned.standard_error)
+    assert np.median(learned) <= 0.6 * np.median(fair)
+    assert np.mean(within) >= 0.8
+
+
+@pytest.mark.parametrize("method", [hr.RankSwap(share="0.1"), hr.Noise(scale="0.1"), hr.Retention(m=2)])
+def test_forms_without_bounds_are_not_called_exact(method: hr.Method) -> None:
+    """Values that were changed by chance: the estimate is the answer's own, and no error of 0 is claimed."""
+    answer = method.publish(people(200), SCHEMA, seed=1).ask("SELECT avg(pay) FROM release", estimate="learned")
+    assert answer.learned.estimate == answer.expected
+    assert answer.learned.standard_error != 0
+    assert "no model helps" in answer.learned.note
+
+
 @pytest.mark.parametrize(
     ("sql", "why"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import random
 from pathlib import Path
@@ -213,6 +214,32 @@ def test_through_a_file_system_of_pyarrow(tmp_path: Path) -> None:
     verify_bundle(tmp_path / "out")
     with pytest.raises(BundleError, match="exists already"), module.stage_bundle(address):
         pass
+
+
+@pytest.mark.parametrize("damage", ["values", "bytes", "gone"])
+def test_elsewhere_nothing_is_sealed_that_does_not_verify(tmp_path: Path, damage: str) -> None:
+    """A part that breaks the promise, and one that was damaged or lost on its way: refused, and nothing is left."""
+    release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
+    with pytest.raises(HedgerowError), module.stage_bundle(f"file://{tmp_path}/out") as stage:
+        module.seal(stage, release, _written_with_damage(stage.folder, release, damage), help="none")
+    assert os.listdir(tmp_path) == []
+
+
+def _written_with_damage(folder: str, release: hr.Release, damage: str) -> list[module.WrittenPart]:
+    written = []
+    for first, part in module.split_release(release, 20):
+        rows = part.tables["release"]
+        same = pa.array([rows["salary"][0].as_py()] * rows.num_rows, rows.schema.field("salary").type)
+        edited = rows.set_column(rows.column_names.index("salary"), "salary", same) if damage == "values" else rows
+        changed = dataclasses.replace(part, tables={"release": edited})
+        written.append(module.write_part(folder, changed, first_group=first, rows=96, helper=None))
+    (file, _), *_ = written[1].files.values()
+    place = Path(folder.removeprefix("file://")) / file
+    if damage == "bytes":
+        place.write_bytes(place.read_bytes()[:-9] + b"123456789")
+    elif damage == "gone":
+        place.unlink()
+    return written
 
 
 def test_more_rows_than_32_bits_take_wide_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import pytest
 from hedgerow.datasets import census
 from studies import permutation, proximity
 from studies.counting import Workload, error_of, falls, grows
+from studies.frame import run_plan
 
 
 @pytest.mark.parametrize(("study", "figures"), [(proximity, 4), (permutation, 7)], ids=["proximity", "permutation"])
@@ -14,7 +15,7 @@ def test_a_quick_study_judges_every_claim_and_draws_every_figure(study, figures,
     for name in ("DIMENSIONS", "VOLUMES"):
         monkeypatch.setattr(study, name, getattr(study, name)[:2])
     heard = []
-    done = study.run(tmp_path, quick=True, progress=heard.append)
+    _, done = run_plan("count", study.PLAN, tmp_path, quick=True, progress=heard.append)
     assert heard
     assert len(done.figures) == figures
     assert all(figure.stat().st_size > 5_000 for figure in done.figures)
@@ -22,10 +23,10 @@ def test_a_quick_study_judges_every_claim_and_draws_every_figure(study, figures,
     assert all(table.num_rows for table in done.tables.values())
 
 
-def test_near_groups_answer_better_than_perturbation(tmp_path, monkeypatch):
+def test_near_groups_answer_better_than_perturbation(monkeypatch):
     """The proximity paper's main claim holds even on a small table."""
     monkeypatch.setattr(proximity, "SHARES", proximity.SHARES[:2])
-    runs = proximity._Runs(proximity._tables(quick=True)[0], tmp_path, 30, lambda _: None)
+    runs = proximity._Runs(proximity._tables(quick=True)[0], 30, lambda _: None)
     claims = {claim.says: claim.holds for claim in runs._against_eps()}
     assert claims["groups answer more precisely than perturbation"]
 

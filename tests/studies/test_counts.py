@@ -87,3 +87,33 @@ def test_errors_and_refusals():
         count_queries([2], 2, dimensions=3, volume=0.1)
     with pytest.raises(ParameterError, match="volume"):
         count_queries([2], 2, dimensions=2, volume=0)
+
+
+def _by_hand(query, quasi, labels, sensitive, expected):
+    """Group by group, row by row."""
+    total = 0.0
+    for group in np.unique(labels):
+        rows = np.flatnonzero(labels == group)
+        matches = [query.sensitive[0] <= sensitive[row] <= query.sensitive[1] for row in rows]
+        fits = [[first <= quasi[c][row] <= last for c, (first, last) in query.quasi.items()] for row in rows]
+        boxes = [(quasi[c][rows].min(), quasi[c][rows].max(), *run) for c, run in query.quasi.items()]
+        covered = [max(0, min(high, last) - max(low, first) + 1) / (high - low + 1) for low, high, first, last in boxes]
+        shares = {expected_separated: np.mean([all(fit) for fit in fits]),
+                  expected_scattered: np.mean(fits, axis=0).prod(), expected_generalized: np.prod(covered)}  # fmt: skip
+        total += sum(matches) * shares[expected]
+    return total
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("expected", [expected_separated, expected_scattered, expected_generalized])
+def test_expectations_are_those_of_the_definition(expected, compiled, monkeypatch):
+    """Random tables and groups; the plain loop and the compiled one."""
+    if compiled:
+        monkeypatch.setattr("hedgerow.kernel.SMALL", 0)
+    rng = np.random.default_rng(9)
+    quasi, sensitive = rng.integers(0, 6, (3, 60)).astype(np.int32), rng.integers(0, 5, 60).astype(np.int32)
+    labels = np.concatenate([np.arange(9), rng.integers(0, 9, 51)]).astype(np.int32)
+    queries = count_queries([6, 6, 6], 5, dimensions=3, volume=0.3, count=30, exact_value=False, keys=seeded_keys(2))
+    found = expected(queries, quasi, labels, sensitive)
+    assert found == pytest.approx([_by_hand(query, quasi, labels, sensitive, expected) for query in queries])
+    assert found.any()

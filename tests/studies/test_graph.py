@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hedgerow.graph import author_paper_graph
+from studies.figures import draw_curves
 from studies.graph import measure
 from studies.graph_subject import SIZES
 from studies.study import Unit
@@ -26,8 +27,9 @@ def test_a_quick_run_gives_a_verdict_for_every_claim_and_draws_every_figure(tmp_
         "not both",
     ):
         assert any(words in says for says in holds), words
-    assert len(study.figures) == 6
-    assert all(figure.is_file() and figure.with_suffix(".svg").is_file() for figure in study.figures)
+    figures = [*study.figures, *draw_curves(tmp_path, study.tables)]
+    assert len(figures) == 6
+    assert all(figure.is_file() and figure.with_suffix(".svg").is_file() for figure in figures)
     assert study.tables["errors-small"].num_rows == 5 * 4 * 5
     assert len(steps) == 5
     assert all(claim.source.endswith("(imdb-sized)") for claim in study.claims)

@@ -3,6 +3,7 @@
 import pytest
 
 from studies import regression
+from studies.figures import draw_curves
 
 
 def test_the_study_runs(tmp_path):
@@ -10,4 +11,6 @@ def test_the_study_runs(tmp_path):
     pytest.importorskip("matplotlib")
     done = regression.run(tmp_path, quick=True)
     assert done.claims[0].holds
-    assert all(path.is_file() for path in done.figures)
+    figures = [*done.figures, *draw_curves(tmp_path, done.tables)]
+    assert len(figures) == 2
+    assert all(path.is_file() for path in figures)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from studies.figures import draw_curves
 from studies.real import data_folder
 from studies.targets import run
 from studies.targets_data import LOWEST, by_width, correlated, error, published, uncorrelated
@@ -13,7 +14,9 @@ def test_quick_run(tmp_path):
     # One claim is about Adult, which is not always at hand.
     assert len(study.claims) >= (18 if data_folder() else 17)
     assert all(claim.seen for claim in study.claims)
-    assert all(path.exists() and path.with_suffix(".svg").exists() for path in study.figures)
+    figures = draw_curves(tmp_path, study.tables)
+    assert len(figures) >= 7
+    assert all(path.exists() and path.with_suffix(".svg").exists() for path in figures)
     verdicts = {claim.says: claim.holds for claim in study.claims}
     assert verdicts["relaxing some people's privacy makes subdomains smaller"]
     assert verdicts["correlation: more parts make both groupings more accurate"]

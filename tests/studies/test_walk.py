@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -25,7 +26,7 @@ from studies.printed_walk import (
 )
 from studies.real import data_folder
 from studies.walk_measures import mixing_of
-from studies.walk_paper import clustering_at, moving_table, tune
+from studies.walk_paper import _at_distortion, clustering_at, drawn_back, moving_table, tune
 from studies.walk_tables import Generalized, Numbers, generalize
 
 INTERVAL = np.array([[1.0], [-1.0]]), np.array([1.0, 0.0]), np.array([0.5])
@@ -54,7 +55,7 @@ def test_generalized_averages_spread_values_over_their_group():
     """A group of range 0 to 10 counts with six tenths above 4, one of range 0 to 5 with two tenths."""
     means, lows, highs = np.array([[5.0, 2.0], [2.5, 6.0]]), np.zeros((2, 2)), np.array([[10.0, 9.0], [5.0, 9.0]])
     query = AverageQuery(1, (4.0, 0.0), np.array([True]))
-    answer = Generalized(means, lows, highs).answer(query, np.array([0, 0]))
+    answer = Generalized(np.arange(2), means, lows, highs, np.ones((2, 1), np.int64)).answer(query)
     assert answer == pytest.approx((0.6 * 2 + 0.2 * 6) / 0.8)
 
 
@@ -63,10 +64,12 @@ def test_groups_of_generalized_tables_are_diverse():
     rng = np.random.default_rng(5)
     table = Numbers("t", ("a", "b"), rng.integers(0, 50, (200, 2)).astype(float), rng.integers(0, 4, 200))
     general = generalize(table, 3)
-    boxes, groups = np.unique(np.hstack([general.lows, general.highs]), axis=0, return_inverse=True)
-    assert len(boxes) > 5
-    assert min(len(np.unique(table.sensitive[groups == g])) for g in range(len(boxes))) >= 3
-    assert ((general.lows <= general.means) & (general.means <= general.highs)).all()
+    groups = general.groups
+    assert len(general.lows) > 5
+    assert min(len(np.unique(table.sensitive[groups == g])) for g in range(len(general.lows))) >= 3
+    assert ((general.lows <= general.centres) & (general.centres <= general.highs)).all()
+    assert ((general.lows[groups] <= table.values) & (table.values <= general.highs[groups])).all()
+    assert (general.counts == [np.bincount(table.sensitive[groups == g], minlength=4) for g in np.unique(groups)]).all()
 
 
 def test_a_block_of_rows_keeps_its_localities_its_domain_and_its_place():
@@ -94,7 +97,7 @@ def test_one_block_walks_as_the_dense_walk_does():
     ways, lengths = rng.standard_normal((200, 5)), rng.random(200)
     sparse = blocks.values.copy()
     signs = np.where(blocks.chosen.nearer, 1.0, -1.0)
-    _walk_one_block.plain(sparse, blocks.chosen.triples, signs, ways, lengths, (1.0, 20.0))
+    _walk_one_block.plain(sparse, blocks.chosen.triples.T.astype(np.uint64), signs, ways, lengths, (1.0, 20.0))
     matrix = np.zeros((len(signs), 5))
     for row, (triple, sign) in enumerate(zip(blocks.chosen.triples, signs, strict=True)):
         matrix[row, triple] += sign * np.array([1.0, -2.0, 1.0])
@@ -116,8 +119,43 @@ def test_ties_hold_the_printed_walk_still_from_a_share_on():
 
 def test_a_share_is_tuned_to_a_distortion():
     """The distortion falls with the share; the answer is within a hundredth of the share at which it is as wanted."""
-    assert tune(lambda share: 1 - share, 0.3) == pytest.approx(0.7, abs=0.01)
-    assert tune(lambda share: 0.1, 0.3) == 0.0
+    share, falls = tune(lambda share: math.exp(-5 * share), 0.3)
+    assert share == pytest.approx(math.log(1 / 0.3) / 5, abs=0.02)
+    assert falls == pytest.approx(5)
+    assert tune(lambda share: 0.1, 0.3)[0] == 0.0
+
+
+def test_a_walk_is_corrected_until_it_distorts_a_little_more_than_wanted():
+    """A sample that misleads is corrected by all blocks; what stays below is not taken."""
+    asked = []
+
+    def walk(share, every):
+        asked.append(every)
+        return np.array([share]), math.exp(-5 * share) * (1.2 if every > 1 else 1.0)
+
+    share, published = _at_distortion(walk, (0.5, 5.0), 0.3)
+    assert published == [share]
+    assert 0.3 <= math.exp(-5 * share) <= 0.3 * 1.05
+    assert asked[-1] == 1
+    assert _at_distortion(lambda share, every: (np.zeros(1), 0.1), (0.5, 5.0), 0.3) is None
+
+
+def test_values_are_drawn_back_to_a_distortion_and_no_further_than_published():
+    """The way to a published table is straight, and so is its distortion."""
+    original, published = np.array([[10.0], [20.0]]), np.array([[12.0], [10.0]])
+    near = drawn_back(original, published, 0.07)
+    assert distortion(original, near) == pytest.approx(0.07)
+    assert drawn_back(original, published, 9.0) == pytest.approx(published)
+
+
+def test_some_blocks_move_as_they_do_among_all():
+    """A share is tuned on some of the blocks: their walk is that of the whole table."""
+    column = np.random.default_rng(4).permutation(400)[:100].astype(float)
+    blocks = blocks_of_rows(column, 0.1, segment=20, seed=1)
+    every, some = (walk_blocks_as_printed(blocks, steps=50, seed=3, only=only) for only in (None, np.array([0, 3])))
+    moved = np.isin(np.arange(100) // 20, [0, 3])
+    assert (some[moved] == every[moved]).all()
+    assert (some[~moved] == column[~moved]).all()
 
 
 def test_our_blocks_of_rows_are_consecutive():
@@ -168,7 +206,10 @@ def test_a_quick_study_measures_every_part_and_decides_nothing(tmp_path):
     }
     record, study = run_plan("walk", replace(PLAN, parts=kept), tmp_path, quick=True)
     assert {claim.verdict for claim in record.claims} == {"not decided"}
-    assert {claim.source for claim in record.claims} > {"5.3, figure 5, as printed", "ours, figure 5"}
+    assert {claim.source for claim in record.claims} > {
+        "5.3, figure 5, as printed",
+        "ours, figure 5, at Mondrian's distortion",
+    }
     assert all(claim.seen for claim in record.claims)
     assert all(figure.stat().st_size > 5000 for figure in study.figures)
     assert len(study.figures) == 3

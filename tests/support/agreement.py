@@ -10,33 +10,41 @@ import pyarrow as pa
 
 from hedgerow.errors import QueryError
 from hedgerow.query import Session
+from hedgerow.query.answer import Result
 
-__all__ = ["disagreement"]
+__all__ = ["answered", "difference", "disagreement"]
 
 
 def disagreement(ours: Session, theirs: Session, sql: str) -> str | None:
     """Say in what two engines differ; None if they agree. Both may refuse: then the reason must be the same."""
-    results = [_asked(session, sql) for session in (ours, theirs)]
+    return difference(answered(ours, sql), answered(theirs, sql))
+
+
+def difference(*results: Result | str) -> str | None:
+    """Say in what two results, or the reasons of refusals, differ."""
     if any(isinstance(result, str) for result in results):
         return None if results[0] == results[1] else f"{results[0]!s:.200} or {results[1]!s:.200}"
     flags = [_flags(result) for result in results]
     if flags[0] != flags[1]:
-        return f"exact: {flags[0]} or {flags[1]}"
+        return f"exact and reached: {flags[0]} or {flags[1]}"
     mine, other = (result.table() for result in results)
     if mine.schema != other.schema:
         return f"{mine.schema} or {other.schema}"
     return next((name for name in mine.column_names if not _equal(mine, other, name)), None)
 
 
-def _asked(session: Session, sql: str) -> Any:
+def answered(session: Session, sql: str) -> Result | str:
+    """The answers to a question, or why it is refused."""
     try:
         return session.answers(sql)
     except QueryError as error:
         return str(error)
 
 
-def _flags(result: Any) -> dict[str, list[bool]]:
-    return {name: [answer.exact for answer in found.answers] for name, found in result.estimates.items()}
+def _flags(result: Any) -> dict[str, list[tuple[bool, bool]]]:
+    return {
+        name: [(answer.exact, answer.reached) for answer in found.answers] for name, found in result.estimates.items()
+    }
 
 
 def _equal(mine: pa.Table, other: pa.Table, name: str) -> bool:

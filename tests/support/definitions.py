@@ -365,7 +365,12 @@ def _wrong_help(forgery: Forgery) -> str:
     if not forgery.manifest["groups"]:
         return ""
     group, (name, *others) = forgery.manifest["group_column"], _columns(forgery)
+    which = forgery.manifest.get("help", "all")
+    if which == "none":
+        return "a help table" if "help" in forgery.tables else ""
     helper = forgery.tables["help"].to_pydict()
+    if (which == "sums") == ("min_lower" in helper) and "sum_lower" in helper:
+        return "help: more or less than the manifest says"
     if "sum_lower" not in helper or others:
         return ""
     people = forgery.tables["quasi" if "quasi" in forgery.tables else "release"].column(group).to_pylist()
@@ -387,6 +392,8 @@ def _wrong_help(forgery: Forgery) -> str:
             "min_lower": low[0], "min_upper": high[-hits], "max_lower": low[hits - 1], "max_upper": high[-1],
         }  # fmt: skip
         for column, truth in wanted.items():
+            if which == "sums" and not column.startswith("sum"):
+                continue
             found = helper[column][place]
             found = found if isinstance(found, int) else Fraction(found)
             inside = found <= truth if column.endswith("lower") else found >= truth
@@ -420,6 +427,7 @@ def _safe_grouping(forgery: Forgery, parameters: dict[str, Any]) -> bool:
     if len(pairs) < len(rows) and "edge_k" not in parameters:
         return False
     edges = [{"left_node": left, "right_node": right} for left, right in pairs]
+    full = {}
     for side, other, least, column in zip(
         ("left", "right"), ("right", "left"), (parameters["k"], parameters["l"]), forgery.manifest["group_columns"],
         strict=True,
@@ -427,11 +435,25 @@ def _safe_grouping(forgery: Forgery, parameters: dict[str, Any]) -> bool:
         groups = {row["node"]: row["group"] for row in forgery.tables[f"{side}_nodes"].to_pylist()}
         sizes = Counter(groups.values())
         seen = Counter((row[f"{other}_node"], groups[row[f"{side}_node"]]) for row in edges)
-        if min(sizes.values()) < least or sizes != Counter(forgery.tables[side].column(column).to_pylist()):
+        slack = parameters.get(f"{side}_slack", 0)
+        links = Counter(row[f"{other}_node"] for row in edges)
+        busiest = {node: max((links[e[f"{other}_node"]] for e in edges if e[f"{side}_node"] == node), default=0)
+                   for node in groups}  # fmt: skip
+        scaled = {node: slack * most for node, most in busiest.items()}
+        allowed = {n: max(1, min(least, len(groups) // d)) if d else least for n, d in scaled.items()}
+        full[side] = {node: sizes[groups[node]] for node in groups}
+        if any(full[side][node] < allowed[node] for node in groups):
+            return False
+        if "left_slack" in parameters and parameters[f"{side}_lowered"] != sum(
+            size < least for size in full[side].values()
+        ):
+            return False
+        if sizes != Counter(forgery.tables[side].column(column).to_pylist()):
             return False
         if max(seen.values(), default=1) > 1:
             return False
-    return True
+    smallest = (min if "left_slack" in parameters else max)(parameters["k"], parameters["l"])
+    return all(max(full["left"][e["left_node"]], full["right"][e["right_node"]]) >= smallest for e in edges)
 
 
 _CRITERIA = {

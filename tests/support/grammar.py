@@ -217,7 +217,8 @@ class Grammar:
         if self.mixes and self.rng.random() < 0.2:
             other = self.rng.choice(self.columns.numbers)
             value = self._one(f"s * {other}", f"s + {other}", f"CASE WHEN {self._leaf()} THEN s ELSE 0 END")
-            return f"{self.rng.choice(['sum', 'avg', 'count'])}({value})"
+            function = self.rng.choice(["sum", "avg", "count", "min", "max", "median", "stddev", "var_pop"])
+            return f"{function}({value})"
         return self._one(
             f"sum({value})",
             f"avg({value})",
@@ -282,6 +283,10 @@ class Grammar:
             f"100.0 * {one} / nullif({other}, 0)",
         )
 
+    def _whole_result(self) -> str:
+        """A result whose digits survive UNION: DuckDB cuts medians of decimals to their scale before it casts them."""
+        return next(text for text in iter(self.result, None) if "median" not in text and "quantile_cont" not in text)
+
     # Questions.
 
     def question(self) -> str:
@@ -323,6 +328,7 @@ class Grammar:
             f"SELECT {self.result()} AS x FROM release WHERE {self.columns.numbers[0]} > (SELECT {known} FROM release)",
             f"SELECT {self.result()} AS x FROM release WHERE {key} IN (SELECT k FROM ({inner}) AS t WHERE n > 3)",
             f"SELECT {self.result()} / (SELECT {known} FROM release) AS x FROM release{self._where()}",
-            f"SELECT 1 AS k, {self.result()} AS x FROM release UNION ALL SELECT 2, {self.result()} FROM release",
+            f"SELECT 1 AS k, {self._whole_result()} AS x FROM release UNION ALL "
+            f"SELECT 2, {self._whole_result()} FROM release",
             f"SELECT count(*) AS x FROM release WHERE EXISTS (SELECT 1 FROM release{self._where()}) AND {self._leaf()}",
         )

@@ -27,12 +27,13 @@ import pyarrow as pa
 
 from hedgerow.errors import HedgerowError
 from hedgerow.verify.graph import PublishedGraph, verify_graph
+from hedgerow.verify.graph_words import graph_words
 from hedgerow.verify.help import check_help
 from hedgerow.verify.manifest import decode, decode_graph, release_of
 from hedgerow.verify.promise import verify
 from hedgerow.verify.structure import check_structure
 from hedgerow.verify.values import Made, PublishedRelease
-from hedgerow.verify.words import graph_words, word
+from hedgerow.verify.words import word
 from tests.support.forger import seal
 
 __all__ = ["FOLDER", "Recorded", "read_lines", "read_releases", "verdict_lines", "word_lines"]

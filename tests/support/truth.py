@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from hedgerow.errors import QueryError
 from hedgerow.query import Answer, Session
+from hedgerow.query.answer import Result
 
-__all__ = ["contradiction", "divide_to_null", "is_inside", "true_answers"]
+__all__ = ["contradiction", "contradiction_of", "divide_to_null", "is_inside", "original_of", "true_answers"]
 
 
 def divide_to_null(database: duckdb.DuckDBPyConnection) -> None:
@@ -25,12 +26,23 @@ def divide_to_null(database: duckdb.DuckDBPyConnection) -> None:
 
 def true_answers(table: pa.Table, text: str) -> list[dict[str, Any]]:
     """What DuckDB says about the table, row by row; dividing by zero is NULL there as well if it is told so."""
-    with duckdb.connect() as database:
-        divide_to_null(database)
-        database.register("release", table)
-        found = database.execute(text)
-        names = [column[0] for column in found.description or []]
-        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    with original_of(table) as database:
+        return _rows(database, text)
+
+
+def original_of(table: pa.Table) -> duckdb.DuckDBPyConnection:
+    """The table in a database of its own, to be asked several questions."""
+    database = duckdb.connect()
+    divide_to_null(database)
+    database.execute("SET threads = 1")
+    database.register("release", table)
+    return database
+
+
+def _rows(database: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
+    found = database.execute(text)
+    names = [column[0] for column in found.description or []]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
 def is_inside(lower: Any, number: Any, upper: Any) -> bool:
@@ -51,10 +63,16 @@ def contradiction(session: Session, table: pa.Table, text: str) -> str | None:
         result = session.answers(text)
     except QueryError:
         return None
+    with original_of(table) as original:
+        return contradiction_of(result, original, text)
+
+
+def contradiction_of(result: Result, original: duckdb.DuckDBPyConnection, text: str) -> str | None:
+    """Say how an answer contradicts the table in a database; None if it does not."""
     if not all(found.is_bounded for found in result.estimates.values()):
         return None  # changed values: keys and numbers are estimates
     try:
-        truth = true_answers(table, text)
+        truth = _rows(original, text)
     except duckdb.Error as error:
         return f"answered, but no SQL to DuckDB: {error}"
     return _compared(result.keys, {name: found.answers for name, found in result.estimates.items()}, truth)

@@ -82,7 +82,7 @@ class Jobs:
     def __init__(self, prepare: Callable[[], None] = lambda: None) -> None:
         self._jobs: dict[str, Job] = {}
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self.is_ready, self.is_closing = threading.Event(), threading.Event()
+        self.is_ready = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(prepare,), daemon=True, name="hedgerow-worker")
         self._thread.start()
 

@@ -9,7 +9,6 @@ import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 
 import uvicorn
 from starlette.applications import Starlette
@@ -70,18 +69,6 @@ def application(workspace: Workspace, jobs: Jobs) -> Starlette:
     return site.application([route for room in rooms for route in room.routes()])
 
 
-class _Server(uvicorn.Server):
-    """A server that tells open streams to end when it is asked to."""
-
-    def __init__(self, settings: uvicorn.Config, jobs: Jobs) -> None:
-        super().__init__(settings)
-        self._jobs = jobs
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._jobs.is_closing.set()
-        super().handle_exit(sig, frame)
-
-
 def serve(workspace: Workspace, *, port: int = 0, browse: bool = True, say: Callable[[str], None] = print) -> None:
     """Serve until Ctrl-C; `say` gets the address, which lets a browser in."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -101,7 +88,7 @@ def serve(workspace: Workspace, *, port: int = 0, browse: bool = True, say: Call
         lifespan="off",
         server_header=False,
         date_header=False,
-        timeout_graceful_shutdown=1,
+        timeout_graceful_shutdown=1,  # then open streams of progress are cut
         ws="none",
     )
     address = f"http://127.0.0.1:{listening.getsockname()[1]}{guard.entry}"
@@ -110,7 +97,7 @@ def serve(workspace: Workspace, *, port: int = 0, browse: bool = True, say: Call
         threading.Thread(target=lambda: webbrowser.open(address), daemon=True).start()
     try:
         with suppress(KeyboardInterrupt):
-            _Server(settings, jobs).run([listening])
+            uvicorn.Server(settings).run([listening])
     finally:
         listening.close()
         jobs.close()

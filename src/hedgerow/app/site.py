@@ -206,7 +206,7 @@ class Site:
 
         async def stream() -> AsyncIterator[str]:
             seen = -1
-            while not self.jobs.is_closing.is_set():
+            while True:
                 if job.seen != seen or job.is_over:
                     seen = job.seen
                     said = {"share": job.share, "words": self.words(job), "parts": len(job.parts), "over": job.is_over}

@@ -40,6 +40,8 @@ WIDEST = 2**62
 """Numbers of combinations below it are exact in 64 bits."""
 NARROW = 2**20
 """Whole numbers of a narrower range need no sort."""
+_LARGEST = float(np.finfo(np.float64).max) / 2
+"""Larger numbers are taken for it, so that the difference of any two is a number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +207,8 @@ def _floats(column: pa.Array) -> Floats:
         column = column.cast(pa.int64())
     elif pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
-    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    numbers = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    return np.clip(numbers, -_LARGEST, _LARGEST)
 
 
 def _scale(numbers: Floats) -> float:

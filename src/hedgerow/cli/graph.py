@@ -73,7 +73,7 @@ def _source(flags: dict[str, Any]) -> GraphSource:
 @click.option("--strict", is_flag=True, help="No groups but those of k and k + 1, l and l + 1.")
 @click.option("--edge-k", type=int, default=1, show_default=True, help="Nodes a side that share values of edges.")
 @click.option(
-    "--hubs", default="refuse", show_default=True, help="Nodes with too many links: refuse, suppress or apart."
+    "--hubs", default="refuse", show_default=True, help="Nodes with too many links: refuse, suppress, apart or lower."
 )
 @click.option(
     "--ledger", type=click.Path(), help="Your record of what was published; refuses releases that undo others."
@@ -129,7 +129,7 @@ def advise(k: int, l: int, **flags: Any) -> None:  # noqa: E741
 def show_advice(flags: dict[str, Any], k: int = 5, l: int = 5) -> None:  # noqa: E741
     """Print the largest sizes found for the graph that flags name, and what hubs cost."""
     from hedgerow.cli.show import progress_bar
-    from hedgerow.graph.hubs import hub_costs
+    from hedgerow.graph.hubs import hub_costs, lowered_costs
     from hedgerow.graph.safe_grouping import Patience, largest_found
 
     with progress_bar() as progress:
@@ -139,12 +139,13 @@ def show_advice(flags: dict[str, Any], k: int = 5, l: int = 5) -> None:  # noqa:
             largest_found(side, other, patience=Patience(name, progress))
             for name, side, other in (("k", known.by_left, known.by_right), ("l", known.by_right, known.by_left))
         ]
-        costs = hub_costs(known, k, l)
+        costs, lowered = hub_costs(known, k, l), lowered_costs(known, k, l)
     put_json(
         lambda: {
             "largest": {name: {"size": one.size, "order": one.order, "finished": one.is_finished}
                         for name, one in zip("kl", found, strict=True)},
             "hubs": costs,
+            "lowered": lowered,
         }
     )  # fmt: skip
     click.echo(f"{known!r}")
@@ -155,6 +156,12 @@ def show_advice(flags: dict[str, Any], k: int = 5, l: int = 5) -> None:  # noqa:
         click.echo(
             f"hubs, tightness {cost.tightness}  {cost.left_hubs:,} left and {cost.right_hubs:,} right entities aside "
             f"lose {cost.links_lost:.1%} of the links; counting then allows k = {cost.most_k:,}, l = {cost.most_l:,}"
+        )
+    for way in lowered:
+        click.echo(
+            f"hubs lowered, slack {way.slack}  no link is lost; {way.left_lowered:.1%} of left and "
+            f"{way.right_lowered:.1%} of right entities and {way.links_lowered:.1%} of the links have a smaller group, "
+            f"{way.links_open:.1%} at both ends{', which is refused' if way.links_open else ''}"
         )
 
 

@@ -11,7 +11,7 @@ import functools
 import itertools
 import math
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -26,15 +26,27 @@ from hedgerow.exact import float_above, float_below
 from hedgerow.graph.adjacency import adjacency, count_unsafe
 from hedgerow.graph.distinct import count_joined
 from hedgerow.graph.draws import Draws, Extent, average, largest, total
-from hedgerow.graph.edge_rows import EdgeRows, Marks, ticks_of_column
+from hedgerow.graph.edge_rows import EdgeRows, EdgeTicks, Marks, ticks_of_column
+from hedgerow.graph.entity_sums import EndValues, average_at_ends, largest_at_ends, sum_at_ends
 from hedgerow.graph.grouped import GroupedGraph, Side
 from hedgerow.graph.links import Links, count_ends, count_links, count_paths, links_by_group
-from hedgerow.graph.question import ENDS, GraphAggregate, GraphQuestion, Where, degree_name, read_question
+from hedgerow.graph.question import (
+    ENDS,
+    GraphAggregate,
+    GraphQuestion,
+    Where,
+    bind_question,
+    degree_name,
+    read_question,
+)
 from hedgerow.graph.selected import Selected
 from hedgerow.graph.weighted import EdgeNumbers, average_of_edges, largest_of_edges, sum_of_pairs
 from hedgerow.query.answer import Estimate, Learned, Result, Rounding, finish_result
 from hedgerow.query.answer_table import AnswerTable
+from hedgerow.query.answered import Answered, answered_by
 from hedgerow.query.evidence.view import evaluate, values
+from hedgerow.query.sql.graph_compose import GraphComposer, is_composed
+from hedgerow.query.sql.graph_statement import GraphStatement
 from hedgerow.query.sql.question import Expression, Kind, Predicate, Truth, columns_of
 
 __all__ = ["GraphAnswer", "ask"]
@@ -53,6 +65,10 @@ def ask(release: GroupedGraph, text: str, *, estimate: str = "fair") -> GraphAns
     One aggregate is a `GraphAnswer`; several, arithmetic, and GROUP BY are a table with a row for each group.
     """
     _check_safe(release)
+    if is_composed(text):
+        if estimate == "learned":
+            raise QueryError("a learned estimate is for one COUNT; ask for others without it")
+        return AnswerTable(_compose(release, text))
     question = read_question(text, release)
     engine = _Engine(release, question)
     if question.is_single:
@@ -66,6 +82,20 @@ def ask(release: GroupedGraph, text: str, *, estimate: str = "fair") -> GraphAns
     if estimate == "learned":
         raise QueryError("a learned estimate is for one COUNT; ask for others without it")
     return AnswerTable(finish_result(question.bound, engine.result()))
+
+
+def _compose(release: GroupedGraph, text: str) -> Result:
+    """Answer a question that has others inside."""
+
+    def answer(statement: GraphStatement, shown: tuple[str, ...] = ()) -> Result:
+        question = bind_question(statement, release)
+        outcome = replace(question.bound.outcome, shown=(*question.bound.outcome.shown, *shown))
+        return finish_result(replace(question.bound, outcome=outcome), _Engine(release, question).result())
+
+    def look(statement: GraphStatement) -> Answered:
+        return answered_by(lambda asked, shown: answer(replace(statement, question=asked), shown), statement.question)
+
+    return GraphComposer(ENDS, release.keys, answer, look).run(text)
 
 
 def _check_safe(release: GroupedGraph) -> None:
@@ -88,7 +118,10 @@ class _Cell:
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """Bounds in units of `unit`, which kind of number they are, and for how many sides entities were asked about."""
+    """Bounds in units of `unit`, which kind of number they are, and for how many sides entities were asked about.
+
+    `is_reached` says that it is proved that some assignment reaches each bound.
+    """
 
     extent: Extent
     kind: int
@@ -96,6 +129,7 @@ class _Found:
     rounding: Rounding = Rounding.WHOLE
     domain: pa.Array | None = None
     is_ratio: bool = False
+    is_reached: bool = False
 
     @functools.cached_property
     def bounds(self) -> tuple[Fraction, Fraction] | None:
@@ -138,11 +172,14 @@ class _Found:
         lower, upper = self.bounds
         middle = float((lower + upper) / 2) if self.expected is None else self.expected
         std = math.nan if self.std is None else self.std
-        return _column([lower], [upper], [middle], [std], [lower == upper], self)
+        return _column([lower], [upper], [middle], [std], [lower == upper], self, [self.is_reached])
 
 
-def _column(lower: Any, upper: Any, expected: Any, std: Any, exact: Any, like: _Found) -> Estimate:
-    return Estimate(lower, upper, expected, std, exact, like.rounding, domain=like.domain, reached=[False] * len(lower))
+def _column(
+    lower: Any, upper: Any, expected: Any, std: Any, exact: Any, like: _Found, reached: list[bool] | None = None
+) -> Estimate:
+    reached = [False] * len(lower) if reached is None else reached
+    return Estimate(lower, upper, expected, std, exact, like.rounding, domain=like.domain, reached=reached)
 
 
 class _Engine:
@@ -256,20 +293,63 @@ class _Engine:
             return _Found(_extent_of(self._joined(end, other, item.end, marks)), kind)
         if item.argument == "*":
             if marks.is_all and not self.edges.has_repeats:
-                return _Found(_extent_of(count_links(left, right)), kind)
-            return _Found(sum_of_pairs(left, right, self.edges.numbers(marks).counts()), kind)
+                return _Found(_extent_of(count_links(left, right)), kind, is_reached=kind <= 1)
+            counts = sum_of_pairs(left, right, self.edges.numbers(marks).counts())
+            return _Found(counts, kind, is_reached=kind <= 1 and marks.is_sure)
         assert item.value is not None
-        ticks, has_value = self.edges.ticks(item.value, marks.may)
+        if item.argument == "column":
+            return self._over_ends(item, chosen, marks, kind)
+        if item.argument == "degree":
+            nodes = self.release.ends[0 if item.end == "left" else 1][marks.may]
+            degrees, has_value = chosen[item.end].side.degrees[nodes], marks.may
+            ticks = EdgeTicks(degrees, degrees, Fraction(1), Kind.INT)
+        else:
+            ticks, has_value = self.edges.ticks(item.value, marks.may)
         edges = self.edges.numbers(marks, ticks, has_value)
         if item.function == "count":
-            return _Found(sum_of_pairs(left, right, edges.counts()), kind)
-        if not sum_of_pairs(left, right, edges.counts()).upper:
+            return _Found(sum_of_pairs(left, right, edges.counts()), kind, is_reached=kind <= 1 and marks.is_sure)
+        counts = sum_of_pairs(left, right, edges.counts())
+        if not counts.upper:
             return _Found(Extent(None, None, None), kind)
         extent = _aggregate_edges(item.function, left, right, edges)
         is_value = item.function in ("min", "max") and ticks.domain is not None
         is_whole = ticks.kind is Kind.INT and item.function != "avg"
         rounding = Rounding.VALUE if is_value else Rounding.WHOLE if is_whole else Rounding.OUTWARD
-        return _Found(extent, kind, ticks.unit, rounding, ticks.domain if is_value else None, item.function == "avg")
+        found = _Found(extent, kind, ticks.unit, rounding, ticks.domain if is_value else None, item.function == "avg")
+        # With conditions on one side one choice reaches the least sum, if no assignment leaves nothing to add up.
+        is_reached = item.function == "sum" and kind <= 1 and bool(counts.lower) and edges.is_certain
+        return replace(found, is_reached=is_reached)
+
+    def _over_ends(self, item: GraphAggregate, chosen: dict[str, Selected], marks: Marks, kind: int) -> _Found:
+        """Aggregate a column of the entities at one end."""
+        assert item.value is not None
+        near, far = chosen[item.end], chosen["left" if item.end == "right" else "right"]
+        side = near.side
+        array = self._side_values(item.value, item.end, "entities")
+        has_value = near.entities & np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
+        ticks = ticks_of_column(array.filter(pa.array(has_value)), item.value)
+        pairs = self.edges.numbers(marks).counts()
+
+        def extent(values: Ints) -> Extent:
+            numbers = np.zeros(len(has_value), np.int64)
+            numbers[has_value] = values
+            ends = EndValues(Selected(side, has_value, near.nodes), far, numbers, pairs, item.end == "left")
+            return _AT_ENDS[item.function](ends)
+
+        found = extent(ticks.lows)
+        if item.function != "count" and ticks.lows is not ticks.highs and found.lower is not None:
+            found = Extent(found.lower, extent(ticks.highs).upper, None)
+        is_free = not far.is_partly and marks.is_sure and ticks.lows is ticks.highs
+        if item.function == "count":
+            return _Found(found, kind, is_reached=is_free)
+        counted = EndValues(Selected(side, has_value, near.nodes), far, np.zeros(0), pairs, item.end == "left").count()
+        is_reached = is_free and item.function != "avg" and bool(counted.lower)
+        is_value = item.function in ("min", "max") and ticks.domain is not None
+        is_whole = ticks.kind is Kind.INT and item.function != "avg"
+        rounding = Rounding.VALUE if is_value else Rounding.WHOLE if is_whole else Rounding.OUTWARD
+        unit = Fraction(1) if is_value else ticks.unit
+        domain = ticks.domain if is_value else None
+        return _Found(found, kind, unit, rounding, domain, item.function == "avg", is_reached)
 
     def _joined(self, counted: Selected, other: Selected, end: str, marks: Marks) -> Links:
         """COUNT(DISTINCT end) over the edges that count for sure, and over those that may."""
@@ -296,6 +376,15 @@ def _within(counted: Selected, other: Selected, ends: Ints, others: Ints) -> tup
     return Selected(near, counted.entities, counted.nodes), Selected(far, other.entities, other.nodes)
 
 
+_AT_ENDS: dict[str, Callable[[EndValues], Extent]] = {
+    "count": lambda ends: ends.count(),
+    "sum": sum_at_ends,
+    "avg": average_at_ends,
+    "max": largest_at_ends,
+    "min": lambda ends: largest_at_ends(replace(ends, values=-ends.values)).negated,
+}
+
+
 def _aggregate_edges(function: str, left: Selected, right: Selected, edges: EdgeNumbers) -> Extent:
     if function == "sum":
         return sum_of_pairs(left, right, edges.pairs())
@@ -317,14 +406,17 @@ def _codes(table: pa.Table) -> Ints:
     return codes
 
 
+_COLUMNS = ("lower", "upper", "expected", "std", "exact", "reached")
+
+
 def _stacked(found: list[_Found]) -> Estimate:
     """One aggregate in all rows."""
     estimates = [one.estimate() for one in found]
     if not estimates:
         return _column([], [], [], [], [], _Found(Extent(None, None, None), 0))
     like = next((one for one in found if one.bounds is not None), found[0])
-    parts = {name: [getattr(e, name)[0] for e in estimates] for name in ("lower", "upper", "expected", "std", "exact")}
-    return _column(parts["lower"], parts["upper"], parts["expected"], parts["std"], parts["exact"], like)
+    parts = {name: [getattr(e, name)[0] for e in estimates] for name in _COLUMNS}
+    return _column(*(parts[name] for name in _COLUMNS[:-1]), like, parts["reached"])
 
 
 def _arrays(side: Side, end: str, names: frozenset[str], *, is_node: bool) -> dict[str, pa.Array]:
@@ -357,7 +449,7 @@ def _over_entities(item: GraphAggregate, chosen: Selected, kind: int) -> _Found:
     if item.argument != "column":
         draws = _node_draws(chosen, chosen.side.degrees, chosen.side.degrees)
         if item.function == "count":
-            return _Found(draws.count(), kind)
+            return _Found(draws.count(), kind, is_reached=True)
         return _found_in(item.function, draws, kind)
     assert item.value is not None
     side, end = chosen.side, item.end
@@ -368,7 +460,7 @@ def _over_entities(item: GraphAggregate, chosen: Selected, kind: int) -> _Found:
     groups = side.entity_groups[has_value].astype(np.int64)
     draws = Draws(groups, ticks.lows, ticks.lows if ticks.lows is ticks.highs else ticks.highs, side.sizes, fitting)
     if item.function == "count":
-        return _Found(draws.count(), kind)
+        return _Found(draws.count(), kind, is_reached=True)
     found = _found_in(item.function, draws, kind)
     if item.function in ("min", "max") and ticks.domain is not None:
         return replace(found, rounding=Rounding.VALUE, domain=ticks.domain)
@@ -380,7 +472,8 @@ def _found_in(function: str, draws: Draws, kind: int) -> _Found:
     is_average = function == "avg"
     ratio = is_average and not np.array_equal(draws.forced, draws.most)
     rounding = Rounding.OUTWARD if is_average else Rounding.WHOLE
-    return _Found(_extent(function, draws), kind, rounding=rounding, is_ratio=ratio)
+    # `draws` proves that numbers of nodes and values of entities reach their bounds where each is certain.
+    return _Found(_extent(function, draws), kind, rounding=rounding, is_ratio=ratio, is_reached=draws.is_certain)
 
 
 def _over_links(item: GraphAggregate, chosen: dict[str, Selected], kind: int) -> _Found:

@@ -89,7 +89,7 @@ def static_attack(release: GroupedGraph) -> StaticAttack:
     return StaticAttack(
         surest=max((Fraction(row[0], row[1] * row[2]) for row in rows), default=Fraction(0)),
         mean=float((best * release.left.sizes).sum() / release.left.sizes.sum()),
-        promised=Fraction(1, max(release.k, release.l)),
+        promised=Fraction(1, release.hidden_among),
         baseline=release.left.neighbours.edges / cells,
     )
 

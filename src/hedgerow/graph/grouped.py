@@ -83,6 +83,14 @@ class GroupedGraph(PublishedGraph):
         return int(self.guarantee.parameters["l"])
 
     @property
+    def hidden_among(self) -> int:
+        """Any two entities are joined in at most one of so many assignments.
+
+        Where nodes have smaller groups because of hubs, one end of each link is still in a group of full size.
+        """
+        return (min if "left_slack" in self.guarantee.parameters else max)(self.k, self.l)
+
+    @property
     def edges(self) -> int:
         """How many edges there are, repetitions included."""
         return int(self.tables["edges"].num_rows)

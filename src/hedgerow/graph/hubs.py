@@ -1,4 +1,4 @@
-"""Nodes with so many links that nobody on the other side can be grouped: set them aside, and say what that costs.
+"""Nodes with so many links that nobody on the other side can be grouped: what becomes of them, and what that costs.
 
 Source     own
 Guarantee  what is left has no node that alone forbids groups of k and l; nothing is published of a hub but, on request,
@@ -9,25 +9,50 @@ Cost       O(edges)
 The neighbours of one node must all be in different groups, so a product that three quarters of all households buy
 allows no groups of two households. Counting tells which nodes forbid k or l. Without them the greedy search may still
 fail, so rounds of growing tightness set aside what comes next to it.
+
+Instead, the neighbours of hubs may have smaller groups. Of n nodes, d of which share a neighbour, at most n / d can be
+in a group with each of the d. So a node whose busiest neighbour has d links is promised min(k, n / (slack d)) nodes, at
+least one, and one end of every link must be in a group of full size: that keeps the chance of every link at one of
+min(k, l). See docs/methods/safe_grouping.md.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import Infeasible
+from hedgerow.graph.adjacency import Adjacency, Order, largest_possible
 from hedgerow.graph.bipartite import BipartiteGraph
 from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import Keys
 
-__all__ = ["HUB_CHOICES", "HubChoice", "HubCost", "Hubs", "hub_costs", "set_hubs_aside", "without_entities"]
+if TYPE_CHECKING:
+    from hedgerow.graph.safe_grouping import Grouping
 
-HubChoice = Literal["refuse", "suppress", "apart"]
+__all__ = [
+    "HUB_CHOICES",
+    "SLACKS",
+    "HubChoice",
+    "HubCost",
+    "Hubs",
+    "Lowered",
+    "LoweredCost",
+    "group_lowered",
+    "hub_costs",
+    "lowered_costs",
+    "set_hubs_aside",
+    "wanted_sizes",
+    "without_entities",
+]
+
+HubChoice = Literal["refuse", "suppress", "apart", "lower"]
+SLACKS = (1, 2, 4, 8)
+"""How far below what counting allows the sizes of groups of neighbours of hubs are tried."""
 HUB_CHOICES: tuple[HubChoice, ...] = get_args(HubChoice)
 
 Marks = NDArray[np.bool_]
@@ -134,8 +159,6 @@ class HubCost:
 
 def hub_costs(graph: BipartiteGraph, k: int, l: int) -> list[HubCost]:  # noqa: E741
     """For each tightness: how many hubs, which share of the links is lost, and the sizes that counting allows."""
-    from hedgerow.graph.adjacency import largest_possible
-
     found = []
     for tightness in range(5):
         try:
@@ -145,4 +168,92 @@ def hub_costs(graph: BipartiteGraph, k: int, l: int) -> list[HubCost]:  # noqa: 
         sizes = largest_possible(kept.by_right), largest_possible(kept.by_left)
         counts = int(aside.left.sum()), int(aside.right.sum())
         found.append(HubCost(tightness, *counts, aside.links / max(1, graph.edges), *sizes))
+    return found
+
+
+def wanted_sizes(side: Adjacency, opposite: Adjacency, k: int, slack: int) -> NDArray[np.int32]:
+    """How many nodes each node's group must have: k, or fewer where a neighbour has many links."""
+    busiest = np.zeros(side.nodes, np.int64)
+    np.maximum.at(busiest, side.ends, opposite.degrees[side.neighbours])
+    return np.clip(side.nodes // np.maximum(slack * busiest, 1), 1, k).astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Lowered:
+    """Groupings of both sides in which neighbours of hubs may have smaller groups, with the slack of each side.
+
+    A slack of 0 says that every group of the side has its full size.
+    """
+
+    groupings: tuple[Grouping, Grouping]
+    slacks: tuple[int, int]
+    sizes: tuple[int, int]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What the guarantee states; nothing where every group has its full size."""
+        if not any(self.slacks):
+            return {}
+        below = [int(g.sizes[g.sizes < size].sum()) for g, size in zip(self.groupings, self.sizes, strict=True)]
+        names = ("left_slack", "right_slack", "left_lowered", "right_lowered")
+        return dict(zip(names, (*self.slacks, *below), strict=True))
+
+    @property
+    def least(self) -> tuple[int, int]:
+        """The smallest group of each side, or its promised size where all have that."""
+        found = [min(int(g.sizes.min()), size) for g, size in zip(self.groupings, self.sizes, strict=True)]
+        return found[0], found[1]
+
+    def check_links(self, graph: BipartiteGraph) -> None:
+        """Raise Infeasible where both ends of a link are in groups below their size."""
+        ends = (graph.left_ends, graph.right_ends)
+        sizes = [g.sizes[g.groups[one]] for g, one in zip(self.groupings, ends, strict=True)]
+        few = int((np.maximum(*sizes) < min(self.sizes)).sum())
+        if few:
+            raise Infeasible(
+                f"{few:,} of {graph.edges:,} links would have small groups at both ends, because both sides have nodes "
+                f'with very many links. Set them aside with hubs="apart" or hubs="suppress", or ask for smaller groups.'
+            )
+
+
+def group_lowered(
+    side: Adjacency, opposite: Adjacency, k: int, *, order: Order, strict: bool, keys: Keys
+) -> tuple[Grouping, int]:
+    """Group a side in full sizes, else with smaller groups for neighbours of hubs; return the slack beside."""
+    from hedgerow.graph.safe_grouping import greedy
+
+    for slack in (0, *SLACKS):
+        if not slack and k > largest_possible(opposite):
+            continue
+        wanted = wanted_sizes(side, opposite, k, slack) if slack else None
+        for _ in range(3):
+            found, loose = greedy(side, opposite, k=k, order=order, strict=strict, keys=keys, wanted=wanted)
+            if found is not None:
+                return found, slack
+    raise Infeasible(
+        f"No safe grouping was found, not even with groups of an eighth of what counting allows for neighbours of "
+        f'nodes with very many links: {loose:,} nodes were left over. Try order="degree", or set hubs aside.'
+    )
+
+
+@dataclass(frozen=True)
+class LoweredCost:
+    """What smaller groups for neighbours of hubs cost, by counting: entities below their size, and links of both."""
+
+    slack: int
+    left_lowered: float
+    right_lowered: float
+    links_lowered: float
+    links_open: float
+
+
+def lowered_costs(graph: BipartiteGraph, k: int, l: int) -> list[LoweredCost]:  # noqa: E741
+    """For each slack: the shares of entities with smaller groups, of links with one such end, and with two."""
+    found = []
+    for slack in SLACKS:
+        left = wanted_sizes(graph.by_left, graph.by_right, k, slack) < k
+        right = wanted_sizes(graph.by_right, graph.by_left, l, slack) < l
+        ends = left[graph.left_ends], right[graph.right_ends]
+        shares = (left, right, ends[0] | ends[1], ends[0] & ends[1])
+        found.append(LoweredCost(slack, *(float(marks.mean()) if len(marks) else 0.0 for marks in shares)))
     return found

@@ -75,7 +75,7 @@ def learned_links(release: GroupedGraph, links: Iterable[tuple[Any, Any]]) -> Le
     pairs = sorted(set(_places(release, list(links))))
     candidates = _Candidates(release, pairs)
     candidates.settle()
-    smallest = max(1, max(release.k, release.l) - len(pairs))
+    smallest = max(1, release.hidden_among - len(pairs))
     known = _Known(release, pairs, candidates)
     inferred, exposed, others = known.chances()
     return LearnedLinks(

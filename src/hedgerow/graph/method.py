@@ -18,7 +18,6 @@ import hmac
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -31,18 +30,15 @@ from hedgerow.graph.bipartite import BipartiteGraph
 from hedgerow.graph.edge_values import disguise_edges
 from hedgerow.graph.form import check_no_structure, grouped
 from hedgerow.graph.grouped import GroupedGraph
-from hedgerow.graph.hubs import HUB_CHOICES, HubChoice, Hubs, set_hubs_aside
+from hedgerow.graph.hubs import HUB_CHOICES, HubChoice, Hubs, Lowered, group_lowered, set_hubs_aside
 from hedgerow.ledger import GraphEntry, Ledger
 from hedgerow.ledger.ledger import Receipt, now
 from hedgerow.ledger.store import lock
 from hedgerow.markup import progress_or_notebook
 from hedgerow.randomness import Keys, seeded_keys, system_keys, token
 from hedgerow.release.release import Made
+from hedgerow.verify.graph_words import graph_words
 from hedgerow.verify.values import Guarantee
-from hedgerow.verify.words import graph_words
-
-if TYPE_CHECKING:
-    from hedgerow.graph.safe_grouping import Grouping
 
 __all__ = ["Ledger", "SafeGrouping", "check_unpublished", "conflict", "record_graph"]
 
@@ -62,8 +58,9 @@ class SafeGrouping:
     `edge_k` is for graphs whose edges have columns: each combination of their values is shared by edges of as many
     left and as many right nodes; numbers and dates are published as intervals to reach that. 1 publishes them as they
     are. `hubs` says what becomes of nodes with so many links that no groups of these sizes exist: "refuse", "suppress"
-    (they and their links are left out, and counted), or "apart" (the same, and they are published in a table of their
-    own with their number of links).
+    (they and their links are left out, and counted), "apart" (the same, and they are published in a table of their
+    own with their number of links), or "lower" (all links are published, and neighbours of hubs have groups as large as
+    counting allows; one end of each link is in a group of full size).
     """
 
     k: int
@@ -80,6 +77,10 @@ class SafeGrouping:
         check_order(self.order)
         if self.hubs not in HUB_CHOICES:
             raise ParameterError(f"'hubs' must be one of {', '.join(map(repr, HUB_CHOICES))}.")
+        if self.hubs == "lower" and min(self.k, self.l) == 1:
+            raise ParameterError(
+                "hubs=\"lower\" needs 'k' and 'l' of at least 2: one end of each link hides the other."
+            )
         if self.k == self.l == 1:
             raise ParameterError("'k' or 'l' must be at least 2; a (1, 1)-grouping is the graph itself.")
 
@@ -106,7 +107,7 @@ class SafeGrouping:
         check_no_structure(graph)
         keys = system_keys if seed is None else seeded_keys(seed)
         progress("grouping", 0.1)
-        kept, aside, groupings = self._group(graph, keys, progress)
+        kept, aside, found = self._group(graph, keys, progress)
         progress("masking", 0.6)
         parameters = self._parameters()
         if kept.values is not None and self.edge_k > 1:
@@ -114,12 +115,12 @@ class SafeGrouping:
             kept, intervals = disguise_edges(kept, self.edge_k)
             parameters |= {"intervals": ",".join(intervals)}
         made = Made("SafeGrouping", parameters, reproducible=seed is not None)
-        stated = ({"edge_k": self.edge_k} if kept.values is not None else {}) | aside.counts
+        stated = ({"edge_k": self.edge_k} if kept.values is not None else {}) | aside.counts | found.counts
 
         def guarantee(measured: Mapping[str, int]) -> Guarantee:
             return self.guarantee({**measured, **stated})
 
-        release = grouped(kept, *groupings, guarantee=guarantee, made=made, keys=keys)
+        release = grouped(kept, *found.groupings, guarantee=guarantee, made=made, keys=keys)
         if self.hubs == "apart":
             release = replace(release, tables={**release.tables, **aside.tables(keys)})
         progress("auditing", 0.8)
@@ -127,22 +128,32 @@ class SafeGrouping:
         # Whoever stops the work by raising from here leaves no entry: after recording nothing is reported.
         progress("done", 1.0)
         if ledger is not None:
-            return replace(release, receipt=record_graph(ledger, graph, self.k, self.l, again=again))
+            return replace(release, receipt=record_graph(ledger, graph, *found.least, again=again))
         return release
 
-    def _group(
-        self, graph: BipartiteGraph, keys: Keys, progress: Progress
-    ) -> tuple[BipartiteGraph, Hubs, tuple[Grouping, Grouping]]:
+    def _group(self, graph: BipartiteGraph, keys: Keys, progress: Progress) -> tuple[BipartiteGraph, Hubs, Lowered]:
         """Group both sides; where that is not possible, set more and more hubs aside if they may be."""
         from hedgerow.graph.safe_grouping import group_both_sides
 
+        sizes = (self.k, self.l)
+        if self.hubs == "lower":
+            left, right = (
+                group_lowered(side, other, size, order=self.order, strict=self.strict, keys=keys)
+                for side, other, size in (
+                    (graph.by_left, graph.by_right, self.k),
+                    (graph.by_right, graph.by_left, self.l),
+                )
+            )
+            lowered = Lowered((left[0], right[0]), (left[1], right[1]), sizes)
+            lowered.check_links(graph)
+            return *set_hubs_aside(graph, self.k, self.l, 0), lowered
         for tightness in (0, 1, 2, 3, 4):
             kept, aside = set_hubs_aside(graph, self.k, self.l, tightness)
             try:
                 found = group_both_sides(
                     kept.by_left,
                     kept.by_right,
-                    sizes=(self.k, self.l),
+                    sizes=sizes,
                     order=self.order,
                     strict=self.strict,
                     keys=keys,
@@ -152,7 +163,7 @@ class SafeGrouping:
                 if self.hubs == "refuse" or tightness == 4:
                     raise
                 continue
-            return kept, aside, found
+            return kept, aside, Lowered(found, (0, 0), sizes)
         raise AssertionError("the last round raises")
 
     def guarantee(self, measured: Mapping[str, int] | None = None) -> Guarantee:

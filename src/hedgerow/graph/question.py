@@ -36,7 +36,16 @@ from hedgerow.query.sql.question import (
     columns_of,
 )
 
-__all__ = ["ENDS", "GraphAggregate", "GraphQuestion", "Where", "degree_name", "interval_columns", "read_question"]
+__all__ = [
+    "ENDS",
+    "GraphAggregate",
+    "GraphQuestion",
+    "Where",
+    "bind_question",
+    "degree_name",
+    "interval_columns",
+    "read_question",
+]
 
 ENDS = {
     "left": {"left": "left"},
@@ -65,7 +74,7 @@ class Where:
 
 @dataclass(frozen=True)
 class GraphAggregate:
-    """One aggregate. `argument` is "*", "distinct", "degree", "links", "column" or "value" (of edges).
+    """One aggregate. `argument` is "*", "distinct", "degree", "links", "column" (of entities) or "value" (of edges).
 
     `end` is the end that it is about; `value` what is aggregated, `wheres` the conditions on ends, `edges` that on the
     columns of edges, and `far` what links() asks of the other side.
@@ -103,7 +112,11 @@ class GraphQuestion:
 
 def read_question(text: str, release: GroupedGraph) -> GraphQuestion:
     """Read one SELECT over a grouped graph."""
-    statement = read_graph_statement(text, ENDS, release.keys)
+    return bind_question(read_graph_statement(text, ENDS, release.keys), release)
+
+
+def bind_question(statement: GraphStatement, release: GroupedGraph) -> GraphQuestion:
+    """Fit a question that was read to a grouped graph."""
     return _Reader(statement.source, release).question(statement)
 
 
@@ -129,13 +142,15 @@ class _Reader:
     def _refuse_degree_of_edges(self, question: Question) -> None:
         for item in (*question.select, *question.slots):
             is_bare = isinstance(item, Aggregate) and getattr(item.column, "text", "").lower() == "degree"
-            if self.source not in ("left", "right") and is_bare and isinstance(item, Aggregate):
+            if self.source == "edges" and is_bare:
+                raise QueryError("both ends of an edge have a degree: ask for left.degree or right.degree")
+            if self.source.endswith("paths") and is_bare and isinstance(item, Aggregate):
                 raise self._only_entities(item.function)
 
     def _only_entities(self, function: str) -> QueryError:
         return QueryError(
-            f"{function.upper()} over columns of entities is supported over entities only: ask FROM left or FROM "
-            f"right, with links(condition) for the number of edges that satisfy a condition"
+            f"{function.upper()} over columns of entities has no bounds over paths, of which one entity has several at "
+            f"once: ask FROM left, FROM right or FROM edges"
         )
 
     def _aggregate(
@@ -157,7 +172,7 @@ class _Reader:
         end, kind = self._place(value)
         if kind == "edges":
             return GraphAggregate(function, "value", end, wheres, edges, value)
-        if self.source not in ("left", "right"):
+        if self.source.endswith("paths"):
             raise self._only_entities(function)
         if kind == "nodes" and not isinstance(value, Column):
             raise QueryError("an aggregate takes the degree itself; compute with its results")

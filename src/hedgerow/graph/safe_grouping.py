@@ -155,7 +155,8 @@ def greedy(
         if not len(rest):
             break
         search.refill(rest, beyond)
-        rest = search.dissolve(rest)
+        # A node that wants more than a finished group has can undo it: then everybody may have to be placed again.
+        rest = search.dissolve(rest if wanted is None else queue)
     if len(rest):
         return None, len(rest)
     return Grouping(search.groups, int(search.state[_COUNT]), len(loose)), 0

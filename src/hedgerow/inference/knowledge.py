@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError, SchemaError, counted
 from hedgerow.exact import as_fraction
+from hedgerow.verify.names import BLANKS, text_in_form
 
 __all__ = ["Alphabet", "Distribution", "Knowledge", "KnowledgeEstimate"]
 
@@ -100,6 +101,25 @@ class Knowledge:
         distributions = tuple(_given(names, table, values, alphabet) for names, table in sets)
         return cls(column, values, alphabet, distributions)
 
+    def in_form(self, policies: Mapping[str, str | None], columns: pa.Table) -> Knowledge:
+        """The same with its texts in the form that a table's columns have; None trims blanks, as reading does.
+
+        Probabilities of values that become one are added. Raises where signatures that become one have different odds,
+        and where a text differs from the table's in nothing but case, spaces or Unicode form, for then the knowledge
+        would silently be about nobody.
+        """
+        values, merged = _merge(self.values, policies.get(self.column, "trimmed"))
+        domains = {name: _merge(domain, policies.get(name)) for name, domain in self.alphabet.domains.items()}
+        for name, domain in {self.column: values, **{name: domain for name, (domain, _) in domains.items()}}.items():
+            if name in columns.column_names:
+                _require_spelling(name, domain, columns.column(name))
+        alphabet = Alphabet({name: domain for name, (domain, _) in domains.items()})
+        places = {name: place for name, (_, place) in domains.items()}
+        distributions = tuple(
+            _respelled(known, self.alphabet, alphabet, places, merged, len(values)) for known in self.distributions
+        )
+        return Knowledge(self.column, values, alphabet, distributions)
+
     def value_codes(self, column: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
         """The position of each sensitive value; raises for values of which the knowledge says nothing."""
         codes = Alphabet({self.column: self.values}).codes(self.column, column)
@@ -114,6 +134,55 @@ class Knowledge:
         """For each distribution the row of its weights that fits each row of the columns."""
         codes = self.alphabet.encode(columns)
         return [d.find(self.alphabet.keys(codes, d.attributes)) for d in self.distributions]
+
+
+def _merge(domain: pa.Array, policy: str | None) -> tuple[pa.Array, NDArray[np.int64]]:
+    """The different texts of a domain in the form of a policy, and the place of each old one among them."""
+    if not pa.types.is_string(domain.type):
+        return domain, np.arange(len(domain))
+    texts = domain.to_pylist()
+    formed = [text.strip(BLANKS) if policy is None else text_in_form(text, policy) for text in texts]
+    places = {text: place for place, text in enumerate(dict.fromkeys(formed))}
+    return pa.array(list(places), domain.type), np.array([places[text] for text in formed], np.int64)
+
+
+def _require_spelling(name: str, known: pa.Array, column: pa.ChunkedArray) -> None:
+    """Refuse texts that the table has in another spelling alone."""
+    if not pa.types.is_string(known.type) or not pa.types.is_string(column.type):
+        return
+    here = {text for text in column.unique().to_pylist() if text is not None}
+    folded = {text_in_form(text, "folded") for text in here}
+    strange = sum(text not in here and text_in_form(text, "folded") in folded for text in known.to_pylist())
+    if strange:
+        raise SchemaError(
+            f"The knowledge has {counted(strange, 'value')} of '{name}' that the table spells otherwise in case, "
+            f"spaces or Unicode form; spell them alike, or declare texts={{'{name}': 'folded'}}."
+        )
+
+
+def _respelled(
+    known: Distribution,
+    old: Alphabet,
+    new: Alphabet,
+    places: Mapping[str, NDArray[np.int64]],
+    merged: NDArray[np.int64],
+    values: int,
+) -> Distribution:
+    """A distribution over the merged values, its signatures in the codes of another alphabet."""
+    weights = np.zeros((len(known.weights), values), np.int64)
+    np.add.at(weights.T, merged, known.weights.T)
+    codes, rest = {}, known.signatures.copy()
+    for name in reversed(known.attributes):
+        size, here = len(old.domains[name]) + 2, len(new.domains[name])
+        codes[name] = np.append(places[name], (here, here + 1))[rest % size]
+        rest //= size
+    keys = new.keys(codes, known.attributes) if len(known.signatures) else known.signatures
+    found, first, where = np.unique(keys, return_index=True, return_inverse=True)
+    rows = np.append(first, len(keys))
+    shares = [[Fraction(int(w), int(total)) for w in row] for row, total in zip(weights, known.totals, strict=True)]
+    if len(found) < len(keys) and any(shares[row] != shares[first[place]] for row, place in enumerate(where)):
+        raise ParameterError("The knowledge has different odds for signatures that differ in their spelling alone.")
+    return Distribution(known.attributes, found, weights[rows], known.totals[rows])
 
 
 def _names(attributes: Sequence[str]) -> tuple[str, ...]:

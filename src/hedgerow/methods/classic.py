@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.criteria.groupwise import All, Criterion, KAnonymity, groups_of
+from hedgerow.criteria.groupwise import All, Criterion, KAnonymity, groups_of, weighted_groups
 from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
 from hedgerow.criteria.shares import AlphaK, BetaLikeness, DeltaDisclosure, DeltaPresence
 from hedgerow.criteria.t_closeness import DISTANCES, TCloseness, levels_of
@@ -143,11 +143,21 @@ class Classic(Method):
         )
 
 
-def require_groups(labels: NDArray[np.int32], columns: list[NDArray[np.int32]], criteria: Sequence[Criterion]) -> None:
-    """Refuse the whole table if one group misses a criterion: dropping or merging it would tell about its values."""
+def require_groups(
+    labels: NDArray[np.int32],
+    columns: list[NDArray[np.int32]],
+    criteria: Sequence[Criterion],
+    rows: NDArray[np.int64] | None = None,
+) -> None:
+    """Refuse the whole table if one group misses a criterion: dropping or merging it would tell about its values.
+
+    With `rows` each entry stands for so many rows.
+    """
     good = np.ones(int(labels.max()) + 1, np.bool_)
     for codes, criterion in zip(columns, criteria, strict=True):
-        good &= criterion.holds(groups_of(labels, codes, np.bincount(codes)))
+        overall = np.bincount(codes, rows).astype(np.int64)
+        seen = groups_of(labels, codes, overall) if rows is None else weighted_groups(labels, codes, rows, overall)
+        good &= criterion.holds(seen)
     if not good.all():
         raise Infeasible(
             f"{(~good).sum():,} of {counted(len(good), 'group')} "

@@ -30,10 +30,12 @@ from hedgerow.randomness import Keys
 from hedgerow.scale.coding import CountedTable, codes_of
 from hedgerow.scale.dealing import Placing, draw_tables
 
-__all__ = ["JointCodes", "deal_in_turn", "deal_jointly", "deal_rows", "plan_diverse"]
+__all__ = ["JointCodes", "deal_in_turn", "deal_jointly", "deal_ranks", "deal_rows", "plan_diverse"]
 
 _MOST_DEALT = 1 << 24
 _TRIES = 3
+_LEAST_WINDOW = 8
+"""Ranks inside a block that a row may swap over; where there would be fewer, blocks are runs of ranks."""
 
 
 def deal_in_turn(counts: Counts, column: str, *, m: int, most: int, keys: Keys) -> Placing:
@@ -42,14 +44,42 @@ def deal_in_turn(counts: Counts, column: str, *, m: int, most: int, keys: Keys) 
     groups = max(1, rows // m)
     blocks = min(groups, -(-rows // most))
     if blocks * len(counts) > _MOST_DEALT:
-        raise SchemaError(
-            f"'{column}' has {len(counts):,} different values, too many to deal {rows:,} rows outside of memory; "
-            "round it, or allow more memory."
-        )
+        raise _too_many(column, counts, rows)
     borders = np.arange(blocks + 1) * groups // blocks
     ends = np.cumsum(counts)
     table = _before(ends, groups, borders) - _before(ends - counts, groups, borders)
     return Placing.of_table(partial(classify, column), table, keys=keys)
+
+
+def deal_ranks(counts: Counts, column: str, *, window: int, most: int, keys: Keys) -> tuple[Placing, int]:
+    """Deal rows to blocks so that ranks inside a block tell ranks in the table; and the window inside of blocks.
+
+    Of every B neighbouring ranks each of the B blocks gets one at random, so that rows whose ranks in a block are w
+    apart have ranks at most B w + B - 1 apart in the table. Where the window is too narrow for that, blocks are runs of
+    ranks, and nobody swaps across their borders.
+    """
+    rows = int(counts.sum())
+    blocks = -(-rows // most)
+    inside = (window + 1) // blocks - 1
+    if blocks * len(counts) > _MOST_DEALT:
+        raise _too_many(column, counts, rows)
+    ends = np.cumsum(counts)
+    if blocks == 1 or inside < _LEAST_WINDOW:
+        borders, inside = np.arange(blocks + 1) * rows // blocks, window
+        table: Counts = np.diff(np.clip(borders, (ends - counts)[:, None], ends[:, None]), axis=1)
+        return Placing.of_table(partial(classify, column), table, keys=keys), inside
+    rounds, rest = np.divmod(np.append(0, ends), blocks)
+    seen, place = np.unique(rounds, return_inverse=True)
+    turn = np.argsort(keys(len(seen) * blocks).reshape(-1, blocks), axis=1).argsort(axis=1)
+    before = rounds[:, None] + (turn[place] < rest[:, None])
+    return Placing.of_table(partial(classify, column), np.diff(before, axis=0), keys=keys), inside
+
+
+def _too_many(column: str, counts: Counts, rows: int) -> SchemaError:
+    return SchemaError(
+        f"'{column}' has {len(counts):,} different values, too many to deal {rows:,} rows outside of memory; "
+        "round it, or allow more memory."
+    )
 
 
 def _before(ranks: Counts, groups: int, borders: Counts) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Unpack, overload
 
+from hedgerow.arrays import free_unused
 from hedgerow.errors import ParameterError, SchemaError, within_limits
 from hedgerow.markup import progress_or_notebook
 from hedgerow.methods.prepared import Prepared, Progress, prepare
@@ -91,6 +92,11 @@ class Method(ABC):
 
         report = progress_or_notebook(progress)
         if out is not None:
+            if ledger is not None or again:
+                raise ParameterError(
+                    "A ledger compares identifiers of all rows, which are never read in blocks; leave 'ledger' out, or "
+                    "publish in memory and save the release."
+                )
             return self._publish_to(out, source, schema, seed=seed, progress=report, options=options)
         if options:
             raise ParameterError(f"'{next(iter(options))}' is for releases that go to a folder: name it in 'out'.")
@@ -100,15 +106,18 @@ class Method(ABC):
             prepared = replace(prepared, pending=self._pending(ledger, prepared, again=again))
         release = self._release(prepared, report)
         _require_savable(release, prepared)
+        pending = prepared.pending
+        del prepared
+        free_unused()
         release = replace(release, guarantee=word(release.published))
-        if prepared.pending is not None:
-            release = release.recorded(prepared.pending.receipt)
+        if pending is not None:
+            release = release.recorded(pending.receipt)
         report("auditing", 0.8)
         verified(release.published)
         # Whoever stops the work by raising from here leaves no entry: after recording nothing is reported.
         report("done", 1.0)
-        if prepared.pending is not None:
-            prepared.pending.record(release)
+        if pending is not None:
+            pending.record(release)
         return release
 
     def _publish_to(

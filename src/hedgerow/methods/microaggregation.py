@@ -9,9 +9,11 @@ Deviates   a column with a hierarchy is compared by the places of its leaves and
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -28,11 +30,15 @@ from hedgerow.methods.row_groups import (
     require_complete,
     require_squares,
 )
+from hedgerow.methods.scaled import BlockPlan, divide_classes
 from hedgerow.parameters import read_whole
 from hedgerow.partition.microaggregate import microaggregate
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.boxes import node_box
 from hedgerow.release.forms.perturbed import PERTURBED, publish_perturbed
+
+if TYPE_CHECKING:
+    from hedgerow.scale.coding import CountedTable
 
 __all__ = ["Microaggregation"]
 
@@ -55,6 +61,32 @@ class Microaggregation(Method):
         read_whole("k", self.k, least=2, why="A group of one hides nobody.")
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
+        names = self._checked(prepared)
+        progress("grouping", 0.2)
+        trees = prepared.schema.hierarchies
+        points = np.stack([_leaves(prepared, name) if name in trees else _numbers(prepared, name) for name in names], 1)
+        return self._published(prepared, names, points)
+
+    def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
+        from hedgerow.methods.region_blocks import cut_regions
+
+        names = self._checked(whole)
+        regions = cut_regions(
+            replace(whole, columns=replace(whole.columns, quasi=names)), counted, (), lambda counts: True, least=self.k
+        )
+        most = counted.engine.block_rows
+        placing = divide_classes(regions.classify, regions.left, most=most, least=self.k, keys=whole.keys)
+        spread = np.array([_spread(_places(whole, name), counted.column(name).counts) for name in names])
+        return BlockPlan(placing, partial(self._publish_region, names, spread), combine=_combined)
+
+    def _publish_region(
+        self, names: tuple[str, ...], spread: NDArray[np.float64], number: int, prepared: Prepared
+    ) -> Release:
+        points = np.stack([_places(prepared, name)[prepared.table.encode(name).codes] for name in names], 1)
+        return self._published(prepared, names, points, spread)
+
+    def _checked(self, prepared: Prepared) -> tuple[str, ...]:
+        """The columns to replace, or a reason why they cannot be."""
         trees = prepared.schema.hierarchies
         names = asked_columns(
             prepared, self.columns, prepared.columns.quasi, lambda name, kind: name in trees or is_number(kind)
@@ -65,9 +97,18 @@ class Microaggregation(Method):
         require_squares(prepared, [name for name in names if name not in trees])
         if prepared.rows.published < self.k:
             raise Infeasible(f"Groups of {self.k:,} rows need at least as many; there are {prepared.rows.published:,}.")
-        progress("grouping", 0.2)
-        points = np.stack([_leaves(prepared, name) if name in trees else _numbers(prepared, name) for name in names], 1)
-        labels = microaggregate(points, k=self.k, keys=prepared.keys)
+        return names
+
+    def _published(
+        self,
+        prepared: Prepared,
+        names: tuple[str, ...],
+        points: NDArray[np.float64],
+        spread: NDArray[np.float64] | None = None,
+    ) -> Release:
+        """Group rows that lie at these points, and publish them with means and nodes."""
+        trees = prepared.schema.hierarchies
+        labels = microaggregate(points, k=self.k, spread=spread, keys=prepared.keys)
         replaced = {
             name: _nodes(prepared, name, labels) if name in trees else _means(points[:, n], labels)
             for n, name in enumerate(names)
@@ -91,16 +132,42 @@ class Microaggregation(Method):
         )
 
 
+def _combined(guarantees: Sequence[Guarantee]) -> Guarantee:
+    """What is true of all blocks: a column is unchanged if it is so in each."""
+    first = guarantees[0]
+    same = [json.loads(str(one.parameters.get("unchanged", "[]"))) for one in guarantees]
+    everywhere = [name for name in same[0] if all(name in own for own in same)]
+    bare = {name: value for name, value in first.parameters.items() if name != "unchanged"}
+    return replace(first, parameters=bare | column_list("unchanged", everywhere))
+
+
+def _spread(at: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
+    """The standard deviation of a column with so many rows at each place."""
+    share = counts / counts.sum()
+    return float(np.sqrt(share @ (at - share @ at) ** 2))
+
+
+def _places(prepared: Prepared, name: str) -> NDArray[np.float64]:
+    """Where each code of a column lies: its number, or the place of its leaf."""
+    domain = prepared.table.encode(name).domain
+    if name in prepared.schema.hierarchies:
+        return prepared.schema.hierarchies[name].leaf_codes(name, domain).astype(np.float64)
+    return _on_line(domain, name)
+
+
 def _numbers(prepared: Prepared, name: str) -> NDArray[np.float64]:
-    where = column_line(prepared.table.arrow.column(name), name)
+    return _on_line(prepared.table.arrow.column(name), name)
+
+
+def _on_line(values: pa.Array | pa.ChunkedArray, name: str) -> NDArray[np.float64]:
+    where = column_line(values, name)
     at = where.positions.astype(np.float64)
     return at * float(where.unit) if where.unit >= 1 else at / float(1 / where.unit)
 
 
 def _leaves(prepared: Prepared, name: str) -> NDArray[np.float64]:
     """The place of each row's value among the leaves of the column's hierarchy."""
-    encoded = prepared.table.encode(name)
-    return prepared.schema.hierarchies[name].leaf_codes(name, encoded.domain)[encoded.codes].astype(np.float64)
+    return _places(prepared, name)[prepared.table.encode(name).codes]
 
 
 def _nodes(prepared: Prepared, name: str, labels: NDArray[np.int32]) -> pa.Array:

@@ -8,19 +8,29 @@ Cost       O(n)
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from hedgerow.criteria.ke import KE
-from hedgerow.errors import Infeasible, ParameterError
+from hedgerow.errors import Infeasible, ParameterError, SchemaError
 from hedgerow.exact import column_line, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import column_list, constant, release_of_rows, require_complete
+from hedgerow.methods.scaled import BlockPlan
 from hedgerow.parameters import Number, read_number
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.perturbed import publish_perturbed
 from hedgerow.release.forms.swapped import SWAPPED, swapped_rows, window_for
+
+if TYPE_CHECKING:
+    from hedgerow.scale.coding import CountedTable
+    from hedgerow.schema import Schema
 
 __all__ = ["RankSwap"]
 
@@ -50,9 +60,37 @@ class RankSwap(Method):
         names = prepared.columns.sensitive
         require_complete(prepared, names)
         progress("ranking", 0.1)
-        windows = {name: self._window(prepared, name) for name in names}
+        windows = {name: self._window(prepared, name, prepared.table.encode(name).counts()) for name in names}
         progress("swapping", 0.4)
-        replaced = {name: _swapped(prepared, name, windows[name]) for name in names}
+        return self._published(prepared, windows, windows)
+
+    def _require_blocks(self, schema: Schema) -> None:
+        super()._require_blocks(schema)
+        if len(schema.sensitive) > 1:
+            raise SchemaError(
+                f"{len(schema.sensitive)} columns are sensitive, and each is swapped in an order of its own, while "
+                "blocks hold rows in one order; publish the table in memory, or swap one column."
+            )
+
+    def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
+        from hedgerow.methods.diverse_blocks import deal_ranks
+
+        (name,) = whole.columns.sensitive
+        require_complete(whole, [name])
+        counts, most = counted.column(name).counts, counted.engine.block_rows
+        window = self._window(whole, name, counts)
+        placing, inside = deal_ranks(counts, name, window=window, most=most, keys=whole.keys)
+        return BlockPlan(placing, partial(self._publish_ranks, {name: window}, {name: inside}))
+
+    def _publish_ranks(
+        self, windows: Mapping[str, int], inside: Mapping[str, int], number: int, prepared: Prepared
+    ) -> Release:
+        return self._published(prepared, windows, inside)
+
+    def _published(self, prepared: Prepared, windows: Mapping[str, int], inside: Mapping[str, int]) -> Release:
+        """Swap values inside these windows of the rows that are there; `windows` are those of the whole table."""
+        names = prepared.columns.sensitive
+        replaced = {name: _swapped(prepared, name, inside[name]) for name in names}
         table = publish_perturbed(prepared.table.arrow, prepared.columns, replaced, keys=prepared.keys)
         told: dict[str, int | str] = {f"window of '{name}'": window for name, window in windows.items()}
         same = column_list("unchanged", constant(prepared, names))
@@ -65,13 +103,12 @@ class RankSwap(Method):
             parameters=self._parameters() | told,
         )
 
-    def _window(self, prepared: Prepared, name: str) -> int:
+    def _window(self, prepared: Prepared, name: str, counts: NDArray[np.int64]) -> int:
         if self.k is None:
             return max(1, math.floor(read_number("share", self.share) * prepared.rows.published))
-        encoded = prepared.table.encode(name)
-        where, criterion = column_line(encoded.domain, name), KE(self.k, self.e)
+        where, criterion = column_line(prepared.table.encode(name).domain, name), KE(self.k, self.e)
         distance = where.distance(criterion.e)
-        window = window_for(where.positions, encoded.counts(), k=criterion.k, e=distance)
+        window = window_for(where.positions, counts, k=criterion.k, e=distance)
         if window is None:
             raise Infeasible(f"No window around every row of '{name}' has {self.k} distinct values over a range of e.")
         return max(1, window)

@@ -262,7 +262,8 @@ class Robust(Method):
             return self.knowledge.of(prepared.table, quasi=prepared.columns.quasi, sensitive=column)
         if self.knowledge.column != column:
             raise SchemaError(f"The knowledge is about '{self.knowledge.column}', the sensitive column is '{column}'.")
-        return self.knowledge
+        texts = {name: prepared.schema.text_policy(name) for name in prepared.columns.all}
+        return self.knowledge.in_form(texts, prepared.table.arrow)
 
     def _labels(
         self, candidates: RobustRows, criterion: Robustness, prepared: Prepared, progress: Progress

@@ -8,8 +8,9 @@ table, so that the kernels, forms and criteria of `publish` run in it as they ar
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TypedDict
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from hedgerow.exact import DecimalGrid, column_grid, require_ticks
 from hedgerow.methods.prepared import Prepared
 from hedgerow.partition.shuffles import permutation
-from hedgerow.randomness import order_keys, seeded_keys, system_keys
+from hedgerow.randomness import Keys, order_keys, seeded_keys, system_keys
 from hedgerow.release import Guarantee, Made, PublishedColumns, Release, Rows
 from hedgerow.release.bundle import refuse_seeded
 from hedgerow.release.forms import form_of
@@ -38,6 +39,7 @@ __all__ = [
     "PartWork",
     "PublishedPart",
     "decide_and_scatter",
+    "divide_classes",
     "pack_blocks",
     "publish_in_blocks",
 ]
@@ -50,11 +52,14 @@ class BlockPlan:
     """Which rows go to which block, and how one is published.
 
     `publish` takes the number of a block and its rows; the release that it returns has the block's rows alone, and
-    groups numbered from 0.
+    groups numbered from 0. `suppressed` rows are in a last block of their own, which nobody publishes. `combine` says
+    what is promised of all blocks, where what is said of one depends on its rows.
     """
 
     placing: Placing
     publish: Callable[[int, Prepared], Release]
+    suppressed: int = 0
+    combine: Callable[[Sequence[Guarantee]], Guarantee] = itemgetter(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +88,20 @@ def pack_blocks(rows: NDArray[np.int64], most: int) -> NDArray[np.int32]:
     return blocks
 
 
+def divide_classes(
+    classify: Callable[[pa.Table], NDArray[np.int32]], rows: NDArray[np.int64], *, most: int, least: int = 1, keys: Keys
+) -> Placing:
+    """Pack classes into blocks of at most `most` rows; the rows of a larger class are dealt to several at random.
+
+    No block gets fewer than `least` rows of a class that is divided.
+    """
+    pieces = np.clip(np.minimum(-(-rows // most), rows // least), 1, None)
+    classes = np.repeat(np.arange(len(rows), dtype=np.int32), pieces)
+    place = np.arange(len(classes)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    sizes = rows[classes] // pieces[classes] + (place < rows[classes] % pieces[classes])
+    return Placing.of(classify, classes, pack_blocks(sizes, most), sizes, size=len(rows), keys=keys)
+
+
 @dataclass(frozen=True, eq=False)
 class Decided:
     """What is left to do when everything is decided: run `block` on the blocks, of these sizes, in secret order."""
@@ -91,6 +110,7 @@ class Decided:
     block: BlockWork
     order: tuple[int, ...]
     sizes: tuple[int, ...]
+    combine: Callable[[Sequence[Guarantee]], Guarantee]
 
 
 def decide_and_scatter(
@@ -108,14 +128,17 @@ def decide_and_scatter(
         merged=counted.merged,
     )
     plan = decide(whole, counted)
+    kept, lost = whole.rows, plan.suppressed
+    whole = replace(whole, rows=Rows(kept.input, kept.published - lost, kept.suppressed + lost))
     sizes = tuple(plan.placing.sizes.tolist())
     counted.engine.scatter(counted.coder, plan.placing)
     return Decided(
         # Keys of a seeded source are a closure, which no other process needs: blocks draw their own.
         whole=replace(whole, keys=system_keys),
         block=BlockWork(plan.publish, replace(whole, keys=system_keys), counted.coder, seed),
-        order=tuple(permutation(plan.placing.num_blocks, keys=order_keys(keys)).tolist()),
+        order=tuple(permutation(plan.placing.num_blocks - (lost > 0), keys=order_keys(keys)).tolist()),
         sizes=sizes,
+        combine=plan.combine,
     )
 
 
@@ -209,18 +232,19 @@ def publish_in_blocks(
     options: BlockOptions,
 ) -> BlockRelease:
     """Decide, scatter, publish block after block, and let the bundle appear at `out` when it was verified."""
-    help, rows = options.get("help", "all"), counted.rows.published
+    help = options.get("help", "all")
     for name in counted.columns.sensitive:
         require_ticks(counted.column(name).domain, name)
     refuse_seeded(Made("", {}, reproducible=seed is not None), options.get("allow_insecure", False))
     decided = decide_and_scatter(decide, counted, seed=seed)
+    rows = decided.whole.rows
     before = np.cumsum([0, *(decided.sizes[block] for block in decided.order[:-1])]).tolist()
     with stage_bundle(out, overwrite=options.get("overwrite", False)) as stage:
         work = PartWork(
             decided.block,
             stage.folder,
             dict(zip(decided.order, before, strict=True)),
-            rows,
+            rows.published,
             _grids(counted),
             help,
         )
@@ -231,8 +255,8 @@ def publish_in_blocks(
             tables=first.sample,
             columns=first.columns,
             group_column=first.group_column,
-            guarantee=first.guarantee,
-            rows=counted.rows,
+            guarantee=decided.combine([part.guarantee for part in parts]),
+            rows=rows,
             groups=groups,
             made=first.made,
         )

@@ -15,7 +15,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,19 +25,27 @@ from hedgerow.criteria.target import read_shift
 from hedgerow.errors import Infeasible, ParameterError, SchemaError
 from hedgerow.exact import as_fraction, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.scaled import BlockPlan, divide_classes
 from hedgerow.partition.target.fake_values import disguise
 from hedgerow.partition.target.least_range import PublishedNodes
 from hedgerow.release import Guarantee, Made, Release
 from hedgerow.release.forms.disguised import DISGUISED, DisguisedGroups, publish_disguised
 from hedgerow.release.release import free_name
+from hedgerow.scale.coding import codes_of
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import histogram, normal, quantize, uniform, zipf
 from hedgerow.table import Encoded, Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from hedgerow.scale.coding import CountedTable
 
 __all__ = [
     "GROUPINGS",
     "SHAPES",
     "Grouped",
+    "PartTargets",
     "Parts",
     "TargetDistribution",
     "TargetPlan",
@@ -105,17 +114,53 @@ class TargetDistribution(Method):
 
     def plan(self, prepared: Prepared) -> TargetPlan:
         """Group the rows and give every group its target: all that comes before subdomains are chosen."""
-        column = one_column(prepared, "a target distribution")
-        sensitive = prepared.table.encode(column)
+        one_column(prepared, "a target distribution")
+        parts, groups = self._grouped(prepared)
+        targets = choose_targets(self.target, self.quantize, prepared, parts, np.unique(groups.parts))
+        return self._planned(prepared, groups, targets)
+
+    def _grouped(self, prepared: Prepared) -> tuple[Parts, Grouped]:
         parts = parts_of(prepared.table, self.parts, (*prepared.columns.quasi, *prepared.columns.plain))
         cells = parts.codes if self.grouping == "all" else equal_quasi(prepared.table, prepared.columns.quasi, parts)
-        groups = group_rows(cells, parts)
-        targets = choose_targets(self.target, self.quantize, prepared, sensitive, parts, groups)
-        return TargetPlan(column, groups, targets, _leaves(sensitive, column, targets.trees, targets.which, groups))
+        return parts, group_rows(cells, parts)
+
+    def _planned(self, prepared: Prepared, groups: Grouped, targets: PartTargets) -> TargetPlan:
+        (column,) = prepared.columns.sensitive
+        which = targets.of_part[groups.parts]
+        leaves = _leaves(prepared.table.encode(column), column, targets.trees, which, groups)
+        return TargetPlan(column, groups, Targets(targets.trees, which, targets.distance), leaves)
+
+    def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
+        from hedgerow.methods.region_blocks import cut_regions
+
+        column, most = one_column(whole, "a target distribution"), counted.engine.block_rows
+        cut = [] if self.parts is None else [self.parts] if isinstance(self.parts, str) else [*self.parts]
+        opened = [name for name in (*whole.columns.quasi, *whole.columns.plain) if name in cut]
+        table, rows = counted.combinations((*opened, column))
+        parts = parts_of(table, self.parts, opened)
+        there = np.unique(parts.codes)
+        targets = choose_targets(self.target, self.quantize, replace(whole, table=table), parts, there, rows)
+        if self.grouping == "quasi" and whole.columns.quasi:
+            regions = cut_regions(whole, counted, (), lambda counts: True, least=1)
+            placing = divide_classes(regions.classify, regions.left, most=most, keys=whole.keys)
+        else:
+            of_code = np.zeros(1, np.int32)
+            if opened:
+                of_code = np.zeros(counted.column(opened[0]).size, np.int32)
+                of_code[table.encode(opened[0]).codes] = parts.codes
+            sizes = np.bincount(parts.codes, rows, minlength=len(parts.keys)).astype(np.int64)
+            placing = divide_classes(PartOfRow(tuple(opened), of_code), sizes, most=most, keys=whole.keys)
+        return BlockPlan(placing, partial(self._publish_parts, targets), combine=_combined)
+
+    def _publish_parts(self, targets: PartTargets, number: int, prepared: Prepared) -> Release:
+        plan = self._planned(prepared, self._grouped(prepared)[1], targets)
+        return self._published(prepared, plan, lambda step, share: None)
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         progress("counting", 0.1)
-        plan = self.plan(prepared)
+        return self._published(prepared, self.plan(prepared), progress)
+
+    def _published(self, prepared: Prepared, plan: TargetPlan, progress: Progress) -> Release:
         column, groups, targets = plan.column, plan.groups, plan.targets
         progress("disguising", 0.3)
         published = plan.disguise(fakes=self._fakes(), shift=read_shift(self.shift))
@@ -170,6 +215,25 @@ class TargetDistribution(Method):
         return prepared.made("TargetDistribution", parameters)
 
 
+@dataclass(frozen=True, eq=False)
+class PartOfRow:
+    """The part of each row of a coded batch, by the code of the column that parts come from, if there is one."""
+
+    columns: tuple[str, ...]
+    of_code: NDArray[np.int32]
+
+    def __call__(self, batch: pa.Table) -> NDArray[np.int32]:
+        """The parts of a batch."""
+        codes = codes_of(batch, self.columns[0]) if self.columns else np.zeros(batch.num_rows, np.int32)
+        return self.of_code[codes]
+
+
+def _combined(guarantees: Sequence[Guarantee]) -> Guarantee:
+    """What is true of all blocks: fakes add up."""
+    fakes = sum(int(one.parameters["fakes"]) for one in guarantees)
+    return replace(guarantees[0], parameters={**guarantees[0].parameters, "fakes": fakes})
+
+
 def _leaves(
     sensitive: Encoded, column: str, trees: Sequence[Hierarchy], which: NDArray[np.int32], groups: Grouped
 ) -> NDArray[np.int32]:
@@ -180,7 +244,9 @@ def _leaves(
     of_row = np.repeat(which, np.diff(groups.offsets))
     order = np.argsort(of_row, kind="stable")
     leaves = np.empty(len(codes), np.int32)
-    for tree, rows in zip(trees, np.split(order, np.cumsum(np.bincount(of_row))[:-1]), strict=True):
+    for tree, rows in zip(
+        trees, np.split(order, np.cumsum(np.bincount(of_row, minlength=len(trees)))[:-1]), strict=True
+    ):
         present, places = np.unique(codes[rows], return_inverse=True)
         leaves[rows] = tree.leaf_codes(column, sensitive.domain.take(present))[places]
     return leaves
@@ -289,24 +355,43 @@ class Targets:
     distance: Fraction
 
 
+@dataclass(frozen=True, eq=False)
+class PartTargets:
+    """The different targets, the number of each part's, and the largest distance between asked and used."""
+
+    trees: list[Hierarchy]
+    of_part: NDArray[np.int32]
+    distance: Fraction
+
+
 def choose_targets(
-    target: Any, most: int | None, prepared: Prepared, sensitive: Encoded, parts: Parts, groups: Grouped
-) -> Targets:
-    """Find the target of every group; `most` makes ratios small."""
+    target: Any,
+    most: int | None,
+    prepared: Prepared,
+    parts: Parts,
+    there: NDArray[np.int64],
+    rows: NDArray[np.int64] | None = None,
+) -> PartTargets:
+    """Find the target of the parts that are `there`; `most` makes ratios small.
+
+    With `rows` each line of the table stands for so many rows.
+    """
+    sensitive = prepared.table.encode(prepared.columns.sensitive[0])
     trees: list[Hierarchy] = []
     known: dict[Any, int] = {}
-    numbers: dict[int, int] = {}
+    of_part = np.full(len(parts.keys), -1, np.int32)
     furthest = Fraction(0)
-    for part in np.unique(groups.parts).tolist():
+    for part in there.tolist():
         wanted = _wanted(target, parts.keys[part])
         key = (SOURCE, part) if wanted == SOURCE else wanted if isinstance(wanted, str) else id(wanted)
         if key not in known:
-            tree, distance = _tree(wanted, most, prepared, sensitive, parts.codes == part)
+            own = (parts.codes == part) * (1 if rows is None else rows)
+            tree, distance = _tree(wanted, most, prepared, sensitive, own)
             known[key] = len(trees)
             trees.append(tree)
             furthest = max(furthest, distance)
-        numbers[part] = known[key]
-    return Targets(trees, np.array([numbers[part] for part in groups.parts.tolist()], np.int32), furthest)
+        of_part[part] = known[key]
+    return PartTargets(trees, of_part, furthest)
 
 
 def _wanted(target: Any, key: Any) -> Any:
@@ -319,7 +404,7 @@ def _wanted(target: Any, key: Any) -> Any:
 
 
 def _tree(
-    wanted: Any, most: int | None, prepared: Prepared, sensitive: Encoded, rows: NDArray[np.bool_]
+    wanted: Any, most: int | None, prepared: Prepared, sensitive: Encoded, rows: NDArray[np.int64]
 ) -> tuple[Hierarchy, Fraction]:
     tree = wanted
     if isinstance(wanted, str):
@@ -336,9 +421,9 @@ def _tree(
     return small.hierarchy, small.distance
 
 
-def _own(bare: Hierarchy, column: str, sensitive: Encoded, rows: NDArray[np.bool_]) -> Hierarchy:
-    codes = bare.leaf_codes(column, sensitive.domain)
-    return histogram(bare, np.bincount(codes[sensitive.codes[rows]], minlength=bare.num_leaves).tolist())
+def _own(bare: Hierarchy, column: str, sensitive: Encoded, rows: NDArray[np.int64]) -> Hierarchy:
+    leaves = bare.leaf_codes(column, sensitive.domain)[sensitive.codes]
+    return histogram(bare, np.bincount(leaves, rows, minlength=bare.num_leaves).astype(np.int64).tolist())
 
 
 def one_column(prepared: Prepared, what: str) -> str:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Codes
+from hedgerow.arrays import Codes, Ints
 from hedgerow.criteria.groupwise import Criterion, Groups, Limits, require, weighted_groups
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.parameters import Number, read_number
@@ -64,15 +64,17 @@ def full_domain(
     *,
     suppression: Number = 0,
     names: Sequence[str] | None = None,
+    rows: Ints | None = None,
 ) -> Generalization:
-    """Find the levels of least loss; `quasi` holds one row of codes per quasi-identifier, `names` are for messages."""
+    """Find the levels of least loss; `quasi` holds one row of codes per quasi-identifier, `names` are for messages.
+
+    With `rows` every entry stands for so many rows of the table.
+    """
     columns = [sensitive] if isinstance(sensitive, np.ndarray) else list(sensitive)
     asked = list(criteria) if isinstance(criteria, Sequence) else [criteria] * len(columns)
-    allowed = _allowed(suppression, len(columns[0]), asked)
-    overall = [np.bincount(codes) for codes in columns]
-    if allowed == 0 and all(criterion.monotone for criterion in asked):
-        require(asked, overall, names)
-    search = _Search(quasi, ladders, columns, overall, asked, allowed)
+    search = _Search(quasi, ladders, columns, asked, suppression, rows)
+    if search.allowed == 0 and all(criterion.monotone for criterion in asked):
+        require(asked, search.overall, names)
     return search.run()
 
 
@@ -104,8 +106,7 @@ def explore(
     """Check every node that no other rules out; for lattices that a person can look at."""
     columns = [sensitive] if isinstance(sensitive, np.ndarray) else list(sensitive)
     asked = list(criteria) if isinstance(criteria, Sequence) else [criteria] * len(columns)
-    overall = [np.bincount(codes) for codes in columns]
-    search = _Search(quasi, ladders, columns, overall, asked, _allowed(suppression, len(columns[0]), asked))
+    search = _Search(quasi, ladders, columns, asked, suppression)
     if search.lattice.loss.size > MOST_EXPLORED:
         raise ParameterError(
             f"There are {search.lattice.loss.size:,} combinations of levels, and up to {MOST_EXPLORED:,} can be looked "
@@ -135,17 +136,19 @@ class _Search:
         quasi: Codes,
         ladders: Sequence[Ladder],
         sensitive: list[Codes],
-        overall: list[NDArray[np.int64]],
         criteria: list[Criterion],
-        allowed: int,
+        suppression: Number,
+        rows: Ints | None = None,
     ) -> None:
-        self.ladders, self.overall, self.criteria, self.allowed = ladders, overall, criteria, allowed
+        self.ladders, self.criteria = ladders, criteria
+        self.overall = overall = [_count(codes, rows) for codes in sensitive]
+        self.allowed = allowed = _allowed(suppression, int(overall[0].sum()), criteria)
         self.owner, first = _distinct([*quasi], len(sensitive[0]))
         self.combinations = [column[first] for column in quasi]
-        self.pairs = [_pairs(self.owner, codes, counts) for codes, counts in zip(sensitive, overall, strict=True)]
-        self.rows = np.bincount(self.owner)
+        self.pairs = [_pairs(self.owner, codes, counts, rows) for codes, counts in zip(sensitive, overall, strict=True)]
+        self.rows = _count(self.owner, rows)
         sizes = [len(ladder.classes[0]) for ladder in ladders]
-        counts = [np.bincount(column, minlength=size) for column, size in zip(quasi, sizes, strict=True)]
+        counts = [_count(column, rows, size) for column, size in zip(quasi, sizes, strict=True)]
         self.lattice = Lattice(ladders, counts)
         # Suppressed rows can grow on the way up unless good groups absorb whatever joins them.
         self.tags = all(c.monotone if allowed == 0 else c.absorbing for c in criteria)
@@ -272,8 +275,18 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
 """Combination, sensitive code and rows of every pair of both that occurs."""
 
 
-def _pairs(owner: NDArray[np.int32], codes: Codes, overall: NDArray[np.int64]) -> Pairs:
-    keys, counts = np.unique(owner.astype(np.int64) * len(overall) + codes, return_counts=True)
+def _count(codes: Codes, rows: Ints | None, size: int = 0) -> Ints:
+    """How many rows have each code; sums stay exact in floats up to 2^53, more rows than any table has."""
+    return np.bincount(codes, rows, minlength=size).astype(np.int64)
+
+
+def _pairs(owner: NDArray[np.int32], codes: Codes, overall: Ints, rows: Ints | None) -> Pairs:
+    both = owner.astype(np.int64) * len(overall) + codes
+    if rows is None:
+        keys, counts = np.unique(both, return_counts=True)
+    else:
+        keys, places = np.unique(both, return_inverse=True)
+        counts = _count(places, rows)
     return keys // len(overall), (keys % len(overall)).astype(np.int32), counts
 
 

@@ -27,11 +27,21 @@ _WORTH = 1024
 """Rows from which compiling pays: MDAV does much more than one step per row."""
 
 
-def microaggregate(points: Points, *, k: int, block: int = 256, keys: Keys = system_keys) -> NDArray[np.int32]:
-    """Return a group number per row of `points` (rows x columns); columns are compared in units of their spread."""
+def microaggregate(
+    points: Points,
+    *,
+    k: int,
+    block: int = 256,
+    spread: NDArray[np.float64] | None = None,
+    keys: Keys = system_keys,
+) -> NDArray[np.int32]:
+    """Return a group number per row of `points` (rows x columns); columns are compared in units of their spread.
+
+    `spread` is the standard deviation of each column in the whole table, of which the points may be a part.
+    """
     if len(points) < k:
         raise Infeasible(f"Groups of {k:,} rows need at least as many; there are {len(points):,}.")
-    scale = points.std(axis=0)
+    scale = points.std(axis=0) if spread is None else spread
     # Rows at equal distance are taken in the order in which they lie, so that order has to be secret.
     order = permutation(len(points), keys=keys)
     scaled = np.ascontiguousarray(((points - points.mean(axis=0)) / np.where(scale > 0, scale, 1.0))[order])

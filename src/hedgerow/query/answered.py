@@ -597,7 +597,9 @@ def _exact_numbers(array: pa.Array) -> Uncertain:
     listed = [_fraction(value) for value in array.to_pylist()]
     if any(value is not None and not np.isfinite(float(value)) for value in listed):
         raise QueryError("infinite numbers have no bounds")
-    rounding = Rounding.WHOLE if pa.types.is_integer(array.type) else Rounding.NEAREST
+    is_decimal = pa.types.is_decimal(array.type)  # the nearest float may lie on the wrong side of it
+    rounding = Rounding.OUTWARD if is_decimal else Rounding.NEAREST
+    rounding = Rounding.WHOLE if pa.types.is_integer(array.type) else rounding
     means = [math.nan if value is None else float(value) for value in listed]
     estimate = Estimate(listed, list(listed), means, [0.0] * len(listed), [True] * len(listed), rounding)
     return Uncertain(estimate, [value is None for value in listed])

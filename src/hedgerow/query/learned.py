@@ -38,6 +38,7 @@ from hedgerow.randomness import seeded_keys
 if TYPE_CHECKING:
     from hedgerow.query.evidence.generalized import BoxSource
     from hedgerow.query.evidence.permuted import RowSource
+    from hedgerow.query.learned_boxes import HiddenParts
     from hedgerow.query.sql.question import Aggregate, Bound
     from hedgerow.release import Release
 
@@ -54,14 +55,15 @@ _MOST_PAIRS = 4_000_000
 
 _KNOTS = (0.2, 0.4, 0.6, 0.8)
 
-_WIDENED = {"sum": 1.3, "avg": 1.3, "count": 2.0}
+_WIDENED = {"sum": 1.1, "avg": 1.1, "count": 1.3}
 """Standard errors are widened by this, for what a sum of broken lines cannot follow: a condition has sharp edges."""
 
-_WIDENED_DEALT = {"sum": 1.9, "avg": 1.9, "count": 1.5}
-"""The same for values that are dealt: scores are not quite normal, nor do all rows scatter alike."""
+_WIDENED_NEAR = 1.0
+_WIDENED_SUMS, _WIDENED_COUNTS = 1.3, 1.1
+"""The same for values that are dealt, inside groups of near rows and inside others."""
 
-_WIDENED_BOXES = {"sum": 1.2, "avg": 2.0, "count": 1.2}
-"""The same for boxes: columns are not independent inside them."""
+_MOSTLY_CHANCE = 2.0
+"""Shares of hits that spread at most this many times as much as chance gives belong to groups that looked at none."""
 
 _BINS = 12
 """Ranges of the hidden value with equally many rows, whose chances are learned beside the normal scores."""
@@ -87,6 +89,8 @@ def _learned(release: Release, bound: Bound, answer: Answer) -> Learned:
     from hedgerow.query.evidence.permuted import RowSource
     from hedgerow.query.evidence.view import source_of
 
+    if not answer.bounded:
+        return _fair(answer, "rows of this form were changed by chance, and have no groups to learn from")
     if answer.exact or answer.lower is None:
         return Learned(answer.expected, 0.0, "the answer is exact")
     source = source_of(release)
@@ -114,36 +118,33 @@ def _boxed(release: Release, source: BoxSource, bound: Bound, aggregate: Aggrega
     boxes = boxes_of(source, release.columns.quasi, bound)
     if isinstance(boxes, str):
         return _fair(answer, boxes)
-    sizes, groups, rows = source.sizes.astype(np.float64), len(source.sizes), source.view.num_rows
-    kept = np.ones(rows) if base is None else source.marked(base, bound.hidden).astype(np.float64)
+    kept = np.ones(source.view.num_rows) if base is None else source.marked(base, bound.hidden).astype(np.float64)
     numbers = kept if is_counted else kept * _numbers(source.hidden_view(str(base)), bound, aggregate)
-    owner = source.view.groups
-    worlds = list(boxes.shares(source, bound.known))
-
-    def total(values: Floats) -> tuple[float, float]:
-        sums, squares = (np.bincount(owner, each, minlength=groups) for each in (values, values**2))
-        found = []
-        for times, chance, features, moved in worlds:
-            pick = times > 0
-            slopes = _slopes(features[pick], sums[pick] / sizes[pick], (sizes * times)[pick])
-            tilt = np.clip(moved @ slopes, -0.5 * np.abs(sums) / sizes, 0.5 * np.abs(sums) / sizes)
-            found.append((float(chance @ sums), float((chance * sizes) @ tilt)))
-        spread = float(np.var([each[0] + each[1] for each in found[1:]], ddof=1))
-        shift, noise = float(found[0][1]), float(np.var([each[1] for each in found[1:]], ddof=1))
-        chance = worlds[0][1]
-        dealt = float((chance * (1.0 - chance)) @ squares)
-        kept_share = float(np.nan_to_num(max(0.0, 1.0 - noise / np.square(shift)))) if shift else 0.0
-        return float(found[0][0] + kept_share * shift), float(
-            np.sqrt(spread + dealt + np.square((1.0 - kept_share) * shift))
-        )
-
-    estimate, error = total(numbers)
+    if base is None:
+        found = boxes.chances(source, bound.known)
+    else:
+        codes, is_ordered = source.view.codes(base).codes, source.view.columns[base].kind in NUMBERS
+        found = boxes.chances(source, bound.known, base, _parts(codes.astype(np.int64), is_ordered, boxes.most_parts))
+    estimate, error = found.total(numbers)
     if aggregate.function == "avg":
-        count = total(kept)[0]
+        count = found.total(kept)[0]
         if count <= 0:
             return _fair(answer, "it expects no row")
-        estimate, error = estimate / count, total(numbers - estimate / count * kept)[1] / count
-    return _inside(answer, estimate, _WIDENED_BOXES[aggregate.function] * error)
+        # The mean is where the sum of deviations from it is nothing: its error is theirs, over the count.
+        estimate, error = estimate / count, found.total(numbers - estimate / count * kept)[1] / count
+    return _inside(answer, estimate, error)
+
+
+def _parts(codes: Ints, is_ordered: bool, most: int) -> HiddenParts:
+    """Hidden values in parts: ranges with about equally many rows, or the most frequent texts and all others."""
+    from hedgerow.query.learned_boxes import HiddenParts
+
+    if is_ordered:
+        return HiddenParts(_bins(codes.astype(np.float64), most), True)
+    counts = np.bincount(codes)
+    place = np.full(len(counts), min(most, len(counts)) - 1)
+    place[np.argsort(-counts, kind="stable")[: most - 1]] = np.arange(min(most - 1, len(counts)))
+    return HiddenParts(place[codes], False)
 
 
 def _inside(answer: Answer, estimate: float, error: float) -> Learned:
@@ -228,24 +229,24 @@ class _Model:
             return _fair(answer, why)
         shares = dealing.shares(hit)
         if self.aggregate.function == "count":
-            return self._bounded(answer, *dealing.total(kept, shares), "", _WIDENED_DEALT)
+            return self._bounded(answer, *dealing.total(kept, shares, hit, is_counted=True), "", None)
         values = kept * _numbers(self.source.hidden_view(self.base), self.bound, self.aggregate)
-        estimate, error = dealing.total(values, shares)
+        estimate, error = dealing.total(values, shares, hit)
         if self.aggregate.function == "sum":
-            return self._bounded(answer, estimate, error, "", _WIDENED_DEALT)
-        count = dealing.total(kept, shares)[0]
+            return self._bounded(answer, estimate, error, "", None)
+        count = dealing.total(kept, shares, hit)[0]
         if count <= 0:
             return _fair(answer, "it expects no row")
         # The mean is where the sum of deviations from it is nothing: its error is theirs, over the count.
-        error = dealing.total(values - estimate / count * kept, shares)[1]
-        return self._bounded(answer, estimate / count, error / count, "", _WIDENED_DEALT)
+        error = dealing.total(values - estimate / count * kept, shares, hit)[1]
+        return self._bounded(answer, estimate / count, error / count, "", None)
 
     def _bounded(
-        self, answer: Answer, estimate: float, error: float, why: str, widened: Mapping[str, float] = _WIDENED
+        self, answer: Answer, estimate: float, error: float, why: str, widened: Mapping[str, float] | None = _WIDENED
     ) -> Learned:
         if why:
             return _fair(answer, why)
-        return _inside(answer, estimate, widened[self.aggregate.function] * error)
+        return _inside(answer, estimate, error if widened is None else widened[self.aggregate.function] * error)
 
 
 @dataclass(frozen=True)
@@ -306,6 +307,7 @@ class _Dealing:
             self.refusal = "groups were made by the hidden values"
         elif explained < _LEAST * inside or count < 4 * shape.means.shape[1]:
             self.refusal = "known columns tell too little, or there are too few groups"
+        self._contrast = _Contrast(shape)
         places = np.arange(int(shape.sizes.max(initial=0)))
         self._real, self._sizes = places < shape.sizes[:, None], shape.sizes
         self._place = np.where(self._real, offsets[:-1, None] + places, 0)
@@ -339,7 +341,7 @@ class _Dealing:
         rows = (hit[self._place] & self._real).astype(np.float32)
         return [np.einsum("gij,gi->gj", each, rows).astype(np.float64) for each in self._chances]
 
-    def total(self, values: Floats, shares: list[Floats]) -> tuple[float, float]:
+    def total(self, values: Floats, shares: list[Floats], hit: Any, *, is_counted: bool = False) -> tuple[float, float]:
         """The learned sum over the rows hit, and its standard error."""
         padded = values[self._place] * self._real
         found = [float((share * padded).sum()) for share in shares]
@@ -349,7 +351,47 @@ class _Dealing:
         middle = (weight * padded).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300)
         # So many rows of a group are hit, whoever has which value; equal chances give the fair shuffle's variance.
         dealt = (weight * (padded - middle[:, None]) ** 2).sum(axis=1) * size / np.maximum(size - 1.0, 1.0)
-        return found[0], float(np.sqrt(dealt.sum() + np.square(found[1]) + np.var(found[2:], ddof=1)))
+        variance = float(dealt.sum() + np.square(found[1]) + np.var(found[2:], ddof=1))
+        other, noise, is_blind = self._contrast.total(values, hit)
+        if not is_blind:
+            return found[0], _WIDENED_NEAR * float(np.sqrt(variance))
+        apart = other - found[0]
+        # Ranges are coarser than the condition of a count; a contrast of groups takes the condition itself.
+        moved = variance / max(variance + noise, 1e-300) if is_counted else 0.0
+        misfit = max(np.square(apart) - noise, 0.0)
+        widened = _WIDENED_COUNTS if is_counted else _WIDENED_SUMS
+        return found[0] + moved * apart, widened * float(np.sqrt(variance + misfit))
+
+
+class _Contrast:
+    """The sum over the rows hit from groups alone: how their means go with features and with their share of hits.
+
+    It makes no assumption about values, so that what it differs by from the dealt sum, beyond its own noise, is what
+    the model of the values misses. For one question it is noisier.
+    """
+
+    def __init__(self, shape: _Shape) -> None:
+        self._shape, self._weight = shape, shape.sizes / shape.sizes.sum()
+        x = shape.means - self._weight @ shape.means
+        self._x, self._gram = x, _ridged((x * shape.sizes[:, None]).T @ x)
+
+    def total(self, values: Floats, hit: Any) -> tuple[float, float, bool]:
+        """The sum, the variance of what hits add to it, and whether groups were made without looking at hits."""
+        shape, x = self._shape, self._x
+        sizes, count = shape.sizes, len(shape.sizes)
+        mean = np.bincount(shape.owner, values, minlength=count) / sizes
+        hits = np.bincount(shape.groups[hit], minlength=count).astype(np.float64)
+        both = np.column_stack((mean, hits / sizes))
+        both = both - self._weight @ both
+        slopes = np.linalg.solve(self._gram, (x * sizes[:, None]).T @ both)
+        left, own = (both - x @ slopes).T
+        scale = float(sizes @ own**2) + 1e-12 * float(sizes.sum())
+        steep = float((sizes * own) @ left) / scale
+        noise = float(np.square(sizes * own) @ np.square(left - steep * own)) / scale**2
+        lever, share = shape.deviations[hit].sum(axis=0), float(hits.sum() / sizes.sum())
+        reach = float(hits @ (1.0 - hits / sizes) - lever @ slopes[:, 1])
+        is_blind = float(sizes @ both[:, 1] ** 2) <= _MOSTLY_CHANCE * count * share * (1.0 - share)
+        return float(hits @ mean + lever @ slopes[:, 0] + steep * reach), noise * reach**2, is_blind
 
 
 def _resampled(count: int) -> Iterator[Ints]:
@@ -359,9 +401,9 @@ def _resampled(count: int) -> Iterator[Ints]:
         yield (keys(count) % np.uint64(count)).astype(np.int64)
 
 
-def _bins(scores: Floats) -> Ints:
+def _bins(scores: Floats, most: int = _BINS) -> Ints:
     """The range of each value, of ranges that hold about equally many rows."""
-    found = np.searchsorted(np.unique(np.quantile(scores, np.arange(1, _BINS) / _BINS)), scores)
+    found = np.searchsorted(np.unique(np.quantile(scores, np.arange(1, most) / most)), scores)
     return np.asarray(np.unique(found, return_inverse=True)[1])
 
 
@@ -389,9 +431,12 @@ def _slopes(features: Floats, mean: Floats, sizes: Floats) -> Floats:
     weight = sizes / sizes.sum()
     x = features - weight @ features
     gram = (x * sizes[:, None]).T @ x
-    ridge = 1e-3 * np.trace(gram) / max(len(gram), 1) + 1e-12
-    solved: Floats = np.linalg.solve(gram + ridge * np.eye(len(gram)), (x * sizes[:, None]).T @ (mean - weight @ mean))
+    solved: Floats = np.linalg.solve(_ridged(gram), (x * sizes[:, None]).T @ (mean - weight @ mean))
     return solved
+
+
+def _ridged(gram: Floats) -> Floats:
+    return np.asarray(gram + (1e-3 * np.trace(gram) / max(len(gram), 1) + 1e-12) * np.eye(len(gram)))
 
 
 def _features(release: Release, source: RowSource) -> Floats:

@@ -17,8 +17,9 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,11 +34,12 @@ from hedgerow.release.bundle import refuse_seeded
 from hedgerow.release.folder import folder_beside, named_folder, put_in_place, require_replaceable, sync_folder
 from hedgerow.release.readme import readme
 from hedgerow.release.release import Release, Rows
+from hedgerow.verify.holding import Held
 from hedgerow.verify.manifest import describe, describe_parts, encode
 from hedgerow.verify.names import SETS, box_columns
 from hedgerow.verify.page import pages
 from hedgerow.verify.parts import PARTED, SHARED, is_wide, part_file
-from hedgerow.verify.promise import verify_bundle
+from hedgerow.verify.promise import verify_bundle, verify_held
 from hedgerow.verify.values import MANIFEST, FileEntry, PartEntry
 
 __all__ = ["Stage", "WrittenPart", "seal", "split_release", "stage_bundle", "write_part"]
@@ -187,8 +189,8 @@ def seal(
     """Let a bundle appear at its target: these parts, the tables that they share, its pages and its manifest.
 
     `release` says what is true of all parts together (rows, groups, guarantee); its tables, and `helper`, may be those
-    of any part: the README takes its examples from them. A bundle on this machine is verified first, from the files
-    that were written; elsewhere whoever wrote the parts did.
+    of any part: the README takes its examples from them. The bundle is verified first, from the files that were
+    written, through the file system that they were written to.
     """
     refuse_seeded(release.made, allow_insecure)
     ordered = sorted(parts, key=lambda written: written.part.first_group)
@@ -216,7 +218,32 @@ def seal(
         verify_bundle(stage.folder)
         put_in_place(Path(stage.folder), Path(stage.target), replace=stage.overwrite)
     else:
+        verify_held(_hold_elsewhere(system, place, stage.target))
         _move(system, place, _system(stage.target)[1], [*files, MANIFEST])
+
+
+@dataclass(frozen=True)
+class _HeldElsewhere(Held):
+    """The files of a bundle on another file system, each opened when it is read."""
+
+    system: pf.FileSystem = field(default_factory=pf.LocalFileSystem)
+    root: str = ""
+
+    @contextmanager
+    def _open(self, name: str, entry: FileEntry) -> Iterator[Any]:
+        if name not in self.names:
+            raise BundleError(f"{name} is missing from the bundle; ask for it again.")
+        with self.system.open_input_file(f"{self.root}/{name}") as file:
+            if file.size() != entry.bytes:
+                raise BundleError(f"{name} has not the size that was written.")
+            yield file
+
+
+def _hold_elsewhere(system: pf.FileSystem, place: str, target: str) -> _HeldElsewhere:
+    names = frozenset(found.base_name for found in system.get_file_info(pf.FileSelector(place)))
+    with system.open_input_stream(f"{place}/{MANIFEST}") as stream:
+        manifest = stream.read()
+    return _HeldElsewhere(Path(target), names, {}, manifest, None, system, place)
 
 
 def _check_parts(release: Release, parts: Sequence[WrittenPart], help: str) -> None:

@@ -289,7 +289,7 @@ _STYLE: Any = {
 }
 
 
-def new_figure(columns: int = 1, *, width: float = 5.2, height: float = 3.4) -> tuple[Any, Any]:
+def new_figure(columns: int = 1, *, rows: int = 1, width: float = 5.2, height: float = 3.4) -> tuple[Any, Any]:
     """Return a figure and its axes (an array if there are several), drawn off screen."""
     require_drawing()
     from cycler import cycler
@@ -297,8 +297,8 @@ def new_figure(columns: int = 1, *, width: float = 5.2, height: float = 3.4) -> 
     from matplotlib.figure import Figure
 
     with rc_context({**_STYLE, "axes.prop_cycle": cycler(color=COLOURS)}):
-        figure = Figure(figsize=(width * columns, height), layout="constrained")
-        return figure, figure.subplots(1, columns)
+        figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+        return figure, figure.subplots(rows, columns)
 
 
 def require_drawing() -> None:

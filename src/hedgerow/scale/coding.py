@@ -173,6 +173,23 @@ class CountedTable:
             _refuse_wide(name)
         return self.coder.columns[name]
 
+    def combinations(self, names: Sequence[str]) -> tuple[Table, NDArray[np.int64]]:
+        """The combinations of several columns' values as a table with codes of the whole, and the rows of each."""
+        columns = {name: self.column(name) for name in names}
+        found = self.engine.combinations(names, MOST_CODES)
+        if found is None:
+            raise SchemaError(
+                f"{', '.join(names)} have more than {MOST_CODES:,} combinations of values, too many to decide on "
+                "outside of memory; round them, leave some out, or choose Mondrian."
+            )
+        values, rows = found
+        if int(rows.sum()) != self.rows.published:
+            raise InputError(CHANGED)
+        encoded = {name: one.encoded(one.encode(values.column(name))) for name, one in columns.items()}
+        table = Table(pa.table({name: one.decode(one.codes) for name, one in encoded.items()}))
+        table._encoded.update(encoded)
+        return table, rows
+
 
 def count_table(engine: ScaleEngine, schema: Schema, *, needs_sensitive: bool = True) -> CountedTable:
     """Count the distinct values of every column that is no identifier, and check them as a table is checked."""

@@ -82,6 +82,10 @@ class DuckEngine(ScaleEngine):
             found[name] = self._source.distinct(name, most)
         return found
 
+    def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, NDArray[np.int64]] | None:
+        """Count the combinations of several columns' values; None if there are more than `most`."""
+        return self._source.combinations(columns, most)
+
     def leave_out(self, values: Mapping[str, pa.Array]) -> None:
         """Drop the rows in which some column has one of these values."""
         self._source.leave_out(values)

@@ -2,8 +2,9 @@
 
 The plan has five steps, and an engine does the three that touch rows:
 
-    count    `names`, `head`, `count_rows`, `distinct`: what is there, in the engine's own values. Nobody calls an
-             engine for a column that is an identifier. `leave_out` drops rows for good: later calls do not see them.
+    count    `names`, `head`, `count_rows`, `distinct`, `combinations`: what is there, in the engine's own values.
+             Nobody calls an engine for a column that is an identifier. `leave_out` drops rows for good: later calls do
+             not see them.
     decide   on the driver, on counts alone (`methods`). A decision that needs more counts asks for `fold`: a function
              of a coded batch that returns an array of whole numbers, added up over all batches of a task; the answer
              is one array for each task, so that sums over the whole table and shares of tasks come from one call.
@@ -74,6 +75,10 @@ class ScaleEngine(ABC):
     @abstractmethod
     def distinct(self, columns: Sequence[str], most: int) -> dict[str, Distinct | None]:
         """Count the distinct values of each column; None for a column that has more than `most`, or about as many."""
+
+    @abstractmethod
+    def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, NDArray[np.int64]] | None:
+        """Count the combinations of several columns' values; None if there are more than `most`."""
 
     @abstractmethod
     def leave_out(self, values: Mapping[str, pa.Array]) -> None:

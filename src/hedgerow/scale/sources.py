@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from hedgerow.cores import cores
 from hedgerow.errors import DiskFull, HedgerowError, InputError, OutOfMemory
@@ -49,6 +50,10 @@ class PassSource(Protocol):
 
     def distinct(self, column: str, most: int) -> Distinct | None:
         """The distinct values of a column and the rows of each; None for more than about `most`."""
+        ...
+
+    def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, NDArray[np.int64]] | None:
+        """The combinations of several columns' values and the rows of each; None for more than `most`."""
         ...
 
     def leave_out(self, values: Mapping[str, pa.Array]) -> None:
@@ -138,6 +143,16 @@ class DuckSource:
         if counted.num_rows > most:
             return None
         return _flat(counted.column("v")), counted.column("n").to_numpy().astype(np.int64)
+
+    def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, NDArray[np.int64]] | None:
+        """The combinations of several columns' values and the rows of each; None for more than `most`."""
+        named = ", ".join(f"{quoted(name)} AS v{place}" for place, name in enumerate(columns))
+        grouped = f"SELECT {named}, count(*) AS n FROM {self._relation}{self._where} GROUP BY ALL"
+        if self._number(f"SELECT count(*) FROM ({grouped} LIMIT {most + 1})") > most:
+            return None
+        counted = self._table(grouped)
+        values = pa.table([_flat(column) for column in counted.columns[:-1]], names=list(columns))
+        return values, counted.column("n").to_numpy().astype(np.int64)
 
     def leave_out(self, values: Mapping[str, pa.Array]) -> None:
         """Drop the rows in which some column has one of these values."""

@@ -124,6 +124,16 @@ class ClusterEngine(ScaleEngine):
             return None
         return _one(counted.column(0)), counted.column(1).to_numpy().astype(np.int64)
 
+    def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, NDArray[np.int64]] | None:
+        """Count the combinations of several columns' values; None if there are more than `most`."""
+        with _plain_errors():
+            grouped = self._frame.groupBy(*(self._places[name] for name in columns)).count()
+            counted = grouped.limit(most + 1).toArrow()
+        if counted.num_rows > most:
+            return None
+        values = pa.table([_one(column) for column in counted.columns[:-1]], names=list(columns))
+        return values, counted.column(len(columns)).to_numpy().astype(np.int64)
+
     def leave_out(self, values: Mapping[str, pa.Array]) -> None:
         """Drop the rows in which some column has one of these values."""
         for name, listed in values.items():
@@ -306,9 +316,9 @@ class _Block:
     def __call__(self, batches: Batches) -> Batches:
         with _marked_errors():
             block, pieces = _task(), list[pa.Table]()
-            for batch in batches:
+            for batch in batches if block in self.wanted else ():
                 pieces += [pa.ipc.open_stream(record).read_all() for record in batch.column("records").to_pylist()]
-            if block not in self.wanted or not pieces:
+            if not pieces:
                 return
             try:
                 found: Any = self.work(block, pa.concat_tables(pieces).combine_chunks())

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hedgerow.errors import HedgerowError, InputError, ParameterError, limit_reached
+from hedgerow.verify.names import BLANKS
 
 __all__ = [
     "BLANKS",
@@ -29,9 +30,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-
-BLANKS = " \t"
-"""What is dropped around a text: in files, frames, hierarchies and domains alike."""
 
 MAX_CELLS = 1_000_000_000
 """Rows times columns that a file may announce: 8 GB of numbers. A small file that announces more is likely a bomb."""

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Ints
+from hedgerow.arrays import Ints, one_array
 from hedgerow.errors import BrokenPromise, counted
 from hedgerow.verify.ke import group_starts
 from hedgerow.verify.values import PublishedRelease, is_end, spread, total
@@ -74,7 +74,7 @@ def sensitive_groups(release: PublishedRelease) -> tuple[pa.Table, NDArray[np.in
 
 def value_codes(column: pa.ChunkedArray) -> NDArray[np.int64]:
     """Number the values of a column; missing is a value like any other."""
-    encoded = column.combine_chunks().dictionary_encode()
+    encoded = one_array(column).dictionary_encode()
     codes: NDArray[np.int64] = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy().astype(np.int64)
     return codes
 
@@ -213,11 +213,13 @@ def joint(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]
     """Number the pairs that occur, in their order."""
     width = int(other.max(initial=0)) + 1
     pairs, span = one * width + other, (int(one.max(initial=0)) + 1) * width
+    numbers: NDArray[np.int64]
     if span > 8 * len(pairs):  # a table of all possible pairs would cost more than sorting those that there are
-        return np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+        numbers = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+        return numbers
     occurs = np.zeros(span, np.bool_)
     occurs[pairs] = True
-    numbers: NDArray[np.int64] = (np.cumsum(occurs) - 1)[pairs]
+    numbers = (np.cumsum(occurs) - 1)[pairs]
     return numbers
 
 

@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
 from hedgerow.errors import BrokenPromise, BundleError, counted, within_limits
+from hedgerow.verify.graph_words import graph_words
 from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.manifest import GraphManifest, decode_graph
 from hedgerow.verify.structure import check_table
 from hedgerow.verify.values import PAGES, Guarantee, Made, Verification
-from hedgerow.verify.words import check_pages, graph_words
+from hedgerow.verify.words import check_pages
 
 __all__ = [
     "HUBS",
@@ -52,6 +53,7 @@ HUBS = ("left_hubs", "right_hubs")
 """Tables of entities that were set aside with their number of links; a release may have them."""
 _MEASURED = ("left_known", "right_known")
 _SET_ASIDE = ("left_hubs", "right_hubs", "hub_links")
+_LOWERED = ("left_slack", "right_slack", "left_lowered", "right_lowered")
 
 _INT = pa.int32()
 _CHANCE = 20.0
@@ -84,7 +86,8 @@ def verify_graph(release: PublishedGraph) -> Verification:
     checks = [check_graph_structure(release)]
     groups = []
     for number, letter in enumerate("kl"):
-        least = int(release.guarantee.parameters[letter])
+        parameters = release.guarantee.parameters
+        least = 1 if parameters.get(f"{SIDES[number]}_slack") else int(parameters[letter])
         found, check = _check_groups(release, number, least)
         groups.append(found)
         checks.append(check)
@@ -94,6 +97,7 @@ def verify_graph(release: PublishedGraph) -> Verification:
         second = pool.submit(_check_side, release, 1, groups[1], (left, right))
         both = _check_side(release, 0, groups[0], (left, right)), second.result()
     checks += [check for pair in zip(*both, strict=True) for check in pair]
+    checks += _check_lowered(release, groups, (left, right))
     checks += _check_edge_columns(release)
     if graph_words(release.guarantee.parameters) != _words(release.guarantee):
         raise BrokenPromise("The words of the guarantee are not those that follow from its parameters.")
@@ -187,8 +191,9 @@ def check_graph_structure(release: PublishedGraph) -> str:
     """Raise BrokenPromise unless a graph has its five tables, their columns and types, and a promise of its kind."""
     guarantee = release.guarantee
     parameters = guarantee.parameters
-    known = {"k", "l", *_MEASURED}
-    if guarantee.criterion != "safe_grouping" or set(parameters) - {"edge_k"} not in (known, known | set(_SET_ASIDE)):
+    said = set(parameters) - {"edge_k"} - {"k", "l", *_MEASURED}
+    is_whole = {"k", "l", *_MEASURED} <= set(parameters)
+    if guarantee.criterion != "safe_grouping" or not is_whole or said not in (set(), {*_SET_ASIDE}, {*_LOWERED}):
         raise BrokenPromise("The release promises a criterion that this version cannot verify.")
     sizes = [name for name in ("k", "l", "edge_k") if name in parameters]
     if guarantee.columns != SIDES or not all(_is_size(parameters[name]) for name in sizes):
@@ -197,6 +202,11 @@ def check_graph_structure(release: PublishedGraph) -> str:
         raise BrokenPromise("A number of the guarantee is not a count.")
     if parameters["k"] == parameters["l"] == 1:
         raise BrokenPromise("'k' or 'l' must be at least 2: a (1, 1)-grouping promises nothing.")
+    if "left_slack" in parameters:
+        if min(int(parameters["k"]), int(parameters["l"])) == 1:
+            raise BrokenPromise("Groups below their size need 'k' and 'l' of at least 2.")
+        if not (parameters["left_slack"] or parameters["right_slack"]):
+            raise BrokenPromise("The guarantee speaks of groups below their size where there is none.")
     if not set(TABLES) <= set(release.tables) <= {*TABLES, *HUBS}:
         raise BrokenPromise("The published tables are not those of a grouped graph.")
     edges = release.tables["edges"]
@@ -291,6 +301,41 @@ def _check_known(release: PublishedGraph, number: int, groups: Ints, degrees: In
     if found != release.guarantee.parameters[_MEASURED[number]]:
         raise BrokenPromise("The number of entities whose number of neighbours is certain is not the one stated.")
     return f"the number of neighbours is certain for {found:,} of {len(groups):,} {SIDES[number]} entities, as stated"
+
+
+def _check_lowered(release: PublishedGraph, groups: list[Ints], ends: tuple[Nodes, Nodes]) -> list[str]:
+    """Groups below their size are as large as the links of their nodes' neighbours allow; one end of each link is full.
+
+    A node whose busiest neighbour has d links is promised the number of nodes of its side divided by slack times d.
+    """
+    parameters = {name: int(number) for name, number in release.guarantee.parameters.items()}
+    if "left_slack" not in parameters:
+        return []
+    checks, sizes = [], [np.bincount(one) for one in groups]
+    for number, (side, letter) in enumerate(zip(SIDES, "kl", strict=True)):
+        near, far = ends[number], ends[1 - number]
+        links = np.bincount(far, minlength=len(groups[1 - number]))[far]
+        order = np.lexsort((links, near))
+        last = np.append(near[order][1:] != near[order][:-1], True)[: len(near)]
+        busiest = np.zeros(len(groups[number]), np.int64)
+        busiest[near[order][last]] = links[order][last]
+        size, slack = parameters[letter], parameters[f"{side}_slack"]
+        promised = np.clip(len(busiest) // np.maximum(max(slack, 1) * busiest, 1), 1, size) if slack else size
+        own = sizes[number][groups[number]]
+        if few := int((own < promised).sum()):
+            raise BrokenPromise(
+                f"{counted(few, f'{side} node is', f'{side} nodes are')} in groups below their promise."
+            )
+        if int((own < size).sum()) != parameters[f"{side}_lowered"]:
+            raise BrokenPromise(f"The number of {side} entities in groups of fewer than {size} is not the one stated.")
+        checks.append(
+            f"{parameters[f'{side}_lowered']:,} {side} entities are in groups of fewer than {size}, as stated"
+        )
+    at_ends = [sizes[number][groups[number][ends[number]]] for number in (0, 1)]
+    least = min(parameters["k"], parameters["l"])
+    if few := int((np.maximum(*at_ends) < least).sum()):
+        raise BrokenPromise(f"{counted(few, 'link has', 'links have')} groups of fewer than {least} at both ends.")
+    return [*checks, f"one end of each link is in a group of at least {least}"]
 
 
 def _check_edge_columns(release: PublishedGraph) -> list[str]:

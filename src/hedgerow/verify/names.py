@@ -19,9 +19,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hedgerow.arrays import one_array
 from hedgerow.verify.values import PublishedColumns
 
 __all__ = [
+    "BLANKS",
     "POLICIES",
     "PROPERTY_KINDS",
     "SETS",
@@ -88,6 +90,8 @@ def _free(wanted: str, used: set[str]) -> str:
 
 
 POLICIES = ("trimmed", "folded", "exact")
+BLANKS = " \t"
+"""What is dropped around a text: in files, frames, hierarchies, domains and knowledge alike."""
 _SPACES = "".join(sign for number in range(0x3001) if (sign := chr(number)).isspace())
 
 
@@ -106,7 +110,7 @@ def text_in_form(text: str, policy: str = "trimmed") -> str:
 
 def in_form(texts: pa.Array | pa.ChunkedArray, policy: str = "trimmed") -> pa.Array:
     """The same texts in the form that a policy asks for."""
-    whole = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    whole = one_array(texts)
     if policy == "exact":
         return whole
     encoded = whole.dictionary_encode()

@@ -35,6 +35,7 @@ __all__ = [
 TABLES = ("release", "quasi", "sensitive", "sets", "target", "implied", "properties", "domain", "help")
 """Every table that a bundle can hold; no other name is ever looked at."""
 
+_BLOCK = 1 << 18
 _MOST_COLUMNS = 10_000
 _LONGEST_NAME = 10_000
 _INT, _LONG, _TEXT, _BOOL = pa.int32(), pa.int64(), pa.string(), pa.bool_()
@@ -53,7 +54,8 @@ Expected = dict[str, Columns]
 class Layout:
     """What verify knows of a form: the criteria that a release of it can promise, its tables, and how values lie there.
 
-    `has_boxes`: quasi-identifiers are intervals and sets. `has_subdomains`: sensitive values are nodes of a tree.
+    `has_boxes`: quasi-identifiers are intervals and sets. `has_scattered_rows`: within a group every column is shuffled
+    by itself, so that no published row is a person's. `has_subdomains`: sensitive values are nodes of a tree.
     `may_have_fakes`: a group may have more sensitive values than rows.
     """
 
@@ -61,6 +63,7 @@ class Layout:
     expected: Callable[[PublishedRelease], Expected]
     has_groups: bool = True
     has_boxes: bool = False
+    has_scattered_rows: bool = False
     has_subdomains: bool = False
     may_have_fakes: bool = False
 
@@ -119,10 +122,11 @@ def _is_data(kind: pa.DataType) -> bool:
 
 def _check_floats(name: str, column: pa.ChunkedArray) -> None:
     """NaN is no value, and -0.0 is one that looks like another."""
-    for chunk in column.drop_null().chunks:
-        numbers = chunk.to_numpy(zero_copy_only=False)
-        if not np.isfinite(numbers).all() or (np.signbit(numbers) & (numbers == 0.0)).any():
-            raise BrokenPromise(f"'{name}' holds a number that is not finite, or a negative zero.")
+    for first in range(0, len(column), _BLOCK):
+        for chunk in column.slice(first, _BLOCK).drop_null().chunks:
+            numbers = chunk.to_numpy(zero_copy_only=False)
+            if not np.isfinite(numbers).all() or (np.signbit(numbers) & (numbers == 0.0)).any():
+                raise BrokenPromise(f"'{name}' holds a number that is not finite, or a negative zero.")
 
 
 def _check_claims(release: PublishedRelease) -> None:
@@ -254,7 +258,7 @@ def _group(release: PublishedRelease) -> Columns:
 FORMS = {
     "permuted": Layout(("frequency", "groupwise", "ke", "proximity", "robust"), _one_table),
     "separated": Layout(("frequency", "groupwise", "m_invariance", "proximity", "robust"), _two_tables),
-    "scattered": Layout(("frequency", "groupwise", "proximity"), _two_tables),
+    "scattered": Layout(("frequency", "groupwise", "proximity"), _two_tables, has_scattered_rows=True),
     "padded": Layout(("m_invariance",), _two_tables, may_have_fakes=True),
     "generalized": Layout(("frequency", "groupwise", "proximity", "robust"), _generalized, has_boxes=True),
     "disguised": Layout(("personal", "target"), _disguised, has_subdomains=True, may_have_fakes=True),

@@ -14,6 +14,7 @@ from fractions import Fraction
 from hedgerow.errors import BrokenPromise
 from hedgerow.verify.minimality import minimality
 from hedgerow.verify.page import page
+from hedgerow.verify.structure import layout_of
 from hedgerow.verify.values import NOT_PROMISED, Guarantee, PublishedRelease
 
 __all__ = [
@@ -21,9 +22,9 @@ __all__ = [
     "LOOKING",
     "PRESENCE_APART",
     "TOGETHER",
+    "Words",
     "check_pages",
     "check_words",
-    "graph_words",
     "page_words",
     "word",
 ]
@@ -119,7 +120,7 @@ def _said(release: PublishedRelease, name: str) -> str:
 
 def _missing(release: PublishedRelease, looking: str | None) -> tuple[str, ...]:
     """What no release of this form promises; `looking` names a grouping that tested sensitive values."""
-    presence = PRESENCE_APART if release.form == "scattered" else NOT_PROMISED[0]
+    presence = PRESENCE_APART if layout_of(release).has_scattered_rows else NOT_PROMISED[0]
     sentences = (presence, *NOT_PROMISED[1:])
     return sentences if looking is None else (*sentences, minimality(looking))
 
@@ -172,7 +173,7 @@ _OTHERS = {
 
 def _groupwise(release: PublishedRelease) -> Words:
     parameters = release.guarantee.parameters
-    alike = ", which their published quasi-identifiers do not tell apart" if release.form == "generalized" else ""
+    alike = ", which their published quasi-identifiers do not tell apart" if layout_of(release).has_boxes else ""
     promise = f"Each group has at least {parameters['k']} rows{alike}."
     sentences = list(_on_values(parameters))
     if sentences:
@@ -494,81 +495,3 @@ _CRITERIA: dict[str, Callable[[PublishedRelease], Words]] = {
     "robust": _robust,
     "target": _target,
 }
-
-
-def graph_words(parameters: Mapping[str, int | str]) -> Words:
-    """The words of a grouped graph: of its sizes, and of what was measured in the release, where that is known."""
-    numbers = {name: int(value) for name, value in parameters.items()}
-    k, l = (numbers[name] for name in "kl")  # noqa: E741
-    least, most, side = min(k, l), max(k, l), "left" if k == 1 else "right"
-    learned = (
-        f" Whoever learns r links (fewer than {least}) of others still faces groups of at least {k} - r and {l} - r."
-    )
-    opened = (
-        f" The {side} side is published as it is: everyone sees how many links each {side} entity has and with whom it "
-        "shares neighbours."
-    )
-    promise = (
-        f"{_hidden('Left', k)}, {_hidden('right', l)}, and no two nodes of a group share a neighbour. So any left and "
-        f"any right entity are joined in at most one of {most} of the assignments of entities to nodes that fit the "
-        f"release.{learned if least > 1 else opened}{_shared_values(numbers)}"
-    )
-    adversary = (
-        "Sees the whole graph without names, knows all columns of all entities and this algorithm; knows no link, and "
-        "nothing about an entity that follows from its links."
-    )
-    missing = (
-        "Structure: the graph is published with masked nodes, so whoever knows how many links an entity has, or who "
-        "its neighbours' neighbours are, can narrow down its node.",
-        *_known_degrees(numbers),
-        "Attributes that follow from links (a first year, a total, a favourite) narrow nodes down in the same way; "
-        "they must not be among the columns.",
-        *_edge_columns(numbers),
-        *_left_out(numbers),
-        "Presence: the entity tables say who is in the graph.",
-        "Composition: a second, independent grouping of the same graph can be joined to this one by the graph's shape.",
-    )
-    return promise, adversary, missing
-
-
-def _known_degrees(numbers: Mapping[str, int]) -> tuple[str, ...]:
-    if "left_known" not in numbers:
-        return ()
-    return (
-        f"Numbers of links: some groups have nodes with equally many neighbours only, so that the number of neighbours "
-        f"of {numbers['left_known']:,} left and {numbers['right_known']:,} right entities is certain. Groups by degree "
-        f"make many of them, groups in random or blurred order few.",
-    )
-
-
-def _shared_values(numbers: Mapping[str, int]) -> str:
-    if (least := numbers.get("edge_k", 1)) == 1:
-        return ""
-    return (
-        f" Every combination of values of the columns of links is shared by links of at least {least} left and "
-        f"{least} right nodes."
-    )
-
-
-def _edge_columns(numbers: Mapping[str, int]) -> tuple[str, ...]:
-    if "edge_k" not in numbers:
-        return ()
-    found = "can find it, and with it the nodes of both its ends"
-    if numbers["edge_k"] > 1:
-        found = "narrows the node of the entity down to the nodes of its group that have such a link"
-    return (
-        f"Columns and repetitions of links are published with them: whoever knows those of somebody's link {found}.",
-    )
-
-
-def _left_out(numbers: Mapping[str, int]) -> tuple[str, ...]:
-    if "hub_links" not in numbers:
-        return ()
-    return (
-        f"Completeness: {numbers['left_hubs']:,} left and {numbers['right_hubs']:,} right entities with very many "
-        f"links, and the {numbers['hub_links']:,} pairs that they joined, were set aside; no answer counts them.",
-    )
-
-
-def _hidden(side: str, size: int) -> str:
-    return f"{side} entities hide among at least {size} nodes" if size > 1 else f"{side} entities are not hidden"

@@ -3,6 +3,7 @@
 import itertools
 import os
 import random
+from datetime import date
 
 import duckdb
 import pyarrow as pa
@@ -120,6 +121,51 @@ def test_all_assignments(seed, kind):
         assert answer.std == pytest.approx(deviation, abs=1e-6), (text, answer, deviation)
 
 
+RANKS = (
+    "min", "max", "median", "quantile_disc 0.25", "quantile_disc 0.5", "quantile_disc 0.9", "quantile_cont 0.3",
+    "quantile_disc 0", "quantile_cont 1", "var_pop", "var_samp", "stddev_pop", "stddev",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["whole", "cents", "ragged"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_ranks_and_variances_of_all_assignments(seed, kind):
+    """Bounds enclose every world's answer; MIN, MAX and discrete quantiles of known pairs are reached."""
+    rng = random.Random(seed)
+    release = small_release(rng, gaps=seed % 2 == 1, kind=kind)
+    for function in rng.sample(RANKS, 4):
+        expression, condition = rng.choice(EXPRESSIONS[:-1]), rng.choice(CONDITIONS)
+        name, *share = function.split()
+        aggregate = f"{name}({', '.join([expression, *share])})"
+        text = f"SELECT {aggregate} AS x FROM release WHERE {condition}"
+        answer, every = release.ask(text), every_answer(release, aggregate, condition)
+        numbers = [float(n) for n in every if n is not None]
+        if answer.lower is None:
+            assert not numbers, text
+            continue
+        low, high = min(numbers, default=answer.lower), max(numbers, default=answer.upper)
+        assert answer.lower <= low or is_near(answer.lower, low), (text, answer, low)
+        assert answer.upper >= high or is_near(answer.upper, high), (text, answer, high)
+        assert answer.lower <= answer.expected <= answer.upper, (text, answer)
+        if answer.exact:
+            assert is_near(low, high), (text, answer, every)
+            assert None not in every, (text, answer, every)
+        if answer.reached:
+            assert is_near(answer.lower, low), (text, answer, low)
+            assert is_near(answer.upper, high), (text, answer, high)
+        assert answer.reached or name not in ("min", "max", "quantile_disc"), (text, answer)
+
+
+def test_extremes_of_mixed_texts_and_dates():
+    """Each row may have either value of its group."""
+    columns = {"t": ["a", "b", "c", "d"], "d": [date(2020, 1, 1 + n) for n in range(4)], "s": ["x", "y", "x", "z"]}
+    release = release_of(columns, [0, 0, 1, 1], sensitive="s")
+    answer = release.ask("SELECT max(s || t) AS m FROM release WHERE t < 'd'")
+    assert (answer.lower, answer.upper, answer.reached) == ("ya", "zc", True)
+    answer = release.ask("SELECT min(CASE WHEN s = 'y' THEN d END) AS m FROM release")
+    assert (answer.lower, answer.upper) == (date(2020, 1, 1), date(2020, 1, 2))
+
+
 @pytest.mark.parametrize("kind", ["whole", "cents"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_comparisons_by_merging(seed, kind):
@@ -216,8 +262,8 @@ def test_comparisons_between_columns():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("SELECT max(w * s) FROM release", "COUNT, SUM and AVG"),
-        ("SELECT max(s) FROM release WHERE s > w", "COUNT, SUM and AVG"),
+        ("SELECT count(DISTINCT w * s) FROM release", "COUNT, SUM, AVG, MIN"),
+        ("SELECT count(DISTINCT s) FROM release WHERE s > w", "COUNT, SUM, AVG, MIN"),
         ("SELECT w * s, count(*) FROM release GROUP BY w * s", "mixes"),
         ("SELECT s, sum(w * s) FROM release GROUP BY s", "WHERE"),
     ],

@@ -9,6 +9,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.query import connect, help_table, rewrite
+from hedgerow.verify import verify_bundle
 
 TREE = hr.Hierarchy.binary([1, 2, 4, 8]).with_target([1, 2, 1, 2])
 TABLE = pa.table({"age": [1, 1, 2, 2, 2], "pay": [1, 4, 8, 8, 2]})
@@ -193,3 +194,13 @@ def test_a_value_that_is_told_varies_by_nothing(tmp_path):
     assert help_table(release)["sum_variance"].to_pylist()[-1] == 0
     assert release.ask("SELECT sum(s) FROM release").std == 0
     release.save(tmp_path / "out", rows_per_part=2)
+
+
+@pytest.mark.parametrize("parts", [{}, {"rows_per_part": 2}])
+def test_numbers_in_steps_of_ten_have_no_help_columns(tmp_path, parts):
+    """Fifteen digits of 1e15 are steps of ten, which the help table gave as if they were of one."""
+    table = pa.table({"age": range(3), "s": [-1e15, 0.07822364915772617, 0.24971787735174275]})
+    release = hr.TargetDistribution("normal").publish(table, SCHEMA_S)
+    assert help_table(release).column_names == ["group", "hits", "size"]
+    release.save(tmp_path / "out", **parts)
+    verify_bundle(tmp_path / "out")

@@ -75,6 +75,8 @@ def background(
     people = register if register is not None else _people(release)
     groups = people.column(release.group_column).to_numpy()
     order = np.argsort(groups, kind="stable")
+    shown = pa.table({name: hidden.column(name)})
+    knowledge = knowledge.in_form(release.made.texts, shown).in_form(release.made.texts, people)
     quasi = people.select(list(knowledge.alphabet.domains)).take(pa.array(order))
     codes = knowledge.value_codes(hidden.column(name))
     offsets = np.append(0, np.cumsum(np.bincount(groups, minlength=release.groups)))

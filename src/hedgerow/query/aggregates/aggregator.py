@@ -50,6 +50,7 @@ __all__ = [
     "may_be_null",
     "mirror_ends",
     "missed_chances",
+    "rooted",
     "same_values",
     "sum_moments",
     "sums_of_smallest",
@@ -279,7 +280,7 @@ class Aggregator:
             domain=domain,
             reached=None if self.is_tight else list(interval.exact),
         )
-        return _rooted(found) if self.gives is Gives.ROOT else found
+        return rooted(found) if self.gives is Gives.ROOT else found
 
 
 def _published(interval: Interval, spread: Spread, domain: pa.Array | None) -> Estimate:
@@ -306,7 +307,7 @@ def _scaled(numbers: Floats, unit: Fraction) -> Floats:
     return numbers * float(unit) if unit >= 1 else numbers / float(1 / unit)
 
 
-def _rooted(found: Estimate) -> Estimate:
+def rooted(found: Estimate) -> Estimate:
     """Standard deviations from variances: roots of the bounds, rounded outwards."""
     lower = [None if v is None else _root(float_below(v), -math.inf) for v in found.lower]
     upper = [None if v is None else _root(float_above(v), math.inf) for v in found.upper]

@@ -31,7 +31,11 @@ __all__ = [
     "average_of_pairs",
     "compared_counts",
     "count_of_pairs",
+    "expect_number",
     "expect_pairs",
+    "least_total",
+    "negated",
+    "ones_of",
     "ratio_of_pairs",
     "sum_of_pairs",
 ]
@@ -119,7 +123,7 @@ def count_of_pairs(pairs: Pairs) -> MixedBounds:
 def sum_of_pairs(pairs: Pairs) -> MixedBounds:
     """SUM: the least and the greatest total; None where no assignment has a pair that counts."""
     low, low_number, low_reached = _least(pairs, _least_share(pairs, pairs.low), _preferring(pairs))
-    mirror = _negated(pairs)
+    mirror = negated(pairs)
     high, high_number, high_reached = _least(mirror, _least_share(mirror, mirror.low), _preferring(pairs))
     empty = _are_empty(pairs)
     # An optimum without a pair that counts is NULL and not zero: zero still encloses what other assignments give.
@@ -145,7 +149,7 @@ def ratio_of_pairs(pairs: Pairs, by: Ints) -> MixedBounds:
     They speak of the assignments in which the lower total is not zero.
     """
     lower, low_reached = _least_ratio(pairs, by)
-    upper, high_reached = _least_ratio(_negated(pairs), by)
+    upper, high_reached = _least_ratio(negated(pairs), by)
     reached = [a and b and pairs.is_sharp for a, b in zip(low_reached, high_reached, strict=True)]
     return MixedBounds(lower, [None if end is None else -end for end in upper], reached)
 
@@ -156,7 +160,8 @@ def _are_empty(pairs: Pairs) -> list[bool]:
     return [not number for number in used.tolist()]
 
 
-def _negated(pairs: Pairs) -> Pairs:
+def negated(pairs: Pairs) -> Pairs:
+    """The mirror image: what pairs add, below zero."""
     return replace(pairs, low=-pairs.high, high=-pairs.low)
 
 
@@ -169,6 +174,12 @@ def _least_share(pairs: Pairs, low: Ints) -> Ints:
     """The least that a pair adds: nothing, where it may fail to count and would add more."""
     share: Ints = np.where(pairs.sure, low, np.where(pairs.possible, np.minimum(low, 0), 0))
     return share
+
+
+def least_total(pairs: Pairs, cost: Ints) -> tuple[list[int], list[bool]]:
+    """The least total cost per cell, or a number below it; and whether it is the total of an assignment."""
+    total, _, is_best = _least(pairs, cost, np.zeros(len(cost), dtype=np.int64), prefer=False)
+    return total, is_best
 
 
 def _least(pairs: Pairs, cost: Ints, other: Ints, *, prefer: bool = True) -> tuple[list[int], list[int], list[bool]]:
@@ -257,6 +268,17 @@ def expect_pairs(pairs: Pairs, minus: Floats | None = None) -> tuple[Floats, Flo
     if pairs.chance is not None:
         variance = variance + _chance_variance(pairs, middle - shift[pairs.cell][pairs.owner])
     return means(pairs, mean), means(pairs, variance)
+
+
+def expect_number(pairs: Pairs) -> Floats:
+    """How many pairs count, per cell, over fair assignments."""
+    return expect_pairs(ones_of(pairs))[0]
+
+
+def ones_of(pairs: Pairs) -> Pairs:
+    """The same pairs, each of which adds one where it counts."""
+    middle = None if pairs.chance is None else np.ones(len(pairs.low))
+    return replace(pairs, low=pairs.sure.astype(np.int64), middle=middle)
 
 
 def _chance_variance(pairs: Pairs, middle: Floats | Ints) -> Floats:

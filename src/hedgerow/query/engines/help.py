@@ -70,6 +70,11 @@ def is_helped(view: View, column: str) -> bool:
         unit = numbers_of(view, column).unit
     except QueryError:  # numbers beyond 64 bits of ticks: asked for, they are refused with the reason
         return False
+    return is_decimal_unit(unit)
+
+
+def is_decimal_unit(unit: Fraction) -> bool:
+    """Tell whether decimals can hold multiples of a unit; coarser ones would be read as if they were of one."""
     return unit.numerator == 1 and unit.denominator <= 10**_MOST_PLACES
 
 

@@ -7,13 +7,20 @@ then is how many satisfy it. Truth is three-valued, so a placeholder may be miss
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hedgerow.query.evidence.view import view_of
 from hedgerow.query.sql.question import (
     SLOT,
     And,
+    Arithmetic,
     Bound,
     Call,
     Column,
@@ -24,14 +31,22 @@ from hedgerow.query.sql.question import (
     Lookup,
     Not,
     Or,
+    Part,
     Predicate,
     Scalar,
     Truth,
     children_of,
     columns_of,
+    kind_of,
 )
 
-__all__ = ["Placeholders", "is_portable", "placeholders_of"]
+if TYPE_CHECKING:
+    from hedgerow.release import Release
+
+__all__ = ["Limits", "Placeholders", "is_portable", "placeholders_of", "whole_limits"]
+
+Limits = Callable[[str], tuple[int, int]]
+"""The least and the greatest whole number of a column."""
 
 _FOREIGN = ("lower", "upper")
 """Functions that depend on a database's language settings; array code computes them on the distinct values."""
@@ -56,13 +71,13 @@ class Placeholders:
         return names - frozenset(self.computed) - frozenset(self.decided)
 
 
-def placeholders_of(bound: Bound, *, closed: frozenset[str], single: frozenset[str]) -> Placeholders:
+def placeholders_of(bound: Bound, *, closed: frozenset[str], single: frozenset[str], limits: Limits) -> Placeholders:
     """Replace what reads no `closed` column by computed columns, and `single` columns of one use by its truth."""
     computed: dict[str, Predicate | Expression] = {}
 
     def is_open(node: Predicate | Expression) -> bool:
         names = columns_of(node)
-        return bool(names) and not names & closed and is_portable(node)
+        return bool(names) and not names & closed and is_portable(node, limits)
 
     def flag(node: Predicate) -> Predicate:
         name = next((name for name, known in computed.items() if known == node), f"{SLOT}{len(computed)}")
@@ -72,16 +87,21 @@ def placeholders_of(bound: Bound, *, closed: frozenset[str], single: frozenset[s
     known, mixed = (_replaced(part, is_open, flag) for part in (bound.known, bound.mixed))
     computed |= {name: expression for name, expression in bound.derived.items() if is_open(expression)}
     derived = {name: expression for name, expression in bound.derived.items() if name not in computed}
-    return _decided(replace(bound, known=known, mixed=mixed, derived=derived), computed, single)
+    return _decided(replace(bound, known=known, mixed=mixed, derived=derived), computed, single, limits)
 
 
-def _decided(bound: Bound, computed: dict[str, Predicate | Expression], single: frozenset[str]) -> Placeholders:
+def _decided(
+    bound: Bound, computed: dict[str, Predicate | Expression], single: frozenset[str], limits: Limits
+) -> Placeholders:
     conditions = (bound.known, bound.hidden, bound.mixed)
     uses = [part for whole in conditions for part in _largest(whole)]
     number = Counter(name for part in uses for name in columns_of(part))
     loose = {name for name in single - _named(bound) if number[name] == 1}
     decided = {
-        name: part for part in uses if len(columns_of(part)) == 1 and is_portable(part) for name in columns_of(part)
+        name: part
+        for part in uses
+        if len(columns_of(part)) == 1 and is_portable(part, limits)
+        for name in columns_of(part)
     }
     decided = {name: part for name, part in decided.items() if name in loose}
 
@@ -128,8 +148,54 @@ def _is_true(name: str) -> Predicate:
     return Compare("=", Column(name, Kind.BOOL), Constant(True, Kind.BOOL))
 
 
-def is_portable(node: Predicate | Expression) -> bool:
-    """Tell whether every database computes it alike."""
+def is_portable(node: Predicate | Expression, limits: Limits) -> bool:
+    """Tell whether every database computes it alike: no text of a language, no whole number beyond 64 bits.
+
+    Databases stop at those, or compute them after all where they rewrite `x + 1 > 0`; array code always refuses.
+    """
     if isinstance(node, Lookup | Scalar) or (isinstance(node, Call) and node.function in _FOREIGN):
         return False
-    return all(is_portable(child) for child in children_of(node))
+    if isinstance(node, Arithmetic | Call) and node.kind is Kind.INT and _range(node, limits) is None:
+        return False
+    return all(is_portable(child, limits) for child in children_of(node))
+
+
+def whole_limits(release: Release) -> Limits:
+    """The least and the greatest whole number of each published column."""
+
+    def limits(name: str) -> tuple[int, int]:
+        columns = [table.column(name) for table in release.tables.values() if name in table.column_names]
+        if not columns or not pa.types.is_integer(columns[0].type):
+            return (-(2**63), 2**63 - 1)
+        ends = pc.min_max(columns[0]).as_py()
+        return (ends["min"] or 0, ends["max"] or 0)
+
+    return lambda name: view_of(release).remember(f"limits of {name}", lambda: limits(name))
+
+
+def _range(node: Expression, limits: Limits) -> tuple[int, int] | None:
+    """Two whole numbers around what an expression gives; None where some step may leave 64 bits."""
+    if isinstance(node, Constant):
+        return (int(node.value or 0),) * 2 if isinstance(node.value, int) or node.value is None else None
+    if isinstance(node, Part) or Kind.DATE in map(kind_of, (node, *_operands(node))):
+        return (-(2**31), 2**31)
+    if isinstance(node, Column):
+        return limits(node.name)
+    parts = [_range(part, limits) for part in _operands(node)]
+    ends = [part for part in parts if part is not None]
+    if len(ends) < len(parts) or not ends:
+        return None
+    if isinstance(node, Arithmetic):
+        work = {"+": operator.add, "-": operator.sub, "*": operator.mul}.get(node.operator)
+        found = [work(one, other) for one in ends[0] for other in ends[1]] if work else []
+    elif isinstance(node, Call) and node.function == "length":
+        found = [0, 2**31]
+    else:
+        # A choice of one of them, a remainder, a size: no further from zero than the furthest.
+        most = max(abs(end) for part in ends for end in part)
+        found = [-most, most]
+    return (min(found), max(found)) if found and max(map(abs, found)) < 2**63 else None
+
+
+def _operands(node: Expression) -> list[Expression]:
+    return [part for part in children_of(node) if not isinstance(part, Predicate)]

@@ -30,7 +30,7 @@ from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.answer import Estimate, Result, Rounding
 from hedgerow.query.engines.help import GROUPED, help_name, is_helped
-from hedgerow.query.engines.placeholders import is_portable
+from hedgerow.query.engines.placeholders import is_portable, whole_limits
 from hedgerow.query.evidence.rows import numbers_of
 from hedgerow.query.evidence.view import View
 from hedgerow.query.sql.printing import predicate_sql, quote, select_sql, value_sql
@@ -88,7 +88,9 @@ class HelpLayout:
 
 def is_plain(release: Release, view: View, bound: Bound) -> bool:
     """Tell whether rows and the help table answer a question, so that plain SQL does."""
-    if not release.form.is_permutation or not all(is_portable(node) for node in (bound.known, *bound.derived.values())):
+    limits = whole_limits(release)
+    nodes = (bound.known, *bound.derived.values())
+    if not release.form.is_permutation or not all(is_portable(node, limits) for node in nodes):
         return False
     try:
         _Writer(view, bound, release.group_column)

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Result
-from hedgerow.query.engines.placeholders import Placeholders, placeholders_of
+from hedgerow.query.engines.placeholders import Placeholders, placeholders_of, whole_limits
 from hedgerow.query.evidence.permuted import ArrayEngine
 from hedgerow.query.evidence.view import TYPES, is_paired, source_of
 from hedgerow.query.sql.printing import literal, predicate_sql, quote, select_sql, value_sql
@@ -95,7 +95,8 @@ class _Summary:
         self._release, self._tables = release, published_tables(release)
         self._group, self._is_paired = release.group_column, is_paired(release)
         _check_twins(release.columns)
-        self.asked: Placeholders = placeholders_of(bound, closed=self._closed(), single=self._single())
+        closed, single = self._closed(), self._single()
+        self.asked: Placeholders = placeholders_of(bound, closed=closed, single=single, limits=whole_limits(release))
         used = [name for name in release.columns.all if name in self.asked.read or name in self.asked.decided]
         hidden = tuple(name for name in used if name in release.columns.sensitive)
         boxed = tuple(name for name in used if name in self._boxes())

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
+from hedgerow.query.aggregates import AGGREGATES, Gives
 from hedgerow.query.aggregates.linear import Linear, Products, value_moments
 from hedgerow.query.aggregates.mixed import (
     Pairs,
@@ -29,9 +30,11 @@ from hedgerow.query.aggregates.mixed import (
     compared_counts,
     count_of_pairs,
     expect_pairs,
+    ones_of,
     ratio_of_pairs,
     sum_of_pairs,
 )
+from hedgerow.query.aggregates.mixed_ranks import RANKED, estimate_ranked
 from hedgerow.query.aggregates.precise import Digits
 from hedgerow.query.answer import Estimate, Rounding
 from hedgerow.query.evidence.factors import Comparison, Product, comparison_of, product_of
@@ -40,7 +43,6 @@ from hedgerow.query.evidence.rows import Numbers, Selection, compact, numbers_of
 from hedgerow.query.evidence.view import View, evaluate, missing_rows, values
 from hedgerow.query.sql.printing import value_sql
 from hedgerow.query.sql.question import (
-    NUMBERS,
     Aggregate,
     And,
     Bound,
@@ -68,11 +70,15 @@ class Crossing:
     view: View
     hidden: View
     selection: Selection
+    by_rank: bool = field(default=False, kw_only=True)
+    """Floats on no decimal grid are told apart by their places in order, which are all that a rank needs."""
 
     def estimate(self, item: Aggregate) -> Estimate:
         """Bound one aggregate over every assignment."""
         self._check(item)
         expression = self._expression(item)
+        if item.function in RANKED:
+            return self._ranked(item, expression)
         product = product_of(expression, self._sensitive) if isinstance(self.bound.mixed, Truth) else None
         if product is not None and (found := self._by_products(item.function, product)) is not None:
             return found
@@ -83,10 +89,11 @@ class Crossing:
         return self._by_pairs(item.function, expression)
 
     def _check(self, item: Aggregate) -> None:
-        if item.function not in ("count", "sum", "avg"):
+        if item.function not in ("count", "sum", "avg", *RANKED):
             raise QueryError(
-                f"under a condition that compares a sensitive column with another one {item.function.upper()} has no "
-                "bound; COUNT, SUM and AVG have"
+                f"{item.function.removesuffix('_distinct').upper()} has no bound where a sensitive column, or one that "
+                "is published as ranges, enters an expression or a comparison with others; COUNT, SUM, AVG, MIN, MAX, "
+                "quantiles and VARIANCE have"
             )
 
     @property
@@ -264,14 +271,20 @@ class Crossing:
 
     # Anything else: pairs of different rows and different values.
 
+    def _ranked(self, item: Aggregate, expression: Expression | None) -> Estimate:
+        """MIN, MAX, quantiles and variances."""
+        is_value = AGGREGATES[item.function].gives is Gives.VALUE
+        pairs, terms, _ = replace(self, by_rank=is_value)._pairs(expression)
+        numbers = terms.numbers
+        rounding = Rounding.OUTWARD if numbers is None else numbers.rounding(item.function)
+        domain = numbers.domain if numbers is not None and is_value else None
+        return estimate_ranked(item.function, item.fraction, pairs, rounding, terms.slack, domain)
+
     def _by_pairs(self, function: str, expression: Expression | None) -> Estimate:
         pairs, terms, _ = self._pairs(None if function == "count" and expression is None else expression)
         count = count_of_pairs(pairs)
         fewest, most = ([int(n or 0) for n in ends] for ends in (count.lower, count.upper))
-        ones = replace(
-            pairs, low=pairs.sure.astype(np.int64), middle=None if pairs.chance is None else np.ones(len(pairs.low))
-        )
-        number, number_variance = expect_pairs(ones)
+        number, number_variance = expect_pairs(ones_of(pairs))
         if function == "count":
             return _counted(fewest, most, number, number_variance, count.reached)
         is_known = count.lower == count.upper
@@ -373,16 +386,21 @@ class Crossing:
         present = found.is_valid().to_numpy(zero_copy_only=False)
         met &= present
         kind = kind_of(expression)
-        if kind not in NUMBERS:
-            return Terms(np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.int64), met, met)
-        numbers = ticks_of(found.drop_null(), kind)
+        assert kind is not None, "an expression that names columns has a kind"
+        numbers = None if kind in (Kind.TEXT, Kind.BOOL) else ticks_of(found.drop_null(), kind)
+        if numbers is None or (self.by_rank and numbers.is_rounded):
+            domain = found.drop_null().unique().sort()
+            places = np.arange(len(domain))
+            numbers = Numbers(places, places, Fraction(1), kind, domain)
+            low = pc.index_in(found, value_set=domain).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+            return Terms(low, low, met, met, numbers=numbers)
         low = np.zeros(len(rows), dtype=np.int64)
         low[present] = numbers.lows
         high = low
         if numbers.is_rounded:
             high = np.zeros(len(rows), dtype=np.int64)
             high[present] = numbers.highs
-        return Terms(low, high, met, met, numbers.unit, kind is Kind.INT, 4 * numbers.slack)
+        return Terms(low, high, met, met, numbers.unit, kind is Kind.INT, 4 * numbers.slack, numbers=numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -398,6 +416,7 @@ class Terms:
     slack: Fraction = Fraction(0)
     middle: Floats | None = None
     chance: Floats | None = None
+    numbers: Numbers | None = None
 
     def take(self, places: Ints | None) -> Terms:
         """The terms at some places; None takes them as they are."""

@@ -28,7 +28,7 @@ from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.aggregates.total import expected_total
 from hedgerow.query.answer import Estimate
-from hedgerow.query.engines.help import exact_column, sum_columns
+from hedgerow.query.engines.help import exact_column, is_decimal_unit, sum_columns
 from hedgerow.query.evidence.crossing import Crossing
 from hedgerow.query.evidence.groups import Floats, Hits, Ints, Moments, Values
 from hedgerow.query.evidence.permuted import RowSource
@@ -265,7 +265,9 @@ def help_of_subdomains(release: Release) -> pa.Table:
 
 
 def bounds_by_hits(values: Values, offsets: Ints, group: Ints, hits: Ints) -> dict[str, pa.Array]:
-    """The columns of a help table for rows that draw from perhaps more values than there are rows."""
+    """The columns of a help table for rows that draw from perhaps more values than rows; none without decimals."""
+    if not is_decimal_unit(values.unit):
+        return {}
     start, end = offsets[group], offsets[group + 1]
     exact: dict[str, Ints] = {
         "min_lower": values.lows[start],

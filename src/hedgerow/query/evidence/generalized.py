@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import QueryError
+from hedgerow.query.evidence.box_functions import range_in_intervals, range_in_sets, with_gaps
 from hedgerow.query.evidence.crossing import Crossing
 from hedgerow.query.evidence.events import Events, Leaves, events_of_chance
 from hedgerow.query.evidence.grid import Coverage, coverage_of_intervals, coverage_of_sets, property_of
@@ -33,8 +34,20 @@ from hedgerow.query.evidence.groups import Moments, Values
 from hedgerow.query.evidence.permuted import RowSource
 from hedgerow.query.evidence.ranges import Chance, LooseCrossing, Range
 from hedgerow.query.evidence.rows import Chosen, Numbers, Selection, ticks_of
-from hedgerow.query.evidence.view import view_of
-from hedgerow.query.sql.question import NUMBERS, And, Bound, Kind, Not, Or, Predicate, columns_of, conjuncts
+from hedgerow.query.evidence.view import values, view_of
+from hedgerow.query.sql.question import (
+    NUMBERS,
+    Aggregate,
+    And,
+    Bound,
+    Column,
+    Kind,
+    Not,
+    Or,
+    Predicate,
+    columns_of,
+    conjuncts,
+)
 from hedgerow.release.forms.generalized import SETS, box_columns, has_least_boxes
 
 if TYPE_CHECKING:
@@ -250,13 +263,18 @@ class BoxSource(RowSource):
 
     def crossing(self, bound: Bound, selection: Selection, chosen: Chosen) -> Crossing:
         """Rows and hidden values in pairs; boxes enter as ranges."""
-        nodes = [bound.hidden, bound.mixed, *bound.derived.values()]
+        asked = [item.column for item in bound.aggregates if isinstance(item.column, Column)]
+        nodes = [bound.hidden, bound.mixed, *bound.derived.values(), *asked]
         names = frozenset().union(*map(columns_of, nodes)) & self._boxed
         sharp = super().crossing(bound, selection, chosen)
         if not names and chosen.sure is None:
             return sharp
         boxes = {name: box for name in names if (box := self._range(name)) is not None}
         closed = names - frozenset(boxes)
+        computed = {
+            column.name for column in asked if columns_of(bound.derived.get(column.name, column)) <= self._boxed
+        }
+        boxes |= {name: box for name in computed if (box := self._computed_range(name)) is not None}
         return LooseCrossing(bound, self.view, sharp.hidden, selection, chosen, boxes, closed, self._decide)
 
     def _range(self, name: str) -> Range | None:
@@ -268,6 +286,37 @@ class BoxSource(RowSource):
         some = np.zeros(len(low), dtype=np.bool_) if missing is None else missing.to_numpy(zero_copy_only=False)
         ends = [Range.of(end) for end in (low, high)]
         return Range(ends[0].low, ends[1].high, ends[0].sure & ~some, ends[0].sure).take(self.view.groups)
+
+    def _computed_range(self, name: str) -> Range | None:
+        """A function of one column, row by row: of each whole number, day or listed value; None for other columns."""
+        expression = self.view.derived.get(name)
+        if expression is None or len(columns_of(expression)) != 1:
+            return None
+        (base,) = columns_of(expression)
+        boxes = self._boxes(base)
+
+        def function(found: pa.Array) -> pa.Array:
+            return values(expression, {base: found.cast(self.view.array(base).type)}, len(found))
+
+        if boxes.sets is not None:
+            listed, sets, number = self._listed(base)
+            found = range_in_sets(listed, sets, number, function)
+            found = None if found is None else found.take(boxes.sets)
+        elif self.view.columns[base].kind in (Kind.INT, Kind.DATE) and boxes.low is not None and boxes.high is not None:
+            found = range_in_intervals(boxes.low, boxes.high, function)
+        else:
+            return None
+        if found is None:
+            return None
+        nothing = function(pa.nulls(1, self.view.array(base).type))
+        return with_gaps(found, boxes.gaps, boxes.filled, nothing).take(self.view.groups)
+
+    def is_ranged(self, aggregate: Aggregate, *, is_free: bool) -> bool:
+        """Tell whether what is aggregated is a range in each row: a function of boxes, or they under a condition."""
+        name = aggregate.column.name if isinstance(aggregate.column, Column) else ""
+        if self.is_open(name) or (is_free and name in self._boxed):
+            return False
+        return name not in self._boxed or self.view.columns[name].kind in NUMBERS
 
     def _decide(self, condition: Predicate) -> Chance | None:
         """What boxes tell of a condition on one of their columns."""

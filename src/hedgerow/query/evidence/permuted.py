@@ -229,9 +229,12 @@ class RowPlan:
         """Aggregates of expressions that mix hidden and open columns, or under conditions that compare them."""
         if aggregate.other is not None:
             return self._paired(aggregate)
-        if not self._bound.is_crossed and not self._bound.crosses(aggregate):
+        if not self._bound.is_crossed and not self._bound.crosses(aggregate) and not self._is_ranged(aggregate):
             return self._joined_by_or(aggregate)
         return self._source.crossing(self._bound, self._selection, self._chosen).estimate(aggregate)
+
+    def _is_ranged(self, aggregate: Aggregate) -> bool:
+        return self._split is None and self._source.is_ranged(aggregate, is_free=self._bound.is_free)
 
     def _joined_by_or(self, aggregate: Aggregate) -> Estimate | None:
         """Conditions that join known and hidden parts: pairs have the best bounds, where there are not too many."""
@@ -405,6 +408,10 @@ class RowSource:
         """Tell whether a column that is not hidden can be read row by row."""
         return True
 
+    def is_ranged(self, aggregate: Aggregate, *, is_free: bool) -> bool:
+        """Tell whether what is aggregated is known as a range in each row."""
+        return False
+
     def hidden_view(self, name: str) -> View:
         """Where the values of a hidden column are: beside the rows."""
         return self.view
@@ -441,7 +448,7 @@ class RowSource:
         if len(names) > 1 and not self.view.paired:
             listed = " and ".join(f"'{name}'" for name in names)
             raise QueryError(f"{listed} are shuffled apart, so that no expression of both has a bound; ask about each")
-        return Crossing(bound, self.view, self.hidden_view(names[0]), selection)
+        return Crossing(bound, self.view, self.hidden_view(names[0]) if names else self.view, selection)
 
     def marked(self, base: str, condition: Predicate) -> NDArray[np.bool_]:
         """Published values of a hidden column that satisfy a condition."""

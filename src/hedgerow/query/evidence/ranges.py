@@ -23,6 +23,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
+from hedgerow.exact import floats_of
+from hedgerow.query.aggregates.mixed_ranks import RANKED
 from hedgerow.query.answer import Estimate
 from hedgerow.query.evidence.crossing import Crossing, Terms, classes_of
 from hedgerow.query.evidence.groups import Floats, Ints
@@ -50,7 +52,8 @@ __all__ = ["Chance", "LooseCrossing", "Range", "RangeReader", "float_ends"]
 
 Mask = NDArray[np.bool_]
 _REFUSED = (
-    "over columns that are published as ranges this expression has no bound; + - * /, ABS, CASE and COALESCE have"
+    "over columns that are published as ranges this expression has no bound; functions of one of them that give "
+    "numbers have, and + - * /, ABS, CASE and COALESCE of several"
 )
 _FLIPPED = {"<": ">", "<=": ">="}
 
@@ -68,7 +71,7 @@ class Range:
     def of(array: pa.Array) -> Range:
         """Known numbers."""
         present = array.is_valid().to_numpy(zero_copy_only=False)
-        numbers = array.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy(zero_copy_only=False)
+        numbers = floats_of(array).fill_null(0.0).to_numpy(zero_copy_only=False)
         if pa.types.is_floating(array.type):
             return Range(numbers, numbers, present, present)
         return Range(_outward(numbers, -np.inf, whole=True), _outward(numbers, np.inf, whole=True), present, present)
@@ -295,7 +298,14 @@ class LooseCrossing(Crossing):
     def estimate(self, item: Aggregate) -> Estimate:
         """Bound one aggregate: always by pairs."""
         self._check(item)
+        if item.function in RANKED:
+            return self._ranked(item, self._expression(item))
         return self._by_pairs(item.function, self._expression(item))
+
+    def _expression(self, item: Aggregate) -> Expression | None:
+        """A function of one box is a box of its own."""
+        is_box = isinstance(item.column, Column) and item.column.name in self.boxes
+        return item.column if is_box else super()._expression(item)
 
     def _row_classes(self, names: list[str]) -> tuple[Ints, Ints]:
         boxed = self.closed | frozenset(self.boxes)

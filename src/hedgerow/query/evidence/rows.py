@@ -75,7 +75,9 @@ class Numbers:
         is_whole = self.kind is Kind.INT and gives in (Gives.TOTAL, Gives.VALUE)
         if gives is Gives.NUMBER or is_whole:
             return Rounding.WHOLE
-        return Rounding.NEAREST if gives is Gives.VALUE and not self.is_rounded else Rounding.OUTWARD
+        # A decimal is a value, too, but the float nearest to it may lie on the wrong side of it.
+        is_published = gives is Gives.VALUE and self.kind is not Kind.DECIMAL and not self.is_rounded
+        return Rounding.NEAREST if is_published else Rounding.OUTWARD
 
     def value(self, code: int) -> Fraction:
         """A rounded value as the float that was published."""

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
+from hedgerow.exact import floats_of
 from hedgerow.query.sql.computing import compute
 from hedgerow.query.sql.question import (
     And,
@@ -206,7 +207,8 @@ def _value(node: Expression, columns: Mapping[str, pa.Array]) -> Any:
         return pa.scalar(node.value, None if node.kind is Kind.DECIMAL or node.kind is None else TYPES[node.kind])
     if isinstance(node, Cast):
         # Whole numbers beyond 2^53 become the nearest float, as every database has it.
-        return pc.cast(_value(node.operand, columns), TYPES[node.kind], safe=False)
+        operand = _value(node.operand, columns)
+        return floats_of(operand) if node.kind is Kind.FLOAT else pc.cast(operand, TYPES[node.kind], safe=False)
     if isinstance(node, Part):
         return {"year": pc.year, "month": pc.month, "day": pc.day}[node.unit](_value(node.operand, columns))
     if isinstance(node, Case):

@@ -167,11 +167,15 @@ class Binder:
 
 _MEANS = ("avg", "quantile_cont")
 """Aggregates between the values: of dates and timestamps they are timestamps."""
-_MIXING = ("count", "sum", "avg")
+_MIXING = ("count", "sum", "avg", "min", "max", "quantile_disc", "quantile_cont")
+_MIXING += ("var_pop", "var_samp", "stddev_pop", "stddev_samp")
 _BETWEEN = (
     "between aggregates there may be + - * / and numbers: sum(x) / count(*) * 100; and functions: round(avg(x), 2)"
 )
-_MIXED = "{} an expression that mixes a sensitive column with another one has no bound; COUNT, SUM and AVG of it have"
+_MIXED = (
+    "{} an expression that mixes a sensitive column with another one has no bound; COUNT, SUM, AVG, MIN, MAX, "
+    "quantiles and VARIANCE of it have"
+)
 
 
 def bind(question: Question, columns: Mapping[str, Any], sensitive: Sequence[str]) -> Bound:

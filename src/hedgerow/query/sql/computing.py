@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.errors import QueryError
+from hedgerow.exact import floats_of
 from hedgerow.query.sql.dialect import QuestionSQL
 from hedgerow.query.sql.question import Column, Constant, Expression, Kind, Scalar, kind_of
 
@@ -156,12 +157,14 @@ def compute(node: Scalar, operands: Sequence[pa.Array], length: int) -> pa.Array
     found = pa.concat_arrays(chunks.chunks) if chunks.num_chunks else pa.array([], chunks.type)
     if pa.types.is_decimal(found.type):
         _check_digits(found)
-    found = found.cast(_ARROW[kind])
+    found = floats_of(found) if kind is Kind.FLOAT else found.cast(_ARROW[kind])
     return pc.if_else(pc.is_finite(found), found, pa.scalar(None, pa.float64())) if kind is Kind.FLOAT else found
 
 
 def _cast(column: pa.Array | pa.Scalar, operand: Expression) -> pa.Array:
     kind = kind_of(operand)
+    if kind is Kind.FLOAT:
+        return floats_of(column)
     return column if kind is None or kind is Kind.DECIMAL else column.cast(_ARROW[kind])
 
 

@@ -20,7 +20,7 @@ from hedgerow.query.sql.parse import DEEPEST, question_of, statement_of
 from hedgerow.query.sql.question import SLOT, Question
 from hedgerow.query.sql.strict import is_set, refusal
 
-__all__ = ["GraphStatement", "read_graph_statement"]
+__all__ = ["GraphStatement", "read_graph_statement", "read_graph_tree"]
 
 _LONGEST = 200_000
 _EXAMPLE = "SELECT count(DISTINCT right) FROM edges WHERE left.x = 'a' AND right.y = 'b'"
@@ -46,14 +46,17 @@ def read_graph_statement(text: str, sources: Mapping[str, Collection[str]], keys
     except (QueryError, RecursionError):
         raise QueryError(f"a question to a graph has at least one aggregate, like: {_EXAMPLE}") from None
     try:
-        return _read(tree, sources, keys)
+        return read_graph_tree(tree, sources, keys)
     except RecursionError:
         raise QueryError(f"the question is nested deeper than {DEEPEST} levels; flatten it") from None
 
 
-def _read(tree: exp.Select, sources: Mapping[str, Collection[str]], keys: tuple[str, str]) -> GraphStatement:
+def read_graph_tree(
+    tree: exp.Select, sources: Mapping[str, Collection[str]], keys: tuple[str, str], *, has_aggregate: bool = True
+) -> GraphStatement:
+    """Read a SELECT over one of the sources; the tree is used up. A sub-query may have keys and no aggregate."""
     source, names = _source(tree, sources, keys)
-    if next(tree.find_all(exp.AggFunc), None) is None:
+    if next(tree.find_all(exp.AggFunc), None) is None and (has_aggregate or not is_set(tree.args.get("group"))):
         raise QueryError(f"a question to a graph has at least one aggregate, like: {_EXAMPLE}")
     for function in tree.find_all(exp.AggFunc):
         if not isinstance(function, _FUNCTIONS):
@@ -69,7 +72,8 @@ def _read(tree: exp.Select, sources: Mapping[str, Collection[str]], keys: tuple[
         inner = call.expressions[0].copy() if call.expressions else None
         links[f"links {number}"] = question_of(_rename(_count(inner), {other: other}, other))
         call.replace(exp.column(exp.to_identifier(f"links {number}", quoted=True)))
-    return GraphStatement(source, question_of(_rename(tree, names, source)), links)
+    question = question_of(_rename(tree, names, source), has_rows=not has_aggregate)
+    return GraphStatement(source, question, links)
 
 
 def _named(items: list[Any]) -> list[Any]:

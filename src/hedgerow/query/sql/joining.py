@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from hedgerow.errors import QueryError
+from hedgerow.exact import floats_of
 from hedgerow.query.sql.question import Column, Expression, Kind, Lookup, kind_of
 from hedgerow.query.sql.strict import is_set
 
@@ -71,7 +72,7 @@ def _plain(column: pa.ChunkedArray) -> pa.Array | None:
     }
     kind = next((kind for kind, test in tests.items() if test(array.type)), None)
     try:
-        plain = None if kind is None else array.cast(_TYPES[kind])
+        plain = None if kind is None else floats_of(array) if kind is Kind.FLOAT else array.cast(_TYPES[kind])
     except pa.ArrowInvalid:
         return None
     if kind is Kind.FLOAT and plain is not None:
@@ -94,7 +95,10 @@ class Joined:
         return pc.is_valid(rows) if not column else self.table.column(column).combine_chunks().take(rows)
 
     def _rows(self, operands: Sequence[pa.Array]) -> pa.Array:
-        sides = [operand.cast(key.type) for operand, key in zip(operands, self.keys, strict=True)]
+        sides = [
+            floats_of(operand) if pa.types.is_floating(key.type) else operand.cast(key.type)
+            for operand, key in zip(operands, self.keys, strict=True)
+        ]
         return pc.index_in(*_as_one(sides, self.keys)).cast(pa.int64())
 
 

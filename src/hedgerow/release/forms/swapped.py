@@ -55,10 +55,12 @@ def window_for(positions: Positions, counts: NDArray[np.int64], *, k: int, e: Fr
 @np.errstate(over="ignore")  # a range beyond the largest float is infinite, and compared as such
 def _is_wide(positions: Positions, counts: NDArray[np.int64], window: int, k: int, e: float) -> bool:
     """Tell whether every window holds k distinct values over a range of at least e."""
-    rows = int(counts.sum())
-    value = np.repeat(np.arange(len(counts)), counts)
-    ranks = np.arange(rows)
-    first, last = value[np.maximum(ranks - window, 0)], value[np.minimum(ranks + window, rows - 1)]
+    ends = np.cumsum(counts)
+    rows = int(ends[-1])
+    # Of the windows that begin with a value the first reaches least far: it is the one around that rank.
+    ranks = np.append(0, (ends - counts)[1:] + window)
+    first = np.flatnonzero(ranks < rows)
+    last = np.searchsorted(ends, np.minimum(ranks[first] + window, rows - 1), side="right")
     return bool(((last - first + 1 >= k) & (positions[last] - positions[first] >= e)).all())
 
 
