@@ -132,11 +132,13 @@ class Method(ABC):
     ) -> BlockRelease:
         """Publish a table that may be larger than memory to a folder."""
         from hedgerow.methods.scaled import publish_in_blocks
+        from hedgerow.release.parts import require_free
         from hedgerow.scale import open_engine
         from hedgerow.scale.coding import count_table
 
         self._require_roles(schema)
         self._require_blocks(schema)
+        require_free(out, overwrite=options.get("overwrite", False))
         with open_engine(source, out, options, progress) as engine:
             counted = count_table(engine, schema, needs_sensitive=self.needs_sensitive)
             return publish_in_blocks(self._plan_blocks, counted, out, seed=seed, options=options)
