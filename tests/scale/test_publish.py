@@ -361,7 +361,7 @@ def test_a_table_of_postgresql_is_published_as_in_memory(url, table, tmp_path):
 READINGS = {
     "decimal comma": ("pay;town\n{};{}\n", {}, "utf-8", ","),
     "declared": ("pay|town\n{}|{}\n", {"delimiter": "|", "decimal": ",", "types": {"town": "text"}}, "utf-8", ","),
-    "western": ("pay;town\n{};{}\n", {"encoding": "cp1252"}, "cp1252", "."),
+    "western": ("pay;town\n{};{}\n", {"encoding": "iso8859-15"}, "iso8859-15", "."),
     "no header": ("{};{}\n", {"header": False, "quote": "none"}, "utf-8", "."),
     "codes": ("pay;town\n{};{}\n", {"missing_codes": ["Köln €3"]}, "utf-8", "."),
 }
@@ -402,6 +402,14 @@ def test_options_of_reading_that_do_not_fit_are_refused(table, tmp_path):
             hr.Schema(quasi="x", sensitive="y"),
             out=tmp_path / "out",
             reading={"encoding": "utf-16"},
+        )
+    (tmp_path / "t.csv").write_bytes("x;y\n1;€\n2;a\n".encode("cp1252"))
+    with pytest.raises(InputError, match="128 and 159"):
+        hr.KEAnonymity(k=2).publish(
+            str(tmp_path / "t.csv"),
+            hr.Schema(quasi="y", sensitive="x"),
+            out=tmp_path / "out",
+            reading={"encoding": "cp1252"},
         )
     with pytest.raises(ParameterError, match="Spark"):
         hr.KEAnonymity(k=3, e=1).publish(

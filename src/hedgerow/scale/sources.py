@@ -220,6 +220,11 @@ def _guarded(step: Callable[[], T]) -> T:
 def _sentence(kind: str, text: str) -> HedgerowError:
     if "max_temp_directory_size" in text or "No space left" in text:
         return DiskFull("The disk is too full for the temporary files; free some, or publish to another disk.")
+    if "not latin-1 encoded" in text:
+        return InputError(
+            "The file holds signs that its encoding has between 128 and 159, such as the euro sign of cp1252, which are "
+            "read in memory alone; convert it to UTF-8 or Parquet."
+        )
     if kind == "OutOfMemoryException":
         return OutOfMemory("The memory limit is too small to count this table; allow more (--memory).")
     return InputError("The table cannot be read; it may be damaged, or it changed while it was read.")
@@ -256,7 +261,7 @@ class ReadSource:
 class CsvSource(DuckSource):
     """Delimited text files of one header: cells are texts, and what a column's texts mean is decided on all of them.
 
-    A file in an encoding of single bytes is read as Latin-1, which maps every byte, and its distinct texts are decoded.
+    A file in an encoding of single bytes is read as Latin-1, and its distinct texts are decoded.
     """
 
     def __init__(self, connection: Any, files: Sequence[Path], asked: ReadOptions) -> None:
