@@ -222,8 +222,8 @@ def _sentence(kind: str, text: str) -> HedgerowError:
         return DiskFull("The disk is too full for the temporary files; free some, or publish to another disk.")
     if "not latin-1 encoded" in text:
         return InputError(
-            "The file holds signs that its encoding has between 128 and 159, such as the euro sign of cp1252, which are "
-            "read in memory alone; convert it to UTF-8 or Parquet."
+            "The file holds signs that its encoding has between 128 and 159, such as the euro sign of cp1252, which "
+            "are read in memory alone; convert it to UTF-8 or Parquet."
         )
     if kind == "OutOfMemoryException":
         return OutOfMemory("The memory limit is too small to count this table; allow more (--memory).")
