@@ -152,7 +152,7 @@ def _expected_recoded(people: People, grouping: Grouping, queries: list[CountQue
         marks = np.stack([query.attributes[place] for query in queries]).astype(float)
         covered = (marks @ codes) / np.maximum(codes.sum(axis=0), 1)
         expected *= covered[:, of_code[people.quasi[place][member]]]
-    return expected.sum(axis=1)
+    return np.asarray(expected.sum(axis=1), np.float64)
 
 
 def _published_values(people: People, grouping: Grouping) -> NDArray[np.int64]:

@@ -61,14 +61,14 @@ def tune(measure: Callable[[float], float], wanted: float, *, rounds: int = 6) -
 
     Its logarithm falls about evenly there: by how much for a share of 1 is the second number.
     """
-    seen = {0.0: None, 1.0: None}  # type: dict[float, float | None]
+    seen: dict[float, float] = {}
     low, high = 0.0, 1.0
     for _ in range(rounds):
         middle = (low + high) / 2
         seen[middle] = reached = measure(middle)
         low, high = (middle, high) if reached >= wanted else (low, middle)
-    near = [(share, found) for share, found in seen.items() if found and abs(share - low) <= _NEAR]
-    falls = _FALLS if len(near) < 2 else -float(np.polyfit(*zip(*((s, np.log(d)) for s, d in near), strict=True), 1)[0])
+    near = {share: found for share, found in seen.items() if found > 0 and abs(share - low) <= _NEAR}
+    falls = _FALLS if len(near) < 2 else -float(np.polyfit(list(near), np.log(list(near.values())), 1)[0])
     return low, max(falls, _FALLS)
 
 

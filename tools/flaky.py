@@ -4,14 +4,15 @@ python tools/flaky.py tests/verify tests/graph --runs 50 --seconds 600
 
 A first run notes which tests ask the operating system for randomness (hedgerow.randomness, an unseeded generator of
 NumPy or Python, Hypothesis), themselves, in a fixture that they use, when their module is imported, or in a process
-that they start. Those are run again, round by round, until each has its runs; several processes share the
-rounds, so that hash seeds differ too. Results are kept in .flaky, so that a run that ends by `--seconds` is continued
-by the next one; `--again` forgets them. The exit status is 1 if a test ever failed.
+that they start. Those are run again, round by round and the quickest first, until each has its runs; several processes
+share the rounds, so that hash seeds differ too. Results are kept in .flaky, so that a run that ends by `--seconds` is
+continued by the next one; `--again` forgets them. The exit status is 1 if a test ever failed.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import random
@@ -30,6 +31,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 ROUNDS = 25
 """Rounds in one process."""
+BATCH = 20.0
+"""Seconds that a round of one process takes, about: the quickest tests have all their runs before slow ones begin."""
 
 
 @dataclass
@@ -39,6 +42,7 @@ class Record:
     runs: int = 0
     failures: int = 0
     draws: bool = False
+    seconds: float = 0.0
 
 
 def main() -> int:
@@ -72,10 +76,20 @@ def _files(paths: list[str]) -> list[str]:
 
 
 def _todo(files: list[str], known: dict[str, Record], runs: int) -> list[str]:
-    """Files that never ran, whole; after them the tests that draw and need more runs."""
+    """A file that never ran, whole; after them the quickest of the tests that draw and need more runs."""
     seen = {name.split("::")[0] for name in known}
-    return [file for file in files if file not in seen] or [
-        name for name, record in known.items() if name.split("::")[0] in files and record.draws and record.runs < runs
+    if new := [file for file in files if file not in seen]:
+        return new[:1]
+    waiting = [
+        (record.seconds / record.runs, name)
+        for name, record in known.items()
+        if name.split("::")[0] in files and record.draws and record.runs < runs
+    ]
+    together = itertools.accumulate(seconds for seconds, _ in sorted(waiting))
+    return [
+        name
+        for (seconds, name), total in zip(sorted(waiting), together, strict=True)
+        if total < max(BATCH, seconds + 0.1)
     ]
 
 
@@ -111,7 +125,7 @@ def _run(tests: list[str], runs: int, seconds: float, results: Path) -> None:
     if done.returncode in (2, 5) and missing:
         with results.open("a") as file:
             for name in missing:
-                line = {"test": name, "passed": done.returncode == 5, "draws": False}
+                line = {"test": name, "passed": done.returncode == 5, "draws": False, "seconds": 0.0}
                 file.write(json.dumps(line) + "\n")
 
 
@@ -123,6 +137,7 @@ def _read(results: Path) -> dict[str, Record]:
         record.runs += 1
         record.failures += not run["passed"]
         record.draws |= run["draws"]
+        record.seconds += run["seconds"]
     return known
 
 
@@ -198,12 +213,14 @@ class Recorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """Note what one run did."""
-        before, self.passed = self.draws, True
+        before, self.passed, began = self.draws, True, time.monotonic()
         done = yield
         is_hypothesis = bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
         draws = self.draws > before or is_hypothesis or self._uses_draws(item)
         with self.results.open("a") as file:
-            file.write(json.dumps({"test": item.nodeid, "passed": self.passed, "draws": draws}) + "\n")
+            seconds = time.monotonic() - began
+            line = {"test": item.nodeid, "passed": self.passed, "draws": draws, "seconds": round(seconds, 3)}
+            file.write(json.dumps(line) + "\n")
         item.session.shouldstop = "the time is over" if time.monotonic() > self.end else False
         return done
 

@@ -1,11 +1,16 @@
-"""Names for the kinds of arrays that pass between modules."""
+"""Names for the kinds of arrays that pass between modules, a column as one array, and freed memory given back."""
 
 from __future__ import annotations
 
+import ctypes
+from functools import cache
+from typing import Any
+
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["Bools", "Codes", "Counts", "Floats", "Ints"]
+__all__ = ["Bools", "Codes", "Counts", "Floats", "Ints", "free_unused", "one_array"]
 
 Ints = NDArray[np.int64]
 Counts = NDArray[np.int64]
@@ -13,3 +18,26 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Codes = NDArray[np.int32]
 """Codes of a column's values, or rows: what is kept once per row of the table takes four bytes."""
+
+
+def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """A column as one array, which is copied only where it has several chunks."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def free_unused() -> None:
+    """Give memory that was freed back to the system, so that the peak of the next step does not add to this one's."""
+    pa.default_memory_pool().release_unused()
+    if (trim := _trim()) is not None:
+        trim(0)
+
+
+@cache
+def _trim() -> Any:
+    """What does so for arrays of NumPy; None where the C library has no such function."""
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):
+        return None

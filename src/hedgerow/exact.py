@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import one_array
 from hedgerow.errors import SchemaError
 
 __all__ = [
@@ -151,7 +152,7 @@ def column_numbers(column: pa.Array | pa.ChunkedArray, name: str = "column") -> 
 
 def _unscaled(column: pa.Array | pa.ChunkedArray, name: str) -> NDArray[np.int64]:
     """Read the integers behind decimals: Arrow stores them as 128-bit little-endian numbers."""
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    whole = one_array(column)
     words = np.frombuffer(whole.buffers()[1], np.int64).reshape(-1, 2)[whole.offset : whole.offset + len(whole)]
     low, high = words[:, 0], words[:, 1]
     if (high != low >> 63).any() or (np.abs(low) >= MAX_TICK).any():

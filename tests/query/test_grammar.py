@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import QueryError
 from hedgerow.query import connect
+from hedgerow.query.engines.postgres import export
 from tests.support.agreement import disagreement
 from tests.support.assignments import release_of
 from tests.support.every_form import EVERY_FORM, sample_of
@@ -36,6 +37,22 @@ def test_the_truth_lies_inside(form, seed):
         problem = contradiction(session, sample.table, text)
         assert problem is None or problem.startswith("answered, but no SQL"), text
         assert place or disagreement(session, other, text) is None, text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", EVERY_FORM)
+def test_postgresql_agrees_over_the_whole_grammar(form, url):
+    """Keys, bounds, refusals and what is said about bounds; thousands more by `python -m tools.questions`."""
+    rng = random.Random(f"grammar on a server {form}")
+    sample = sample_of(form, rng, rows=40)
+    kind = sample.kind if sample.kind in ("text", "date") else "number"
+    grammar = Grammar(rng, SAMPLE_COLUMNS, kind, mixes=not form.startswith("scattered"))
+    export(sample.release, url, overwrite=True)
+    with connect(sample.release, url) as server:
+        arrays = connect(sample.release)
+        for _ in range(15):
+            text = grammar.question()
+            assert disagreement(arrays, server, text) is None, text
 
 
 FORMS = {

@@ -21,7 +21,16 @@ from hedgerow.methods.scaled import decide_and_scatter
 from hedgerow.randomness import KeyedStream
 from hedgerow.scale.coding import count_table
 from hedgerow.scale.dealing import Placing
-from hedgerow.scale.spark import ClusterEngine, frame_of, plain_error
+from hedgerow.scale.spark import (
+    _NOTHING,
+    ClusterEngine,
+    _added,
+    _bytes,
+    _Digest,
+    _with_more,
+    frame_of,
+    plain_error,
+)
 from tests.scale.test_groups import NUMBER, ONE
 from tests.scale.test_groups import _table as census
 from tests.scale.test_ke import SCHEMA, TABLES, _multiset, _table, groups_of
@@ -302,3 +311,55 @@ def test_messages_of_spark_become_sentences():
     assert "4711" not in str(plain_error("hedgerow<ValueError:> 4711"))
     assert isinstance(plain_error("java.io.IOException: No space left on device"), DiskFull)
     assert "4711" not in str(plain_error("cannot parse 4711"))
+
+
+COLUMNS = [
+    pa.array([1, 2, None, 4, 5], pa.int32()),
+    pa.array([1.5, None, float("nan"), 0.0, -1.0]),
+    pa.array(["a", "", None, "bc", "b"]),
+    pa.array([None, None, None, None, None], pa.string()),
+    pa.array([b"x", b"yz", b"", None, b"q"]),
+    pa.array([True, None, False, True, True]),
+    pa.array([0, 1, None, 3, 4], pa.date32()),
+]
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=lambda one: str(one.type))
+def test_digests_are_of_rows_in_their_order_however_they_are_cut(column):
+    """The same for other batches and slices, another one for any other row, order or border between texts."""
+    whole = _digest([column])
+    for border in range(1, 5):
+        assert _digest([column.slice(0, border), column.slice(border)]) == whole
+        assert _digest([column.take([*range(border), *range(border, 5)])]) == whole
+    if column.null_count < 5:
+        assert _digest([column.take([1, 0, 2, 3, 4])]) != whole
+    for changed in ([0, 1, 2, 3], [0, 1, 2, 3, 4, 4]):
+        assert _digest([column.take(changed)]) != whole
+    assert _digest([pa.array(["a", "b"])]) != _digest([pa.array(["", "ab"])])
+    assert _digest([pa.array(["", None])]) != _digest([pa.array([None, ""])])
+
+
+def _digest(columns):
+    digest = _Digest()
+    for column in columns:
+        digest.update(pa.table({"x": column}))
+    return digest.value()
+
+
+@pytest.mark.parametrize("rows", [10, 100_000])
+def test_values_are_counted_while_they_are_few(rows):
+    """Batch by batch, missing and not a number among them; a column in which most values differ is left to Spark."""
+    few = pa.array([[1.0, None, float("nan"), 0.0][n % 4] for n in range(rows)])
+    own, seen = _NOTHING, 0
+    for start in range(0, rows, 1000):
+        batch = few.slice(start, 1000)
+        seen += len(batch)
+        own = _with_more(own, batch, seen)
+    found = {repr(value): count for value, count in zip(own["v"].to_pylist(), own["n"].to_pylist(), strict=True)}
+    assert found == collections.Counter(map(repr, few.to_pylist()))
+    many = _with_more(_NOTHING, pa.array(range(rows)), rows)
+    assert (many is None) == (rows > 20_000)
+    assert _with_more(_NOTHING, pa.array([[1]]), 1) is None
+    assert _added([_bytes(own), _bytes(own)], 3) is None
+    values, counts = _added([_bytes(own), _bytes(own)], 4)
+    assert (len(values), int(counts.sum())) == (4, 2 * rows)

@@ -327,7 +327,10 @@ def random_side(rng: random.Random, key: str, rows: int) -> pa.Table:
     """Entities of one side of a graph: keys that differ, and a column x of hostile values."""
     keys = [f"{rng.choice(_TEXTS[:12])}{place}" for place in range(rows)]
     kind = rng.choice([kind for kind in KINDS if kind not in ("nan", "infinite")])
-    return pa.table({key: keys, "x": _column(rng, kind, rows)})
+    values = _column(rng, kind, rows)
+    if kind == "text":  # as it is read, so that conditions on it mean what they say
+        values = pa.array([None if text is None else _read(text, "read") for text in values.to_pylist()], pa.string())
+    return pa.table({key: keys, "x": values})
 
 
 def _trees(rng: random.Random, columns: dict[str, pa.Array], chosen: list[str]) -> dict[str, list[Any]]:

@@ -151,7 +151,7 @@ def _wait_for_workers(page: int, processes: list[subprocess.Popen[bytes]]) -> No
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{page}/json/", timeout=5) as answer:
                 workers = json.load(answer)["workers"]
-        except OSError:
+        except (OSError, ValueError):  # no page yet, or one that is not written whole
             workers = []
         if sum(worker["state"] == "ALIVE" for worker in workers) == 2:
             return

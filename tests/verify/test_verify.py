@@ -7,6 +7,9 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
+from hedgerow.errors import BrokenPromise
+from hedgerow.verify import promise, verify
+from tests.support.every_method import SCHEMA, cases, people
 
 
 def _with_table(release, table):
@@ -102,6 +105,41 @@ def test_many_groups_are_checked_in_blocks():
             except hr.BrokenPromise:
                 found += 1
         assert found == 1
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_blocks_give_the_sentences_of_the_whole(case, monkeypatch):
+    """Blocks of groups give the sentences of the whole, and the same refusal where a promise is broken."""
+    release = case.method.publish(people(96), SCHEMA).published
+    whole = verify(release).checks
+    monkeypatch.setattr(promise, "BLOCK", 10)
+    assert verify(release).checks == whole
+    if release.guarantee.criterion not in promise._IN_BLOCKS:
+        return
+    stronger = {name: 90 for name in ("k", "l", "m") if name in release.guarantee.parameters}
+    broken = replace(
+        release, guarantee=replace(release.guarantee, parameters={**release.guarantee.parameters, **stronger})
+    )
+    found = []
+    for rows in (10, 10**6):
+        monkeypatch.setattr(promise, "BLOCK", rows)
+        with pytest.raises(BrokenPromise) as caught:
+            verify(broken)
+        found.append(str(caught.value))
+    assert found[0] == found[1]
+
+
+def test_members_are_those_of_all_blocks(monkeypatch):
+    """A block of members alone is not one of others alone, though it has one value in both cases."""
+    table = pa.table({"age": [1] * 4 + [2] * 4, "in": ["no"] * 4 + ["yes"] * 4})
+    schema = hr.Schema(quasi="age", sensitive="in")
+    release = hr.Mondrian(k=4, presence_low=0, presence_high=1).publish(table, schema).published
+    at_most = {**release.guarantee.parameters, "presence_high": "1/2"}
+    broken = replace(release, guarantee=replace(release.guarantee, parameters=at_most))
+    for rows in (10**6, 3):
+        monkeypatch.setattr(promise, "BLOCK", rows)
+        with pytest.raises(BrokenPromise, match="share of members"):
+            verify(broken)
 
 
 def test_a_verdict_is_remembered_for_the_same_tables_only(salaries_release):

@@ -23,11 +23,10 @@ from hedgerow.arrays import Counts
 from hedgerow.criteria.groupwise import require
 from hedgerow.criteria.l_diversity import FrequencyDiversity
 from hedgerow.errors import SchemaError
-from hedgerow.methods.ke_blocks import classify
 from hedgerow.methods.prepared import Prepared
 from hedgerow.methods.region_blocks import cut_regions
 from hedgerow.randomness import Keys
-from hedgerow.scale.coding import CountedTable, codes_of
+from hedgerow.scale.coding import ColumnClass, CountedTable, codes_of
 from hedgerow.scale.dealing import Placing, draw_tables
 
 __all__ = ["JointCodes", "deal_in_turn", "deal_jointly", "deal_ranks", "deal_rows", "plan_diverse"]
@@ -48,7 +47,7 @@ def deal_in_turn(counts: Counts, column: str, *, m: int, most: int, keys: Keys) 
     borders = np.arange(blocks + 1) * groups // blocks
     ends = np.cumsum(counts)
     table = _before(ends, groups, borders) - _before(ends - counts, groups, borders)
-    return Placing.of_table(partial(classify, column), table, keys=keys)
+    return Placing.of_table(ColumnClass(column), table, keys=keys)
 
 
 def deal_ranks(counts: Counts, column: str, *, window: int, most: int, keys: Keys) -> tuple[Placing, int]:
@@ -66,13 +65,13 @@ def deal_ranks(counts: Counts, column: str, *, window: int, most: int, keys: Key
     ends = np.cumsum(counts)
     if blocks == 1 or inside < _LEAST_WINDOW:
         borders, inside = np.arange(blocks + 1) * rows // blocks, window
-        table: Counts = np.diff(np.clip(borders, (ends - counts)[:, None], ends[:, None]), axis=1)
-        return Placing.of_table(partial(classify, column), table, keys=keys), inside
+        table = np.diff(np.clip(borders, (ends - counts)[:, None], ends[:, None]), axis=1).astype(np.int64)
+        return Placing.of_table(ColumnClass(column), table, keys=keys), inside
     rounds, rest = np.divmod(np.append(0, ends), blocks)
     seen, place = np.unique(rounds, return_inverse=True)
     turn = np.argsort(keys(len(seen) * blocks).reshape(-1, blocks), axis=1).argsort(axis=1)
     before = rounds[:, None] + (turn[place] < rest[:, None])
-    return Placing.of_table(partial(classify, column), np.diff(before, axis=0), keys=keys), inside
+    return Placing.of_table(ColumnClass(column), np.diff(before, axis=0), keys=keys), inside
 
 
 def _too_many(column: str, counts: Counts, rows: int) -> SchemaError:
@@ -166,8 +165,4 @@ def deal_rows(counted: CountedTable, *, keys: Keys) -> Placing:
     blocks = -(-rows // counted.engine.block_rows)
     sizes = np.full(blocks, rows // blocks) + (np.arange(blocks) < rows % blocks)
     places = np.arange(blocks, dtype=np.int32)
-    return Placing.of(_all_alike, np.zeros(blocks, np.int32), places, sizes, size=1, keys=keys)
-
-
-def _all_alike(batch: pa.Table) -> NDArray[np.int32]:
-    return np.zeros(batch.num_rows, np.int32)
+    return Placing.of(ColumnClass(), np.zeros(blocks, np.int32), places, sizes, size=1, keys=keys)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from hedgerow.arrays import free_unused
 from hedgerow.criteria.ke import KE, Number
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, fraction_text
@@ -143,6 +144,7 @@ class KEAnonymity(Method):
         if self.refine == "quasi" or prepared.schema.cluster:
             return self._of_rows(prepared, sensitive, where, pieces)
         group_column = free_name("group", prepared.columns.all)
+        free_unused()
         table = publish_permuted(
             prepared.table.arrow, prepared.columns, sensitive, pieces, group_column=group_column, keys=prepared.keys
         )

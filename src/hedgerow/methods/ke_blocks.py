@@ -16,10 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.criteria.ke import KE
@@ -28,7 +26,7 @@ from hedgerow.exact import Line
 from hedgerow.methods.scaled import pack_blocks
 from hedgerow.partition.ke.runs import Pieces
 from hedgerow.randomness import Keys
-from hedgerow.scale.coding import CodedColumn, codes_of
+from hedgerow.scale.coding import CodedColumn, ColumnClass
 from hedgerow.scale.dealing import Placing, draw_tables
 
 __all__ = ["KEBlocks", "deal_at_random", "divide_large", "pack_pieces"]
@@ -53,11 +51,6 @@ class KEBlocks:
         """The pieces of a block, sorted by value and group."""
         own = slice(int(self.starts[block]), int(self.starts[block + 1]))
         return Pieces(self.values[own], self.groups[own], self.counts[own])
-
-
-def classify(column: str, batch: pa.Table) -> NDArray[np.int32]:
-    """The class of a row is the code of its sensitive value."""
-    return codes_of(batch, column)
 
 
 def divide_large(pieces: Pieces, holds: Holds, *, most: int, keys: Keys) -> Pieces:
@@ -103,7 +96,7 @@ def pack_pieces(pieces: Pieces, column: str, size: int, *, most: int, keys: Keys
     block = np.empty(pieces.num_groups, np.int32)
     block[order] = pack_blocks(pieces.rows()[order], most)
     blocks = block[pieces.groups]
-    placing = Placing.of(partial(classify, column), pieces.values, blocks, pieces.counts, size=size, keys=keys)
+    placing = Placing.of(ColumnClass(column), pieces.values, blocks, pieces.counts, size=size, keys=keys)
     order = np.lexsort((pieces.groups, pieces.values, blocks))
     blocks, groups = blocks[order], pieces.groups[order]
     members = np.bincount(block)
@@ -126,7 +119,7 @@ def deal_at_random(where: Line, column: CodedColumn, name: str, *, criterion: KE
         )
     sizes = np.full(blocks, rows // blocks) + (np.arange(blocks) < rows % blocks)
     table = draw_tables(counts, sizes, keys=keys)
-    return Placing.of_table(partial(classify, name), _joined(table, where, criterion).T, keys=keys)
+    return Placing.of_table(ColumnClass(name), _joined(table, where, criterion).T, keys=keys)
 
 
 def _joined(table: NDArray[np.int64], where: Line, criterion: KE) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Unpack, overload
 
+from hedgerow.arrays import free_unused
 from hedgerow.errors import ParameterError, SchemaError, within_limits
 from hedgerow.markup import progress_or_notebook
 from hedgerow.methods.prepared import Prepared, Progress, prepare
@@ -105,15 +106,18 @@ class Method(ABC):
             prepared = replace(prepared, pending=self._pending(ledger, prepared, again=again))
         release = self._release(prepared, report)
         _require_savable(release, prepared)
+        pending = prepared.pending
+        del prepared
+        free_unused()
         release = replace(release, guarantee=word(release.published))
-        if prepared.pending is not None:
-            release = release.recorded(prepared.pending.receipt)
+        if pending is not None:
+            release = release.recorded(pending.receipt)
         report("auditing", 0.8)
         verified(release.published)
         # Whoever stops the work by raising from here leaves no entry: after recording nothing is reported.
         report("done", 1.0)
-        if prepared.pending is not None:
-            prepared.pending.record(release)
+        if pending is not None:
+            pending.record(release)
         return release
 
     def _publish_to(
@@ -128,11 +132,13 @@ class Method(ABC):
     ) -> BlockRelease:
         """Publish a table that may be larger than memory to a folder."""
         from hedgerow.methods.scaled import publish_in_blocks
+        from hedgerow.release.parts import require_free
         from hedgerow.scale import open_engine
         from hedgerow.scale.coding import count_table
 
         self._require_roles(schema)
         self._require_blocks(schema)
+        require_free(out, overwrite=options.get("overwrite", False))
         with open_engine(source, out, options, progress) as engine:
             counted = count_table(engine, schema, needs_sensitive=self.needs_sensitive)
             return publish_in_blocks(self._plan_blocks, counted, out, seed=seed, options=options)

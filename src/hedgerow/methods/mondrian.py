@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hedgerow.arrays import Counts
+from hedgerow.arrays import Codes, Counts
 from hedgerow.criteria.groupwise import AgainstWhole, Criterion, KAnonymity, one_group, require
 from hedgerow.errors import ParameterError
 from hedgerow.methods.classic import Classic, require_groups
@@ -90,17 +90,8 @@ class Mondrian(Classic):
 
     def _published(self, prepared: Prepared, criteria: Sequence[Criterion], progress: Progress) -> Release:
         """Divide rows as long as the criteria allow, and publish the groups."""
-        from hedgerow.partition.mondrian.split import TreeScale, mondrian
-
         progress("partitioning", 0.3)
-        columns = sensitive_codes(prepared)
-        axes, trees = axes_of(prepared), prepared.schema.hierarchies
-        tested: Sequence[Criterion] = [KAnonymity(self.k)] * len(columns) if self.blind else criteria
-        pairs = zip(axes.scales, axes.ranks, strict=True)
-        scales = [scale if ranks is None else TreeScale(scale, ranks) for scale, ranks in pairs]
-        labels = mondrian(axes.codes, scales, columns, tested, relaxed=self.relaxed, keys=prepared.keys)
-        if self.blind:
-            require_groups(labels, columns, criteria)
+        labels, trees = self._labels(prepared, criteria), prepared.schema.hierarchies
         progress("generalizing", 0.6)
         return release_of(
             prepared,
@@ -116,6 +107,20 @@ class Mondrian(Classic):
             ),
             nodes={name: (trees[name], 0) for name in prepared.columns.quasi if name in trees},
         )
+
+    def _labels(self, prepared: Prepared, criteria: Sequence[Criterion]) -> Codes:
+        """The group of each row."""
+        from hedgerow.partition.mondrian.split import TreeScale, mondrian
+
+        columns = sensitive_codes(prepared)
+        axes = axes_of(prepared)
+        tested: Sequence[Criterion] = [KAnonymity(self.k)] * len(columns) if self.blind else criteria
+        pairs = zip(axes.scales, axes.ranks, strict=True)
+        scales = [scale if ranks is None else TreeScale(scale, ranks) for scale, ranks in pairs]
+        labels = mondrian(axes.codes, scales, columns, tested, relaxed=self.relaxed, keys=prepared.keys)
+        if self.blind:
+            require_groups(labels, columns, criteria)
+        return labels
 
 
 def _hold(criteria: Sequence[Criterion], overall: Sequence[Counts], counts: Sequence[Counts]) -> bool:

@@ -81,9 +81,9 @@ class Prepared:
 
 def prepare(source: object, schema: Schema, seed: int | None, *, needs_sensitive: bool = True) -> Prepared:
     """Read a table, check it against its schema, and suppress the rows that the policies for missing values say."""
-    from hedgerow.table import read_table
+    from hedgerow.table import borrow_table
 
-    table = read_table(source)
+    table = borrow_table(source)
     table, schema, merged = schema.in_form(table)
     schema.check(table, needs_sensitive=needs_sensitive)
     kept = _without_suppressed(table, schema)

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import free_unused
 from hedgerow.criteria.groupwise import require
 from hedgerow.criteria.l_diversity import FrequencyDiversity
 from hedgerow.errors import ParameterError, SchemaError
@@ -79,7 +80,7 @@ def quasi_codes(prepared: Prepared) -> tuple[NDArray[np.int32], list[NDArray[np.
     names = prepared.columns.quasi
     if not names:
         raise SchemaError("Grouping by nearness needs a quasi-identifier; there is none, so use grouping='blind'.")
-    return np.stack([prepared.table.encode(name).codes for name in names]), [_scale(prepared, name) for name in names]
+    return prepared.table.encode_rows(names), [_scale(prepared, name) for name in names]
 
 
 class Axes(NamedTuple):
@@ -93,7 +94,8 @@ class Axes(NamedTuple):
 def axes_of(prepared: Prepared) -> Axes:
     """The quasi-identifiers, those with a hierarchy in the order of its leaves and with missing behind them."""
     quasi, scales = quasi_codes(prepared)
-    found = Axes(quasi, scales, [None] * len(scales))
+    # Codes in the order of leaves are Mondrian's own.
+    found = Axes(quasi.copy() if prepared.schema.hierarchies else quasi, scales, [None] * len(scales))
     for n, name in enumerate(prepared.columns.quasi):
         if name not in prepared.schema.hierarchies:
             continue
@@ -142,6 +144,9 @@ def release_of(
         # The owner's check: nobody else has the numbers of households. The guarantee says what was found.
         made = replace(made, parameters={**made.parameters, TOGETHER: most_together(labels, clusters)})
     assert layout.publish is not None
+    if not layout.has_boxes:
+        prepared.table.forget(prepared.columns.quasi)
+    free_unused()
     rows = Labelled(
         prepared.table,
         prepared.columns,

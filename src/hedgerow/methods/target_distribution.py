@@ -31,14 +31,12 @@ from hedgerow.partition.target.least_range import PublishedNodes
 from hedgerow.release import Guarantee, Made, Release
 from hedgerow.release.forms.disguised import DISGUISED, DisguisedGroups, publish_disguised
 from hedgerow.release.release import free_name
-from hedgerow.scale.coding import codes_of
+from hedgerow.scale.coding import ColumnClass
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import histogram, normal, quantize, uniform, zipf
 from hedgerow.table import Encoded, Table
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from hedgerow.scale.coding import CountedTable
 
 __all__ = [
@@ -144,12 +142,13 @@ class TargetDistribution(Method):
             regions = cut_regions(whole, counted, (), lambda counts: True, least=1)
             placing = divide_classes(regions.classify, regions.left, most=most, keys=whole.keys)
         else:
-            of_code = np.zeros(1, np.int32)
+            of_row = ColumnClass()
             if opened:
                 of_code = np.zeros(counted.column(opened[0]).size, np.int32)
                 of_code[table.encode(opened[0]).codes] = parts.codes
+                of_row = ColumnClass(opened[0], of_code)
             sizes = np.bincount(parts.codes, rows, minlength=len(parts.keys)).astype(np.int64)
-            placing = divide_classes(PartOfRow(tuple(opened), of_code), sizes, most=most, keys=whole.keys)
+            placing = divide_classes(of_row, sizes, most=most, keys=whole.keys)
         return BlockPlan(placing, partial(self._publish_parts, targets), combine=_combined)
 
     def _publish_parts(self, targets: PartTargets, number: int, prepared: Prepared) -> Release:
@@ -213,19 +212,6 @@ class TargetDistribution(Method):
         parameters |= {"fakes": fraction_text(self._fakes()), "shift": fraction_text(read_shift(self.shift))}
         parameters |= {"quantize": self.quantize or 0, "distance_asked_used": f"{float(targets.distance):.6g}"}
         return prepared.made("TargetDistribution", parameters)
-
-
-@dataclass(frozen=True, eq=False)
-class PartOfRow:
-    """The part of each row of a coded batch, by the code of the column that parts come from, if there is one."""
-
-    columns: tuple[str, ...]
-    of_code: NDArray[np.int32]
-
-    def __call__(self, batch: pa.Table) -> NDArray[np.int32]:
-        """The parts of a batch."""
-        codes = codes_of(batch, self.columns[0]) if self.columns else np.zeros(batch.num_rows, np.int32)
-        return self.of_code[codes]
 
 
 def _combined(guarantees: Sequence[Guarantee]) -> Guarantee:

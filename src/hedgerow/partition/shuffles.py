@@ -36,7 +36,7 @@ __all__ = [
     "shuffle_within",
 ]
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 17
 
 
 def shuffle_within(array: NDArray[np.int32], offsets: NDArray[np.int64], *, keys: Keys = system_keys) -> None:

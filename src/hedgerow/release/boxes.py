@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +30,7 @@ __all__ = ["Box", "interval_box", "is_ordered", "node_box", "set_box"]
 
 Offsets = NDArray[np.int64]
 _MOST_LISTED = 6
+_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,14 +151,28 @@ def _node_sets(node: Offsets, hierarchy: Hierarchy) -> tuple[pa.Array, tuple[NDA
 
 def _distinct(codes: Codes, offsets: Offsets, gap: int) -> tuple[Offsets, Offsets, NDArray[np.bool_]]:
     """The ascending distinct codes of each group, where each group's begin and end, and which groups have gaps."""
+    blocks = [_distinct_in_block(codes, offsets[first : last + 1], gap) for first, last in _blocks(offsets)]
+    values, sizes, missing = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    return values, np.append(0, np.cumsum(sizes)), missing
+
+
+def _blocks(offsets: Offsets) -> list[tuple[int, int]]:
+    """Runs of groups of about so many rows, so that 64-bit scratch arrays stay small."""
+    wanted = np.arange(0, int(offsets[-1]), _BLOCK)
+    cuts = np.unique(np.append(np.searchsorted(offsets, wanted), len(offsets) - 1)).tolist()
+    return list(pairwise(cuts))
+
+
+def _distinct_in_block(codes: Codes, offsets: Offsets, gap: int) -> tuple[Offsets, Offsets, NDArray[np.bool_]]:
+    """The ascending distinct codes of each group of a block, how many each group has, and which groups have gaps."""
     sizes = np.diff(offsets)
     keys = np.repeat(np.arange(len(sizes)) * (gap + 1), sizes)
-    keys += codes
+    keys += codes[offsets[0] : offsets[-1]]
     owners, values = np.divmod(_occurring(keys, len(sizes) * (gap + 1)), gap + 1)
     missing = np.zeros(len(sizes), np.bool_)
     missing[owners[values == gap]] = True
     owners, values = owners[values < gap], values[values < gap]
-    return values, np.searchsorted(owners, np.arange(len(sizes) + 1)), missing
+    return values, np.bincount(owners, minlength=len(sizes)), missing
 
 
 def _occurring(keys: Offsets, width: int) -> Offsets:

@@ -42,7 +42,7 @@ from hedgerow.verify.parts import PARTED, SHARED, is_wide, part_file
 from hedgerow.verify.promise import verify_bundle, verify_held
 from hedgerow.verify.values import MANIFEST, FileEntry, PartEntry
 
-__all__ = ["Stage", "WrittenPart", "seal", "split_release", "stage_bundle", "write_part"]
+__all__ = ["Stage", "WrittenPart", "require_free", "seal", "split_release", "stage_bundle", "write_part"]
 
 
 @dataclass(frozen=True)
@@ -78,22 +78,38 @@ def stage_bundle(path: str | os.PathLike[str], *, overwrite: bool = False) -> It
         with _stage_elsewhere(os.fspath(path), overwrite) as stage:
             yield stage
         return
+    require_free(path, overwrite=overwrite)
     target = named_folder(path)
-    require_replaceable(target, overwrite)
     with folder_beside(target) as folder:
         yield Stage(str(target), str(folder), overwrite)
+
+
+def require_free(path: str | os.PathLike[str], *, overwrite: bool) -> None:
+    """Raise BundleError if something is at the target that may not be replaced."""
+    text = os.fspath(path)
+    if "://" not in text:
+        require_replaceable(named_folder(path), overwrite)
+        return
+    system, place = pf.FileSystem.from_uri(text.rstrip("/"))
+    try:
+        is_free = overwrite or system.get_file_info(f"{place}/{MANIFEST}").type == pf.FileType.NotFound
+    except OSError as error:
+        raise unwritten(f"'{place.rpartition('/')[2]}'", error) from None
+    if not is_free:
+        raise BundleError(
+            f"'{place.rpartition('/')[2]}' exists already; choose another folder, or replace it (overwrite=True)."
+        )
 
 
 @contextmanager
 def _stage_elsewhere(address: str, overwrite: bool) -> Iterator[Stage]:
     bare = address.rstrip("/")
-    system, place = pf.FileSystem.from_uri(bare)
+    system, _ = pf.FileSystem.from_uri(bare)
     parent, _, name = bare.rpartition("/")
     folder = f"{parent}/.{name}.hedgerow-writing-{token(8)}"
     _, inside = pf.FileSystem.from_uri(folder)
     try:
-        if not overwrite and system.get_file_info(f"{place}/{MANIFEST}").type != pf.FileType.NotFound:
-            raise BundleError(f"'{name}' exists already; choose another folder, or replace it (overwrite=True).")
+        require_free(bare, overwrite=overwrite)
         system.create_dir(inside, recursive=True)
         yield Stage(bare, folder, overwrite)
     except OSError as error:

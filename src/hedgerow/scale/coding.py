@@ -26,7 +26,7 @@ from hedgerow.table.flat import flatten
 from hedgerow.table.table import Table
 from hedgerow.verify.values import PublishedColumns, Rows
 
-__all__ = ["MOST_CODES", "CodedColumn", "Coder", "CountedTable", "codes_of", "count_table"]
+__all__ = ["MOST_CODES", "CodedColumn", "Coder", "ColumnClass", "CountedTable", "codes_of", "count_table"]
 
 MOST_CODES = 1 << 21
 """Distinct values of one column that are held in memory."""
@@ -153,6 +153,22 @@ def codes_of(coded: pa.Table, name: str) -> NDArray[np.int32]:
 
 
 @dataclass(frozen=True, eq=False)
+class ColumnClass:
+    """The class of a row: the code of one column, or what `of_code` makes of it; without a column all are alike.
+
+    How many rows a task has of each class then follows from its counts of that column, without another pass.
+    """
+
+    column: str | None = None
+    of_code: NDArray[np.int32] | None = None
+
+    def __call__(self, batch: pa.Table) -> NDArray[np.int32]:
+        """The class of each row of a coded batch."""
+        codes = np.zeros(batch.num_rows, np.int32) if self.column is None else codes_of(batch, self.column)
+        return codes if self.of_code is None else self.of_code[codes]
+
+
+@dataclass(frozen=True, eq=False)
 class CountedTable:
     """A table of which every column was counted: what a plan is decided on.
 
@@ -195,10 +211,10 @@ def count_table(engine: ScaleEngine, schema: Schema, *, needs_sensitive: bool = 
     """Count the distinct values of every column that is no identifier, and check them as a table is checked."""
     schema.require_names(engine.names)
     names = [name for name in engine.names if name not in schema.identifier]
-    came = engine.count_rows()
+    found = engine.distinct(names, MOST_CODES)
+    came = engine.count_rows()  # an engine may have counted them in the same pass
     if not came or not names:
         raise InputError(f"A table must have at least one row and one column; this one has {came} and {len(names)}.")
-    found = engine.distinct(names, MOST_CODES)
     table, own, merged = _example(engine, schema, names, found)
     columns = _coded(table, found)
     for name, column in columns.items():
@@ -206,9 +222,9 @@ def count_table(engine: ScaleEngine, schema: Schema, *, needs_sensitive: bool = 
     own.check(table, needs_sensitive=needs_sensitive)
     if missing := _suppressed(table, own, columns):
         engine.leave_out(missing)
+        found = engine.distinct(names, MOST_CODES)
         if not engine.count_rows():
             raise Infeasible("No rows are left to publish: every row was suppressed for a missing value.")
-        found = engine.distinct(names, MOST_CODES)
         table, own, _ = _example(engine, schema, names, found)
         columns = _coded(table, found)
     kept = engine.count_rows()

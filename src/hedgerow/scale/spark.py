@@ -2,13 +2,15 @@
 
 Guarantee  a task that is repeated deals its rows to the same blocks; a table whose rows or order differ between two
            passes is refused; what leaves a task before the kernels are codes, and no message or log has a cell
-Cost       one pass a column for its distinct values, one for the shares of tasks, one that moves the coded rows once
+Cost       one pass for the distinct values of all columns, and one for each column in which most values differ; one
+           for the shares of tasks where these are not known yet, one that moves the coded rows once
 
 Classic sessions and Spark Connect: nothing but data frames and functions over Arrow batches, no context, no broadcast.
-Every row is read twice after the counting. The first pass takes down, task by task, how many rows of each class there
-are, and a digest of the coded rows in their order; the second has to find the same. So the tasks of both passes are
-the same, as they are for files and tables, and the coins of a task, which come from a keyed stream, fall the same
-way when Spark repeats it. A frame whose order changes from pass to pass is to be written to files first.
+Before rows move it is taken down, task by task, how many rows of each class there are, and a digest of the values in
+their order; the task that moves them has to find the same. Where the class of a row follows from one column the
+counting of values has told that already; otherwise it takes a pass. So the tasks of all passes are the same, as they
+are for files and tables, and the coins of a task, which come from a keyed stream, fall the same way when Spark repeats
+it. A frame whose order changes from pass to pass is to be written to files first.
 
 Coded rows of one block travel as one record for many rows, in the narrowest integers: a few bytes a row.
 """
@@ -20,7 +22,7 @@ import pickle
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -31,7 +33,7 @@ from numpy.typing import NDArray
 from hedgerow import errors
 from hedgerow.errors import DiskFull, HedgerowError, InputError, OutOfMemory, ParameterError, limit_reached
 from hedgerow.randomness import KeyedStream
-from hedgerow.scale.coding import Coder
+from hedgerow.scale.coding import Coder, ColumnClass
 from hedgerow.scale.dealing import CHANGED, Placing
 from hedgerow.scale.engine import Distinct, ScaleEngine
 from hedgerow.table.checks import check_names
@@ -51,6 +53,8 @@ _FIXED = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
 }
 _SAMPLE = 1 << 16
+_MOST_SENT = 1 << 18
+"""Different values of a column that a task holds and sends to the driver; columns with more are counted by Spark."""
 _SENT = 1 << 19
 """Coded rows that a task gathers before it sends them to their blocks."""
 _LEAST, _MOST, _BLOCKS = 1 << 14, 1 << 20, 16
@@ -79,6 +83,7 @@ class ClusterEngine(ScaleEngine):
         self._session: Any = frame.sparkSession
         self._progress = progress
         self._rows: int | None = None
+        self._seen: dict[int, _Share] = {}
         self._scattered: _Scatter | None = None
         self._stop = stop
         self._most = self.block_rows = block_rows
@@ -97,19 +102,34 @@ class ClusterEngine(ScaleEngine):
         """How many rows there are, without those that are left out."""
         if self._rows is None:
             with _plain_errors():
-                self._rows = int(self._frame.count())
-            self.block_rows = min(max(self._rows // _BLOCKS, _LEAST), self._most)
+                self._note_rows(int(self._frame.count()))
+        assert self._rows is not None
         return self._rows
 
+    def _note_rows(self, rows: int) -> None:
+        self._rows = rows
+        self.block_rows = min(max(rows // _BLOCKS, _LEAST), self._most)
+
     def distinct(self, columns: Sequence[str], most: int) -> dict[str, Distinct | None]:
-        """Count the distinct values of each column; None for a column that has more than `most`."""
+        """Count the distinct values of each column; None for a column that has more than `most`.
+
+        One pass in Python workers counts rows and all columns with few values; Spark counts the others, one by one.
+        """
+        self._progress("counting", 0.0)
+        with self._fixed(), _plain_errors():
+            seen = self._selected(columns).mapInArrow(_Count(tuple(columns)), "task int, share binary").toArrow()
+        self._seen = _shares(seen)
+        self._note_rows(sum(task.total for task in self._seen.values()))
+        tasks = [task.counts for task in self._seen.values()]
         found: dict[str, Distinct | None] = {}
-        with _plain_errors():
-            sample = self._selected(columns).limit(_SAMPLE).toArrow()
-            for place, name in enumerate(columns):
-                self._progress("counting", 0.2 * place / len(columns))
-                is_wide = pc.count_distinct(sample.column(place)).as_py() > _SAMPLE // 4
-                found[name] = None if is_wide and self._about(name) > 1.1 * most else self._counted(name, most)
+        for place, name in enumerate(columns):
+            self._progress("counting", 0.1 + 0.1 * place / len(columns))
+            own = [task[name] for task in tasks]
+            if all(own):
+                found[name] = _added(own, most)
+            else:
+                with _plain_errors():
+                    found[name] = None if self._about(name) > 1.1 * most else self._counted(name, most)
         return found
 
     def _about(self, name: str) -> int:
@@ -140,7 +160,7 @@ class ClusterEngine(ScaleEngine):
             own = self._places[name]
             for condition in _conditions(own, listed):
                 self._frame = self._frame.filter(condition)
-        self._rows = None
+        self._rows, self._seen = None, {}
 
     def fold(
         self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]], *, step: str = "counting"
@@ -152,21 +172,33 @@ class ClusterEngine(ScaleEngine):
     def _shares(self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]]) -> dict[int, _Share]:
         work = _Fold(coder, count)
         with self._fixed(), _plain_errors():
-            found = self._selected(coder.names).mapInArrow(work, "task int, share binary").toArrow()
-        shares = {
-            int(task): _Share(*pickle.loads(share))
-            for task, share in zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True)
-        }
-        return dict(sorted(shares.items()))
+            return _shares(self._selected(coder.names).mapInArrow(work, "task int, share binary").toArrow())
+
+    def _tallies(self, coder: Coder, placing: Placing) -> dict[int, _Share]:
+        """How many rows of each class every task has: from what was counted, or else by a pass."""
+        by, size = placing.classify, len(placing.left)
+        if not isinstance(by, ColumnClass) or not all(
+            by.column is None or seen.counts[by.column] for seen in self._seen.values()
+        ):
+            return self._shares(coder, placing.tally)
+        found = {}
+        for task, seen in self._seen.items():
+            values, rows = np.zeros(1, np.int32), np.array([seen.total])
+            if by.column is not None:
+                counted = pa.ipc.open_stream(seen.counts[by.column]).read_all()
+                values, rows = coder.columns[by.column].encode(counted.column(0)), counted.column(1).to_numpy()
+            classes = values if by.of_code is None else by.of_code[values]
+            found[task] = replace(seen, total=np.bincount(classes, rows, minlength=size).astype(np.int64))
+        return found
 
     def scatter(self, coder: Coder, placing: Placing) -> None:
         """Divide the urns among the tasks; rows move when the blocks are run."""
         self._progress("scattering", 0.3)
-        shares = self._shares(coder, placing.tally)
+        shares = self._tallies(coder, placing)
         secret = placing.keys(4).tobytes()
         divided = placing.divide([share.total for share in shares.values()])
         tasks = {
-            task: (replace(own, keys=KeyedStream(secret + task.to_bytes(8, "little"))), share.digest)
+            task: (replace(own, keys=KeyedStream(secret + task.to_bytes(8, "little"))), share.digests)
             for (task, share), own in zip(shares.items(), divided, strict=True)
         }
         self._scattered = _Scatter(coder, tasks)
@@ -214,29 +246,105 @@ class ClusterEngine(ScaleEngine):
 
 @dataclass(frozen=True, eq=False)
 class _Share:
-    """What a task saw: its total, and a digest of its coded rows in their order."""
+    """What a task saw: its total, digests of its columns in the order of rows, and what it counted of each."""
 
-    total: NDArray[np.int64]
-    digest: bytes
+    total: Any
+    digests: Mapping[str, bytes]
+    counts: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def _shares(found: pa.Table) -> dict[int, _Share]:
+    pairs = zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True)
+    return dict(sorted((int(task), _Share(*pickle.loads(share))) for task, share in pairs))
+
+
+def _sent(*share: object) -> pa.RecordBatch:
+    """A task's share as one record."""
+    return pa.record_batch(
+        {"task": pa.array([_task()], pa.int32()), "share": pa.array([pickle.dumps(share)], pa.binary())}
+    )
 
 
 class _Digest:
-    """A digest of coded rows in their order, whatever the batches are that they come in."""
+    """Digests of columns in the order of their rows, whatever the batches are that they come in."""
 
     def __init__(self) -> None:
-        self._columns: dict[str, Any] = {}
+        self._columns: dict[str, tuple[Any, Any]] = {}
 
-    def update(self, coded: pa.Table) -> None:
-        for name in coded.column_names:
-            column = coded.column(name).combine_chunks()
-            own = self._columns.setdefault(name, hashlib.blake2b(digest_size=16))
-            if pa.types.is_integer(column.type) and not column.null_count:
-                own.update(np.ascontiguousarray(column.to_numpy()))
-            else:
-                own.update("".join(f"{value!r};" for value in column.to_pylist()).encode("utf-8", "surrogatepass"))
+    def update(self, batch: pa.Table) -> None:
+        for name in batch.column_names:
+            new = (hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16))
+            for own, content in zip(self._columns.setdefault(name, new), _contents(batch.column(name)), strict=True):
+                own.update(content)
 
-    def value(self) -> bytes:
-        return b"".join(own.digest() for own in self._columns.values())
+    def value(self) -> dict[str, bytes]:
+        return {name: b"".join(own.digest() for own in pair) for name, pair in self._columns.items()}
+
+
+def _contents(column: pa.ChunkedArray) -> tuple[Any, Any]:
+    """The values of a column as bytes, and which of them are missing, or how long the texts are."""
+    values = column.combine_chunks()
+    if pa.types.is_string(values.type) or pa.types.is_binary(values.type):
+        lengths = pc.fill_null(pc.binary_length(values), -1).to_numpy()
+        there = values.drop_null()
+        _, offsets, content = there.buffers()
+        if content is None or not len(there):
+            return b"", lengths
+        ends = np.frombuffer(offsets, np.int32)[there.offset : there.offset + len(there) + 1]
+        return memoryview(content)[int(ends[0]) : int(ends[-1])], lengths
+    if not pa.types.is_integer(values.type) and not pa.types.is_floating(values.type):
+        return "".join(f"{value!r};" for value in values.to_pylist()).encode("utf-8", "surrogatepass"), b""
+    missing = values.is_null().to_numpy(zero_copy_only=False)
+    return np.ascontiguousarray(pc.fill_null(values, 0).to_numpy()), missing
+
+
+@dataclass(frozen=True, eq=False)
+class _Count:
+    """Counts the rows of a task, and the values of each column as long as these are few."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, batches: Batches) -> Batches:
+        with _marked_errors():
+            rows, digest, found = 0, _Digest(), dict[str, pa.Table | None].fromkeys(self.names, _NOTHING)
+            for batch in _named(self.names, batches):
+                rows += batch.num_rows
+                digest.update(batch)
+                for name in self.names:
+                    found[name] = _with_more(found[name], batch.column(name).combine_chunks(), rows)
+            if rows:
+                kept = {name: b"" if one is None else _bytes(one) for name, one in found.items()}
+                yield _sent(rows, digest.value(), kept)
+
+
+_NOTHING = pa.table({"v": pa.nulls(0), "n": pa.array([], pa.int64())})
+
+
+def _with_more(before: pa.Table | None, column: pa.Array, rows: int) -> pa.Table | None:
+    """The values so far and those of a batch; None where they are many, or of a kind that is not counted here."""
+    if before is None or not len(column):
+        return before
+    try:
+        more = column.value_counts()
+    except pa.ArrowNotImplementedError:
+        return None
+    counted = pa.table({"v": more.field("values"), "n": more.field("counts")})
+    if before is not _NOTHING:
+        counted = _summed(pa.concat_tables([before, counted]))
+    return None if counted.num_rows > max(_SAMPLE // 4, min(rows // 4, _MOST_SENT)) else counted
+
+
+def _summed(counted: pa.Table) -> pa.Table:
+    """Each value once, with the rows of all its lines."""
+    encoded = counted.column("v").combine_chunks().dictionary_encode(null_encoding="encode")
+    rows = np.bincount(encoded.indices.to_numpy(), counted.column("n").to_numpy(), minlength=len(encoded.dictionary))
+    return pa.table({"v": encoded.dictionary, "n": rows.astype(np.int64)})
+
+
+def _added(tasks: Sequence[bytes], most: int) -> Distinct | None:
+    """What all tasks counted of a column."""
+    counted = _summed(pa.concat_tables([pa.ipc.open_stream(task).read_all() for task in tasks]))
+    return None if counted.num_rows > most else (counted.column(0).combine_chunks(), counted.column(1).to_numpy())
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,13 +357,12 @@ class _Fold:
     def __call__(self, batches: Batches) -> Batches:
         with _marked_errors():
             total, digest = None, _Digest()
-            for coded in _coded(self.coder, batches):
-                found = self.count(coded)
+            for batch in _named(self.coder.names, batches):
+                digest.update(batch)
+                found = self.count(self.coder.encode(batch))
                 total = found if total is None else total + found
-                digest.update(coded)
             if total is not None:
-                share = pickle.dumps((total, digest.value()))
-                yield pa.record_batch({"task": pa.array([_task()], pa.int32()), "share": pa.array([share])})
+                yield _sent(total, digest.value())
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,16 +370,17 @@ class _Scatter:
     """Codes the batches of a task, deals their rows to blocks, and sends the rows of each block as one record."""
 
     coder: Coder
-    tasks: Mapping[int, tuple[Placing, bytes]]
+    tasks: Mapping[int, tuple[Placing, Mapping[str, bytes]]]
 
     def __call__(self, batches: Batches) -> Batches:
         with _marked_errors():
-            placing, expected = self.tasks.get(_task(), (None, b""))
+            placing, expected = self.tasks.get(_task(), (None, {}))
             digest, gathered = _Digest(), list[pa.Table]()
-            for coded in _coded(self.coder, batches):
+            for batch in _named(self.coder.names, batches):
                 if placing is None:
                     raise InputError(CHANGED)
-                digest.update(coded)
+                digest.update(batch)
+                coded = self.coder.encode(batch)
                 placed = pa.array(placing.place(coded))
                 gathered.append(coded.append_column("", placed))
                 if sum(table.num_rows for table in gathered) >= _SENT:
@@ -280,7 +388,7 @@ class _Scatter:
                     gathered = []
             if placing is not None:
                 placing.finish()
-                if digest.value() != expected:
+                if any(expected[name] != own for name, own in digest.value().items()):
                     raise InputError(CHANGED)
             if gathered:
                 yield _records(gathered)
@@ -338,11 +446,11 @@ def _task() -> int:
     return int(context.partitionId())
 
 
-def _coded(coder: Coder, batches: Batches) -> Iterator[pa.Table]:
-    """The batches of a task as codes, under the names of the table."""
+def _named(names: Sequence[str], batches: Batches) -> Iterator[pa.Table]:
+    """The batches of a task, under the names of the table."""
     for batch in batches:
         if batch.num_rows:
-            yield coder.encode(pa.table([_normal(column) for column in batch.columns], names=coder.names))
+            yield pa.table([_normal(column) for column in batch.columns], names=list(names))
 
 
 def _normal(column: pa.Array) -> pa.Array:

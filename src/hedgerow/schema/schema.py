@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hedgerow.arrays import one_array
 from hedgerow.errors import SchemaError, counted
 from hedgerow.markup import html_table
 from hedgerow.schema.domain import Domain
@@ -160,7 +161,7 @@ class Schema:
             came = _came(table, name)
             new = in_form(came, policy)
             merged[name] = len(came.unique()) - len(new.unique())
-            if not column.combine_chunks().equals(new):
+            if not one_array(column).equals(new):
                 arrow = arrow.set_column(arrow.column_names.index(name), name, new)
             domains |= {name: domains[name].in_form(policy)} if name in domains else {}
             hierarchies |= {name: hierarchies[name].in_form(name, policy)} if name in hierarchies else {}
@@ -273,7 +274,7 @@ def _require_policies(argument: str, policies: Mapping[str, str], known: Sequenc
 
 def _came(table: Table, name: str) -> pa.Array:
     """A column of text with the spaces that it came with; what is missing now is missing there."""
-    column = table.arrow.column(name).combine_chunks()
+    column = one_array(table.arrow.column(name))
     if name not in table.untrimmed:
         return column
     return pc.if_else(column.is_valid(), table.untrimmed[name], None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.table.read import read_table
+from hedgerow.table.read import borrow_table, read_table
 from hedgerow.table.table import Table
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Encoded",
     "Table",
+    "borrow_table",
     "read_csv",
     "read_excel",
     "read_parquet",

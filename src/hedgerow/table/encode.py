@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import one_array
 from hedgerow.errors import counted
 
 __all__ = ["Encoded", "encode"]
@@ -64,7 +65,7 @@ class Encoded:
 
 def encode(array: pa.Array | pa.ChunkedArray) -> Encoded:
     """Encode a column of a `Table` (flat type, floats without NaN and negative zero)."""
-    column = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    column = one_array(array)
     codes, domain = _encode(column)
     codes.flags.writeable = False
     return Encoded(codes, domain, column.null_count > 0)

@@ -24,22 +24,46 @@ __all__ = ["MOST_TEXT", "check_type", "flatten"]
 MOST_TEXT = 2**31 - 1
 """Bytes of text that one column can hold."""
 
+_BLOCK = 1 << 18
+_PADDING = 63
 _MICRO = pa.timestamp("us")
 # Years 1 to 9999: what Python, SQL and ISO 8601 can all say.
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 _MICROS_A_DAY = 86_400_000_000
 
 
-def flatten(arrow: pa.Table, kind: str) -> Table:
-    """Bring an Arrow table into the form that `Table` promises, or refuse by column name and type."""
+def flatten(arrow: pa.Table, kind: str, *, borrow: bool = False) -> Table:
+    """Bring an Arrow table into the form that `Table` promises, or refuse by column name and type.
+
+    `borrow` shares columns that are in that form already, for as long as nobody changes them; else they are copied.
+    """
     arrow = _without_index(arrow)
     check_names(arrow.column_names)
     check_shape(arrow.num_rows, arrow.num_columns)
-    columns = [_flat(arrow.column(i), name) for i, name in enumerate(arrow.column_names)]
-    trimmed = [pc.ascii_trim(one, characters=BLANKS) if one.type == pa.string() else one for one in columns]
-    pairs = zip(arrow.column_names, columns, trimmed, strict=True)
-    untrimmed = {name: before for name, before, after in pairs if before is not after and not before.equals(after)}
-    return Table(pa.table(trimmed, names=arrow.column_names), kind, untrimmed=untrimmed)
+    untrimmed, columns = {}, []
+    for place, name in enumerate(arrow.column_names):
+        column = _flat(arrow.column(place), name, borrow or kind == "file")
+        if column.type == pa.string() and _has_blanks(column):
+            untrimmed[name], column = column, pc.ascii_trim(column, characters=BLANKS)
+        columns.append(column)
+    return Table(pa.table(columns, names=arrow.column_names), kind, untrimmed=untrimmed)
+
+
+def _has_blanks(texts: pa.Array) -> bool:
+    """Tell whether some text begins or ends with what is dropped around texts."""
+    _, offsets, data = texts.buffers()
+    if data is None or not len(data):
+        return False
+    ends = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    letters = np.frombuffer(data, np.uint8)
+    is_blank = np.zeros(256, np.bool_)
+    is_blank[list(BLANKS.encode())] = True
+    for start in range(0, len(texts), _BLOCK):
+        firsts, lasts = ends[start : start + _BLOCK + 1][:-1], ends[start + 1 : start + _BLOCK + 1]
+        filled = firsts < lasts
+        if is_blank[letters[firsts[filled]]].any() or is_blank[letters[lasts[filled] - 1]].any():
+            return True
+    return False
 
 
 def _without_index(arrow: pa.Table) -> pa.Table:
@@ -53,12 +77,32 @@ def _without_index(arrow: pa.Table) -> pa.Table:
     return arrow.select([i for i, name in enumerate(arrow.column_names) if name not in index])
 
 
-def _flat(column: pa.ChunkedArray, name: str) -> pa.Array:
+def _flat(column: pa.ChunkedArray, name: str, borrow: bool) -> pa.Array:
     check_type(column.type, name)
     attempt(lambda: column.validate(full=True), f"Column '{name}' is damaged: its bytes are not what its type says.")
-    array = attempt(lambda: _compact(column), f"Column '{name}' holds more than 2 GiB of text; shorten it.")
+    if borrow and column.num_chunks == 1 and _is_compact(column.chunk(0)):
+        array = column.chunk(0)
+    else:
+        array = attempt(lambda: _compact(column), f"Column '{name}' holds more than 2 GiB of text; shorten it.")
     converted = _converter(array.type, name)(array, name)
     return _blank_nulls(converted)
+
+
+def _is_compact(chunk: pa.Array) -> bool:
+    """Tell whether the buffers of an array hold its rows and nothing else but padding, all of them present."""
+    if chunk.offset or chunk.null_count or not len(chunk):
+        return False
+    if chunk.type == pa.string():
+        _, offsets, data = chunk.buffers()
+        ends = np.frombuffer(offsets, np.int32)
+        fits = data is None or _fits(data, int(ends[len(chunk)]), 1)
+        return int(ends[0]) == 0 and fits and _fits(offsets, len(chunk) + 1, 4)
+    is_plain = chunk.type in (pa.int64(), pa.float64(), pa.date32(), _MICRO) or pa.types.is_decimal128(chunk.type)
+    return is_plain and _fits(chunk.buffers()[1], len(chunk), chunk.type.bit_width // 8)
+
+
+def _fits(buffer: pa.Buffer, entries: int, width: int) -> bool:
+    return bool(buffer.size <= entries * width + _PADDING)
 
 
 def _compact(column: pa.ChunkedArray) -> pa.Array:
@@ -128,8 +172,19 @@ def _floats(array: pa.Array, name: str) -> pa.Array:
             f"Column '{name}' holds an infinite number, or one beyond the range of 64-bit floats; "
             "replace it by a number or leave it empty."
         )
+    if not _has_odd_floats(numbers):
+        return numbers
     # Adding zero turns -0.0 into 0.0, so that equal numbers have equal bytes.
     return pc.add(pc.if_else(pc.is_nan(numbers), None, numbers), 0.0)
+
+
+def _has_odd_floats(numbers: pa.Array) -> bool:
+    """Tell whether some number is NaN or -0.0, which are written otherwise; values under a null count."""
+    if numbers.buffers()[1] is None:
+        return False
+    plain = np.frombuffer(numbers.buffers()[1], np.float64)[numbers.offset : numbers.offset + len(numbers)]
+    blocks = (plain[start : start + _BLOCK] for start in range(0, len(plain), _BLOCK))
+    return any(bool((np.isnan(block) | ((block == 0.0) & np.signbit(block))).any()) for block in blocks)
 
 
 def _decimals(array: pa.Array, name: str) -> pa.Array:

@@ -1,7 +1,7 @@
 """Data frames in, and the same kind out.
 
 A frame is recognised by the library that its class comes from, so no library is imported for the sake of asking.
-An index is dropped and frames are never changed: what is read is copied.
+An index is dropped and frames are never changed: what is read is copied, or borrowed for a while.
 """
 
 from __future__ import annotations
@@ -20,15 +20,19 @@ from hedgerow.table.table import Table
 __all__ = ["read_frame", "to_kind"]
 
 
-def read_frame(source: object) -> Table:
-    """Read a frame of pandas, polars, pyarrow or DuckDB, a mapping of names to columns, or an Arrow stream."""
+def read_frame(source: object, *, borrow: bool = False) -> Table:
+    """Read a frame of pandas, polars, pyarrow or DuckDB, a mapping of names to columns, or an Arrow stream.
+
+    What is borrowed must be used up before the caller gets a chance to change the frame.
+    """
     for library in _libraries(source):
         if library in _READERS:
-            return flatten(_READERS[library](source), _KINDS[library])
+            return flatten(_READERS[library](source), _KINDS[library], borrow=borrow)
     if isinstance(source, Mapping):
-        return flatten(_from_columns(list(source), list(source.values())), "arrow")
+        return flatten(_from_columns(list(source), list(source.values())), "arrow", borrow=borrow)
     if hasattr(source, "__arrow_c_stream__"):
-        return flatten(attempt(lambda: pa.table(source), "The Arrow stream cannot be read."), "arrow")
+        found = attempt(lambda: pa.table(source), "The Arrow stream cannot be read.")
+        return flatten(found, "arrow", borrow=borrow)
     raise _not_a_table(source)
 
 

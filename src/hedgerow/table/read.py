@@ -14,7 +14,7 @@ from hedgerow.table.checks import existing_file
 from hedgerow.table.options import ReadOptions, as_declared, read_options, without_codes
 from hedgerow.table.table import Table
 
-__all__ = ["READERS", "read_file", "read_table"]
+__all__ = ["READERS", "borrow_table", "read_file", "read_table"]
 
 
 @within_limits
@@ -37,6 +37,16 @@ def read_table(source: object, **options: Any) -> Table:
     from hedgerow.table.frames import read_frame
 
     return read_frame(source)
+
+
+def borrow_table(source: object) -> Table:
+    """Read a table without copying columns that can be used as they are; nobody may keep it after the call."""
+    if isinstance(source, Table):
+        return source
+    from hedgerow.table.frames import read_frame
+
+    is_path = isinstance(source, str | PathLike)
+    return replace(read_table(source) if is_path else read_frame(source, borrow=True), is_borrowed=True)
 
 
 READERS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,13 +27,15 @@ class Table:
     `arrow` has one chunk a column, no metadata and no hidden rows; its types are bool, int64, float64, decimal128,
     string, date32 and timestamp[us]. `kind` says what it was made from, so that results can go back as the same kind.
     `reading` says in words how a file was read, where it did not say so itself. `untrimmed` holds the columns of text
-    that had spaces or tabs around some texts, as they came in.
+    that had spaces or tabs around some texts, as they came in. A table that `is_borrowed` serves one publication, and
+    forgets codes that are not needed any more.
     """
 
     arrow: pa.Table
     kind: str = "arrow"
     reading: Mapping[str, str] = field(default_factory=dict)
     untrimmed: Mapping[str, pa.Array] = field(default_factory=dict)
+    is_borrowed: bool = False
     _encoded: dict[str, Encoded] = field(default_factory=dict, init=False)
 
     @property
@@ -55,6 +57,21 @@ class Table:
             self._encoded[name] = encode(self.arrow.column(name))
         return self._encoded[name]
 
+    def encode_rows(self, names: Sequence[str]) -> NDArray[np.int32]:
+        """The codes of several columns as the rows of one array, which `encode` shares from now on."""
+        rows = np.empty((len(names), self.num_rows), np.int32)
+        for place, name in enumerate(names):
+            encoded, shared = self.encode(name), rows[place]
+            shared[:] = encoded.codes
+            shared.flags.writeable = False
+            self._encoded[name] = replace(encoded, codes=shared)
+        return rows
+
+    def forget(self, names: Sequence[str]) -> None:
+        """Drop the codes of some columns; one's own table keeps them for the next publication."""
+        for name in names if self.is_borrowed else ():
+            self._encoded.pop(name, None)
+
     def select(self, names: Sequence[str]) -> Table:
         """The named columns, in that order."""
         self._check(names)
@@ -62,7 +79,7 @@ class Table:
 
     def take(self, rows: NDArray[np.int64]) -> Table:
         """The rows at these positions, in that order."""
-        return Table(self.arrow.take(pa.array(rows, type=pa.int64())), self.kind)
+        return Table(self.arrow.take(pa.array(rows, type=pa.int64())), self.kind, is_borrowed=self.is_borrowed)
 
     def to_arrow(self) -> pa.Table:
         """The table as an Arrow table."""

@@ -10,12 +10,14 @@ Cost       O(n) per column, and a sort of the listed sets
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import one_array
 from hedgerow.errors import BrokenPromise
 from hedgerow.verify.ke import group_starts
 from hedgerow.verify.names import SETS, BoxColumns, box_columns
@@ -24,6 +26,7 @@ from hedgerow.verify.values import PublishedRelease
 __all__ = ["check_boxes", "check_names"]
 
 _MOST_LISTED = 6
+_BLOCK = 1 << 16
 
 
 def check_boxes(release: PublishedRelease) -> str:
@@ -55,20 +58,28 @@ def check_boxes(release: PublishedRelease) -> str:
 def _labels_follow(release: PublishedRelease, name: str, box: BoxColumns, starts: NDArray[np.int64]) -> bool:
     """Tell whether labels follow from the boxes; raise unless they do or are names, the same for the same box."""
     table = release.tables["release"]
-    labels, gaps = _heads(table, box.label, starts).to_pylist(), _gaps(table, box, starts).tolist()
+    labels, gaps = _heads(table, box.label, starts), _gaps(table, box, starts)
     if box.set in table.column_names:
-        boxes = _heads(table, box.set, starts).to_pylist()
-        texts = _set_texts(release.tables[SETS], name)
+        numbers = _heads(table, box.set, starts)
+        listed = _set_texts(release.tables[SETS], name)
+        places = pc.index_in(numbers, value_set=pa.array(list(listed), numbers.type))
+        texts = pa.array(list(listed.values()), pa.string()).take(places)
+        boxes = numbers.to_pylist
     else:
-        ends = [_heads(table, end, starts).cast(pa.string()).to_pylist() for end in (box.low, box.high)]
-        boxes = [None if low is None else (low, high) for low, high in zip(*ends, strict=True)]
-        texts = {ends: ends[0] if ends[0] == ends[1] else f"{ends[0]}..{ends[1]}" for ends in boxes if ends is not None}
-    wanted = [_label(None if key is None else texts[key], gap) for key, gap in zip(boxes, gaps, strict=True)]
-    if labels == wanted:
+        low, high = (_heads(table, end, starts).cast(pa.string()) for end in (box.low, box.high))
+        texts = pc.if_else(pc.equal(low, high), low, pc.binary_join_element_wise(low, high, ".."))
+        boxes = partial(_intervals, low, high)
+    with_gaps = pc.binary_join_element_wise(texts, pa.scalar(" or missing"), "") if gaps.any() else texts
+    if labels.equals(pc.fill_null(pc.if_else(pa.array(gaps), with_gaps, texts), "missing")):
         return True
     names: dict[object, str | None] = {}
-    _check_names(name, zip(boxes, gaps, labels, strict=True), names)
+    _check_names(name, zip(boxes(), gaps.tolist(), labels.to_pylist(), strict=True), names)
     return False
+
+
+def _intervals(low: pa.Array, high: pa.Array) -> list[tuple[str, str] | None]:
+    ends = zip(low.to_pylist(), high.to_pylist(), strict=True)
+    return [None if end is None else (end, other) for end, other in ends]
 
 
 def check_names(release: PublishedRelease, name: str, names: dict[object, str | None]) -> None:
@@ -77,8 +88,7 @@ def check_names(release: PublishedRelease, name: str, names: dict[object, str | 
     if box.set in table.column_names:
         return
     starts = group_starts(table, release)
-    ends = [_heads(table, end, starts).cast(pa.string()).to_pylist() for end in (box.low, box.high)]
-    boxes = [None if low is None else (low, high) for low, high in zip(*ends, strict=True)]
+    boxes = _intervals(*(_heads(table, end, starts).cast(pa.string()) for end in (box.low, box.high)))
     labels = _heads(table, box.label, starts).to_pylist()
     _check_names(name, zip(boxes, _gaps(table, box, starts).tolist(), labels, strict=True), names)
 
@@ -121,18 +131,22 @@ def _check_listed(release: PublishedRelease, names: list[str]) -> None:
 
 def _is_constant(column: pa.ChunkedArray, starts: NDArray[np.int64]) -> bool:
     """Tell whether a column changes at the borders of groups only; missing is a value."""
-    whole = column.combine_chunks()
-    before, after = whole.slice(0, max(len(whole) - 1, 0)), whole.slice(1)
-    is_open = pc.not_equal(before.is_null(), after.is_null())
-    changes = pc.or_(is_open, pc.fill_null(pc.not_equal(before, after), False)).to_numpy(zero_copy_only=False)
-    inside = np.ones(len(whole), np.bool_)
-    inside[starts] = False
-    return not bool((changes & inside[1:]).any())
+    whole = one_array(column)
+    borders = np.zeros(len(whole) + 1, np.bool_)
+    borders[starts] = True
+    for first in range(0, len(whole) - 1, _BLOCK):
+        before, after = whole.slice(first, min(_BLOCK, len(whole) - 1 - first)), whole.slice(first + 1, _BLOCK)
+        changes = pc.fill_null(pc.not_equal(before, after), False)
+        if whole.null_count:
+            changes = pc.or_(pc.not_equal(before.is_null(), after.is_null()), changes)
+        if (changes.to_numpy(zero_copy_only=False) & ~borders[first + 1 : first + 1 + len(before)]).any():
+            return False
+    return True
 
 
 def _heads(table: pa.Table, name: str, starts: NDArray[np.int64]) -> pa.Array:
     """One entry per group."""
-    return table.column(name).combine_chunks().take(pa.array(starts))
+    return one_array(table.column(name)).take(pa.array(starts))
 
 
 def _gaps(table: pa.Table, box: BoxColumns, starts: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -163,7 +177,7 @@ def _check_sets(release: PublishedRelease, name: str, numbers: pa.Array, gaps: N
     listed = sets.filter(pc.equal(sets.column("column"), name))
     used, known = (
         np.unique(part.drop_null().to_numpy(zero_copy_only=False))
-        for part in (numbers, listed.column("set").combine_chunks())
+        for part in (numbers, one_array(listed.column("set")))
     )
     if not np.array_equal(used, known):
         raise BrokenPromise(f"The sets of '{name}' that rows refer to are not those that are listed.")

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Ints
+from hedgerow.arrays import Ints, one_array
 from hedgerow.errors import BrokenPromise, counted
 from hedgerow.verify.ke import group_starts
 from hedgerow.verify.values import PublishedRelease, is_end, spread, total
@@ -74,7 +74,7 @@ def sensitive_groups(release: PublishedRelease) -> tuple[pa.Table, NDArray[np.in
 
 def value_codes(column: pa.ChunkedArray) -> NDArray[np.int64]:
     """Number the values of a column; missing is a value like any other."""
-    encoded = column.combine_chunks().dictionary_encode()
+    encoded = one_array(column).dictionary_encode()
     codes: NDArray[np.int64] = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy().astype(np.int64)
     return codes
 

@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import one_array
 from hedgerow.errors import BrokenPromise, counted
 from hedgerow.verify.frequency import sensitive_groups
 from hedgerow.verify.values import PublishedRelease, spread
@@ -77,7 +78,7 @@ def _against(column: Counted, values: pa.Array, overall: NDArray[np.int64]) -> C
 
 
 def _column(name: str, column: pa.ChunkedArray, groups: NDArray[np.int64], sizes: NDArray[np.int64]) -> Counted:
-    encoded = column.combine_chunks().dictionary_encode()
+    encoded = one_array(column).dictionary_encode()
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     ranks = np.empty(len(order) + 1, np.int64)
     ranks[order] = np.arange(len(order))

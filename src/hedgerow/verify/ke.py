@@ -23,7 +23,7 @@ from hedgerow.verify.values import PublishedRelease, spread
 
 __all__ = ["check_ke"]
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 17
 
 
 def check_ke(release: PublishedRelease) -> str:
@@ -54,11 +54,17 @@ def group_starts(table: pa.Table, release: PublishedRelease) -> NDArray[np.int64
     column = table.column(release.group_column)
     if column.null_count or not pa.types.is_integer(column.type):
         raise BrokenPromise("The group column must hold whole numbers and nothing missing.")
-    numbers = column.to_numpy().astype(np.int64)  # differences of smaller numbers would wrap around
-    steps = np.diff(numbers, prepend=numbers[:1] - 1)
-    if not len(numbers) or numbers[0] != 0 or (steps[1:] < 0).any() or (steps > 1).any():
+    numbers = column.to_numpy()
+    in_order = bool(len(numbers)) and int(numbers[0]) == 0
+    found = [np.zeros(1, np.int64)]
+    for first in range(1, len(numbers), _BLOCK):
+        # Differences of smaller numbers would wrap around.
+        steps = np.diff(numbers[first - 1 : first + _BLOCK].astype(np.int64))
+        in_order = in_order and not ((steps < 0) | (steps > 1)).any()
+        found.append(np.flatnonzero(steps) + first)
+    if not in_order:
         raise BrokenPromise("The rows are not published group after group, numbered from 0.")
-    starts = np.flatnonzero(steps)
+    starts = np.concatenate(found)
     if len(starts) != release.groups:
         raise BrokenPromise("The number of groups is not the one that the release declares.")
     return starts

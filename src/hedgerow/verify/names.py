@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hedgerow.arrays import one_array
 from hedgerow.verify.values import PublishedColumns
 
 __all__ = [
@@ -109,7 +110,7 @@ def text_in_form(text: str, policy: str = "trimmed") -> str:
 
 def in_form(texts: pa.Array | pa.ChunkedArray, policy: str = "trimmed") -> pa.Array:
     """The same texts in the form that a policy asks for."""
-    whole = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    whole = one_array(texts)
     if policy == "exact":
         return whole
     encoded = whole.dictionary_encode()

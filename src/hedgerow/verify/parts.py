@@ -12,8 +12,9 @@ parts. Numbers of groups are read from the part's `first_group` on; the checks s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,10 +26,11 @@ from hedgerow.exact import DecimalGrid
 from hedgerow.verify.boxes import check_names
 from hedgerow.verify.frequency import note_rare
 from hedgerow.verify.help import check_help, grids_of
+from hedgerow.verify.ke import group_starts
 from hedgerow.verify.manifest import PartsManifest, decode, release_of
 from hedgerow.verify.names import SETS, box_columns
 from hedgerow.verify.structure import FORMS, check_structure, layout_of
-from hedgerow.verify.values import PAGES, PartEntry, PublishedRelease, Rows, Verification, Whole
+from hedgerow.verify.values import PAGES, Guarantee, PartEntry, PublishedRelease, Rows, Verification, Whole
 from hedgerow.verify.words import check_pages
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ WIDE = 2**31
 MOST_IN_MEMORY = 2**31 - 2
 """Rows of one part, and of parts that are put together: numbers of rows and groups take 32 bits there."""
 
-_OVERALL = ("t", "beta", "delta")
+_OVERALL = ("t", "beta", "delta", "presence_low")
 
 
 def part_file(table: str, number: int) -> str:
@@ -161,6 +163,31 @@ def _check_listed(manifest: PartsManifest) -> None:
         raise BundleError("A release without groups has no numbers of groups.")
 
 
+def cut_blocks(release: PublishedRelease, rows: int) -> Iterator[PublishedRelease]:
+    """Blocks of whole groups of a release, of about so many rows, as parts that are checked one after the other."""
+    whole, column = Whole(release.rows), release.group_column
+    if _needs_overall(release.guarantee):
+        whole.overall = {name: _ascending(_added(None, release, name)) for name in release.columns.sensitive}
+    grouped = {name: table for name, table in release.tables.items() if column in table.column_names}
+    borders = {name: np.append(group_starts(table, release), table.num_rows) for name, table in grouped.items()}
+    longest = max(borders.values(), key=lambda ends: int(ends[-1]))
+    cuts = np.unique(np.append(np.searchsorted(longest, np.arange(0, longest[-1], rows)), release.groups)).tolist()
+    for first, last in pairwise(cuts):
+        tables = dict(release.tables)
+        for name, table in grouped.items():
+            start, end = int(borders[name][first]), int(borders[name][last])
+            cut = table.slice(start, end - start)
+            numbers = pc.subtract(cut.column(column), pa.scalar(first, cut.schema.field(column).type))
+            tables[name] = cut.set_column(cut.column_names.index(column), column, numbers)
+        whole.is_last = last == release.groups
+        yield replace(release, tables=tables, groups=last - first, whole=whole)
+
+
+def _needs_overall(guarantee: Guarantee) -> bool:
+    """Tell whether a promise compares groups with the whole table."""
+    return guarantee.criterion == "groupwise" and bool(set(_OVERALL) & set(guarantee.parameters))
+
+
 def verify_parts(parts: PartsBundle, checks: Callable[[PublishedRelease], tuple[str, ...]]) -> Verification:
     """Check every part, and what the release says of all; `checks` are those of one release, with its sentences."""
     whole, schemas = _first_pass(parts)
@@ -199,7 +226,7 @@ def _first_pass(parts: PartsBundle) -> tuple[Whole, dict[str, pa.Schema]]:
     """What checks of one part need to know of all."""
     manifest = parts.manifest
     whole = Whole(manifest.rows)
-    needs = bool(set(_OVERALL) & set(manifest.guarantee.parameters)) and manifest.guarantee.criterion == "groupwise"
+    needs = _needs_overall(manifest.guarantee)
     counts: dict[str, pa.Table] = {}
     grids: dict[str, DecimalGrid] = {}
     schemas: dict[str, pa.Schema] = {}

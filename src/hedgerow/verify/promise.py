@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
-from hedgerow.errors import BundleError, counted, within_limits
+from hedgerow.errors import BrokenPromise, BundleError, counted, within_limits
 from hedgerow.verify.boxes import check_boxes
 from hedgerow.verify.frequency import (
     check_frequency,
@@ -28,7 +28,7 @@ from hedgerow.verify.help import check_help
 from hedgerow.verify.holding import Held, Opened, hold, open_held
 from hedgerow.verify.ke import check_ke
 from hedgerow.verify.manifest import PartsManifest, decode
-from hedgerow.verify.parts import PartsBundle, verify_parts
+from hedgerow.verify.parts import PARTED, PartsBundle, cut_blocks, verify_parts
 from hedgerow.verify.properties import check_properties
 from hedgerow.verify.proximity import check_proximity
 from hedgerow.verify.robust import check_robust
@@ -79,7 +79,32 @@ def verify(release: PublishedRelease) -> Verification:
     criterion = _CRITERIA[release.guarantee.criterion]
     shape = (check_boxes(release),) if layout_of(release).has_boxes else ()
     whole = release if release.whole is None else replace(release, rows=release.whole.rows)
-    return Verification((columns, _told_rows(whole), *shape, criterion(release), check_words(whole)))
+    kept = _check_in_blocks(release, criterion) if _has_blocks(release) else criterion(release)
+    return Verification((columns, _told_rows(whole), *shape, kept, check_words(whole)))
+
+
+_IN_BLOCKS = ("frequency", "groupwise", "ke", "m_invariance", "proximity")
+"""Criteria that look at one group after the other, and at nothing but its published sensitive values."""
+
+BLOCK = 1 << 16
+"""Rows that such a criterion is shown at a time, so that what it sorts stays small beside the release."""
+
+
+def _has_blocks(release: PublishedRelease) -> bool:
+    is_large = release.whole is None and release.rows.published > BLOCK
+    return is_large and release.guarantee.criterion in _IN_BLOCKS and set(release.tables) <= set(PARTED)
+
+
+def _check_in_blocks(release: PublishedRelease, criterion: Callable[[PublishedRelease], str]) -> str:
+    """Check blocks of whole groups one after the other; the sentence is the one that all groups at once would give."""
+    sentence = ""
+    try:
+        for block in cut_blocks(release, BLOCK):
+            sentence = criterion(block)
+    except BrokenPromise:
+        criterion(release)  # raises with the numbers of all groups
+        raise
+    return sentence
 
 
 @within_limits

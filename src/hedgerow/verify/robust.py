@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import one_array
 from hedgerow.errors import BrokenPromise, counted
 from hedgerow.verify.ke import group_starts
 from hedgerow.verify.values import PublishedRelease, is_end, spread
@@ -83,4 +84,4 @@ def sensitive_values(release: PublishedRelease) -> tuple[pa.DictionaryArray, NDA
     starts = group_starts(table, release)
     if "quasi" in release.tables and not np.array_equal(group_starts(release.tables["quasi"], release), starts):
         raise BrokenPromise("The two published tables do not have the same groups.")
-    return column.combine_chunks().dictionary_encode(), np.append(starts, table.num_rows)
+    return one_array(column).dictionary_encode(), np.append(starts, table.num_rows)

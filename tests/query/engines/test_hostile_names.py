@@ -6,7 +6,9 @@ A folder with a secret is watched by the kernel (inotify), which sees what a dat
 import ctypes
 import os
 import sys
+import tempfile
 from contextlib import contextmanager
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -14,7 +16,9 @@ import pytest
 import hedgerow as hr
 from hedgerow.inference.knowledge import KnowledgeEstimate
 from hedgerow.query import connect
+from hedgerow.query.engines.duckdb import DuckDBEngine
 from hedgerow.query.engines.postgres import export
+from tests.support.forger import Forgery
 
 NAMES = [
     "x\" FROM release; COPY (SELECT 1) TO '{place}/written'; --",
@@ -29,13 +33,23 @@ NAMES = [
 
 
 @pytest.fixture
-def watched(tmp_path):
-    """A folder with a secret in it, and all that the kernel saw happen there."""
+def watched():
+    """A folder with a secret in it, and all that the kernel saw happen there.
+
+    It is not pytest's folder, which only its owner may enter: a server that runs as another user must be able to do
+    harm, or nothing is shown. Its path is short, so that PostgreSQL takes names that hold it.
+    """
     if sys.platform != "linux":
         pytest.skip("files are watched by inotify")
-    place = tmp_path / "w"
-    place.mkdir()
-    (place / "secret").write_text("1,2\n")
+    with tempfile.TemporaryDirectory(prefix="", dir="/tmp") as folder:
+        place = Path(folder)
+        place.chmod(0o777)
+        (place / "secret").write_text("1,2\n")
+        (place / "secret").chmod(0o666)
+        yield from _watch(place)
+
+
+def _watch(place):
     libc = ctypes.CDLL(None, use_errno=True)
     handle = libc.inotify_init1(os.O_NONBLOCK)
     assert libc.inotify_add_watch(handle, str(place).encode(), 0xFFF) >= 0
@@ -51,6 +65,7 @@ def watched(tmp_path):
 
     yield place, nothing_happens
     os.close(handle)
+    assert sorted(os.listdir(place)) in (["secret"], ["secret", "written"])
 
 
 def test_the_watch_sees_a_file_that_is_read(watched):
@@ -62,10 +77,29 @@ def test_the_watch_sees_a_file_that_is_read(watched):
         duckdb.sql(f"SELECT * FROM read_csv('{place}/secret')").fetchall()
 
 
+@pytest.mark.parametrize("statement", ["SELECT pg_read_file('{}/secret')", "COPY (SELECT 1) TO '{}/written'"])
+def test_the_watch_sees_what_a_server_does(watched, url, statement):
+    """The server of the tests may read and write there, if anything makes it do so."""
+    import psycopg
+
+    place, nothing_happens = watched
+    with pytest.raises(AssertionError), nothing_happens(), psycopg.connect(url) as connection:
+        connection.execute(statement.format(place))
+
+
 def _short(name, place):
-    """A name that PostgreSQL takes: at most 63 bytes, with the place in the middle if it fits."""
+    """A name that PostgreSQL takes, with the place in it."""
     full = name.format(place=place)
-    return full if len(full.encode()) <= 63 else name.format(place=f"/proc/self/cwd/{os.path.relpath(place)}")[:63]
+    assert len(full.encode()) <= 63, full
+    return full
+
+
+def _session(release, engine, request, **options):
+    """A session on an engine; PostgreSQL gets the release first."""
+    address = request.getfixturevalue("url") if engine == "postgres" else engine
+    if engine == "postgres":
+        export(release, address, overwrite=True, **options)
+    return connect(release, address, **options)
 
 
 def _questions(quasi, sensitive, value):
@@ -90,16 +124,13 @@ def test_a_hostile_name_is_a_name(watched, request, tmp_path, name, engine):
     """Columns, values and aliases that look like SQL are answered as what they are, from a bundle on disk."""
     place, nothing_happens = watched
     hostile = _short(name, place) if engine == "postgres" else name.format(place=place)
-    address = request.getfixturevalue("url") if engine == "postgres" else engine
     _release(hostile, "pay", hostile).save(tmp_path / "quasi")
     _release("town", hostile, hostile).save(tmp_path / "sensitive")
     with nothing_happens():
         for role in ("quasi", "sensitive"):
             release = hr.open(tmp_path / role)
-            if engine == "postgres":
-                export(release, address, overwrite=True)
             names = (hostile, "pay") if role == "quasi" else ("town", hostile)
-            with connect(release, address) as session:
+            with _session(release, engine, request) as session:
                 for question in _questions(*names, hostile):
                     try:
                         answer = session.sql(question)
@@ -119,17 +150,14 @@ def test_a_hostile_table_is_refused(watched, request, source, engine):
     """Nothing but the release and tables that were brought along can be asked."""
     place, nothing_happens = watched
     release = _release("town", "pay", "x")
-    address = engine
-    if engine == "postgres":
-        address = request.getfixturevalue("url")
-        export(release, address, overwrite=True)
-    with nothing_happens(), connect(release, address) as session, pytest.raises(hr.QueryError):
+    with nothing_happens(), _session(release, engine, request) as session, pytest.raises(hr.QueryError):
         session.sql(f"SELECT count(*) FROM {source.format(place=place)}")
     assert sorted(os.listdir(place)) == ["secret"]
 
 
+@pytest.mark.parametrize("engine", ["arrays", "duckdb", "postgres"])
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
-def test_a_hostile_parameter_is_a_value(watched, tmp_path, name):
+def test_a_hostile_parameter_is_a_value(watched, request, tmp_path, name, engine):
     """Protected values and series of a ledger are written down and read back, and run nowhere."""
     place, nothing_happens = watched
     hostile = name.format(place=place)
@@ -140,9 +168,60 @@ def test_a_hostile_parameter_is_a_value(watched, tmp_path, name):
         method.publish(table, hr.Schema(quasi=["town"], sensitive="ill")).save(tmp_path / "out")
         release = hr.open(tmp_path / "out")
         release.verify()
-        for engine in ("arrays", "duckdb"):
-            with connect(release, engine) as session:
-                session.sql("SELECT count(*) FROM release WHERE town = 'a'")
+        with _session(release, engine, request) as session:
+            answer = session.sql("SELECT count(*) AS n FROM release WHERE town = 'a'")
+            assert answer["n_lower"].to_pylist() == [sum(release.tables["quasi"]["town"].to_numpy() == "a")]
+
+
+@pytest.mark.parametrize("engine", ["arrays", "duckdb", "postgres"])
+@pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
+def test_a_hostile_table_of_ones_own_is_a_name(watched, request, name, engine):
+    """A frame that is brought along under such a name is joined, or refused, and nothing else happens."""
+    place, nothing_happens = watched
+    hostile = _short(name, place)
+    quoted = '"' + hostile.replace('"', '""') + '"'
+    own = {hostile: pa.table({"town": ["a", "b"], "size": [1, 2]})}
+    with nothing_happens(), _session(_release("town", "pay", "x"), engine, request) as session:
+        try:
+            found = session.sql(f"SELECT count(*) AS n FROM release JOIN {quoted} AS own USING (town)", own)
+        except hr.QueryError:
+            return
+        assert found["n_lower"].to_pylist() == [8]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
+def test_a_hostile_schema_is_a_name_to_the_server(watched, request, name):
+    """The schema of an export has the very name that was given, or it is refused."""
+    place, nothing_happens = watched
+    release = _release("town", "pay", "x")
+    with nothing_happens():
+        try:
+            session = _session(release, "postgres", request, schema=_short(name, place))
+        except hr.HedgerowError:
+            return
+        with session:
+            assert session.sql("SELECT count(*) AS n FROM release")["n_lower"].to_pylist() == [16]
+
+
+@pytest.mark.parametrize("engine", ["arrays", "duckdb", "postgres"])
+@pytest.mark.parametrize(
+    "name", ["x'; COPY (SELECT 1) TO 'written'; --", "x\"; ATTACH 'written'; --", "read_text('secret')"]
+)
+def test_a_hostile_file_is_refused_or_a_name(watched, request, tmp_path, monkeypatch, name, engine):
+    """As the stem of a file in the manifest it is refused before any engine sees it; as the folder's it is a name."""
+    place, nothing_happens = watched
+    monkeypatch.chdir(place)
+    _release("town", "pay", "x").save(tmp_path / name)
+    forged = Forgery.of(tmp_path / name)
+    forged.tables[name] = forged.tables.pop("release")
+    forged.write(tmp_path / "forged")
+    with nothing_happens():
+        with _session(hr.open(tmp_path / name), engine, request) as session:
+            assert session.sql("SELECT count(*) AS n FROM release")["n_lower"].to_pylist() == [16]
+        with pytest.raises(hr.BundleError):
+            _session(hr.open(tmp_path / "forged"), engine, request)
+        with pytest.raises(hr.BundleError):
+            DuckDBEngine.from_bundle(tmp_path / "forged")
 
 
 @pytest.mark.parametrize("name", ["x" * 64, "\u00fc" * 32, "a" * 61 + "\u20ac"])

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import free_unused
 from hedgerow.partition.shuffles import columns_at, group_numbers, grouped_rows
 from hedgerow.randomness import Keys
 from hedgerow.release.boxes import Box, interval_box, is_ordered, node_box, set_box
@@ -60,6 +61,7 @@ def publish_generalized(labelled: Labelled) -> dict[str, pa.Table]:
     boxes = {
         name: _box(table, name, rows, offsets, trees.get(name), floors.get(name, 0), keys) for name in columns.quasi
     }
+    free_unused()
     names = box_columns(columns, labelled.group_column)
     numbers = group_numbers(offsets)
     published: dict[str, pa.Array | pa.ChunkedArray] = {}
@@ -83,6 +85,7 @@ def _box(
 ) -> Box:
     encoded = table.encode(name)
     codes = encoded.codes[rows]
+    table.forget([name])
     if hierarchy is not None:
         return node_box(codes, offsets, encoded, hierarchy, level=level, name=name)
     if is_ordered(encoded.domain.type):
