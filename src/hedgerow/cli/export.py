@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.cli.habits import Output, put_json
+from hedgerow.cli.habits import Output, put_json, require_address
 from hedgerow.errors import ParameterError, counted
 
 if TYPE_CHECKING:
@@ -63,12 +63,6 @@ def export(bundle: str, url: str | None, schema: str, overwrite: bool, max_bytes
     files = export_files(release, target, kind)
     put_json(lambda: {"files": [str(file) for file in files]})
     click.echo(f"{counted(release.rows.published, 'row')} in {target}: {', '.join(file.name for file in files)}")
-
-
-def require_address(url: str) -> None:
-    """Refuse what is no address of a PostgreSQL database."""
-    if not url.startswith(("postgresql://", "postgres://")):
-        raise ParameterError("--to must be the address of a database: postgresql://user@host/database.")
 
 
 def _load(release: Release, bundle: str, url: str, schema: str, overwrite: bool) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.cli.habits import Output, is_json_printed, put_json
+from hedgerow.cli.habits import Output, is_json_printed, put_json, require_address
 from hedgerow.errors import BrokenPromise, BundleError, ParameterError, counted
 
 if TYPE_CHECKING:
@@ -207,7 +207,6 @@ def export_files(bundle: str, target: Path, kind: str = "csv", max_bytes: int | 
 
 def load_graph(bundle: str, url: str, schema: str, overwrite: bool, max_bytes: int | None = None) -> None:
     """Load the published tables into a schema of a PostgreSQL database; its view `example` gives bounds."""
-    from hedgerow.cli.export import require_address
     from hedgerow.graph import open as open_graph
     from hedgerow.graph.readme import example
     from hedgerow.query.engines.postgres import load_tables
