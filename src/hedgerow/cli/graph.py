@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.cli.habits import Output, is_json_printed, put_json, require_address
+from hedgerow.cli.habits import Output, is_json_printed, put_json
 from hedgerow.errors import BrokenPromise, BundleError, ParameterError, counted
 
 if TYPE_CHECKING:
@@ -211,7 +211,6 @@ def load_graph(bundle: str, url: str, schema: str, overwrite: bool, max_bytes: i
     from hedgerow.graph.readme import example
     from hedgerow.query.engines.postgres import load_tables
 
-    require_address(url)
     release = open_graph(bundle, max_bytes=max_bytes)
     shown = example(release)
     indexes = [("edges", ("left_node",)), ("edges", ("right_node",))]

@@ -25,7 +25,6 @@ __all__ = [
     "is_json_printed",
     "plain_data",
     "put_json",
-    "require_address",
     "speaking",
 ]
 
@@ -192,9 +191,3 @@ def plain_data(value: Any) -> Any:
         return {name: plain_data(getattr(value, name)) for name in fields}
     item = getattr(value, "item", None)
     return plain_data(item()) if callable(item) else str(value)
-
-
-def require_address(url: str) -> None:
-    """Refuse what is no address of a PostgreSQL database."""
-    if not url.startswith(("postgresql://", "postgres://")):
-        raise ParameterError("--to must be the address of a database: postgresql://user@host/database.")
