@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,9 +27,10 @@ from hedgerow.release.readme import readme
 from hedgerow.table import write_csv
 
 if TYPE_CHECKING:
+    from hedgerow.graph.grouped import GroupedGraph
     from hedgerow.release import Release
 
-__all__ = ["KINDS", "export_files", "export_tables"]
+__all__ = ["KINDS", "Contents", "export_files"]
 
 _EXCEL_ROWS = 1_048_576
 _EXACT = 2**53
@@ -36,8 +38,18 @@ _LARGEST = 8.9e307
 """Beyond it numbers mean that a value is missing, to Stata and to SPSS."""
 
 
-def export_files(release: Release, target: str | Path, kind: str) -> list[Path]:
-    """Write a release into a new folder or file; return the files.
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """What is written: tables, what is said of them, the page of the bundle, and a question with bounds in SQL."""
+
+    tables: Mapping[str, pa.Table]
+    about: Sequence[tuple[str, str]]
+    page: str
+    sql: str | None
+
+
+def export_files(release: Release | GroupedGraph, target: str | Path, kind: str) -> list[Path]:
+    """Write a release of a table or a graph into a new folder or file; return the files.
 
     `kind` is csv, stata or spss (a folder with a file for each table), or sqlite or excel (one file).
     """
@@ -46,10 +58,9 @@ def export_files(release: Release, target: str | Path, kind: str) -> list[Path]:
     place = Path(target).absolute()
     if place.exists():
         raise BundleError(f"'{place.name}' exists already; choose another name.")
-    tables = dict(release.tables) | ({"help": help_table(release)} if release.groups else {})
-    tables = {name: table for name, table in tables.items() if table.num_columns}
+    contents = _contents(release)
     with folder_beside(place) as beside:
-        written = KINDS[kind](release, tables, beside)
+        written = KINDS[kind](contents, beside)
         if kind in _ONE_FILE:
             (file,) = written
             file.rename(place)
@@ -58,27 +69,19 @@ def export_files(release: Release, target: str | Path, kind: str) -> list[Path]:
     return [place / file.name for file in written]
 
 
-def export_tables(tables: Mapping[str, pa.Table], target: str | Path, kind: str) -> list[Path]:
-    """Write tables of a graph into a new folder of CSV files, or into one new SQLite database; return the files."""
-    place = Path(target).absolute()
-    if place.exists():
-        raise BundleError(f"'{place.name}' exists already; choose another name.")
-    with folder_beside(place) as beside:
-        if kind == "sqlite":
-            connection = sqlite3.connect(beside / "graph.sqlite")
-            try:
-                _fill_sqlite(connection, tables)
-                connection.commit()
-            except sqlite3.Error as error:
-                raise InputError(f"SQLite refuses this release: {error}.") from None
-            finally:
-                connection.close()
-            (beside / "graph.sqlite").rename(place)
-            return [place]
-        for name, table in tables.items():
-            write_csv(table, beside / f"{name}.csv")
-        put_in_place(beside, place, replace=False)
-    return [place / f"{name}.csv" for name in tables]
+def _contents(release: Release | GroupedGraph) -> Contents:
+    from hedgerow.graph.grouped import GroupedGraph
+
+    if isinstance(release, GroupedGraph):
+        from hedgerow.graph.readme import example
+        from hedgerow.graph.readme import readme as graph_page
+
+        shown = example(release)
+        return Contents(release.tables, _about(release), graph_page(release), None if shown is None else shown.sql)
+    tables = dict(release.tables) | ({"help": help_table(release)} if release.groups else {})
+    tables = {name: table for name, table in tables.items() if table.num_columns}
+    helpers = {name: tables[name] for name in tables if name == "help"}
+    return Contents(tables, _about(release), readme(release, helpers), example_sql(release, tables))
 
 
 def example_sql(release: Release, tables: Mapping[str, pa.Table]) -> str | None:
@@ -87,37 +90,37 @@ def example_sql(release: Release, tables: Mapping[str, pa.Table]) -> str | None:
     return None if example is None else example.sql
 
 
-def _write_csv(release: Release, tables: Mapping[str, pa.Table], folder: Path) -> list[Path]:
-    for name, table in tables.items():
+def _write_csv(contents: Contents, folder: Path) -> list[Path]:
+    for name, table in contents.tables.items():
         write_csv(table, folder / f"{name}.csv")
-    return _with_words(release, tables, folder, "csv")
+    return _with_words(contents, folder, "csv")
 
 
-def _with_words(release: Release, tables: Mapping[str, pa.Table], folder: Path, ending: str) -> list[Path]:
+def _with_words(contents: Contents, folder: Path, ending: str) -> list[Path]:
     """Add the question and the page of the bundle, with the files' new names."""
-    helpers = {name: tables[name] for name in tables if name == "help"}
-    files = [folder / f"{name}.{ending}" for name in tables]
-    if ending == "csv" and (sql := example_sql(release, tables)) is not None:
-        (folder / "question.sql").write_text("-- DuckDB\n" + sql.replace(".parquet'", ".csv'"))
+    files = [folder / f"{name}.{ending}" for name in contents.tables]
+    if ending == "csv" and contents.sql is not None:
+        (folder / "question.sql").write_text("-- DuckDB\n" + contents.sql.replace(".parquet'", ".csv'"))
         files.append(folder / "question.sql")
-    page = readme(release, helpers).split("## How to ask")[0].replace(".parquet`", f".{ending}`")
+    page = contents.page.split("## How to ask")[0].replace(".parquet`", f".{ending}`")
     page = "\n".join(line for line in page.splitlines() if not line.startswith(("- `manifest.json`", "- `index.html`")))
     (folder / "README.md").write_text(page.rstrip() + "\n")
     return [*files, folder / "README.md"]
 
 
-def _write_sqlite(release: Release, tables: Mapping[str, pa.Table], folder: Path) -> list[Path]:
+def _write_sqlite(contents: Contents, folder: Path) -> list[Path]:
     file = folder / "release.sqlite"
     connection = sqlite3.connect(file)
     try:
-        _fill_sqlite(connection, tables)
+        _fill_sqlite(connection, contents.tables)
         connection.execute("CREATE TABLE about (topic TEXT, text TEXT)")
-        connection.executemany("INSERT INTO about VALUES (?, ?)", _about(release))
-        if "help" in tables and {"group", "hits"} <= set(tables["help"].column_names):
-            connection.execute('CREATE INDEX help_by_group ON help ("group", hits)')
-        sql = example_sql(release, tables)
-        if sql is not None:
-            connection.execute("CREATE VIEW example AS " + _for_sqlite(sql))
+        connection.executemany("INSERT INTO about VALUES (?, ?)", contents.about)
+        for name, columns in (("help", ("group", "hits")), ("edges", ("left_node",)), ("edges", ("right_node",))):
+            if name in contents.tables and set(columns) <= set(contents.tables[name].column_names):
+                index = f"{name}_by_{columns[0]}"
+                connection.execute(f"CREATE INDEX {index} ON {name} ({', '.join(map(name_sql, columns))})")
+        if contents.sql is not None:
+            connection.execute("CREATE VIEW example AS " + _for_sqlite(contents.sql))
         connection.commit()
     except sqlite3.Error as error:
         raise InputError(f"SQLite refuses this release: {error}.") from None
@@ -183,7 +186,7 @@ def _plain(column: pa.ChunkedArray) -> list[Any]:
     return [int(value) if isinstance(value, bool) else value for value in column.to_pylist()]
 
 
-def _about(release: Release) -> list[tuple[str, str]]:
+def _about(release: Release | GroupedGraph) -> list[tuple[str, str]]:
     said = release.guarantee
     return [
         ("method", release.made.method),
@@ -193,12 +196,12 @@ def _about(release: Release) -> list[tuple[str, str]]:
     ]
 
 
-def _write_excel(release: Release, tables: Mapping[str, pa.Table], folder: Path) -> list[Path]:
+def _write_excel(contents: Contents, folder: Path) -> list[Path]:
     try:
         import xlsxwriter
     except ImportError:
         raise InputError("Excel files need xlsxwriter: pip install 'hedgerow[files]'.") from None
-    long = [name for name, table in tables.items() if table.num_rows >= _EXCEL_ROWS]
+    long = [name for name, table in contents.tables.items() if table.num_rows >= _EXCEL_ROWS]
     if long:
         raise InputError(f"A sheet holds {_EXCEL_ROWS - 1:,} rows; '{long[0]}' has more. Export as csv or sqlite.")
     file = folder / "release.xlsx"
@@ -211,10 +214,10 @@ def _write_excel(release: Release, tables: Mapping[str, pa.Table], folder: Path)
     }
     with xlsxwriter.Workbook(str(file), options) as book:
         about = book.add_worksheet("about")
-        for row, line in enumerate(_about(release)):
+        for row, line in enumerate(contents.about):
             about.write_row(row, 0, line)
         day, time = (book.add_format({"num_format": form}) for form in ("yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"))
-        for name, table in tables.items():
+        for name, table in contents.tables.items():
             sheet = book.add_worksheet(name)
             sheet.write_row(0, 0, table.column_names)
             columns = [_for_excel(column) for column in table.columns]
@@ -248,15 +251,15 @@ def _write_cell(sheet: Any, place: tuple[int, int], cell: Any, day: Any, time: A
         sheet.write_number(*place, float(cell))
 
 
-def _write_stata(release: Release, tables: Mapping[str, pa.Table], folder: Path) -> list[Path]:
-    return _write_statistics(release, tables, folder, "dta")
+def _write_stata(contents: Contents, folder: Path) -> list[Path]:
+    return _write_statistics(contents, folder, "dta")
 
 
-def _write_spss(release: Release, tables: Mapping[str, pa.Table], folder: Path) -> list[Path]:
-    return _write_statistics(release, tables, folder, "sav")
+def _write_spss(contents: Contents, folder: Path) -> list[Path]:
+    return _write_statistics(contents, folder, "sav")
 
 
-def _write_statistics(release: Release, tables: Mapping[str, pa.Table], folder: Path, ending: str) -> list[Path]:
+def _write_statistics(contents: Contents, folder: Path, ending: str) -> list[Path]:
     """Write with pyreadstat: names that the program takes, the true ones as labels."""
     try:
         import pandas as pd
@@ -266,7 +269,7 @@ def _write_statistics(release: Release, tables: Mapping[str, pa.Table], folder: 
             "Stata and SPSS files need pyreadstat and pandas: pip install 'hedgerow[files]' pandas."
         ) from None
     write = pyreadstat.write_dta if ending == "dta" else pyreadstat.write_sav
-    for name, table in tables.items():
+    for name, table in contents.tables.items():
         frame = pd.DataFrame(
             {
                 short: _for_statistics(column, long, name == "help")
@@ -279,7 +282,7 @@ def _write_statistics(release: Release, tables: Mapping[str, pa.Table], folder: 
             write(frame, str(folder / f"{name}.{ending}"), column_labels=[long[:80] for long in table.column_names])
         except pyreadstat.ReadstatError as error:
             raise InputError(f"Files of this kind cannot hold '{name}': {error}.") from None
-    return _with_words(release, tables, folder, ending)
+    return _with_words(contents, folder, ending)
 
 
 def _for_statistics(column: pa.ChunkedArray, name: str, is_help: bool) -> Any:
@@ -309,7 +312,7 @@ def _short_names(names: list[str]) -> list[str]:
     return list(taken)
 
 
-KINDS: Mapping[str, Callable[[Release, Mapping[str, pa.Table], Path], list[Path]]] = {
+KINDS: Mapping[str, Callable[[Contents, Path], list[Path]]] = {
     "csv": _write_csv,
     "sqlite": _write_sqlite,
     "excel": _write_excel,

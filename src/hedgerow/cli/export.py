@@ -13,7 +13,7 @@ from hedgerow.errors import ParameterError, counted
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-__all__ = ["export"]
+__all__ = ["export", "require_address"]
 
 
 @click.command()
@@ -47,9 +47,11 @@ def export(bundle: str, url: str | None, schema: str, overwrite: bool, max_bytes
         raise ParameterError(f"A release goes to one place at a time: give --to URL or one of {ways}.")
     if holds_graph(bundle):
         from hedgerow.cli.graph import export_files as export_graph
+        from hedgerow.cli.graph import load_graph
 
-        if url is not None or set(named) - {"csv", "sqlite"}:
-            raise ParameterError("A graph is exported with --csv or --sqlite; questions to it need hedgerow.")
+        if url is not None:
+            load_graph(bundle, url, schema, overwrite, max_bytes)
+            return
         ((kind, target),) = named.items()
         export_graph(bundle, target, kind, max_bytes)
         return
@@ -63,13 +65,18 @@ def export(bundle: str, url: str | None, schema: str, overwrite: bool, max_bytes
     click.echo(f"{counted(release.rows.published, 'row')} in {target}: {', '.join(file.name for file in files)}")
 
 
+def require_address(url: str) -> None:
+    """Refuse what is no address of a PostgreSQL database."""
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise ParameterError("--to must be the address of a database: postgresql://user@host/database.")
+
+
 def _load(release: Release, bundle: str, url: str, schema: str, overwrite: bool) -> None:
     """Load the tables, the help table and the indexes that questions need."""
     from hedgerow.query.engines.postgres import SCHEMA
     from hedgerow.query.engines.postgres import export as load
 
-    if not url.startswith(("postgresql://", "postgres://")):
-        raise ParameterError("--to must be the address of a database: postgresql://user@host/database.")
+    require_address(url)
     load(release, url, schema=schema, overwrite=overwrite)
     put_json(lambda: {"files": [], "schema": schema})
     click.echo(f"{counted(release.rows.published, 'row is', 'rows are')} in schema '{schema}'.")

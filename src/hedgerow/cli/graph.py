@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from hedgerow.graph.compare import GraphComparison
     from hedgerow.graph.recipe import GraphRecipe, GraphSource
 
-__all__ = ["attack_release", "export_files", "graph", "run", "show_advice", "show_answers", "show_comparison"]
+__all__ = [
+    "attack_release",
+    "export_files",
+    "graph",
+    "load_graph",
+    "run",
+    "show_advice",
+    "show_answers",
+    "show_comparison",
+]
 
 
 @click.group()
@@ -187,13 +196,29 @@ def export(bundle: str, folder: Path) -> None:
 
 
 def export_files(bundle: str, target: Path, kind: str = "csv", max_bytes: int | None = None) -> None:
-    """Write one CSV file for each published table into a new folder, or all of them into one SQLite database."""
-    from hedgerow.export import export_tables
+    """Write the published tables as files of a kind."""
+    from hedgerow.export import export_files as write_files
     from hedgerow.graph import open as open_graph
 
-    files = export_tables(open_graph(bundle, max_bytes=max_bytes).tables, target, kind)
+    files = write_files(open_graph(bundle, max_bytes=max_bytes), target, kind)
     put_json(lambda: {"files": [str(file) for file in files]})
     click.echo(f"{counted(len(files), 'file')} in {target}")
+
+
+def load_graph(bundle: str, url: str, schema: str, overwrite: bool, max_bytes: int | None = None) -> None:
+    """Load the published tables into a schema of a PostgreSQL database; its view `example` gives bounds."""
+    from hedgerow.cli.export import require_address
+    from hedgerow.graph import open as open_graph
+    from hedgerow.graph.readme import example
+    from hedgerow.query.engines.postgres import load_tables
+
+    require_address(url)
+    release = open_graph(bundle, max_bytes=max_bytes)
+    shown = example(release)
+    indexes = [("edges", ("left_node",)), ("edges", ("right_node",))]
+    load_tables(release.tables, url, schema, overwrite=overwrite, indexes=indexes, view=shown and shown.sql)
+    put_json(lambda: {"files": [], "schema": schema})
+    click.echo(f"{counted(release.edges, 'edge is', 'edges are')} in schema '{schema}'.")
 
 
 @graph.command(short_help="Compare a release with the graph behind it.")

@@ -9,7 +9,8 @@ as in the other engines. PostgreSQL has no product over a window and no next flo
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from hedgerow.release import Release
 
-__all__ = ["SCHEMA", "PostgresEngine", "export"]
+__all__ = ["SCHEMA", "PostgresEngine", "export", "load_tables"]
 
 SCHEMA = "hedgerow"
 """Where a release goes unless another schema is named."""
@@ -118,12 +119,7 @@ def export(release: Release, url: str, *, schema: str = SCHEMA, overwrite: bool 
     view = view_of(release)
     helpers = {"help": help_of(view), GROUPED: help_by_group(view)} if release.form.is_permutation else {}
     tables = published_tables(release) | helpers
-    with _connect(url) as connection, _refusals():
-        connection.execute("SET LOCAL lock_timeout = '30s'")
-        _make_room(connection, schema, overwrite=overwrite)
-        connection.execute(f"CREATE SCHEMA {quote(schema)}")
-        connection.execute(f"COMMENT ON SCHEMA {quote(schema)} IS {literal(_MARK)}")
-        connection.execute(f"SET search_path TO {quote(schema)}")
+    with _new_schema(url, schema, overwrite=overwrite) as connection:
         connection.execute(_TIMES)
         connection.execute(_PRODUCT)
         connection.execute(_NEXTAFTER)
@@ -138,6 +134,38 @@ def export(release: Release, url: str, *, schema: str = SCHEMA, overwrite: bool 
     with _connect(url) as connection, _refusals():
         connection.autocommit = True
         connection.execute(f"VACUUM ANALYZE {', '.join(f'{quote(schema)}.{quote(name)}' for name in tables)}")
+
+
+def load_tables(
+    tables: Mapping[str, pa.Table],
+    url: str,
+    schema: str = SCHEMA,
+    *,
+    overwrite: bool = False,
+    indexes: Sequence[tuple[str, tuple[str, ...]]] = (),
+    view: str | None = None,
+) -> None:
+    """Load tables into a schema, whole or not at all, with indexes, and a view `example` of SQL over their files."""
+    _require_name(schema)
+    with _new_schema(url, schema, overwrite=overwrite) as connection:
+        for name, table in tables.items():
+            _load(connection, name, table)
+        for name, columns in indexes:
+            connection.execute(f"CREATE INDEX ON {quote(name)} ({', '.join(map(quote, columns))})".encode())
+        if view is not None:
+            connection.execute(("CREATE VIEW example AS " + re.sub(r"'(\w+)\.parquet'", r'"\1"', view)).encode())
+
+
+@contextmanager
+def _new_schema(url: str, schema: str, *, overwrite: bool) -> Iterator[Connection[Any]]:
+    """A connection whose tables go to a new schema, which is there whole or not at all."""
+    with _connect(url) as connection, _refusals():
+        connection.execute("SET LOCAL lock_timeout = '30s'")
+        _make_room(connection, schema, overwrite=overwrite)
+        connection.execute(f"CREATE SCHEMA {quote(schema)}")
+        connection.execute(f"COMMENT ON SCHEMA {quote(schema)} IS {literal(_MARK)}")
+        connection.execute(f"SET search_path TO {quote(schema)}")
+        yield connection
 
 
 def _require_name(schema: object) -> None:
