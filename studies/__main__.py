@@ -78,6 +78,7 @@ def _run(name: str, folder: Path, quick: bool, seeds: int | None, only: str, fre
                "It can be stopped at any time; the same command resumes it.", err=True)  # fmt: skip
     with progress_bar() as progress:
         done, study = run_plan(name, plan, folder, quick=quick, seeds=wanted, progress=lambda step: progress(step, 0.0))
+    done = replace(done, only=only)
     screen = console()
     rows = [(claim.source, claim.says, claim.verdict, claim.seen) for claim in study.claims]
     screen.print(table(done.title, ("source", "claim", "verdict", "seen"), rows))

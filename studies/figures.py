@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from hedgerow.report.release_figures import COLOURS, new_figure, save_figure
 
-__all__ = ["Panel", "curve_table", "draw_curves"]
+__all__ = ["Panel", "curve_table", "draw_curves", "set_log"]
 
 _PREFIX = "curves "
 _MARKS = "os^Dv*PX"  # lines differ without colour, too
@@ -96,11 +96,11 @@ def _draw_panel(axis: Any, rows: list[dict[str, Any]], labels: list[str]) -> dic
     axis.set(xlabel=first["xlabel"], ylabel=first["ylabel"])
     xs = sorted({row["x"] for row in rows})
     if "x" in first["scale"]:
-        _set_log(axis, "x")
+        set_log(axis, "x")
     elif len(xs) <= _MOST_TICKS and all(float(x).is_integer() for x in xs):
         axis.set_xticks(_apart(xs))
     if "y" in first["scale"]:
-        _set_log(axis, "y")
+        set_log(axis, "y")
     else:
         axis.set_ylim(bottom=0)
     for scale in (axis.xaxis, axis.yaxis):
@@ -108,7 +108,7 @@ def _draw_panel(axis: Any, rows: list[dict[str, Any]], labels: list[str]) -> dic
     return drawn
 
 
-def _set_log(axis: Any, name: str) -> None:
+def set_log(axis: Any, name: str) -> None:
     """A logarithmic axis with marks at 1, 2 and 5 of each decade where it has few decades."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
@@ -117,6 +117,7 @@ def _set_log(axis: Any, name: str) -> None:
     scale = axis.xaxis if name == "x" else axis.yaxis
     if high < _FEW * low:
         scale.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    scale.set_major_formatter("{x:,g}")
     scale.set_minor_formatter(NullFormatter())
 
 

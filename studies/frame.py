@@ -39,6 +39,8 @@ class Record:
     versions: Mapping[str, str]
     claims: tuple[Claim, ...]
     figures: tuple[str, ...] = ()
+    only: str = ""
+    """Where some parts alone were run: what their names have in common."""
 
     def text(self) -> str:
         """The record as JSON."""
@@ -183,6 +185,7 @@ def markdown(record: Record) -> str:
 
 def _made(record: Record) -> str:
     size = "A quick run" if record.quick else "A full run"
+    size += f" of the part '{record.only}' alone" if record.only else ""
     seeds = ", ".join(map(str, record.seeds))
     versions = ", ".join(f"{name} {number}" for name, number in record.versions.items())
     took = f"{record.minutes:,.0f} minutes" if record.minutes >= 1 else f"{60 * record.minutes:.0f} seconds"
@@ -200,6 +203,7 @@ def summary(records: Sequence[Record]) -> str:
         counts = [sum(claim.verdict.startswith(word) for claim in record.claims) for word in words]
         counts.append(len(record.claims) - sum(counts))
         took = f"{record.minutes:,.0f} min" if record.minutes >= 1 else f"{60 * record.minutes:.0f} s"
-        cells = [record.name, len(record.claims), *counts, len(record.seeds), took]
+        name = f"{record.name}, {record.only} alone" if record.only else record.name
+        cells = [name, len(record.claims), *counts, len(record.seeds), took]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines)

@@ -15,6 +15,8 @@ from studies.study import Claim
 
 __all__ = ["permutation"]
 
+_SHARED = 1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300
+
 
 def permutation(subject: Subject) -> Found:
     """Section 4.3.3: what is left of co-authorship when edges are permuted."""
@@ -38,7 +40,7 @@ def permutation(subject: Subject) -> Found:
 
 def _panel(name: str, found: dict[str, NDArray[np.int64]]) -> Panel:
     """How many pairs share at least so many papers: few pairs share many, so their number is summed from above."""
-    at = sorted({int(x) for x in np.geomspace(1, max(map(len, found.values())) - 1, 20)})
+    at = [n for n in _SHARED if n < max(map(len, found.values()))]
     lines = {label: [float(counts[n:].sum()) for n in at] for label, counts in found.items()}
     return Panel(name, "papers that two authors share, at least", "pairs of authors", at, lines, "xy")
 

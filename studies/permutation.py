@@ -260,7 +260,7 @@ def _row_claims(errors: Mapping[str, list[float]], took: Mapping[str, list[float
 
 PLAN = Plan(
     "Permutation anonymization",
-    {"all": Part(whole(run), 2.0)},
+    {"all": Part(whole(run), 3.0)},
     Setting(
         "CENSUS, 500,000 people, 7 quasi-identifiers, 1,000 queries, s = 0.1; w and n where others vary not given",
         "100,000 generated people of that shape, education in its order, 1,000 queries that select somebody, w = 4",

@@ -271,7 +271,7 @@ def _parts() -> dict[str, Part]:
         "moving": part(_moving, 0.2),
         "mixing": part(_mixing, 0.2),
         "privacy": part(_privacy, 0.3),
-        **{f"averages {l}": part(_averages, 2.5, l) for l in _DIVERSITIES},  # noqa: E741
+        **{f"averages {l}": part(_averages, 5.0, l) for l in _DIVERSITIES},  # noqa: E741
         **{f"clustering synthetic {s}": part(_clustering, 0.6, "synthetic", s) for s in (0.01, *_SHARES[::2])},
         **{f"clustering census {s}": part(_clustering, 0.8, "census", s) for s in (0.001, 0.01, 0.1, 0.5)},
     }

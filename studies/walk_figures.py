@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.report.release_figures import COLOURS, new_figure, save_figure
+from studies.figures import set_log
 from studies.noise import NOISES
 
 __all__ = ["draw_walk"]
@@ -44,6 +45,12 @@ def _band(axes: Any, rows: Rows, x: str, y: str, **look: Any) -> None:
                           linewidth=0)  # fmt: skip
 
 
+def _legend_below(figure: Any, axes: Any, columns: int = 5) -> None:
+    """A legend under all panels, off the data."""
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns, fontsize=8,
+                  frameon=False)  # fmt: skip
+
+
 def _averages(rows: Rows, out: Path) -> Path:
     names = list(dict.fromkeys(row["name"] for row in rows))
     figure, panels = new_figure(len(names), width=4.2)
@@ -54,13 +61,8 @@ def _averages(rows: Rows, out: Path) -> Path:
             mine = [row for row in rows if row["name"] == name and row[column] >= 0]
             _band(axes, mine, "l", column, color=COLOURS[place], marker=style[0], linestyle=style[1:], label=label)
         axes.set(xlabel="l of Mondrian", ylabel="mean relative error", title=f"AVG({name})")
-        axes.set_yscale("log")
-        for formatter in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
-            formatter("{x:.2g}")
-        axes.tick_params(axis="y", which="both", labelsize=7)
-    figure.legend(
-        *np.atleast_1d(panels)[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8
-    )
+        set_log(axes, "y")
+    _legend_below(figure, np.atleast_1d(panels)[0])
     return save_figure(figure, out, "averages")
 
 
@@ -78,8 +80,8 @@ def _clustering(rows: Rows, out: Path) -> Path:
                  title=f"{table}, {method}, k = {k}")  # fmt: skip
         axes.set_ylim(bottom=0)
         if max(row["share"] for row in mine) > 20 * min(row["share"] for row in mine):
-            axes.set_xscale("log")
-    np.atleast_1d(panels)[0].legend(fontsize=8)
+            set_log(axes, "x")
+    _legend_below(figure, np.atleast_1d(panels)[0])
     return save_figure(figure, out, "clustering")
 
 
@@ -95,7 +97,7 @@ def _privacy(rows: Rows, out: Path) -> Path:
         axes.invert_yaxis()
         far = np.mean([row["distortion"] for row in rows if row["layout"] == layout])
         axes.set(xlabel="share of right guesses", title=f"{layout}\ndistortion {far:.0%}", xlim=(0, 1))
-    np.atleast_1d(panels)[-1].legend(fontsize=8)
+    _legend_below(figure, np.atleast_1d(panels)[-1])
     return save_figure(figure, out, "attacks")
 
 
@@ -117,9 +119,9 @@ def _moving(rows: Rows, out: Path) -> Path:
             marker="os^D"[place],
             label=f"{column}, {segment} values",
         )
-    axes.set(xlabel="share of localities kept", ylabel="share of blocks in which nothing moves", ylim=(-0.05, 1.05))
-    axes.set_xscale("log")
-    axes.legend(fontsize=8)
+    axes.set(xlabel="share of localities kept", ylabel="share of blocks that stand still", ylim=(-0.05, 1.05))
+    set_log(axes, "x")
+    _legend_below(figure, axes, 2)
     return save_figure(figure, out, "moving")
 
 

@@ -34,6 +34,16 @@ def spark_cluster():
         yield running
 
 
+@pytest.fixture(scope="session")
+def url():
+    """The address of a PostgreSQL server of the tests' own; it is gone when they are done."""
+    pytest.importorskip("pgserver")
+    from tests.support.postgres import own_server
+
+    with own_server() as address:
+        yield address
+
+
 def pytest_terminal_summary(terminalreporter):
     """Say loudly how many tests could not run for want of a program."""
     reasons = [str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hedgerow.graph.grouped import GroupedGraph
     from hedgerow.release import Release
 
-__all__ = ["KINDS", "Contents", "export_files"]
+__all__ = ["KINDS", "ExportContents", "export_files"]
 
 _EXCEL_ROWS = 1_048_576
 _EXACT = 2**53
@@ -39,7 +39,7 @@ _LARGEST = 8.9e307
 
 
 @dataclass(frozen=True, eq=False)
-class Contents:
+class ExportContents:
     """What is written: tables, what is said of them, the page of the bundle, and a question with bounds in SQL."""
 
     tables: Mapping[str, pa.Table]
@@ -69,7 +69,7 @@ def export_files(release: Release | GroupedGraph, target: str | Path, kind: str)
     return [place / file.name for file in written]
 
 
-def _contents(release: Release | GroupedGraph) -> Contents:
+def _contents(release: Release | GroupedGraph) -> ExportContents:
     from hedgerow.graph.grouped import GroupedGraph
 
     if isinstance(release, GroupedGraph):
@@ -77,11 +77,13 @@ def _contents(release: Release | GroupedGraph) -> Contents:
         from hedgerow.graph.readme import readme as graph_page
 
         shown = example(release)
-        return Contents(release.tables, _about(release), graph_page(release), None if shown is None else shown.sql)
+        return ExportContents(
+            release.tables, _about(release), graph_page(release), None if shown is None else shown.sql
+        )
     tables = dict(release.tables) | ({"help": help_table(release)} if release.groups else {})
     tables = {name: table for name, table in tables.items() if table.num_columns}
     helpers = {name: tables[name] for name in tables if name == "help"}
-    return Contents(tables, _about(release), readme(release, helpers), example_sql(release, tables))
+    return ExportContents(tables, _about(release), readme(release, helpers), example_sql(release, tables))
 
 
 def example_sql(release: Release, tables: Mapping[str, pa.Table]) -> str | None:
@@ -90,13 +92,13 @@ def example_sql(release: Release, tables: Mapping[str, pa.Table]) -> str | None:
     return None if example is None else example.sql
 
 
-def _write_csv(contents: Contents, folder: Path) -> list[Path]:
+def _write_csv(contents: ExportContents, folder: Path) -> list[Path]:
     for name, table in contents.tables.items():
         write_csv(table, folder / f"{name}.csv")
     return _with_words(contents, folder, "csv")
 
 
-def _with_words(contents: Contents, folder: Path, ending: str) -> list[Path]:
+def _with_words(contents: ExportContents, folder: Path, ending: str) -> list[Path]:
     """Add the question and the page of the bundle, with the files' new names."""
     files = [folder / f"{name}.{ending}" for name in contents.tables]
     if ending == "csv" and contents.sql is not None:
@@ -108,7 +110,7 @@ def _with_words(contents: Contents, folder: Path, ending: str) -> list[Path]:
     return [*files, folder / "README.md"]
 
 
-def _write_sqlite(contents: Contents, folder: Path) -> list[Path]:
+def _write_sqlite(contents: ExportContents, folder: Path) -> list[Path]:
     file = folder / "release.sqlite"
     connection = sqlite3.connect(file)
     try:
@@ -196,7 +198,7 @@ def _about(release: Release | GroupedGraph) -> list[tuple[str, str]]:
     ]
 
 
-def _write_excel(contents: Contents, folder: Path) -> list[Path]:
+def _write_excel(contents: ExportContents, folder: Path) -> list[Path]:
     try:
         import xlsxwriter
     except ImportError:
@@ -251,15 +253,15 @@ def _write_cell(sheet: Any, place: tuple[int, int], cell: Any, day: Any, time: A
         sheet.write_number(*place, float(cell))
 
 
-def _write_stata(contents: Contents, folder: Path) -> list[Path]:
+def _write_stata(contents: ExportContents, folder: Path) -> list[Path]:
     return _write_statistics(contents, folder, "dta")
 
 
-def _write_spss(contents: Contents, folder: Path) -> list[Path]:
+def _write_spss(contents: ExportContents, folder: Path) -> list[Path]:
     return _write_statistics(contents, folder, "sav")
 
 
-def _write_statistics(contents: Contents, folder: Path, ending: str) -> list[Path]:
+def _write_statistics(contents: ExportContents, folder: Path, ending: str) -> list[Path]:
     """Write with pyreadstat: names that the program takes, the true ones as labels."""
     try:
         import pandas as pd
@@ -312,7 +314,7 @@ def _short_names(names: list[str]) -> list[str]:
     return list(taken)
 
 
-KINDS: Mapping[str, Callable[[Contents, Path], list[Path]]] = {
+KINDS: Mapping[str, Callable[[ExportContents, Path], list[Path]]] = {
     "csv": _write_csv,
     "sqlite": _write_sqlite,
     "excel": _write_excel,

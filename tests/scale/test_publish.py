@@ -313,3 +313,106 @@ def test_a_table_that_would_not_fit_is_published_in_blocks(table, tmp_path, monk
     assert recipe.in_blocks
     assert not Recipe(table=recipe.table, output="out", roles=recipe.roles, method={}, engine="memory").in_blocks
     assert table_bytes(Path(__file__)) is None
+
+
+def test_a_table_of_postgresql_is_published_as_in_memory(url, table, tmp_path):
+    """Counted on its server and read in batches: types, missing markers, decimals and suppressed rows as in memory."""
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute('DROP TABLE IF EXISTS "big people"')
+        connection.execute(
+            'CREATE TABLE "big people" (name text, age int, sex text, town text, pay numeric, day date, share float8)'
+        )
+        with connection.cursor() as cursor:
+            cursor.executemany(
+                'INSERT INTO "big people" VALUES (%s, %s, %s, %s, %s, %s, %s)',
+                [
+                    (*row[:2], [" NA ", "f", "m ", None][n % 4], row[3], row[4], f"2020-01-{n % 28 + 1:02}", n % 9 / 8)
+                    for n, row in enumerate(zip(*table.to_pydict().values(), strict=True))
+                ],
+            )
+        connection.execute("UPDATE \"big people\" SET share = 'NaN' WHERE age = 30")
+    source = f"{url}#big people"
+    schema = hr.Schema(
+        quasi=["age", "sex", "day", "share"],
+        sensitive="pay",
+        identifier="name",
+        plain="town",
+        missing={"sex": "suppress", "share": "suppress"},
+    )
+    made = hr.KEAnonymity(k=3, e=1).publish(source, schema, out=tmp_path / "out", reading={"missing_codes": ["t3"]})
+    verify_bundle(tmp_path / "out")
+    whole = hr.KEAnonymity(k=3, e=1).publish(hr.read_table(source, missing_codes=["t3"]), schema)
+    assert made.parts > 1
+    assert made.rows == whole.rows
+    assert made.rows.suppressed > 0
+    found = pa.concat_tables([pq.read_table(part) for part in sorted((tmp_path / "out").glob("release*.parquet"))])
+    expected = whole.to_arrow()
+    for name in ("age", "sex", "day", "share", "town", "pay"):
+        assert found.schema.field(name).type == expected.schema.field(name).type
+        assert Counter(found[name].to_pylist()) == Counter(expected[name].to_pylist())
+    levels = hr.Schema(quasi=["town"], sensitive="pay", identifier=["name", "age", "sex", "day", "share"])
+    full = hr.FullDomain(k=3).publish(source, levels, out=tmp_path / "levels")
+    assert full.rows.published == ROWS
+    with pytest.raises(InputError, match="no such table"):
+        hr.KEAnonymity(k=3, e=1).publish(f"{url}#nobody", schema, out=tmp_path / "no")
+
+
+READINGS = {
+    "decimal comma": ("pay;town\n{};{}\n", {}, "utf-8", ","),
+    "declared": ("pay|town\n{}|{}\n", {"delimiter": "|", "decimal": ",", "types": {"town": "text"}}, "utf-8", ","),
+    "western": ("pay;town\n{};{}\n", {"encoding": "iso8859-15"}, "iso8859-15", "."),
+    "no header": ("{};{}\n", {"header": False, "quote": "none"}, "utf-8", "."),
+    "codes": ("pay;town\n{};{}\n", {"missing_codes": ["Köln €3"]}, "utf-8", "."),
+}
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_options_of_reading_are_those_in_memory(name, tmp_path):
+    """Delimiter, decimal sign, header, quotes, encoding, types and missing codes."""
+    lines, reading, encoding, sign = READINGS[name]
+    head, _, row = lines.rpartition("\n{}") if lines.startswith("pay") else ("", "", lines[2:])
+    rows = [f"{n % 40 / 4}".replace(".", sign) + row.format(f"Köln €{n % 5}") for n in range(200)]
+    file = tmp_path / "t.csv"
+    file.write_bytes(((head + "\n" if head else "") + "".join(rows)).encode(encoding))
+    pay, town = ("pay", "town") if head else ("column1", "column2")
+    schema = hr.Schema(quasi=town, sensitive=pay)
+    hr.KEAnonymity(k=3, e=1).publish(str(file), schema, out=tmp_path / "out", reading=reading)
+    verify_bundle(tmp_path / "out")
+    found = pa.concat_tables([pq.read_table(part) for part in sorted((tmp_path / "out").glob("release*.parquet"))])
+    expected = hr.read_table(file, **reading).arrow
+    for column in (pay, town):
+        assert found.schema.field(column).type == expected.schema.field(column).type
+        assert Counter(found[column].to_pylist()) == Counter(expected[column].to_pylist())
+
+
+def test_options_of_reading_that_do_not_fit_are_refused(table, tmp_path):
+    """Before any pass: unknown ones, those of another kind of file, encodings of several bytes, Spark."""
+    for reading, words in (
+        ({"sign": ","}, "no option"),
+        ({"delimiter": ";"}, "leave it out"),
+        ({"types": {"nobody": "text"}}, "no such column"),
+    ):
+        with pytest.raises((ParameterError, InputError), match=words):
+            hr.KEAnonymity(k=3, e=1).publish(table, SCHEMA, out=tmp_path / "out", reading=reading)
+    (tmp_path / "t.csv").write_text("x;y\n1;2\n")
+    with pytest.raises(ParameterError, match="memory alone"):
+        hr.KEAnonymity(k=2).publish(
+            str(tmp_path / "t.csv"),
+            hr.Schema(quasi="x", sensitive="y"),
+            out=tmp_path / "out",
+            reading={"encoding": "utf-16"},
+        )
+    (tmp_path / "t.csv").write_bytes("x;y\n1;€\n2;a\n".encode("cp1252"))
+    with pytest.raises(InputError, match="128 and 159"):
+        hr.KEAnonymity(k=2).publish(
+            str(tmp_path / "t.csv"),
+            hr.Schema(quasi="y", sensitive="x"),
+            out=tmp_path / "out",
+            reading={"encoding": "cp1252"},
+        )
+    with pytest.raises(ParameterError, match="Spark"):
+        hr.KEAnonymity(k=3, e=1).publish(
+            "x", SCHEMA, out=tmp_path / "out", engine="spark", master="local", reading={"decimal": ","}
+        )
+    assert [one.name for one in tmp_path.iterdir()] == ["t.csv"]

@@ -5,7 +5,8 @@ import errno
 import os
 import pickle
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -254,6 +255,47 @@ def test_what_breaks_always_is_one_sentence_without_a_cell(kind, error, words, s
     logs = [file for file in spark_cluster.folder.rglob("std*") if file.is_file()]
     assert logs
     assert not any(b"4711" in file.read_bytes() for file in logs)
+
+
+def _break_in_one(plan, number, prepared):
+    """Publish some blocks, and break in one of them whenever it is tried."""
+    if number == 0:
+        raise ValueError("the cell 4711")
+    return plan(number, prepared)
+
+
+@dataclass(frozen=True)
+class BreakingMethod(hr.KEAnonymity):
+    """(k,e)-anonymity of which one block never succeeds."""
+
+    def _plan_blocks(self, whole, counted):
+        plan = super()._plan_blocks(whole, counted)
+        return replace(plan, publish=partial(_break_in_one, plan.publish))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["a task that never succeeds", "Ctrl-C"])
+def test_what_stops_the_work_leaves_nothing_at_the_target(kind, spark_cluster, tmp_path, monkeypatch):
+    """Parts that other tasks wrote are gone with their folder, and what was at the target is still there."""
+    monkeypatch.setattr("hedgerow.scale.spark._LEAST", 90)
+    rows = frame(spark_cluster.spark, census(), tmp_path)
+    (tmp_path / "out").mkdir()
+    kept = hr.KEAnonymity(k=2, e=10).publish(census(), NUMBER)
+    kept.save(tmp_path / "out", overwrite=True)
+    before = {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()}
+
+    def stop(step, share):
+        if step == "publishing":
+            raise KeyboardInterrupt
+
+    if kind == "Ctrl-C":
+        with pytest.raises(KeyboardInterrupt):
+            hr.KEAnonymity(k=2, e=10).publish(rows, NUMBER, out=tmp_path / "out", overwrite=True, progress=stop)
+    else:
+        with pytest.raises(InputError, match="task"):
+            BreakingMethod(k=2, e=10).publish(rows, NUMBER, out=tmp_path / "out", overwrite=True)
+    assert sorted(place.name for place in tmp_path.iterdir()) == ["out", "table"]
+    assert {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()} == before
 
 
 @pytest.mark.spark

@@ -11,7 +11,7 @@ import pytest
 
 from hedgerow.errors import InputError
 from studies.__main__ import PAGES, RESULTS, STUDIES, plan_of
-from studies.frame import estimate, markdown, read_record, run_plan, summary
+from studies.frame import Record, estimate, markdown, read_record, run_plan, summary
 from studies.real import missing
 from studies.study import Claim, Part, Plan, Setting, Study, Unit, combine, depends, merge_texts
 
@@ -136,3 +136,11 @@ def test_pages_show_what_was_recorded(file: Path):
     """The table between the marks of a page is the record's."""
     page = PAGES / f"{file.stem}.md"
     assert not page.exists() or markdown(read_record(file)) in page.read_text(encoding="utf-8")
+
+
+def test_a_run_of_some_parts_says_so():
+    """A record of one part is not taken for the whole study."""
+    part = Record("s", "S", False, (1,), 0.1, {}, (), only="library")
+    assert "| s, library alone |" in summary([part])
+    assert "part 'library' alone" in markdown(part)
+    assert "alone" not in summary([replace(part, only="")]) + markdown(replace(part, only=""))

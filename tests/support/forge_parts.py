@@ -36,7 +36,8 @@ def joined(forgery: Forgery) -> Forgery:
     for name in sorted(forgery.tables):
         match = _FILE.fullmatch(name)
         found.setdefault(match[1] if match else name, []).append(forgery.tables[name])
-    tables = {name: pa.concat_tables(each) for name, each in found.items()}
+    # A long text is the same bytes in Parquet as a short one.
+    tables = {name: pa.concat_tables(each, promote_options="permissive") for name, each in found.items()}
     return replace(forgery, tables=tables)
 
 
@@ -128,7 +129,8 @@ def _recount(forgery: Forgery, rng: random.Random) -> None:
 def _recount_part(forgery: Forgery, number: int) -> None:
     """Let an entry say what its part holds."""
     table = forgery.tables.get(f"quasi-{number:05}", forgery.tables.get(f"release-{number:05}"))
-    assert table is not None
+    if table is None:
+        raise LookupError("a part without rows of people")
     entry, group = forgery.manifest["parts"][number], forgery.manifest["group_column"]
     entry["rows"] = table.num_rows
     if group:

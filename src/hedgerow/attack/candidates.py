@@ -208,7 +208,8 @@ def _floats(column: pa.Array) -> Floats:
     elif pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
     numbers = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
-    return np.clip(numbers, -_LARGEST, _LARGEST)
+    clipped: Floats = np.clip(numbers, -_LARGEST, _LARGEST)
+    return clipped
 
 
 def _scale(numbers: Floats) -> float:

@@ -13,7 +13,7 @@ from hedgerow.errors import ParameterError, counted
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-__all__ = ["export", "require_address"]
+__all__ = ["export"]
 
 
 @click.command()
@@ -50,6 +50,7 @@ def export(bundle: str, url: str | None, schema: str, overwrite: bool, max_bytes
         from hedgerow.cli.graph import load_graph
 
         if url is not None:
+            _require_address(url)
             load_graph(bundle, url, schema, overwrite, max_bytes)
             return
         ((kind, target),) = named.items()
@@ -65,7 +66,7 @@ def export(bundle: str, url: str | None, schema: str, overwrite: bool, max_bytes
     click.echo(f"{counted(release.rows.published, 'row')} in {target}: {', '.join(file.name for file in files)}")
 
 
-def require_address(url: str) -> None:
+def _require_address(url: str) -> None:
     """Refuse what is no address of a PostgreSQL database."""
     if not url.startswith(("postgresql://", "postgres://")):
         raise ParameterError("--to must be the address of a database: postgresql://user@host/database.")
@@ -76,7 +77,7 @@ def _load(release: Release, bundle: str, url: str, schema: str, overwrite: bool)
     from hedgerow.query.engines.postgres import SCHEMA
     from hedgerow.query.engines.postgres import export as load
 
-    require_address(url)
+    _require_address(url)
     load(release, url, schema=schema, overwrite=overwrite)
     put_json(lambda: {"files": [], "schema": schema})
     click.echo(f"{counted(release.rows.published, 'row is', 'rows are')} in schema '{schema}'.")

@@ -342,7 +342,9 @@ class _Engine:
         is_free = not far.is_partly and marks.is_sure and ticks.lows is ticks.highs
         if item.function == "count":
             return _Found(found, kind, is_reached=is_free)
-        counted = EndValues(Selected(side, has_value, near.nodes), far, np.zeros(0), pairs, item.end == "left").count()
+        counted = EndValues(
+            Selected(side, has_value, near.nodes), far, np.zeros(0, np.int64), pairs, item.end == "left"
+        ).count()
         is_reached = is_free and item.function != "avg" and bool(counted.lower)
         is_value = item.function in ("min", "max") and ticks.domain is not None
         is_whole = ticks.kind is Kind.INT and item.function != "avg"
@@ -416,7 +418,8 @@ def _stacked(found: list[_Found]) -> Estimate:
         return _column([], [], [], [], [], _Found(Extent(None, None, None), 0))
     like = next((one for one in found if one.bounds is not None), found[0])
     parts = {name: [getattr(e, name)[0] for e in estimates] for name in _COLUMNS}
-    return _column(*(parts[name] for name in _COLUMNS[:-1]), like, parts["reached"])
+    lower, upper, expected, std, exact, reached = (parts[name] for name in _COLUMNS)
+    return _column(lower, upper, expected, std, exact, like, reached)
 
 
 def _arrays(side: Side, end: str, names: frozenset[str], *, is_node: bool) -> dict[str, pa.Array]:

@@ -1,5 +1,7 @@
 """The same random questions to a release and to the graph behind it: how wide the bounds are, and how far guesses miss.
 
+`graph_frontier` asks them of one setting after the other: what each would promise, and how wide answers would be.
+
 Source     own
 Cost       a question each, and a pass over the edges of the plain graph
 """
@@ -7,6 +9,8 @@ Cost       a question each, and a pass over the edges of the plain graph
 from __future__ import annotations
 
 import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,16 +18,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.errors import ParameterError
+from hedgerow.errors import HedgerowError, ParameterError
+from hedgerow.graph.attack import degree_attack, static_attack
 from hedgerow.graph.bipartite import BipartiteGraph
 from hedgerow.graph.grouped import GroupedGraph
 from hedgerow.graph.hubs import without_entities
+from hedgerow.graph.method import SafeGrouping
 from hedgerow.query.evidence.view import column_of, evaluate
 from hedgerow.query.sql.bind import bind
 from hedgerow.query.sql.parse import parse
 from hedgerow.utility.random_questions import Workload, draw_questions
 
-__all__ = ["HEADER", "GraphComparison", "compare_answers"]
+__all__ = ["HEADER", "GraphComparison", "GraphPoint", "compare_answers", "graph_frontier", "graph_settings"]
 
 HEADER = ("question", "asked", "half width", "error of expected", "error of learned", "outside")
 _SHARES = (0.01, 0.1, 0.3)
@@ -67,6 +73,62 @@ def compare_answers(release: GroupedGraph, graph: BipartiteGraph, *, count: int 
     if not any(line.half_widths for line in found):
         raise ParameterError("The entities have no columns beside their keys: every question about the graph is exact.")
     return [line for line in found if line.half_widths]
+
+
+@dataclass(frozen=True)
+class GraphPoint:
+    """What one setting gave: the greatest chance of a link, the median width of bounds, what is known and lost.
+
+    `width` is half the width of bounds of numbers of edges relative to the truth, None where every answer is exact;
+    `known` the share of entities whose number of links is certain, `lost` that of the links that were set aside.
+    """
+
+    method: SafeGrouping
+    chance: float | None = None
+    promised: float | None = None
+    width: float | None = None
+    known: float = 0.0
+    lost: float = 0.0
+    seconds: float = 0.0
+    refusal: str = ""
+
+
+def graph_settings(sizes: Iterable[int] = (2, 3, 5, 10, 20), hubs: str = "suppress") -> list[SafeGrouping]:
+    """Settings to try: growing groups in the orders that do not tell degrees."""
+    return [SafeGrouping(k, k, order, hubs=hubs) for k in sizes for order in ("random", "blurred")]  # type: ignore[arg-type]
+
+
+def graph_frontier(
+    graph: BipartiteGraph,
+    settings: Iterable[SafeGrouping] | None = None,
+    *,
+    count: int = 5,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Iterator[GraphPoint]:
+    """Try settings one by one, and yield what each would promise and cost; nothing is published or recorded."""
+    for method in graph_settings() if settings is None else settings:
+        if cancelled():
+            return
+        start = time.perf_counter()
+        try:
+            release = method.publish(graph)
+        except HedgerowError as error:
+            yield GraphPoint(method, seconds=time.perf_counter() - start, refusal=str(error))
+            continue
+        try:
+            widths = [width for line in compare_answers(release, graph, count=count) for width in line.half_widths]
+        except ParameterError:
+            widths = []
+        guess, sides = static_attack(release), degree_attack(release)
+        yield GraphPoint(
+            method,
+            chance=float(guess.surest),
+            promised=float(guess.promised),
+            width=statistics.median(widths) if widths else None,
+            known=sum(side.certain for side in sides) / sum(len(s.node_groups) for s in (release.left, release.right)),
+            lost=int(release.guarantee.parameters.get("hub_links", 0)) / max(1, graph.edges),
+            seconds=time.perf_counter() - start,
+        )
 
 
 def _published_part(release: GroupedGraph, graph: BipartiteGraph) -> BipartiteGraph:

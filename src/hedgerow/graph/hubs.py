@@ -175,7 +175,8 @@ def wanted_sizes(side: Adjacency, opposite: Adjacency, k: int, slack: int) -> ND
     """How many nodes each node's group must have: k, or fewer where a neighbour has many links."""
     busiest = np.zeros(side.nodes, np.int64)
     np.maximum.at(busiest, side.ends, opposite.degrees[side.neighbours])
-    return np.clip(side.nodes // np.maximum(slack * busiest, 1), 1, k).astype(np.int32)
+    sizes: NDArray[np.int32] = np.clip(side.nodes // np.maximum(slack * busiest, 1), 1, k).astype(np.int32)
+    return sizes
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,7 +82,7 @@ class Method(ABC):
 
         `out` names a folder: the table, which may be larger than memory, is published in blocks and the bundle is
         written there. `engine` is "duckdb", or "spark" for a Spark data frame, or a path and a `master`; `memory`, such
-        as "1GB", bounds it.
+        as "1GB", bounds it; `reading` are options of reading, as `read_table` takes them.
 
         Randomness is the operating system's. A `seed` makes the release reproducible, which undoes its protection for
         whoever learns the seed; such a release is stamped and not written without an explicit flag.

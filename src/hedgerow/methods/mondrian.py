@@ -47,7 +47,9 @@ class Mondrian(Classic):
     `relaxed` lets rows at a median go to either side by secret random numbers, which makes groups smaller and boxes
     overlap. `blind` cuts by quasi-identifiers and numbers of rows alone, and refuses a table of which some group then
     misses a criterion: coarser, but knowing the algorithm helps nobody. Without it a cut is tried against the
-    sensitive values, and whoever knows the algorithm can learn from where it stopped; the guarantee says so. `form`
+    sensitive values, and whoever knows the algorithm can learn from where it stopped; the guarantee says so. It is off
+    by default because it refuses where one value is frequent (hours of Adult, k = 10 and 100); where it publishes (ACS,
+    the census) groups, bounds and loss are the same (docs/choosing.md). `form`
     publishes the same groups in another form; `together` keeps a person's sensitive values in one row.
     """
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -213,11 +213,12 @@ class BlockRelease:
 
 
 class BlockOptions(TypedDict, total=False):
-    """How a release goes to a folder: which engine works with how much memory, and what the bundle holds."""
+    """How a release goes to a folder: which engine reads how, with how much memory, and what the bundle holds."""
 
     engine: str
     master: str
     memory: int | str
+    reading: Mapping[str, Any]
     overwrite: bool
     allow_insecure: bool
     help: str

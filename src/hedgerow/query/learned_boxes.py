@@ -50,6 +50,9 @@ _SMOOTHED = 0.5
 _USUAL = 10.0
 """So many rows of each part are taken as usual, however few there are."""
 
+_FEW = 5
+"""Groups with fewer rows on average do not tell by their hidden values where in their boxes they lie."""
+
 _MOST_VALUES = 20_000
 _RESAMPLINGS = 12
 
@@ -189,8 +192,8 @@ class HiddenParts:
 class Chances:
     """How likely rows of each group and part satisfy a condition.
 
-    The first are learned from all groups, with what parts tell about groups as a whole; the second without that; the
-    others from resampled groups.
+    The first are learned from all groups, with what parts tell about groups as a whole, the second without that (the
+    other way round where groups are small); the others from resampled groups.
     """
 
     cell: Ints
@@ -281,9 +284,11 @@ class Boxes:
         count = int(parts.of.max()) + 1
         cell = owner.astype(np.int64) * count + parts.of
         numbers = np.bincount(cell, minlength=groups * count).reshape(groups, count).astype(np.float64)
+        # The hidden values of two or three rows say too little about where the group as a whole lies in its box.
+        is_told = len(owner) >= _FEW * groups
         found: list[Floats] = []
         for (_, dealt), frequent in zip(self._worlds, self._learned(base, numbers, parts), strict=True):
-            for is_own in (True, False) if not found else (True,):
+            for is_own in (is_told, not is_told) if not found else (is_told,):
                 chance = np.ones((groups, count))
                 for name, those in met.items():
                     chance *= self._by_parts(dealt[name], frequent[name], those.astype(np.float64), numbers, is_own)

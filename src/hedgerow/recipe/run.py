@@ -62,16 +62,17 @@ def publish_recipe_in_blocks(
     """Publish what a recipe says outside of memory."""
     from hedgerow.scale import column_names
 
-    if recipe.ledger is not None or recipe.reading or recipe.rows_per_part is not None:
+    if recipe.ledger is not None or recipe.rows_per_part is not None:
         raise ParameterError(
-            "A ledger, options of reading and 'rows_per_part' are for tables in memory; leave them out, or set the "
-            "engine to memory."
+            "A ledger and 'rows_per_part' are for tables in memory; leave them out, or set the engine to memory."
         )
     options: BlockOptions = {"overwrite": overwrite, "allow_insecure": allow_insecure, "help": recipe.help_tables}
     if recipe.engine is not None:
         options["engine"] = recipe.engine
     if recipe.memory is not None:
         options["memory"] = recipe.memory
+    if recipe.reading:
+        options["reading"] = recipe.reading
     if recipe.master is not None and recipe.engine != "spark":
         raise ParameterError("'master' is the address of a Spark cluster; set the engine to spark, or leave it out.")
     method = recipe.build_method()
@@ -85,7 +86,7 @@ def publish_recipe_in_blocks(
             return method.publish(frame, schema, out=recipe.output, seed=seed, progress=progress, **options)
         finally:
             session.stop()
-    schema = recipe.build_schema(column_names(recipe.table))
+    schema = recipe.build_schema(column_names(recipe.table, **recipe.reading))
     return method.publish(recipe.table, schema, out=recipe.output, seed=seed, progress=progress, **options)
 
 

@@ -67,6 +67,7 @@ def recipe_script(recipe: Recipe | GraphRecipe, *, seed: int | None = None) -> s
 def _script_blocks(recipe: Recipe, seed: int | None) -> tuple[list[str], list[str]]:
     """The lines of a script that open a table outside of memory, and those that publish it."""
     given: dict[str, Any] = {"out": recipe.output, "engine": recipe.engine, "memory": recipe.memory, "seed": seed}
+    given["reading"] = recipe.reading or None
     if recipe.help_tables != "all":
         given["help"] = recipe.help_tables
     if seed is not None:
@@ -94,7 +95,8 @@ def _script_others(recipe: Recipe) -> list[str]:
     named = sorted({name for names in msgspec.to_builtins(recipe.roles).values() for name in names})
     names = "table.names"
     if recipe.in_blocks:
-        names = "table.columns" if recipe.engine == "spark" else "column_names(table)"
+        told = ", ".join(filter(None, ("table", _arguments(**recipe.reading))))
+        names = "table.columns" if recipe.engine == "spark" else f"column_names({told})"
     return [f"others = [name for name in {names} if name not in {named!r}]"]
 
 

@@ -74,11 +74,14 @@ def is_too_large(source: str | os.PathLike[str]) -> bool:
     return size is not None and free is not None and _TIMES * size > free
 
 
-def column_names(source: str | os.PathLike[str]) -> tuple[str, ...]:
-    """The columns of a table that is not read."""
+def column_names(source: str | os.PathLike[str], **reading: Any) -> tuple[str, ...]:
+    """The columns of a table that is not read; `reading` are options of reading."""
     from hedgerow.scale.sources import open_source
 
-    with TemporaryDirectory(prefix="hedgerow-") as folder, open_source(source, Path(folder), memory=_LEAST) as opened:
+    with (
+        TemporaryDirectory(prefix="hedgerow-") as folder,
+        open_source(source, Path(folder), memory=_LEAST, reading=reading) as opened,
+    ):
         return opened.names
 
 
@@ -94,6 +97,11 @@ def open_engine(
     if engine not in ENGINES:
         raise ParameterError(f"'engine' must be one of {', '.join(ENGINES)}.")
     if engine == "spark":
+        if options.get("reading"):
+            raise ParameterError(
+                "Options of reading are for the engines memory and duckdb; read the table with Spark's own options, "
+                "and hand over the data frame."
+            )
         from hedgerow.scale.spark import open_cluster
 
         memory = options.get("memory")
@@ -103,4 +111,4 @@ def open_engine(
     memory = read_memory(options.get("memory") or max((available_memory() or 2**32) // 2, _LEAST))
     from hedgerow.scale.duckdb import DuckEngine
 
-    return DuckEngine(source, out, memory=memory, progress=progress)
+    return DuckEngine(source, out, memory=memory, reading=options.get("reading"), progress=progress)

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +35,10 @@ _BYTES_PER_ROW = 512
 
 
 class DuckEngine(ScaleEngine):
-    """A table in files or a database, read in passes with bounded memory; `target` is the folder of the release."""
+    """A table in files or a database, read in passes with bounded memory; `target` is the folder of the release.
+
+    `reading` are options of reading, such as the delimiter of a text file.
+    """
 
     def __init__(
         self,
@@ -43,6 +46,7 @@ class DuckEngine(ScaleEngine):
         target: str | os.PathLike[str],
         *,
         memory: int,
+        reading: Mapping[str, Any] | None = None,
         progress: Progress = lambda step, share: None,
     ) -> None:
         self._progress = progress
@@ -50,7 +54,9 @@ class DuckEngine(ScaleEngine):
         with ExitStack() as opened:
             self._folder = opened.enter_context(folder_beside(named_folder(target)))
             self._folder.chmod(0o700)
-            self._source: PassSource = opened.enter_context(open_source(source, self._folder, memory=memory // 2))
+            self._source: PassSource = opened.enter_context(
+                open_source(source, self._folder, memory=memory // 2, reading=reading)
+            )
             self._opened = opened.pop_all()
         self.block_rows = max(_LEAST_ROWS, memory // 2 // _BYTES_PER_ROW)
         self._rows: int | None = None

@@ -550,7 +550,11 @@ def open_session(master: str | None) -> Any:
             return RemoteSession.builder.remote(master).create()
         if SparkSession.getActiveSession() is not None:
             raise ParameterError("This process has a Spark session already; hand over a data frame of it.")
-        return SparkSession.builder.master(master).appName("hedgerow").getOrCreate()
+        # Until the session is there Spark logs nothing: a cluster that cannot be reached is a sentence, not a trace.
+        quiet = SparkSession.builder.master(master).appName("hedgerow").config("spark.log.level", "OFF")
+        session = quiet.getOrCreate()
+        session.sparkContext.setLogLevel("WARN")
+        return session
     except HedgerowError:
         raise
     except Exception:

@@ -14,7 +14,7 @@ from hedgerow.table.checks import existing_file
 from hedgerow.table.options import ReadOptions, as_declared, read_options, without_codes
 from hedgerow.table.table import Table
 
-__all__ = ["READERS", "borrow_table", "read_file", "read_table"]
+__all__ = ["OPTIONS", "READERS", "borrow_table", "read_file", "read_table", "require_known"]
 
 
 @within_limits
@@ -71,7 +71,7 @@ READERS = {
 """Which function of this package reads which ending; modules are loaded when first needed."""
 
 
-_KINDS = {
+OPTIONS = {
     "csv": ("a delimited text", {"header", "delimiter", "decimal", "thousands", "encoding", "quote"}),
     "excel": ("a workbook", {"sheet"}),
     "statistics": ("a file of a statistics package", {"labels"}),
@@ -88,10 +88,10 @@ def read_file(path: str | PathLike[str], **options: Any) -> Table:
     limit: dict[str, Any] = {name: options.pop(name) for name in ("max_cells", "header_row") if name in options}
     asked = read_options(options)
     if is_database(str(path)):
-        _require_known("a table of a database", set(), asked)
+        require_known("a table of a database", set(), asked)
         return _finished(read_database(str(path)), asked)
     if Path(path).is_dir():
-        _require_known("a folder of Parquet files", set(), asked)
+        require_known("a folder of Parquet files", set(), asked)
         return _finished(read_folder(Path(path), **limit), asked)
     if Path(path).suffix.lower() in PACKED:
         with unpack(Path(path)) as inside:
@@ -104,8 +104,8 @@ def _read_one(file: Path, asked: ReadOptions, limit: dict[str, Any]) -> Table:
     if entry is None:
         raise InputError(f"'{file.name}' has an unknown ending; readable are {', '.join(READERS)}.")
     module, function = entry.split(".")
-    what, own = _KINDS[module]
-    _require_known(what, own, asked)
+    what, own = OPTIONS[module]
+    require_known(what, own, asked)
     reader: Callable[..., Table] = getattr(import_module(f"hedgerow.table.{module}"), function)
     given = asked.given()
     if module == "csv":
@@ -116,10 +116,10 @@ def _read_one(file: Path, asked: ReadOptions, limit: dict[str, Any]) -> Table:
     return _finished(reader(file, **own_given, **limit), asked)
 
 
-def _require_known(what: str, own: set[str], asked: ReadOptions) -> None:
+def require_known(what: str, own: set[str], asked: ReadOptions) -> None:
     """Refuse an option that this kind of source does not have: it would be ignored."""
     if strange := [name for name in asked.given() if name not in own | _EVERYWHERE]:
-        owner = next((kind for kind, names in _KINDS.values() if strange[0] in names), "another kind of file")
+        owner = next((kind for kind, names in OPTIONS.values() if strange[0] in names), "another kind of file")
         raise ParameterError(f"'{strange[0]}' is an option of {owner}; this is {what}, so leave it out.")
 
 

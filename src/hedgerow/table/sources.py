@@ -20,13 +20,13 @@ from hedgerow.table.checks import MAX_CELLS, attempt, check_size, existing_file
 from hedgerow.table.flat import flatten
 from hedgerow.table.table import Table
 
-__all__ = ["PACKED", "is_database", "read_database", "read_folder", "unpack"]
+__all__ = ["PACKED", "POSTGRES", "is_database", "read_database", "read_folder", "unpack"]
 
 PACKED = (".gz", ".zip", ".zst")
 _MOST_UNPACKED = 16 * 2**30
 _CHUNK = 1 << 22
 _DUCKDB = "duckdb:"
-_POSTGRES = ("postgresql://", "postgres://")
+POSTGRES = ("postgresql://", "postgres://")
 
 
 @contextmanager
@@ -89,7 +89,7 @@ def read_folder(folder: Path, *, max_cells: int = MAX_CELLS) -> Table:
 
 def is_database(source: str) -> bool:
     """Tell whether a source names a table of a database."""
-    return source.startswith((_DUCKDB, *_POSTGRES))
+    return source.startswith((_DUCKDB, *POSTGRES))
 
 
 def read_database(source: str) -> Table:

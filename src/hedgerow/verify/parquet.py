@@ -187,7 +187,17 @@ def _checked_footer(content: bytes) -> Struct:
             _check_chunk(chunk, column, group[3], start)
     _require(footer[3] == 0 or all(group[3] > 0 for group in footer[4]), "a part has no rows")
     _require(sum(group[3] for group in footer[4]) == footer[3], "the parts do not add up")
+    _check_filled([chunk[3] for group in footer[4] for chunk in group[1]], start)
     return footer
+
+
+def _check_filled(chunks: list[Struct], end: int) -> None:
+    """Columns follow each other from the mark to the footer: bytes that belong to none could hold anything."""
+    place = len(_MARK)
+    for first, size in sorted((_first_page(about), about[7]) for about in chunks):
+        _require(first == place, "bytes that belong to no column, or to two")
+        place += size
+    _require(place == end, "bytes that belong to no column, or to two")
 
 
 def _check_chunk(chunk: Struct, column: Struct, rows: int, end: int) -> None:

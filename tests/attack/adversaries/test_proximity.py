@@ -85,3 +85,14 @@ def test_a_chance_is_never_above_one(salaries_release):
     found = proximity(_seen(salaries_release, groups, [value for size in sizes for value in range(size)]), absolute(20))
     assert found.worst == found.anywhere == found.baseline == 1
     assert found.rate <= 1
+
+
+def test_neighbourhoods_as_wide_as_the_value_are_attacked(tmp_path):
+    """Such an eps is published, and its certificate and attack ended in a refusal."""
+    table = pa.table({"q": range(8), "s": [-4, -3, -2, -1, 1, 2, 3, 4]})
+    release = hr.Proximity(eps=1, m=2, relative=True).publish(table, hr.Schema(quasi="q", sensitive="s"))
+    release.save(tmp_path / "out")
+    hr.certify(tmp_path / "out")
+    (found,) = (one for one in hr.attack(release, table, seed=1).findings if one.adversary == "proximity")
+    assert found.worst <= 0.5
+    assert found.holds

@@ -25,8 +25,7 @@ from hedgerow.attack.beliefs import Beliefs
 from hedgerow.attack.context import Context, need_groups
 from hedgerow.attack.finding import KNOWS_GROUPS, NOTHING_TO_DO, STOP, Adversary, Finding, exact_rate, percent
 from hedgerow.criteria.proximity import Neighbourhood, Reach, general
-from hedgerow.errors import ParameterError
-from hedgerow.exact import as_fraction, column_line, fraction_text
+from hedgerow.exact import Line, as_fraction, column_line, fraction_text
 from hedgerow.release import Release
 
 __all__ = ["ADVERSARY", "NearGuess", "proximity"]
@@ -47,7 +46,7 @@ def proximity(seen: Beliefs, near: Neighbourhood) -> NearGuess:
     line = column_line(seen.domain, seen.column)
     reach = near.reach(line)
     covered = np.maximum.reduceat(_near_shares(seen, reach), seen.starts[:-1])
-    anywhere = np.maximum.reduceat(_near_shares(seen, _stretch(near).reach(line)), seen.starts[:-1])
+    anywhere = np.maximum.reduceat(_near_shares(seen, _stretch(near, line).reach(line)), seen.starts[:-1])
     return NearGuess(
         rate=float(covered @ seen.sizes / seen.sizes.sum()),
         worst=float(covered.max()),
@@ -56,13 +55,14 @@ def proximity(seen: Beliefs, near: Neighbourhood) -> NearGuess:
     )
 
 
-def _stretch(near: Neighbourhood) -> Neighbourhood:
+def _stretch(near: Neighbourhood, line: Line) -> Neighbourhood:
     """All that lies in one neighbourhood with a value that is the least in it, whatever the middle is."""
     if near.share == 0:
         return Neighbourhood(above=near.below + near.above)
     up, down = 1 + near.share, 1 - near.share
-    if down == 0:
-        raise ParameterError("'eps' must be below 1: a neighbourhood as wide as the value itself holds everything.")
+    if down == 0:  # neighbourhoods begin or end at 0: with a value that is not negative lie all that are greater
+        top = as_fraction(line.positions.max().item()) * line.unit
+        return general(lambda least: (least, top if least >= 0 else least * 0))
     return general(lambda least: (least, least * up / down if least >= 0 else least * down / up))
 
 
