@@ -163,7 +163,8 @@ def _unscaled(column: pa.Array | pa.ChunkedArray, name: str) -> NDArray[np.int64
 def floats_of(numbers: Any) -> Any:
     """Arrow numbers, or one of them, as the nearest floats; Arrow's own cast misses those of one decimal in eight."""
     is_decimal = pa.types.is_decimal(numbers.type)
-    return pc.cast(pc.cast(numbers, pa.string()) if is_decimal else numbers, pa.float64(), safe=False)
+    floats = pc.cast(pc.cast(numbers, pa.string()) if is_decimal else numbers, pa.float64(), safe=False)
+    return pc.add(floats, 0.0)  # SQL has one zero
 
 
 def column_line(column: pa.Array | pa.ChunkedArray, name: str = "column") -> Line:

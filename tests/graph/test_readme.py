@@ -97,3 +97,20 @@ def test_without_columns_there_is_no_question() -> None:
     page = readme(hg.SafeGrouping(2, 2).publish(hg.BipartiteGraph.from_edges(edges)))
     assert "avg(degree)" in page
     assert "```sql" not in page
+
+
+def test_the_view_of_a_database_gives_the_bounds(url: str, tmp_path: Path) -> None:
+    """PostgreSQL answers the question of the page from the exported tables."""
+    psycopg = pytest.importorskip("psycopg")
+    release = GRAPHS["authors"]()
+    release.save(tmp_path / "out")
+    done = CliRunner().invoke(
+        main, ["export", str(tmp_path / "out"), "--to", url, "--schema", "graph_page", "--overwrite"]
+    )
+    assert done.exit_code == 0, done.output
+    with psycopg.connect(url) as connection:
+        rows = connection.execute("SELECT known, lower, upper FROM graph_page.example").fetchall()
+        connection.execute("DROP SCHEMA graph_page CASCADE")
+    asked = release.ask("SELECT left.location AS known, count(*) AS total FROM edges GROUP BY left.location")
+    ours = {(row["known"], row["total"].lower, row["total"].upper) for row in asked}
+    assert {(known, int(lower), int(upper)) for known, lower, upper in rows if upper} == ours

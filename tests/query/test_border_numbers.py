@@ -11,6 +11,7 @@ import hedgerow as hr
 from hedgerow.errors import QueryError
 from hedgerow.query import connect
 from tests.support.agreement import disagreement
+from tests.support.assignments import release_of
 from tests.support.every_form import sample_of
 
 LEAST, LARGEST = -(2**63), 2**63 - 1
@@ -106,3 +107,17 @@ def test_arithmetic_beyond_64_bits_is_refused_by_every_engine(hidden):
         text = f"SELECT count(*) AS n FROM release WHERE {condition}{also}"
         assert disagreement(arrays, database, text) is None, text
         assert arrays.ask(text).lower is not None
+
+
+@pytest.mark.parametrize("engine", ["arrays", "duckdb"])
+def test_there_is_one_zero(engine):
+    """Arrow tells 0.0 from -0.0 where it looks for equal values; SQL does not, also where a zero is computed."""
+    columns = {"a": [0.0, -0.0, 1.0, 2.0], "b": [1.0, 1.0, -1.0, 1.0], "s": [1, 2, 3, 4]}
+    session = connect(release_of(columns, [0, 0, 1, 1], sensitive="s"), engine)
+    assert session.ask("SELECT count(DISTINCT a) AS n FROM release").upper == 3
+    assert session.ask("SELECT count(DISTINCT (a * -4) % 2) AS n FROM release").upper == 1
+    assert session.sql("SELECT a, count(*) AS n FROM release GROUP BY a").to_pylist()[0]["n"] == 2
+    for condition in ("a IN (0.0, 7)", "a * b IN (0.0, 7)", "a = 0", "a * s = 0"):
+        assert session.ask(f"SELECT count(*) AS n FROM release WHERE {condition}").lower == 2, condition
+    own = {"own": pa.table({"a": [-0.0, 1.0], "mark": ["x", "y"]})}
+    assert session.ask("SELECT count(*) AS n FROM release JOIN own USING (a)", tables=own).lower == 3

@@ -136,6 +136,16 @@ class Answered:
             Binder({name: _column(name) for name in self.names}).column(node)
         raise QueryError(_NUMBERS)
 
+    def bounded(self, node: Expression) -> Uncertain:
+        """The same, where there are bounds: a quotient whose divisor may be zero has none."""
+        found = self.number(node)
+        if any(found.estimate.endless or ()):
+            raise QueryError(
+                "a quotient whose divisor may be zero has no bounds, and neither has a condition on it or an aggregate "
+                "of it; ask about numerator and divisor"
+            )
+        return found
+
     def _named(self, node: Name) -> Uncertain | None:
         found = [name for name in self.numbers if name.lower() == node.text.lower()]
         return self.numbers[found[0]] if found else None
@@ -153,13 +163,13 @@ class Answered:
         if isinstance(node, Compare):
             return self._compared(node)
         if isinstance(node, IsNull):
-            return self._missing(self.number(node.operand))
+            return self._missing(self.bounded(node.operand))
         if isinstance(node, In):
             return self.truths(Or(tuple(Compare("=", node.operand, value) for value in node.values)))
         raise QueryError("conditions on answers of a sub-query are comparisons with numbers, AND, OR, NOT and IS NULL")
 
     def _compared(self, node: Compare) -> list[int]:
-        left, right = self.number(node.left), self.number(node.right)
+        left, right = self.bounded(node.left), self.bounded(node.right)
         ends = zip(left.estimate.widened(), right.estimate.widened(), strict=True)
         found: list[int] = []
         for row, (low, high) in enumerate(ends):
@@ -447,7 +457,7 @@ def _aggregate(rows: Answered, item: Aggregate, members: list[list[int]]) -> Unc
     if item.function == "count" and rows.is_known(item.column):
         present = rows.values(item.column).is_valid().to_pylist()
         return _counted([[(row, rows.sure[row]) for row in cell if present[row]] for cell in members], rows)
-    column = rows.number(item.column)
+    column = rows.bounded(item.column)
     if column.estimate.rounding is Rounding.VALUE:
         raise QueryError("of texts and dates that a sub-query found there are no aggregates; numbers have them")
     offered = [
@@ -736,5 +746,6 @@ def _concatenated_numbers(columns: Sequence[Uncertain]) -> Uncertain:
             for estimate in estimates
             for flag in (estimate.reached if estimate.reached is not None else [True] * len(estimate.lower))
         ],
+        endless=[flag for estimate in estimates for flag in estimate.endless or [False] * len(estimate.lower)],
     )
     return Uncertain(made, [gap for column in columns for gap in column.gaps])

@@ -270,3 +270,15 @@ def test_a_condition_that_is_never_true_has_no_rows(form, engine, never):
     assert session.ask(f"SELECT count(*) AS n FROM release WHERE {never}").upper == 0
     assert session.ask(f"SELECT sum(s) AS n FROM release WHERE {never}").upper is None
     assert len(session.sql(f"SELECT town, count(*) AS n FROM release WHERE {never} GROUP BY town")) == 0
+
+
+def test_what_has_no_bounds_has_none_inside_a_composed_question():
+    """A quotient whose divisor may be zero: stacked it stays an estimate, and nothing is computed from it."""
+    release = release_of({"a": [1, 2, 1, 2], "s": [-3.5, 5.25, 3.5, 2.0]}, [0, 0, 1, 1], sensitive="s")
+    part = "max(s) / sum(s) AS x FROM release"
+    stacked = connect(release).answers(f"SELECT 1 AS k, {part} UNION ALL SELECT 2, {part} WHERE a = 1")
+    assert [answer.bounded for answer in stacked.estimates["x"].answers] == [True, False]
+    inner = f"(SELECT a, {part} GROUP BY a) AS t"
+    for text in (f"SELECT max(x) AS y FROM {inner}", f"SELECT count(*) AS y FROM {inner} WHERE x > 0"):
+        with pytest.raises(QueryError, match="divisor may be zero"):
+            connect(release).sql(text)

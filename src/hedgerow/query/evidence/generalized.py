@@ -85,7 +85,7 @@ class BoxSource(RowSource):
         self._boxed = frozenset(release.columns.quasi)
         self._names = box_columns(release.columns, release.group_column)
         self._first, self._sizes = self.view.offsets[:-1], np.diff(self.view.offsets)
-        self._is_least = has_least_boxes(release)
+        self._least = {name for name in release.columns.quasi if has_least_boxes(release, name)}
 
     @property
     def _leaves(self) -> Leaves:
@@ -107,7 +107,7 @@ class BoxSource(RowSource):
 
     def is_least(self, name: str) -> bool:
         """Tell whether some row of a group has each end of its interval, and each value of its set."""
-        return self._is_least and not self._is_crowded(name, self._boxes(name))
+        return name in self._least and not self._is_crowded(name, self._boxes(name))
 
     def is_open(self, name: str) -> bool:
         """Only plain columns are published as they are; what is derived from a box is not."""
@@ -192,7 +192,7 @@ class BoxSource(RowSource):
 
         Without least boxes, some row has a value of the box wherever there is one.
         """
-        if not self._is_least or self._is_crowded(name, boxes):
+        if name not in self._least or self._is_crowded(name, boxes):
             known = boxes.gaps & boxes.filled & (held.all | ~held.any)
             return (known & held.all).astype(np.int64), known.astype(np.int64)
         if boxes.low is not None and boxes.high is not None:
@@ -364,7 +364,7 @@ class BoxSource(RowSource):
         near, far = np.minimum(near, within[1]), np.maximum(far, within[0])
         two = pc.not_equal(boxes.low, boxes.high).fill_null(False).to_numpy(zero_copy_only=False)
         ends = (met(boxes.low) & boxes.filled, met(boxes.high) & boxes.filled & two)
-        if not self._is_least or self._is_crowded(name, boxes):
+        if name not in self._least or self._is_crowded(name, boxes):
             ends = (np.zeros(groups, np.bool_), np.zeros(groups, np.bool_))
             number = np.zeros(groups, dtype=np.int64)
         else:

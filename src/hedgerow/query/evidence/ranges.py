@@ -373,7 +373,8 @@ def _enclosed(low: Floats, high: Floats) -> tuple[Ints, Ints, Fraction]:
     if largest < 2.0**53 and np.array_equal(low, np.rint(low)) and np.array_equal(high, np.rint(high)):
         ends = low.astype(np.int64), high.astype(np.int64)
         return ends[0], ends[0] if np.array_equal(*ends) else ends[1], Fraction(1)
-    places = _DIGITS - 1 - math.floor(math.log10(largest))
+    # Beyond 300 places the scale would be no float; the smallest numbers are then known to fewer digits.
+    places = min(_DIGITS - 1 - math.floor(math.log10(largest)), 300)
     scale = 10.0**places
     # The product errs by less than half a unit, so one unit on either side encloses it.
     below, above = np.floor(low * scale - 0.5).astype(np.int64), np.ceil(high * scale + 0.5).astype(np.int64)

@@ -185,6 +185,8 @@ def _test(node: In | Like | IsNull, operand: Any) -> Any:
         return pc.is_null(operand)
     if isinstance(node, Like):
         return pc.match_substring_regex(operand, _pattern(node))
+    if pa.types.is_float64(operand.type):
+        operand = pc.add(operand, 0.0)
     members = pa.array([constant.value for constant in node.values], operand.type)
     # is_in calls a missing value "not a member"; SQL does not know.
     return pc.if_else(pc.is_valid(operand), pc.is_in(operand, members), pa.scalar(None, pa.bool_()))
@@ -313,6 +315,8 @@ class Codes:
     """A column as positions in its sorted distinct values; the last position stands for missing."""
 
     def __init__(self, array: pa.Array) -> None:
+        # SQL has one zero, and Arrow tells two of them apart.
+        array = pc.add(array, 0.0) if pa.types.is_float64(array.type) else array
         encoded = pc.dictionary_encode(array)
         order = pc.array_sort_indices(encoded.dictionary)
         ranks = np.empty(len(order) + 1, dtype=_code_type(len(order)))

@@ -167,8 +167,8 @@ class Binder:
 
 _MEANS = ("avg", "quantile_cont")
 """Aggregates between the values: of dates and timestamps they are timestamps."""
-_MIXING = ("count", "sum", "avg", "min", "max", "quantile_disc", "quantile_cont")
-_MIXING += ("var_pop", "var_samp", "stddev_pop", "stddev_samp")
+_RANKS = ("min", "max", "quantile_disc", "quantile_cont", "var_pop", "var_samp", "stddev_pop", "stddev_samp")
+_MIXING = ("count", "sum", "avg", *_RANKS)
 _BETWEEN = (
     "between aggregates there may be + - * / and numbers: sum(x) / count(*) * 100; and functions: round(avg(x), 2)"
 )
