@@ -193,8 +193,8 @@ def _widths(subject: Subject) -> dict[str, float]:
 
 def _errors(release: hr.Release, sql: str, truth: float) -> tuple[float | None, float, float]:
     answer = release.ask(sql, estimate="learned")
-    guesses = (abs(float(guess) - truth) / truth for guess in (answer.expected, answer.learned.estimate))
-    return (answer.upper - answer.lower) / truth if answer.bounded else None, *guesses
+    fair, learned = (abs(float(guess) - truth) / truth for guess in (answer.expected, answer.learned.estimate))
+    return (answer.upper - answer.lower) / truth if answer.bounded else None, fair, learned
 
 
 def _questions(subject: Subject, number: int) -> Iterator[tuple[str, float]]:

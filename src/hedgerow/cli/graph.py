@@ -214,7 +214,8 @@ def load_graph(bundle: str, url: str, schema: str, overwrite: bool, max_bytes: i
     release = open_graph(bundle, max_bytes=max_bytes)
     shown = example(release)
     indexes = [("edges", ("left_node",)), ("edges", ("right_node",))]
-    load_tables(release.tables, url, schema, overwrite=overwrite, indexes=indexes, view=shown and shown.sql)
+    view = None if shown is None else shown.sql
+    load_tables(release.tables, url, schema, overwrite=overwrite, indexes=indexes, view=view)
     put_json(lambda: {"files": [], "schema": schema})
     click.echo(f"{counted(release.edges, 'edge is', 'edges are')} in schema '{schema}'.")
 
