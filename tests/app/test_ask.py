@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from hedgerow.ledger import Ledger
 from hedgerow.utility.compare import questions_for, true_answers
 from hedgerow.utility.random_questions import Workload
 from tests.app.conftest import people, publish
@@ -155,6 +156,27 @@ def test_a_graph_is_published_by_the_same_path(browser, tables):
     assert "hedgerow graph publish" in browser.get("/commands.sh").text
     for path in ("/table", "/roles", "/promise", "/releases", "/compare"):
         browser.get(path)
+
+
+def test_what_sizes_of_groups_cost_is_drawn_for_a_graph(browser, tables):
+    """Points of several sizes and orders, one of them chosen; each fills the form; nothing is kept."""
+    browser.post("/graph", {"k": "3", "l": "3", "order": "random", **tables})
+    before = sorted(str(file) for file in browser.workspace.folder.rglob("*"))
+    assert 'data-picture="/graph/frontier"' in browser.get("/graph").text
+    job = browser.settle(browser.jobs.last("frontier"))
+    assert job.state == "done", job.problem
+    page = browser.get("/graph").text
+    assert browser.get("/graph/frontier").text in page
+    assert page.count('class="point series-') > 3
+    assert len(re.findall(r'class="point series-\d chosen"', page)) == 1
+    link = re.search(r'href="(/graph\?k=2[^"]*)"', page).group(1).replace("&amp;", "&").split("#")[0]
+    assert 'id="k" name="k" value="2"' in browser.get(link).text
+    assert sorted(str(file) for file in browser.workspace.folder.rglob("*")) == before
+    assert Ledger.open(browser.workspace.folder / "ledger.json").entries == ()
+    browser.post("/graph/frontier")
+    again = browser.jobs.last("frontier")
+    assert again is not job
+    assert browser.post(f"/jobs/{again.id}/stop", {"back": "/graph"}).headers["location"] == "/graph"
 
 
 def test_a_graph_is_undone_and_its_recipe_and_script_give_the_same_bytes(browser, tables):

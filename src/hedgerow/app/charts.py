@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from markupsafe import Markup
 
@@ -82,13 +81,13 @@ def span_bar(
 
 @dataclass(frozen=True)
 class ChartPoint:
-    """A setting of a method: how sure the surest guess is, how wide answers are, and the form that would choose it."""
+    """A setting of a method: how sure the surest guess is, how wide answers are, and where a form would choose it."""
 
     method: str
     label: str
     chance: float
     width: float
-    query: Mapping[str, str]
+    address: str
     is_chosen: bool = False
     is_best: bool = False
 
@@ -165,8 +164,8 @@ def _marker(point: ChartPoint, place: tuple[float, float], number: int, is_on_li
     kind = f"point series-{number % 6}{' chosen' if point.is_chosen else faint}"
     shape = _shape(kind, place, 8 if point.is_chosen else 5, number)
     words = f"{point.label}: ±{100 * point.width:.2g}%, {point.chance:.0%}"
-    return Markup('<a tabindex="-1" href="/promise?{}#how-much" aria-label="{}">{}<title>{}</title></a>').format(
-        urlencode(point.query), words, shape, words
+    return Markup('<a tabindex="-1" href="{}" aria-label="{}">{}<title>{}</title></a>').format(
+        point.address, words, shape, words
     )
 
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from urllib.parse import urlencode
 
+from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from hedgerow.app import charts
+from hedgerow.app.jobs import Job
 from hedgerow.app.owner import absolute
 from hedgerow.app.site import Form, Site, go, or_show
 from hedgerow.errors import InputError
 from hedgerow.graph.adjacency import ORDERS
+from hedgerow.graph.bipartite import BipartiteGraph
+from hedgerow.graph.compare import GraphPoint, graph_frontier, graph_settings
+from hedgerow.graph.method import SafeGrouping
 from hedgerow.graph.recipe import METHOD, GraphRecipe, GraphSource
 
 __all__ = ["GraphPages"]
@@ -28,14 +35,109 @@ class GraphPages:
         self.site, self.workspace = site, site.workspace
 
     def routes(self) -> list[Route]:
-        """The page's address."""
-        return [self.site.get("/graph", self.graph), self.site.post("/graph", self.choose)]
+        """The page's address, and those of its picture alone and of drawing it again."""
+        return [
+            self.site.get("/graph", self.graph),
+            self.site.post("/graph", self.choose),
+            self.site.get("/graph/frontier", self.picture),
+            self.site.post("/graph/frontier", self.restart),
+        ]
 
     def graph(self, request: Request, problem: str = "", given: Form | None = None) -> Response:
-        """Which tables, how large groups are, and what that hides."""
-        filled = {name: str((given or self._said()).get(name, "")) for name in _FIELDS}
+        """Which tables, how large groups are, what that hides, and what each size of groups would cost."""
+        filled = {name: str((given or self._said() | dict(request.query_params)).get(name, "")) for name in _FIELDS}
+        recipe = self.workspace.any_recipe()
+        job = self._drawing(recipe) if isinstance(recipe, GraphRecipe) else None
         return self.site.page(
-            "graph", request, status=422 if problem else 200, problem=problem, given=filled, orders=list(ORDERS)
+            "graph",
+            request,
+            status=422 if problem else 200,
+            problem=problem,
+            given=filled,
+            orders=list(ORDERS),
+            job=job,
+            picture=None if job is None else Markup(self._shown(job)),
+            words="" if job is None else self.site.words(job),
+        )
+
+    # What each size of groups costs
+
+    def picture(self, request: Request) -> Response:
+        """The picture with its table, without the page around it."""
+        job = self.site.jobs.last("frontier")
+        return HTMLResponse("" if job is None or not isinstance(job.key, GraphSource) else self._shown(job))
+
+    def restart(self, request: Request, form: Form) -> Response:
+        """Draw the picture again."""
+        recipe = self.workspace.any_recipe()
+        if isinstance(recipe, GraphRecipe):
+            self.site.stop_previews()
+            self._start(recipe)
+        return go("/graph")
+
+    def _drawing(self, recipe: GraphRecipe) -> Job:
+        """The job that draws for the present graph; started where there is none."""
+        job = self.site.jobs.last("frontier")
+        if job is not None and job.key == recipe.graph:
+            return job
+        self.site.stop_previews()
+        return self._start(recipe)
+
+    def _start(self, recipe: GraphRecipe) -> Job:
+        def work(job: Job) -> None:
+            graph = self.workspace.source(recipe)
+            assert isinstance(graph, BipartiteGraph)
+            method = recipe.build_method()
+            settings = graph_settings(hubs=method.hubs)
+            settings = [method, *settings] if method not in settings else settings
+            for place, point in enumerate(graph_frontier(graph, settings, cancelled=lambda: job.is_stopping)):
+                job.step, job.share = _setting(point.method), (place + 1) / len(settings)
+                job.add(point)
+            job.report(job.step, 1.0)
+
+        return self.site.jobs.start(Job("frontier", work, "/graph", key=recipe.graph))
+
+    def _shown(self, job: Job) -> str:
+        """Picture, sentence and table of the points so far."""
+        said, own = self.site.texts["frontier"], self.site.texts["graph"]
+        recipe = self.workspace.any_recipe()
+        chosen = recipe.build_method() if isinstance(recipe, GraphRecipe) and recipe.method else None
+        points: list[GraphPoint] = list(job.parts)
+        drawn = [
+            charts.ChartPoint(
+                point.method.order,
+                _setting(point.method),
+                point.chance,
+                point.width,
+                _address(point.method),
+                point.method == chosen,
+            )
+            for point in points
+            if point.chance is not None and point.width is not None
+        ]
+        words = {
+            "x": own["guess"],
+            "y": said["y"].format(question=own["question"]),
+            "label": own["label"],
+            "id": "hatch",
+        }
+        lines = [
+            {
+                "setting": _setting(point.method),
+                "chance": point.chance,
+                "widths": ["–" if point.width is None else f"±{100 * point.width:.2g}%"],
+                "refusal": point.refusal,
+                "address": _address(point.method),
+                "is_chosen": point.method == chosen,
+            }
+            for point in points
+        ]
+        return self.site.fragment(
+            "frontier",
+            pictures=[charts.frontier_chart(drawn, 0.0, words)] if drawn else [],
+            has_counts=False,
+            sentence=said["sentence"].format(best="").strip(),
+            points=lines,
         )
 
     def _said(self) -> dict[str, Any]:
@@ -68,6 +170,15 @@ class GraphPages:
         self.workspace.source(recipe)
         self.workspace.change(str(form.get("version", "")), recipe)
         return go("/publish" if form.get("action") == "next" else "/graph")
+
+
+def _setting(method: SafeGrouping) -> str:
+    return f"k = {method.k}, l = {method.l}, {method.order}"
+
+
+def _address(method: SafeGrouping) -> str:
+    """The form with a point's sizes and order."""
+    return f"/graph?{urlencode({'k': method.k, 'l': method.l, 'order': method.order})}#how-much"
 
 
 def _values(form: Form) -> list[str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import msgspec
 import pyarrow as pa
@@ -146,10 +147,11 @@ def _series(point: FrontierPoint) -> str:
     return " ".join([point.setting.method, *words])
 
 
-def _query(point: FrontierPoint) -> dict[str, str]:
+def _address(point: FrontierPoint) -> str:
+    """The form with a point's method and parameters."""
     given = {f"p-{key}": str(value).lower() if value in (True, False) and isinstance(value, bool) else str(value)
              for key, value in point.setting.parameters.items()}  # fmt: skip
-    return {"method": point.setting.method} | given
+    return f"/promise?{urlencode({'method': point.setting.method} | given)}#how-much"
 
 
 def _drawn(point: FrontierPoint, chosen: Setting | None, is_best: bool, kind: str) -> charts.ChartPoint:
@@ -159,7 +161,7 @@ def _drawn(point: FrontierPoint, chosen: Setting | None, is_best: bool, kind: st
         str(point.setting),
         point.likeliest,
         getattr(point, kind) / 2,
-        _query(point),
+        _address(point),
         chosen is not None and _same(point.setting, chosen),
         is_best,
     )
@@ -182,7 +184,7 @@ def _line(point: FrontierPoint, chosen: Setting | None, is_best: bool) -> dict[s
         "chance": point.likeliest,
         "widths": ["–" if width is None else f"±{50 * width:.2g}%" for width in (point.width, point.count_width)],
         "refusal": point.refusal,
-        "query": _query(point),
+        "address": _address(point),
         "is_chosen": chosen is not None and _same(point.setting, chosen),
         "is_best": is_best,
     }

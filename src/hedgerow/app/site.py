@@ -184,7 +184,7 @@ class Site:
         """Ask a job to end."""
         job = self._job(request)
         job.stop()
-        return go(str(form["back"]) if form.get("back") == "/promise" else f"/jobs/{job.id}")
+        return go(str(form["back"]) if form.get("back") in ("/promise", "/graph") else f"/jobs/{job.id}")
 
     def _job(self, request: Request) -> Job:
         job = self.jobs.find(request.path_params["id"])

@@ -33,7 +33,8 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError, SchemaError, counted
 from hedgerow.exact import as_fraction
-from hedgerow.verify.names import BLANKS, text_in_form
+from hedgerow.table.checks import BLANKS
+from hedgerow.verify.names import text_in_form
 
 __all__ = ["Alphabet", "Distribution", "Knowledge", "KnowledgeEstimate"]
 

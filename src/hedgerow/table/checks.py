@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hedgerow.errors import HedgerowError, InputError, ParameterError, limit_reached
-from hedgerow.verify.names import BLANKS
 
 __all__ = [
     "BLANKS",
@@ -28,6 +27,9 @@ __all__ = [
     "read_bytes",
     "require_writable",
 ]
+
+BLANKS = " \t"
+"""What is dropped around a text: in files, frames, hierarchies, domains and knowledge alike."""
 
 T = TypeVar("T")
 

@@ -23,7 +23,6 @@ from hedgerow.arrays import one_array
 from hedgerow.verify.values import PublishedColumns
 
 __all__ = [
-    "BLANKS",
     "POLICIES",
     "PROPERTY_KINDS",
     "SETS",
@@ -90,8 +89,6 @@ def _free(wanted: str, used: set[str]) -> str:
 
 
 POLICIES = ("trimmed", "folded", "exact")
-BLANKS = " \t"
-"""What is dropped around a text: in files, frames, hierarchies, domains and knowledge alike."""
 _SPACES = "".join(sign for number in range(0x3001) if (sign := chr(number)).isspace())
 
 
