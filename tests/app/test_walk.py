@@ -265,6 +265,15 @@ def test_templates_hold_no_words_of_their_own():
         assert words == set(), file.name
 
 
+def test_no_text_is_called_like_a_method_of_a_dictionary():
+    """A dot would give the method instead of the words."""
+    import hedgerow.app.site as site
+
+    for file in sorted((Path(site.__file__).parent / "templates").glob("*.html")):
+        named = {name for path in re.findall(r"\bt((?:\.\w+)+)", file.read_text()) for name in path[1:].split(".")}
+        assert not named & set(dir(dict)), file.name
+
+
 def test_texts_cover_every_method_role_and_policy():
     """A method or role that is new has its words in texts.toml, too."""
     import msgspec
