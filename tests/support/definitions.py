@@ -233,6 +233,8 @@ def _mixes_to(forgery: Forgery, *, whole: bool) -> bool:
         if not children:
             return {number: Fraction(1)}
         found: dict[int, Fraction] = Counter()
+        if not weights[number]:
+            return found  # the target has nothing there, so no published value may be
         for child in children:
             for leaf, share in spread(child["node"]).items():
                 found[leaf] += share * Fraction(child["weight"], weights[number])
