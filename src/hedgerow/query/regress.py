@@ -27,7 +27,7 @@ from hedgerow.query.evidence.permuted import RowSource
 from hedgerow.query.evidence.view import View, missing_rows
 from hedgerow.query.regression import Coefficient, Regression
 from hedgerow.query.sql.formula import Factor, Formula, read_formula
-from hedgerow.query.sql.question import NUMBERS, Bound, Column, Kind
+from hedgerow.query.sql.question import NUMBERS, Bound, Column, Kind, columns_of
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -66,6 +66,14 @@ def _bound(release: Release, model: Formula, where: str | None, weights: str | N
     bound = bound_to(release, f"SELECT {select} FROM release" + (f" WHERE ({where})" if where else ""))
     if len(bound.aggregates) != len(items) or bound.groups or bound.outcome.order or bound.outcome.limit is not None:
         raise QueryError("'where' takes a condition and 'weights' a column: where=\"age >= 18\", weights=\"w\"")
+    for aggregate in bound.aggregates:
+        assert isinstance(aggregate.column, Column), "bound arguments are columns"
+        names = columns_of(bound.derived.get(aggregate.column.name, aggregate.column))
+        if len(names) > 1 and names & set(release.columns.sensitive):
+            raise QueryError(
+                f"'{_shown(aggregate.column.name)}' mixes a sensitive column with another one; what stands in a row then "
+                "depends on the shuffle, and coefficients have no bounds"
+            )
     if not bound.is_free:
         raise QueryError(
             "a condition on a sensitive column leaves open which rows the regression takes; "
