@@ -71,8 +71,8 @@ def _bound(release: Release, model: Formula, where: str | None, weights: str | N
         names = columns_of(bound.derived.get(aggregate.column.name, aggregate.column))
         if len(names) > 1 and names & set(release.columns.sensitive):
             raise QueryError(
-                f"'{_shown(aggregate.column.name)}' mixes a sensitive column with another one; what stands in a row then "
-                "depends on the shuffle, and coefficients have no bounds"
+                f"'{_shown(aggregate.column.name)}' mixes a sensitive column with another one; what stands in a row "
+                "then depends on the shuffle, and coefficients have no bounds"
             )
     if not bound.is_free:
         raise QueryError(
