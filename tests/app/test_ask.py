@@ -110,7 +110,7 @@ def test_a_released_graph_is_asked_and_attacked(browser):
     """The same pages for a bundle of a graph."""
     from hedgerow.graph import SafeGrouping, author_paper_graph
 
-    SafeGrouping(k=2, l=2).publish(author_paper_graph()).save(browser.workspace.folder / "links")
+    SafeGrouping(k=2, l=2).publish(author_paper_graph(2000, 2700, 7000)).save(browser.workspace.folder / "links")
     assert "All hold" in browser.get("/releases/links").text
     assert _cells(browser.get("/releases/links/ask?q=SELECT count(*) FROM edges").text)
     browser.post("/releases/links/attacks")

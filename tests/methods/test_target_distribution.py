@@ -1,6 +1,7 @@
 """TargetDistribution end to end: printed tables, parts, fakes, shift, and the contract of every method."""
 
 from collections import defaultdict
+from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations, pairwise, product
 from math import factorial
@@ -298,3 +299,13 @@ def test_fakes_make_the_worst_worse_and_the_average_both():
     (worst, without), (with_one, less) = told(tree, 8, 0), told(tree, 8, 1)
     assert (worst, with_one) == (Fraction(47, 32), Fraction(7, 4))
     assert (float(without), float(less)) == (0.035888671875, 0.009765625)
+
+
+def test_values_that_only_the_tree_has_can_be_summed_as_well():
+    """Decimals of 37 digits among the leaves: refused by publish, not by save."""
+    small = [Decimal("4E-19"), Decimal("5.2E-18"), Decimal("7.7E-18")]
+    tree = hr.Hierarchy.from_nested({"a": [Decimal("-690024320373470836.0329751736"), small[0]], "b": small[1:]})
+    table = pa.table({"q": ["x", "y", "z"], "s": pa.array(small, pa.decimal128(38, 19))})
+    schema = hr.Schema(quasi="q", sensitive="s", hierarchies={"s": tree})
+    with pytest.raises(hr.SchemaError, match="more than 18 digits"):
+        hr.TargetDistribution(target="uniform").publish(table, schema)

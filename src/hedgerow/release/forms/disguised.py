@@ -28,6 +28,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
+from hedgerow.exact import require_ticks
 from hedgerow.partition.shuffles import permutation, shuffle_within
 from hedgerow.partition.target.least_range import node_extremes
 from hedgerow.randomness import Keys, order_keys, system_keys
@@ -86,6 +87,7 @@ def publish_disguised(
     shuffle_within(rows, row_offsets, keys=order_keys(keys))
     shuffle_within(nodes, offsets, keys=order_keys(keys))
     target = target_table(trees, kept.schema.field(name).type)
+    require_ticks(target.column("low"), name)  # a tree may have values that no row has, and answers sum those, too
     others = {"target": target, **({"implied": implied_table(nodes, offsets, target)} if groups.is_shifted else {})}
     opened = {one: kept.column(one).take(pa.array(rows)) for one in (*columns.quasi, *columns.plain)}
     hidden = _subdomains(nodes, target, subdomain_columns(columns, group_column))
