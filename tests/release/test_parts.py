@@ -375,6 +375,8 @@ def test_memory_does_not_grow_with_the_number_of_parts(tmp_path: Path) -> None:
     peaks = []
     for parts in (3, 12):
         write(release, parts, str(tmp_path / f"out{parts}"))
-        peaks.append([measure(code.format(out=str(tmp_path / f"out{parts}")))[0] for code in work])
+        codes = [code.format(out=str(tmp_path / f"out{parts}")) for code in work]
+        # How threads happen to meet adds to a peak, and never takes away from it.
+        peaks.append([min(measure(code)[0] for _ in range(3)) for code in codes])
     for few, many in zip(*peaks, strict=True):
         assert many < 1.1 * few
