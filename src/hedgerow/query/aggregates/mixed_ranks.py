@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 
+from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES, Gives
 from hedgerow.query.aggregates.aggregator import rooted
 from hedgerow.query.aggregates.mixed import (
@@ -87,6 +89,8 @@ def estimate_ranked(
         mean, std = quantile_spread(pairs, place, bounds, number)
         unit, needed = pairs.unit, 1
     is_sure = [int(fewest or 0) >= needed for fewest in count.lower]
+    if unit > sys.float_info.max:
+        raise QueryError("squares of numbers this large are beyond the largest float; divide the column by 1e200 or so")
     found = Estimate(
         [None if end is None else end * unit for end in bounds.lower],
         [None if end is None else end * unit for end in bounds.upper],
