@@ -188,9 +188,9 @@ def breaking(kind, marker):
         if kind == "killed" and once(marker):
             os.kill(executor(), signal.SIGKILL)
         if kind == "broken" or (kind == "failed" and once(marker)):
-            raise ValueError("the cell 4711")
+            raise ValueError("canary-4711-cell")
         if kind == "full":
-            raise OSError(errno.ENOSPC, "4711")
+            raise OSError(errno.ENOSPC, "canary-4711-cell")
 
     return breaks
 
@@ -254,13 +254,14 @@ def test_what_breaks_always_is_one_sentence_without_a_cell(kind, error, words, s
     assert caught.value.__cause__ is None
     logs = [file for file in spark_cluster.folder.rglob("std*") if file.is_file()]
     assert logs
-    assert not any(b"4711" in file.read_bytes() for file in logs)
+    # The whole word: the cluster numbers its tasks, and comes to 4711 one day.
+    assert not any(b"canary-4711-cell" in file.read_bytes() for file in logs)
 
 
 def _break_in_one(plan, number, prepared):
     """Publish some blocks, and break in one of them whenever it is tried."""
     if number == 0:
-        raise ValueError("the cell 4711")
+        raise ValueError("canary-4711-cell")
     return plan(number, prepared)
 
 
