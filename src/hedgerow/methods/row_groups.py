@@ -147,8 +147,9 @@ def release_of(
     if layout.has_boxes and nodes:
         made = replace(made, parameters={**made.parameters, **{NODES.format(name): 1 for name in nodes}})
     assert layout.publish is not None
-    if not layout.has_boxes:
-        prepared.table.forget(prepared.columns.quasi)
+    if not layout.has_boxes:  # texts are published by their codes
+        schema = prepared.table.arrow.schema
+        prepared.table.forget([name for name in prepared.columns.quasi if schema.field(name).type != pa.string()])
     free_unused()
     rows = Labelled(
         prepared.table,
