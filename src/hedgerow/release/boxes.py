@@ -197,9 +197,9 @@ def _join_keys(
     joined: NDArray[np.uint64],
     sizes: Offsets,
 ) -> None:
-    """Join the keys of the distinct codes of each group by exclusive or, and count them; the last code is that of missing values.
+    """Join the keys of the distinct codes of each group by exclusive or, and count them.
 
-    `last` says for each code in which group it was seen last.
+    `last` says for each code in which group it was seen last; its last code is that of missing values.
     """
     gap = len(last) - 1
     for group in range(len(joined)):

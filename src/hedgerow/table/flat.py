@@ -42,15 +42,16 @@ def flatten(arrow: pa.Table, kind: str, *, borrow: bool = False) -> Table:
     `borrow` shares columns that are in that form already, for as long as nobody changes them; else they are copied.
     """
     arrow = _without_index(arrow)
-    check_names(arrow.column_names)
+    names = arrow.column_names
+    check_names(names)
     check_shape(arrow.num_rows, arrow.num_columns)
 
     def read(place: int) -> _Column:
-        column = _flat(arrow.column(place), arrow.column_names[place], borrow or kind == "file")
-        return _trimmed(column, arrow.column_names[place]) if column.type == pa.string() else _Column(column)
+        column = _flat(arrow.column(place), names[place], borrow or kind == "file")
+        return _trimmed(column, names[place]) if column.type == pa.string() else _Column(column)
 
     columns = on_cores(read, range(arrow.num_columns), rows=arrow.num_rows)
-    found = dict(zip(arrow.column_names, columns, strict=True))
+    found = dict(zip(names, columns, strict=True))
     return Table(
         pa.table({name: column.values for name, column in found.items()}),
         kind,
