@@ -72,7 +72,10 @@ def publish_generalized(labelled: Labelled) -> dict[str, pa.Table]:
         secret = secrets[name]
         return interval_box(codes, offsets, encoded) if secret is None else set_box(codes, offsets, encoded, secret)
 
-    boxes = dict(zip(columns.quasi, on_cores(box, columns.quasi, rows=len(rows)), strict=True))
+    # Intervals take no longer than a thread's start is worth; sets do.
+    as_sets = [name for name, secret in secrets.items() if secret is not None]
+    sets = dict(zip(as_sets, on_cores(box, as_sets, rows=len(rows)), strict=True))
+    boxes = {name: sets[name] if name in sets else box(name) for name in columns.quasi}
     free_unused()
     names = box_columns(columns, labelled.group_column)
     numbers = group_numbers(offsets)
@@ -85,8 +88,8 @@ def publish_generalized(labelled: Labelled) -> dict[str, pa.Table]:
     else:  # a row has nothing of its own but these values, and lies in a random place of its group already
         published |= table.at(columns.sensitive, rows)
     tables = {"release": pa.table(published | {labelled.group_column: numbers})}
-    sets = [_set_table(name, *box.members) for name, box in boxes.items() if box.members is not None]
-    return tables | ({SETS: pa.concat_tables(sets).combine_chunks()} if sets else {})
+    listed = [_set_table(name, *box.members) for name, box in boxes.items() if box.members is not None]
+    return tables | ({SETS: pa.concat_tables(listed).combine_chunks()} if listed else {})
 
 
 def _secret(table: Table, name: str, keys: Keys) -> NDArray[np.uint64] | None:
