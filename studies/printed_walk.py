@@ -6,7 +6,7 @@ Cost       O(m n) per step for m properties of n values: every property sees eve
 Nothing is published from here. With `half` the step goes forward only, as printed; else anywhere on the chord, which is
 hit-and-run. Whole tables are walked as the paper does it: blocks of consecutive rows, equal values apart, no order
 constraints, from the data on, a fixed number of steps. Each locality touches three values, so a step costs O(m + n).
-Directions of blocks are made of 65,536 equally likely normal numbers, which are drawn eight times as fast as exact ones.
+Directions of blocks are made of 65,536 equally likely normal numbers, drawn ten times as fast as others.
 """
 
 from __future__ import annotations
