@@ -124,8 +124,7 @@ def depends(claims: Mapping[str, Claim], on: str) -> Claim:
     """One claim in several settings: it holds, or not, in all of them, or it depends on what they differ in."""
     first = next(iter(claims.values()))
     seen = "; ".join(f"{name}: {claim.verdict}, {claim.seen}" for name, claim in claims.items())
-    verdicts = {claim.holds for claim in claims.values()}
-    if len(verdicts) == 1:
+    if len({claim.verdict for claim in claims.values()}) == 1:
         return replace(first, seen=seen)
     return replace(first, holds=None, word=f"depends on {on}", seen=seen)
 
