@@ -214,7 +214,9 @@ def test_a_quick_study_measures_every_part_and_decides_nothing(tmp_path):
     from studies.walk import PLAN
 
     kept = {
-        name: part for name, part in PLAN.parts.items() if name in ("moving", "averages 4", "clustering synthetic 0.1")
+        name: part
+        for name, part in PLAN.parts.items()
+        if name in ("moving", "averages 4", "our averages", "clustering synthetic 0.1")
     }
     record, study = run_plan("walk", replace(PLAN, parts=kept), tmp_path, quick=True)
     assert {claim.verdict for claim in record.claims} == {"not decided"}
