@@ -236,12 +236,11 @@ def _better(found: Errors) -> tuple[list[int], list[float]]:
 def _less_claim(source: str, says: str, found: Errors, over: str) -> Claim:
     count = len(found[0][PAPER])
     wins, gains = _better(found)
-    mixed = f"depends on {over}" if len(set(wins)) == 1 else f"depends on {over} and on mean or median"
     return Claim(
         source, says, min(wins) == count,
         f"less for {wins[0]} of {count} {over}, by the medians {wins[1]}; by {gains[0]:.0%} of Anatomy's error on "
         f"average, by the medians {gains[1]:.0%}",
-        word=None if min(wins) == count or max(wins) == 0 else mixed,
+        word=None if min(wins) == count or max(wins) == 0 else f"depends on {over}",
     )  # fmt: skip
 
 
