@@ -338,7 +338,8 @@ def _column(rng: random.Random, kind: str, rows: int, *, spread: bool = False) -
     else:
         values = [draw(rng) for _ in range(rows)]
     if rng.random() < (0.1 if spread else 0.2):
-        values = [None if rng.random() < 0.2 else value for value in values]
+        gaps = 1 if not spread and rng.random() < 0.1 else 0.2
+        values = [None if rng.random() < gaps else value for value in values]
     scale = rng.choice([0, 2, 19, 38])
     made = [value if not isinstance(value, Decimal) else value.scaleb(-scale) for value in values]
     return pa.array(made, _type(kind, scale))
