@@ -159,7 +159,9 @@ def check_parameters(criterion: str, parameters: Mapping[str, object], columns: 
     if criterion not in CRITERIA:
         raise BrokenPromise("The release promises a criterion that this version cannot verify.")
     needed, others = CRITERIA[criterion]
-    possible = {name.format(column): rule for name, rule in others.items() for column in columns}
+    possible = {
+        name.format(column): rule for name, rule in others.items() for column in (columns if "{}" in name else ("",))
+    }
     if missing := sorted(needed.keys() - parameters.keys()):
         raise BrokenPromise(f"The guarantee names no '{missing[0]}', which its criterion needs.")
     for name, value in parameters.items():
