@@ -54,7 +54,7 @@ def check_boxes(release: PublishedRelease) -> str:
         named = sorted(release.whole.seen)
     _check_least(release, starts)
     told = f"; the labels of {', '.join(named)} are names that the owner gave" if named else ""
-    told += "; that each end and value of a box is some row's is the owner's word" if least_boxes(release) else ""
+    told += "; that each end and value of a box is some row's is the owner's word" if least_boxes(release.made) else ""
     return f"the rows of a group look alike in {len(boxes)} quasi-identifiers{told}"
 
 
@@ -62,7 +62,7 @@ def _check_least(release: PublishedRelease, starts: NDArray[np.int64]) -> None:
     """A box is only said to be the least one where its group has a row for each end, or each value, and for a gap."""
     table = release.tables["release"]
     sizes = np.diff(np.append(starts, table.num_rows))
-    for name in least_boxes(release):
+    for name in least_boxes(release.made):
         box = box_columns(release.columns, release.group_column)[name]
         if box.set in table.column_names:
             sets = release.tables[SETS]

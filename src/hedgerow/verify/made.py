@@ -11,6 +11,7 @@ said: boxes are the least ones, and sensitive columns belong together, only wher
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,9 +33,9 @@ ORDERS = ("random", "degree", "neighbourhood", "blurred")
 _LONGEST = 100
 
 
-def least_boxes(release: PublishedRelease) -> tuple[str, ...]:
+def least_boxes(made: Made) -> tuple[str, ...]:
     """The columns whose boxes are the least ones, as the release says."""
-    return tuple(json.loads(str(release.made.parameters.get(LEAST, "[]"))))
+    return tuple(json.loads(str(made.parameters.get(LEAST, "[]"))))
 
 
 def check_made(release: PublishedRelease, *, has_boxes: bool) -> None:
@@ -48,7 +49,7 @@ def check_made(release: PublishedRelease, *, has_boxes: bool) -> None:
     if PAIRED in said and not is_whole(0, 1)(said[PAIRED]):
         raise BrokenPromise(f"'{PAIRED}' is neither 0 nor 1.")
     if LEAST in said:
-        listed = least_boxes(release) if is_columns(said[LEAST]) else ("",)
+        listed = least_boxes(made) if is_columns(said[LEAST]) else ("",)
         if not has_boxes or len(set(listed)) < len(listed) or not set(listed) <= set(release.columns.quasi):
             raise BrokenPromise(f"'{LEAST}' does not list columns that are published as boxes.")
     if "weight" in said:
@@ -72,7 +73,7 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def interval_names(made: Made, columns: list[str]) -> tuple[str, ...]:
+def interval_names(made: Made, columns: Sequence[str]) -> tuple[str, ...]:
     """The columns of edges that are published as intervals, `x_from` to `x_to`, as the release says."""
     names = str(made.parameters.get("intervals", "")).split(",")
     return tuple(name for name in names if name and {f"{name}_from", f"{name}_to"} <= set(columns))

@@ -86,7 +86,7 @@ class BoxSource(RowSource):
         self._boxed = frozenset(release.columns.quasi)
         self._names = box_columns(release.columns, release.group_column)
         self._first, self._sizes = self.view.offsets[:-1], np.diff(self.view.offsets)
-        self._least = frozenset(least_boxes(release))
+        self._least = frozenset(least_boxes(release.made))
 
     @property
     def _leaves(self) -> Leaves:
