@@ -145,7 +145,9 @@ _PARAMETERS: dict[str, Callable[[random.Random], dict[str, Any]]] = {
         "k": rng.choice([None] * 5 + [3]),
     },
     "rank-swap": lambda rng: rng.choice([{"share": "0.2"}, {"k": 2}, {"k": 2, "e": 1}]),
-    "retention": lambda rng: rng.choice([{"p": "0.5"}, {"m": 2}, {"m": 2, "eps": 1}, {"m": 2, "eps": "0.1", "relative": True}]),
+    "retention": lambda rng: rng.choice(
+        [{"p": "0.5"}, {"m": 2}, {"m": 2, "eps": 1}, {"m": 2, "eps": "0.1", "relative": True}]
+    ),
     "target": lambda rng: {
         "target": rng.choice(["uniform", "normal", "zipf", "source"]),
         "grouping": rng.choice(["all", "quasi"]),
