@@ -442,7 +442,7 @@ def _share(share: object) -> Fraction:
 
 
 def _as_published(protect: Any, own: dict[Any, Any]) -> Any:
-    """Write protected values as the column has them: 1 and -0.0 among floats are 1.0 and 0.0, which `verify` looks for."""
+    """Write protected values as the column has them, for `verify` looks for these: 1 among floats is 1.0."""
     if isinstance(protect, list | tuple | set | frozenset):
         return [_as_published(item, own) for item in protect]
     return own.get(protect, protect) if isinstance(protect, Hashable) else protect
