@@ -15,10 +15,10 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -236,8 +236,9 @@ class Robust(Method):
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         column = _one_sensitive(prepared)
-        in_form = replace(self, protect=prepared.in_form(column, self.protect))
-        return in_form._release_of(column, prepared, progress)
+        values = prepared.table.encode(column).domain.to_pylist()
+        protect = _as_published(prepared.in_form(column, self.protect), dict(zip(values, values, strict=True)))
+        return replace(self, protect=protect)._release_of(column, prepared, progress)
 
     def _release_of(self, column: str, prepared: Prepared, progress: Progress) -> Release:
         from hedgerow.partition.robust.candidates import RobustRows
@@ -438,6 +439,13 @@ def _share(share: object) -> Fraction:
     if not 0 <= exact < 1:
         raise ParameterError("'max_suppressed' must be a share of the rows from 0 to below 1, such as 0.01.")
     return exact
+
+
+def _as_published(protect: Any, own: dict[Any, Any]) -> Any:
+    """Write protected values as the column has them, for `verify` looks for these: 1 among floats is 1.0."""
+    if isinstance(protect, list | tuple | set | frozenset):
+        return [_as_published(item, own) for item in protect]
+    return own.get(protect, protect) if isinstance(protect, Hashable) else protect
 
 
 def _written(protect: Sequence[object] | None) -> str:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from hedgerow.errors import BrokenPromise
+from hedgerow.verify.made import TOGETHER
 from hedgerow.verify.minimality import minimality
 from hedgerow.verify.page import page
 from hedgerow.verify.structure import layout_of
@@ -21,7 +22,6 @@ __all__ = [
     "BLIND",
     "LOOKING",
     "PRESENCE_APART",
-    "TOGETHER",
     "Words",
     "check_pages",
     "check_words",
@@ -42,8 +42,6 @@ PRESENCE_APART = (
     "Presence beyond chance: a combination of quasi-identifiers may exist in a group if each of its values does; how "
     "likely that is follows from their counts."
 )
-TOGETHER = "rows of one cluster in a group"
-"""The parameter that says how many rows of one household or person share a group at most."""
 _APART = (
     " No group holds two rows of one household or person, as far as the owner's numbers of them tell; these are not "
     "published."

@@ -25,6 +25,7 @@ from hedgerow.query.aggregates.mixed import (
     average_of_pairs,
     count_of_pairs,
     expect_pairs,
+    least_total,
     ones_of,
     ratio_of_pairs,
     sum_of_pairs,
@@ -141,11 +142,13 @@ class Crossing(ProductCrossing):
             max((abs(n) for n in pair if n is not None), default=Fraction(0)) / 2**45
             for pair in zip(*ends, strict=True)
         ]
-        # A sum without any number is NULL and not zero, which no bound speaks of.
+        # A sum without any number is NULL and not zero, which no bound speaks of; neither does it of dividing by zero.
         is_full = bool(np.all(np.where(divisor.sure, terms.sure, True)))
+        fewest, _ = least_total(pairs, by)
+        is_sure = [is_full and number > 0 for number in fewest]
         return Estimate(
             ends[0], ends[1], (ratio * float(unit)).tolist(), (std * float(unit)).tolist(),
-            [a is None or (a == b and is_full) for a, b in zip(*ends, strict=True)], Rounding.OUTWARD,
+            [a is None or (a == b and sure) for a, b, sure in zip(*ends, is_sure, strict=True)], Rounding.OUTWARD,
             widths if terms.slack or divisor.slack else None, reached=[one and is_full for one in bounds.reached],
         )  # fmt: skip
 
