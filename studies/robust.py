@@ -44,7 +44,7 @@ def run(out: Path, *, quick: bool = False, progress: Callable[[str], None] = lam
     people = adult_people(5, rows=rows)
     found["r"], groupings = sweep.measure(people, (3, r) if quick else (2, 4, 6, 8, r))
     found["quasi"] = sorted(
-        [*found["quasi"], *(row for row in found["r"] if row["r"] == r)], key=lambda row: row["quasi"]
+        [*found["quasi"], *(row for row in found["r"] if row["r"] == r)], key=lambda row: int(str(row["quasi"]))
     )
     dimensions = (2, 5) if quick else (2, 3, 4, 5)
     found["qd"] = [row for d in dimensions for row in sweep.ask(people, groupings, "qd", d, 0.05)]
