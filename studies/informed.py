@@ -177,4 +177,4 @@ class _Column:
             low, high = self._ends[group]
             return np.asarray((codes.min(axis=1) != low).astype(np.int64) + (codes.max(axis=1) != high))
         lacking = [~(codes == level).any(axis=1) for level in np.flatnonzero(self._held[group])]
-        return np.add.reduce(lacking, dtype=np.int64)
+        return np.asarray(np.add.reduce(lacking, dtype=np.int64))

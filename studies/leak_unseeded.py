@@ -179,9 +179,9 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for subject, name, method in _measured(rows):
         pair = pair_leak(method, subject, runs=runs)
-        largest = "-" if pair.largest is None else f"{pair.largest:.1%}"
+        most = "-" if pair.largest is None else f"{pair.largest:.1%}"
         print(
-            f"| {subject.name} | {name} | {pair.pairs} | {pair.again:.2%} | {pair.posterior:.1%} | {largest} |",
+            f"| {subject.name} | {name} | {pair.pairs} | {pair.again:.2%} | {pair.posterior:.1%} | {most} |",
             flush=True,
         )
 

@@ -119,7 +119,8 @@ def measure(subject: Subject, others: pa.Table, questions: int, draw: int) -> It
                 informed, floor = guesses.mean(), np.median(np.abs(guesses - np.median(guesses)))
                 off = [abs(float(each) - truth) for each in (answer.expected, answer.learned.estimate, informed)]
                 is_covered = bool(off[1] <= 2 * answer.learned.standard_error)
-                yield name, aggregate, Asked(*(each / truth for each in (*off, float(floor))), is_covered)
+                fair, learned, guess = (each / truth for each in off)
+                yield name, aggregate, Asked(fair, learned, guess, float(floor) / truth, is_covered)
 
 
 def _questions(subject: Subject, number: int, draw: int) -> Iterator[_Question]:
