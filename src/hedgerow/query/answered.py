@@ -21,7 +21,16 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
-from hedgerow.query.answer import Estimate, Result, Rounding, combine, constant, finish_result
+from hedgerow.query.answer import (
+    NO_NUMBERS,
+    Estimate,
+    Result,
+    Rounding,
+    as_days,
+    combine,
+    constant,
+    finish_result,
+)
 from hedgerow.query.calculated import FUNCTIONS, Uncertain, calculate, choose
 from hedgerow.query.evidence.view import column_of, evaluate, values
 from hedgerow.query.sql.bind import Binder, bind_outcome
@@ -116,8 +125,6 @@ class Answered:
             )
             return Uncertain(unknown, [True] * len(self))
         if isinstance(node, Constant):
-            if isinstance(node.value, bool | str) or not isinstance(node.value, int | float | Decimal):
-                raise QueryError(_NUMBERS)
             return Uncertain(constant(node.value, len(self)), [False] * len(self))
         if isinstance(node, Name) and (found := self._named(node)) is not None:
             return found
@@ -170,7 +177,10 @@ class Answered:
 
     def _compared(self, node: Compare) -> list[int]:
         left, right = self.bounded(node.left), self.bounded(node.right)
-        ends = zip(left.estimate.widened(), right.estimate.widened(), strict=True)
+        sides = left.estimate, right.estimate
+        if len({side.rounding is Rounding.VALUE for side in sides}) > 1:
+            raise QueryError(NO_NUMBERS)  # a date and a number
+        ends = zip(*(as_days(side).widened() for side in sides), strict=True)
         found: list[int] = []
         for row, (low, high) in enumerate(ends):
             if left.is_missing(row) or right.is_missing(row):
@@ -458,14 +468,14 @@ def _aggregate(rows: Answered, item: Aggregate, members: list[list[int]]) -> Unc
         present = rows.values(item.column).is_valid().to_pylist()
         return _counted([[(row, rows.sure[row]) for row in cell if present[row]] for cell in members], rows)
     column = rows.bounded(item.column)
-    if column.estimate.rounding is Rounding.VALUE:
-        raise QueryError("of texts and dates that a sub-query found there are no aggregates; numbers have them")
     offered = [
         [(row, rows.sure[row] and not column.gaps[row]) for row in cell if not column.is_missing(row)]
         for cell in members
     ]
     if item.function == "count":
         return _counted(offered, rows)
+    if column.estimate.rounding is Rounding.VALUE:
+        raise QueryError("of texts and dates that a sub-query found there is COUNT alone; numbers have the others")
     return _folded(item.function, column.estimate, offered, rows)
 
 
@@ -585,12 +595,10 @@ def _std(function: str, numbers: list[float]) -> float:
 
 
 def _combined(operator: str, left: Uncertain, right: Uncertain) -> Uncertain:
-    if Rounding.VALUE in (left.estimate.rounding, right.estimate.rounding):
-        raise QueryError(_NUMBERS)
     made = combine(operator, left.estimate, right.estimate)
     gaps = [a or b for a, b in zip(left.gaps, right.gaps, strict=True)]
     exact = list(made.exact)
-    for row, ends in enumerate(right.estimate.widened()):
+    for row, ends in enumerate(as_days(right.estimate).widened()):
         if left.is_missing(row) or right.is_missing(row):
             exact[row] = True  # NULL for sure
         elif operator == "/" and ends is not None and ends[0] == ends[1] == 0:

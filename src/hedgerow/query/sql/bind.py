@@ -19,7 +19,7 @@ from typing import Any
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES, Gives
-from hedgerow.query.sql.computing import typed
+from hedgerow.query.sql.computing import scale_of, typed
 from hedgerow.query.sql.kinds import alike, arithmetic, call, case
 from hedgerow.query.sql.printing import value_sql
 from hedgerow.query.sql.question import (
@@ -263,7 +263,9 @@ class _Fitter:
                 f"{name} needs numbers; '{_readable(item.column, column)}' is a {column.kind} column. "
                 "COUNT, MIN and MAX work."
             )
-        item = replace(item, column=column, alias=item.alias or f"{item.function}_{_readable(item.column, column)}")
+        scale = scale_of(item.column, self.binder.column) if item.function == "quantile_cont" else None
+        alias = item.alias or f"{item.function}_{_readable(item.column, column)}"
+        item = replace(item, column=column, alias=alias, scale=scale)
         return item if item.other is None else self._paired(item, item.other)
 
     def _paired(self, item: Aggregate, other: Expression) -> Aggregate:
@@ -369,10 +371,11 @@ def bind_outcome(bound: Bound, outcome: Outcome, computed: Sequence[Computed]) -
     named = tuple(
         replace(item, alias=item.alias or _free(f"result_{n}", results)) for n, item in enumerate(computed, 1)
     )
-    results |= {item.alias: Column(item.alias, Kind.FLOAT) for item in named}
     keys = {key.alias: Column(key.alias, _kind(key)) for key in bound.keys}
     for item in named:
         _check_computed(item.expression, keys)
+    kinds = {name.lower(): column.kind for name, column in (results | keys).items()}
+    results |= {item.alias: Column(item.alias, _computed_kind(item.expression, kinds)) for item in named}
     others = {c.name: Column(f"{SLOT}{c.name}", c.kind) for c in bound.groups if c.name not in results | keys}
     binder = Binder({**others, **results, **keys})
     order = tuple(_order(term, binder, [*keys, *results]) for term in outcome.order)
@@ -426,6 +429,18 @@ def _check_computed(node: Expression | Predicate, keys: Mapping[str, Column]) ->
             )
     elif not isinstance(node, Constant | Truth):
         raise QueryError(_BETWEEN)
+
+
+def _computed_kind(node: Expression, kinds: Mapping[str, Kind]) -> Kind:
+    """Tell dates, which are some days from other dates, from numbers."""
+    if isinstance(node, Name):
+        return kinds.get(node.text.lower(), Kind.FLOAT)
+    if isinstance(node, Constant):
+        return Kind.DATE if isinstance(node.value, date) else Kind.FLOAT
+    if not isinstance(node, Arithmetic):
+        return Kind.FLOAT
+    sides = [_computed_kind(side, kinds) for side in (node.left, node.right)]
+    return Kind.DATE if sides.count(Kind.DATE) == 1 else Kind.FLOAT
 
 
 def _compare_constant(operator: str, side: Expression, constant: Constant) -> Predicate:

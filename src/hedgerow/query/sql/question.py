@@ -343,7 +343,8 @@ class Key:
 class Aggregate:
     """A function of an expression; COUNT of all rows has none. Quantiles have the `fraction` of values below them.
 
-    Covariances and lines of regression take a second expression, `other`; FILTER is one more condition, `where`.
+    Covariances and lines of regression take a second expression, `other`; FILTER is one more condition, `where`. Once
+    bound, `scale` is how many digits after the point the type of an interpolated quantile has room for, if it has few.
     """
 
     function: str
@@ -352,6 +353,7 @@ class Aggregate:
     fraction: Fraction | None = None
     other: Expression | None = None
     where: Predicate = ALWAYS
+    scale: int | None = None
 
 
 @dataclass(frozen=True)
