@@ -63,6 +63,7 @@ class Grammar:
 
         return self._one(
             lambda: f"{inner()} {self.rng.choice('+-*')} {self._whole(1, 9)}",
+            lambda: f"({inner()}) {self.rng.choice('+-*%')} {self._one('0.1', '1.1', '0.25', '0.7')}",
             lambda: f"{inner()} // {self._whole(2, 9)}",
             lambda: f"({inner()}) % {self._whole(2, 9)}",
             lambda: f"abs({inner()})",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -117,4 +118,7 @@ def _plain(array: pa.Array) -> list[Any]:
 
 
 def _value(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isnan(value) else value
+    """What an engine gives as a float may be a decimal number in the database; missing numbers are no numbers there."""
+    if isinstance(value, float | Decimal):
+        return None if math.isnan(value) else float(value)
+    return value

@@ -43,8 +43,9 @@ from hedgerow.graph.selected import Selected
 from hedgerow.graph.weighted import EdgeNumbers, average_of_edges, largest_of_edges, sum_of_pairs
 from hedgerow.query.answer import Estimate, Learned, Result, Rounding, finish_result
 from hedgerow.query.answer_table import AnswerTable
-from hedgerow.query.answered import Answered, answered_by
+from hedgerow.query.answered import Answered
 from hedgerow.query.evidence.view import evaluate, values
+from hedgerow.query.nested import subquery_answer
 from hedgerow.query.sql.graph_compose import GraphComposer, is_composed
 from hedgerow.query.sql.graph_statement import GraphStatement
 from hedgerow.query.sql.question import Expression, Kind, Predicate, Truth, columns_of
@@ -93,7 +94,9 @@ def _compose(release: GroupedGraph, text: str) -> Result:
         return finish_result(replace(question.bound, outcome=outcome), _Engine(release, question).result())
 
     def look(statement: GraphStatement) -> Answered:
-        return answered_by(lambda asked, shown: answer(replace(statement, question=asked), shown), statement.question)
+        return subquery_answer(
+            lambda asked, shown: answer(replace(statement, question=asked), shown), statement.question
+        )
 
     return GraphComposer(ENDS, release.keys, answer, look).run(text)
 

@@ -9,11 +9,8 @@ called exact only where both are the same: whoever compares is right.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-
-import pyarrow as pa
 
 from hedgerow.query.answer import Estimate, Result, Rounding
 from hedgerow.query.sql.question import Bound
@@ -30,8 +27,7 @@ def cut_results(bound: Bound, result: Result) -> Result:
     changed: dict[str, Estimate] = {}
     for item in bound.aggregates:
         found = result.estimates[item.alias]
-        is_moment = found.rounding is Rounding.VALUE and found.domain is not None
-        is_moment = is_moment and item.function in ("avg", "quantile_cont") and pa.types.is_timestamp(found.domain.type)
+        is_moment = item.function in ("avg", "quantile_cont") and found.rounding is Rounding.VALUE
         if found.is_bounded and (is_moment or item.scale is not None):
             share = item.fraction or Fraction(0)
             is_plain = share.denominator & (share.denominator - 1) == 0 and share.denominator <= _FINEST
@@ -40,9 +36,9 @@ def cut_results(bound: Bound, result: Result) -> Result:
 
 
 def _cut(found: Estimate, unit: Fraction, near: Fraction) -> Estimate:
-    """Let bounds enclose the numbers with the digits after the unit cut off."""
-    lower = [_toward_zero(end, unit, near, math.floor) if end is not None and end > 0 else end for end in found.lower]
-    upper = [_toward_zero(end, unit, -near, math.ceil) if end is not None and end < 0 else end for end in found.upper]
+    """Let bounds enclose the numbers with the digits after the unit cut off, or rounded."""
+    lower = [None if end is None else math.floor((end - abs(end) * near) / unit) * unit for end in found.lower]
+    upper = [None if end is None else math.ceil((end + abs(end) * near) / unit) * unit for end in found.upper]
     is_same = [a == b and c == d for a, b, c, d in zip(lower, found.lower, upper, found.upper, strict=True)]
     reached = [True] * len(lower) if found.reached is None else found.reached
     is_printed = found.rounding is Rounding.NEAREST
@@ -54,7 +50,3 @@ def _cut(found: Estimate, unit: Fraction, near: Fraction) -> Estimate:
         reached=[flag and same for flag, same in zip(reached, is_same, strict=True)],
         rounding=Rounding.OUTWARD if is_printed else found.rounding,
     )
-
-
-def _toward_zero(end: Fraction, unit: Fraction, near: Fraction, rounded: Callable[[Fraction], int]) -> Fraction:
-    return rounded((end - abs(end) * near) / unit) * unit

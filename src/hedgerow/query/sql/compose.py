@@ -20,7 +20,8 @@ from sqlglot import exp
 
 from hedgerow.errors import QueryError, counted
 from hedgerow.query.answer import Estimate, Result
-from hedgerow.query.answered import Answered, below_each_other, finish, over, stack
+from hedgerow.query.answered import Answered
+from hedgerow.query.nested import finish, over
 from hedgerow.query.sql.computing import run_over
 from hedgerow.query.sql.groupings import groupings_of
 from hedgerow.query.sql.groupings import one_grouping as _one_grouping
@@ -29,6 +30,7 @@ from hedgerow.query.sql.joining import own_nodes as _own
 from hedgerow.query.sql.parse import DEEPEST, question_of, read_rows, statement_of
 from hedgerow.query.sql.question import SLOT, Question
 from hedgerow.query.sql.strict import check_nodes, is_set, refusal
+from hedgerow.query.union import stack, stack_results
 
 __all__ = ["Composer"]
 
@@ -93,7 +95,7 @@ class Composer:
             labels = {name: pa.array([mark] * found.cells, pa.int64()) for name, mark in marks.items()}
             results.append(replace(found, keys={**found.keys, **labels}))
         plain = [item.this if isinstance(item, exp.Alias) else item for item in select.expressions]
-        return _arranged(below_each_other(results, names), select, list(zip(plain, names, strict=True)))
+        return _arranged(stack_results(results, names), select, list(zip(plain, names, strict=True)))
 
     def relation(self, tree: exp.Expression, scope: Mapping[str, exp.Expression]) -> Answered:
         """Answer a sub-query."""

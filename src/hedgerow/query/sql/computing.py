@@ -11,6 +11,7 @@ import functools
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -25,6 +26,7 @@ from hedgerow.query.sql.question import (
     Arithmetic,
     Call,
     Case,
+    Cast,
     Column,
     Constant,
     Expression,
@@ -32,6 +34,7 @@ from hedgerow.query.sql.question import (
     Lookup,
     Name,
     Part,
+    Predicate,
     Scalar,
     children_of,
     kind_of,
@@ -101,6 +104,8 @@ def typed(node: Scalar) -> Scalar:
 
 def _type_of(operand: Expression) -> str:
     kind = kind_of(operand)
+    if isinstance(operand, Cast) and operand.scale is not None:
+        return f"DECIMAL({max(18, operand.scale)}, {operand.scale})"
     if kind is Kind.DECIMAL:
         digits, scale = (operand.digits, operand.scale) if isinstance(operand, Column) else (18, 3)
         return f"DECIMAL({digits}, {scale})"
@@ -114,11 +119,22 @@ def scale_of(node: Expression, column: Callable[[Name], Expression]) -> int | No
 
     The expression is as it was written, before decimals become floats; `column` finds its names.
     """
+    if not _may_be_decimal(node, column):
+        return None
     try:
         found = re.fullmatch(r"DECIMAL\(\d+, ?(\d+)\)", _natural_type(node, column))
     except QueryError:
         return None
     return None if found is None else int(found[1])
+
+
+def _may_be_decimal(node: Predicate | Expression, column: Callable[[Name], Expression]) -> bool:
+    """Tell whether something in an expression is a decimal number, or may be one."""
+    if isinstance(node, Name):
+        return kind_of(column(node)) is Kind.DECIMAL
+    if isinstance(node, Constant):
+        return isinstance(node.value, Decimal)
+    return isinstance(node, Scalar) or any(_may_be_decimal(child, column) for child in children_of(node))
 
 
 def _natural_type(node: Expression, column: Callable[[Name], Expression]) -> str:
@@ -132,14 +148,15 @@ def _natural_type(node: Expression, column: Callable[[Name], Expression]) -> str
     if isinstance(node, Scalar):
         return _type_in_database(node.sql, tuple(_natural_type(operand, column) for operand in node.operands))
     printed = [value_sql(c) if isinstance(c, Constant) else f"a{children.index(c)}" for c in _values_in(node)]
-    if isinstance(node, Arithmetic):
-        return _type_in_database(f"{printed[0]} {node.operator} {printed[1]}", types)
+    if isinstance(node, Arithmetic) or (isinstance(node, Call) and node.function == "mod"):
+        sign = node.operator if isinstance(node, Arithmetic) else "%"
+        return _type_in_database(f"{printed[0]} {sign} {printed[1]}", types)
     if isinstance(node, Case):
         whens = "".join(f" WHEN a0 IS NULL THEN {then}" for then in printed[:-1])
         return _type_in_database(f"CASE{whens} ELSE {printed[-1]} END", types) if children else "INTEGER"
     if isinstance(node, Call):
-        name = {"mod": "fmod"}.get(node.function, node.function)
-        return "HUGEINT" if name == "cast to whole" else _type_in_database(f"{name}({', '.join(printed)})", types)
+        is_cast = node.function == "cast to whole"
+        return "HUGEINT" if is_cast else _type_in_database(f"{node.function}({', '.join(printed)})", types)
     return _type_in_database(value_sql(node), ())
 
 
@@ -204,12 +221,14 @@ def compute(node: Scalar, operands: Sequence[pa.Array], length: int) -> pa.Array
         f"a{place}": _cast(column, operand)
         for place, (column, operand) in enumerate(zip(operands, node.operands, strict=True))
     }
+    casts = "".join(f"CAST(a{place} AS {name}) AS a{place}, " for place, name in enumerate(types))
     table = pa.table({**columns, "row_number": pa.array(range(length), pa.int64())})
     try:
         with _lock:
             database = _database()  # a cursor would not have its settings
             database.register("given", table)
-            chunks = database.sql(f"SELECT {sql} AS x FROM given ORDER BY row_number").to_arrow_table().column(0)
+            query = f"SELECT {sql} AS x FROM (SELECT {casts}row_number FROM given) ORDER BY row_number"
+            chunks = database.sql(query).to_arrow_table().column(0)
             database.unregister("given")
     except duckdb.Error:
         # The database's message may quote values; ours does not.

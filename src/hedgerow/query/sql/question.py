@@ -117,10 +117,22 @@ class Constant:
 
 @dataclass(frozen=True)
 class Cast:
-    """The same value as another kind: whole numbers as floats, dates as timestamps."""
+    """The same value as another kind: whole numbers as floats, dates as timestamps.
+
+    With a `scale` it is a decimal number with so many digits after the point that was computed in floats: the float
+    nearest to it, so that it equals what is equal to it.
+    """
 
     operand: Expression
     kind: Kind
+    scale: int | None = None
+
+    @property
+    def spelled(self) -> Expression:
+        """A decimal number in operations that every engine has."""
+        by = Constant(float(10 ** (self.scale or 0)), Kind.FLOAT)
+        steps = Call("round", (Arithmetic("*", self.operand, by, Kind.FLOAT),), Kind.FLOAT)
+        return Arithmetic("/", steps, by, Kind.FLOAT)
 
 
 @dataclass(frozen=True)
