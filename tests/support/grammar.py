@@ -294,7 +294,7 @@ class Grammar:
 
     def _result_of_values(self) -> str:
         """Arithmetic and comparisons of results that are texts or dates; most of them are refused."""
-        one, other = self._one("max(s)", "min(s)"), self._one("min(s)", "count(*)", "count(s)", self._whole())
+        one, other = self._one("max(s)", "min(s)"), self._one("min(s)", self._whole())
         return self._one(
             f"{one} - {other}",
             f"{one} + {self._whole()}",
