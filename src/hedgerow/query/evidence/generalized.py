@@ -48,7 +48,8 @@ from hedgerow.query.sql.question import (
     columns_of,
     conjuncts,
 )
-from hedgerow.release.forms.generalized import SETS, box_columns, has_least_boxes
+from hedgerow.release.forms.generalized import SETS, box_columns
+from hedgerow.verify.made import least_boxes
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -85,7 +86,7 @@ class BoxSource(RowSource):
         self._boxed = frozenset(release.columns.quasi)
         self._names = box_columns(release.columns, release.group_column)
         self._first, self._sizes = self.view.offsets[:-1], np.diff(self.view.offsets)
-        self._least = {name for name in release.columns.quasi if has_least_boxes(release, name)}
+        self._least = frozenset(least_boxes(release.made))
 
     @property
     def _leaves(self) -> Leaves:
