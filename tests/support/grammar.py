@@ -222,8 +222,10 @@ class Grammar:
         if self.mixes and self.rng.random() < 0.2:
             other = self.rng.choice(self.columns.numbers)
             value = self._one(f"s * {other}", f"s + {other}", f"CASE WHEN {self._leaf()} THEN s ELSE 0 END")
-            function = self.rng.choice(["sum", "avg", "count", "min", "max", "median", "stddev", "var_pop"])
-            return f"{function}({value})"
+            function = self.rng.choice(
+                ["sum", "avg", "count", "count(DISTINCT ", "min", "max", "median", "stddev", "var_pop"]
+            )
+            return f"{function}{value})" if "(" in function else f"{function}({value})"
         return self._one(
             f"sum({value})",
             f"avg({value})",

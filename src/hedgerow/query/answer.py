@@ -191,6 +191,8 @@ class Estimate:
             # Floats on no common decimal grid are known to 15 digits of the largest: of small ones that may be few.
             is_exact = upper - lower <= abs(middle) * _ALIKE
             return Answer(low, high, mean, 0.0, is_exact, reached=is_exact)
+        if math.isnan(self.expected[cell]):
+            return Answer(low, high, None, None, False, reached=self.reached is None or self.reached[cell])
         # Rounding of the mean must not carry it out of its own bounds.
         expected = min(max(self.expected[cell], float(low)), float(high))
         reached = self.reached is None or self.reached[cell]

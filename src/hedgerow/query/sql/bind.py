@@ -183,7 +183,7 @@ _SUMS = ("sum", "avg", "count", "corr", "covar_pop", "covar_samp")
 _MEANS = ("avg", "quantile_cont")
 """Aggregates between the values: of dates and timestamps they are timestamps."""
 _RANKS = ("min", "max", "quantile_disc", "quantile_cont", "var_pop", "var_samp", "stddev_pop", "stddev_samp")
-_MIXING = ("count", "sum", "avg", *_RANKS)
+_MIXING = ("count", "sum", "avg", "distinct", *_RANKS)
 _BETWEEN = (
     "between aggregates there may be + - * / and numbers: sum(x) / count(*) * 100; and functions: round(avg(x), 2)"
 )
