@@ -17,7 +17,8 @@ from hedgerow.query.sql.question import Bound
 
 __all__ = ["cut_results"]
 
-_NEAR = Fraction(1, 10**12)
+_NEAR, _NEAR_MOMENT = Fraction(1, 10**12), Fraction(1, 10**15)
+"""How far floats may be off, as a share of a number; moments are some 10^15 microseconds."""
 _FINEST = 2**20
 """Fractions of quantiles whose product with any number of rows is a float without rounding have such a divisor."""
 
@@ -27,11 +28,11 @@ def cut_results(bound: Bound, result: Result) -> Result:
     changed: dict[str, Estimate] = {}
     for item in bound.aggregates:
         found = result.estimates[item.alias]
-        is_moment = item.function in ("avg", "quantile_cont") and found.rounding is Rounding.VALUE
-        if found.is_bounded and (is_moment or item.scale is not None):
+        if found.is_bounded and item.scale is not None:
             share = item.fraction or Fraction(0)
             is_plain = share.denominator & (share.denominator - 1) == 0 and share.denominator <= _FINEST
-            changed[item.alias] = _cut(found, Fraction(1, 10 ** (item.scale or 0)), Fraction(0) if is_plain else _NEAR)
+            near = _NEAR_MOMENT if found.rounding is Rounding.VALUE else _NEAR
+            changed[item.alias] = _cut(found, Fraction(1, 10**item.scale), Fraction(0) if is_plain else near)
     return replace(result, estimates=result.estimates | changed) if changed else result
 
 

@@ -279,6 +279,7 @@ class _Fitter:
                 "COUNT, MIN and MAX work."
             )
         scale = scale_of(item.column, self.binder.column) if item.function == "quantile_cont" else None
+        scale = 0 if item.function in _MEANS and column.kind is Kind.TIME else scale  # whole microseconds
         alias = item.alias or f"{item.function}_{_readable(item.column, column)}"
         item = replace(item, column=column, alias=alias, scale=scale)
         return item if item.other is None else self._paired(item, item.other)

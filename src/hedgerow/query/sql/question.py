@@ -356,7 +356,7 @@ class Aggregate:
     """A function of an expression; COUNT of all rows has none. Quantiles have the `fraction` of values below them.
 
     Covariances and lines of regression take a second expression, `other`; FILTER is one more condition, `where`. Once
-    bound, `scale` is how many digits after the point the type of an interpolated quantile has room for, if it has few.
+    bound, `scale` is how many digits after the point an interpolated quantile, or a mean of moments, has room for.
     """
 
     function: str
