@@ -282,9 +282,9 @@ def _parts() -> dict[str, Part]:
     return {
         **{f"averages {l}": part(_averages, 1.5, l) for l in _DIVERSITIES},  # noqa: E741
         "our averages": part(_our_averages, 0.7),
-        **{f"clustering {name} {s}": part(_clustering, 0.3, name, s) for name in _CLUSTERED for s in _CLUSTERED[name]},
-        "runtime": part(_runtime, 0.1),
-        "moving": part(_moving, 0.2),
+        **{f"clustering {name} {s}": part(_clustering, 0.2, name, s) for name in _CLUSTERED for s in _CLUSTERED[name]},
+        "runtime": part(_runtime, 0.05),
+        "moving": part(_moving, 0.1),
         "mixing": part(_mixing, 0.2),
         "privacy": part(_privacy, 0.3),
     }
