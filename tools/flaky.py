@@ -7,10 +7,11 @@ Python), uses Hypothesis, or starts a process, whose draws are not seen; its fix
 too. It needs 50 runs. A test whose generators are all *seeded* needs two, in different processes: if both make the same
 generators, it draws the same each time, and otherwise it counts as one that draws. Every other test needs one.
 
-Runs are repeated inside one process, one after the other, with fixtures that draw made anew. First every file runs
-once, and the quickest tests get all their runs there; then those that need least time come first. Results are kept in
-.flaky, so that a run that ends by `--seconds` is continued by the next one; `--again` forgets them. The exit status is
-1 if a test ever failed.
+Runs are repeated inside one process. Tests that share a fixture that draws are repeated together, with that fixture
+made anew each time; others one after the other. First every file runs once, and the quickest tests get all their runs
+there; then those that need least time come first. Tests on Spark are left out. Results are kept in .flaky, so that a
+run that ends by `--seconds` is continued by the next one; `--again` forgets them. The exit status is 1 if a test ever
+failed.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ class Record:
     draws: set[str] = field(default_factory=set)
     seeds: set[str] = field(default_factory=set)
     seconds: float = 0.0
+    is_shared: bool = False
+    """A fixture that it shares with other tests draws."""
 
     @property
     def kind(self) -> str:
@@ -94,35 +97,40 @@ def _options() -> argparse.Namespace:
 
 
 def _files(paths: list[str]) -> list[str]:
+    """The files of all paths, in the order in which these were given."""
     files = (
-        path for name in paths for path in ([Path(name)] if Path(name).is_file() else Path(name).rglob("test_*.py"))
+        path
+        for name in paths
+        for path in ([Path(name)] if Path(name).is_file() else sorted(Path(name).rglob("test_*.py")))
     )
-    return sorted({str(file.resolve().relative_to(ROOT)) for file in files})
+    return list(dict.fromkeys(str(file.resolve().relative_to(ROOT)) for file in files))
 
 
 def _todo(files: list[str], known: dict[str, Record], seen: set[str], runs: int) -> dict[str, int]:
     """What the next process runs, with the runs of each: files that never ran, then tests that need least time."""
     if new := [file for file in files if file not in seen]:
         return dict.fromkeys(new[:FILES], 1)
-    waiting = sorted(
-        (record.remaining(runs), name)
-        for name, record in known.items()
-        if name.split("::")[0] in files and record.runs < record.wanted(runs)
-    )
+    together: dict[str, list[str]] = defaultdict(list)
+    for name, record in known.items():
+        if name.split("::")[0] in files and record.runs < record.wanted(runs):
+            together[name.split("::")[0] if record.is_shared else name].append(name)
+    waiting = sorted((sum(known[name].remaining(runs) for name in names), names) for names in together.values())
     chosen: dict[str, int] = {}
     total = 0.0
-    for seconds, name in waiting:
+    for seconds, names in waiting:
         total += seconds
         if chosen and total > BATCH:
             break
-        chosen[name] = known[name].wanted(runs) - known[name].runs
+        chosen |= {name: known[name].wanted(runs) - known[name].runs for name in names}
     return dict(sorted(chosen.items()))
 
 
 def _run(tests: dict[str, int], runs: int, seconds: float, results: Path) -> None:
     """Run files once, or tests many times, in a process of their own; it starts no test after `seconds`."""
+    end = time.monotonic() + seconds
     plan = results.with_name("plan.json")
-    plan.write_text(json.dumps(tests))
+    known = _read(results)[0]
+    plan.write_text(json.dumps({"runs": tests, "shared": [name for name in tests if known[name].is_shared]}))
     folders = [str(ROOT / "tools"), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(folders),
@@ -137,12 +145,15 @@ def _run(tests: dict[str, int], runs: int, seconds: float, results: Path) -> Non
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     if done.returncode not in (0, 5):
         results.with_name(f"output-{time.time_ns()}.txt").write_text(done.stdout + done.stderr)
+    after = _read(results)[0]
     with results.open("a") as file:
-        for name in tests:
-            line: dict[str, Any] = {"file": name}
-            if "::" in name:  # one that is gone, or stopped its process, is not tried again and again
-                line = {"test": name, "passed": done.returncode in (0, 1), "runs": 0}
-            file.write(json.dumps(line) + "\n")
+        for name, number in tests.items():
+            if "::" not in name:
+                file.write(json.dumps({"file": name}) + "\n")
+            elif after[name].runs == known[name].runs and time.monotonic() < end:
+                # One that is gone, or stopped its process, is not tried again and again.
+                line = {"test": name, "passed": done.returncode in (0, 1, 5), "runs": number}
+                file.write(json.dumps(line) + "\n")
 
 
 def _read(results: Path) -> tuple[dict[str, Record], set[str]]:
@@ -159,6 +170,7 @@ def _read(results: Path) -> tuple[dict[str, Record], set[str]]:
         record.runs += run.get("runs", 1)
         record.seconds += run.get("seconds", 0.0)
         record.draws |= set(run.get("draws", ()))
+        record.is_shared |= run.get("shared", False)
         record.seeds |= {run["seeds"]} if "seeds" in run else set()
     return known, files
 
@@ -192,7 +204,9 @@ class Recorder:
 
     def __init__(self, results: Path, runs: int, seconds: float) -> None:
         self.results, self.runs, self.end = results, runs, time.monotonic() + seconds
-        self.plan: dict[str, int] = json.loads(results.with_name("plan.json").read_text())
+        plan = json.loads(results.with_name("plan.json").read_text())
+        self.plan: dict[str, int] = plan["runs"]
+        self.shared = frozenset(plan["shared"])
         self.draws: collections.Counter[str] = collections.Counter()
         self.seeds: list[str] = []
         self.fixtures: dict[str, set[str]] = {}
@@ -258,35 +272,56 @@ class Recorder:
         found = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
         return [made[-1] for made in found.values() if made and _name(made[-1]) in self.fixtures]
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Repeat tests that share a fixture that draws together, round by round."""
+        groups: dict[str, list[pytest.Item]] = defaultdict(list)
+        for item in items:
+            groups[_module(item) if item.nodeid in self.shared else item.nodeid].append(item)
+        self.first = {group[0].nodeid for group in groups.values()}
+        items[:] = [
+            item
+            for group in groups.values()
+            for run in range(max(self.plan[item.nodeid] for item in group) if group[0].nodeid in self.shared else 1)
+            for item in group
+            if run == 0 or run < self.plan[item.nodeid]
+        ]
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
         """Run one test as often as the plan says; a quick one that draws has all its runs at once."""
-        wanted = self.plan.get(item.nodeid)
+        wanted = 1 if item.nodeid in self.shared else self.plan.get(item.nodeid)
         done, seconds = 0, 0.0
         while True:
+            if item.nodeid in self.first and item.nodeid in self.shared:
+                self._forget_fixtures(item)
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
             record = self._run(item)
             done, seconds = done + 1, seconds + record["seconds"]
-            if wanted is None and record["draws"] and seconds / done * (self.runs - 1) < AT_ONCE:
+            is_quick = seconds / done * (self.runs - 1) < AT_ONCE and not record["shared"]
+            if wanted is None and record["draws"] and is_quick:
                 wanted = self.runs
             is_over = time.monotonic() > self.end
             # What a module drew when it was imported is drawn anew in another process alone.
-            if done >= (wanted or 1) or is_over or item.nodeid.split("::")[0] in self.modules:
+            if done >= (wanted or 1) or is_over or _module(item) in self.modules:
                 break
-            for fixture in self._fixtures_of(item):
-                if "process" not in self.fixtures[_name(fixture)]:  # servers stay
-                    fixture.finish(_Request(item))
         item.session._setupstate.teardown_exact(nextitem)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         item.session.shouldstop = "the time is over" if time.monotonic() > self.end else False
         return True
 
+    def _forget_fixtures(self, item: pytest.Item) -> None:
+        for fixture in self._fixtures_of(item):
+            if "process" not in self.fixtures[_name(fixture)]:  # servers stay
+                fixture.finish(_Request(item))
+
     def _run(self, item: pytest.Item) -> dict[str, Any]:
         before, self.seeds, began = self.draws.copy(), [], time.monotonic()
         # The module as the next item keeps what modules share and clears up what is the test's own.
         reports = runtestprotocol(item, nextitem=item.parent)  # type: ignore[arg-type]
-        drawn = self._since(before) | self.modules.get(item.nodeid.split("::")[0], set())
-        drawn |= {kind for fixture in self._fixtures_of(item) for kind in self.fixtures[_name(fixture)]}
+        drawn = self._since(before) | self.modules.get(_module(item), set())
+        fixtures = self._fixtures_of(item)
+        drawn |= {kind for fixture in fixtures for kind in self.fixtures[_name(fixture)]}
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             drawn.add("hypothesis")
         failures = [report for report in reports if report.failed]
@@ -294,6 +329,7 @@ class Recorder:
             "test": item.nodeid,
             "passed": not failures,
             "draws": sorted(drawn),
+            "shared": any(fixture.scope != "function" for fixture in fixtures),
             "seeds": hashlib.sha256("\n".join(self.seeds).encode()).hexdigest()[:12] if self.seeds else "",
             "seconds": round(time.monotonic() - began, 4),
         }
@@ -310,6 +346,10 @@ class _Request:
     """As much of a request as the end of a fixture asks for."""
 
     node: pytest.Item
+
+
+def _module(item: pytest.Item) -> str:
+    return item.nodeid.split("::")[0]
 
 
 def _seed_text(seed: Any) -> str:
