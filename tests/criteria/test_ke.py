@@ -191,3 +191,11 @@ def test_a_column_is_feasible_by_its_ends():
     positions = np.array([0, 9, 10])
     assert [KE(2, e).feasible(positions) for e in (9, 10, 11)] == [True, True, False]
     assert [KE(k, 0).feasible(positions) for k in (2, 3, 4)] == [True, True, False]
+
+
+def test_what_is_asked_for_is_said_in_the_columns_terms():
+    """Positions are the column's own numbers unless a unit says otherwise."""
+    with pytest.raises(Infeasible, match=r"\(2, 11\)-anonymity needs 2 distinct values spread over 11;"):
+        KE(2, 11).require(np.array([0, 9, 10]))
+    with pytest.raises(Infeasible, match=r"\(2, 22\)-anonymity"):
+        KE(2, 11).require(np.array([0, 9, 10]), unit=Fraction(2))
