@@ -335,7 +335,7 @@ PLAN = Plan(
     {
         "figure 2": Setting(changes="b_w as an interval (the text's length for every b_i) or one value (its formula); "
                             "queries without answers; another table"),
-        "figure 4": Setting("100,000 to 500,000 rows", "the same numbers of generated people"),
+        "figure 4": Setting("100,000 to 500,000 rows, l not given", "the same numbers of generated people, l = 10"),
         "figure 5": Setting(
             "C++, 1.9 GHz, l = 10", "processor time, least of three runs", "a quiet machine changes seconds alone"
         ),
