@@ -48,6 +48,7 @@ from hedgerow.query.sql.question import (
     columns_of,
     kind_of,
 )
+from hedgerow.verify.made import PAIRED
 
 if TYPE_CHECKING:
     from hedgerow.exact import DecimalGrid
@@ -207,6 +208,8 @@ def _value(node: Expression, columns: Mapping[str, pa.Array]) -> Any:
         return columns[node.name]
     if isinstance(node, Constant):
         return pa.scalar(node.value, None if node.kind is Kind.DECIMAL or node.kind is None else TYPES[node.kind])
+    if isinstance(node, Cast) and node.scale is not None:
+        return _value(node.spelled, columns)
     if isinstance(node, Cast):
         # Whole numbers beyond 2^53 become the nearest float, as every database has it.
         operand = _value(node.operand, columns)
@@ -308,7 +311,7 @@ def fresh_source(release: Release) -> Any:
 
 def is_paired(release: Release) -> bool:
     """Tell whether several sensitive columns are published together: a person's values in one row, and said so."""
-    return len(release.columns.sensitive) > 1 and release.made.parameters.get("together") == 1
+    return len(release.columns.sensitive) > 1 and release.made.parameters.get(PAIRED) == 1
 
 
 class Codes:
