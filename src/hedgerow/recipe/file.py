@@ -191,15 +191,9 @@ def _table_beside(table: str, folder: Path) -> str:
 
 
 def _replace(file: Path, content: bytes) -> None:
-    from hedgerow.randomness import token
+    from hedgerow.release.folder import replace_file
 
-    beside = file.with_name(f".{file.name}.{token(4)}")
     try:
-        with beside.open("xb") as handle:
-            handle.write(content)
-            os.fsync(handle.fileno())
-        beside.replace(file)
+        replace_file(file, content)
     except OSError as error:
         raise limit_reached(error) or InputError(f"'{file.name}' cannot be written: {error.strerror}.") from None
-    finally:
-        beside.unlink(missing_ok=True)
