@@ -201,7 +201,7 @@ def _income(
     log_income += np.array([job.log_pay for job in OCCUPATIONS])[occupation]
     log_income += _LOG_MARRIED * (marital == MARITALS.index("Married"))
     log_income += _LOG_NOISE * _normal(len(age), keys)
-    return _heaped(np.minimum(np.exp(log_income), _TOP_INCOME), keys)
+    return _heap(np.minimum(np.exp(log_income), _TOP_INCOME), keys)
 
 
 def _normal(count: int, keys: Keys) -> Floats:
@@ -215,7 +215,7 @@ def _normal_quantiles() -> Floats:
     return np.array([normal.inv_cdf((step + 0.5) / _NORMAL_STEPS) for step in range(_NORMAL_STEPS)])
 
 
-def _heaped(dollars: Floats, keys: Keys) -> Codes:
+def _heap(dollars: Floats, keys: Keys) -> Codes:
     """Round as people do when asked: mostly to hundreds, often to thousands, seldom not at all."""
     units = np.array([10, 100, 100, 100, 1000, 1000, 1000, 1000])[(keys(len(dollars)) % np.uint64(8)).astype(np.int64)]
     return np.asarray(np.rint(dollars / units) * units, dtype=np.int64)

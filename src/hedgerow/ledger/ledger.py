@@ -240,7 +240,7 @@ def write_memory(path: Path, series: str, memory: Memory, before: Remembered) ->
     if read_memory(path, series).sha256 != before.sha256:
         raise BundleError("Another release of this series was recorded meanwhile; publish again, after it.")
     sink = pa.BufferOutputStream()
-    pq.write_table(_encoded(memory), sink, compression="zstd", store_schema=True)
+    pq.write_table(_encode(memory), sink, compression="zstd", store_schema=True)
     replace_file(_file(path, series), sink.getvalue().to_pybytes())
 
 
@@ -248,7 +248,7 @@ def _file(path: Path, series: str) -> Path:
     return folder_of(path) / f"{MEMORY}{series}.parquet"
 
 
-def _encoded(memory: Memory) -> pa.Table:
+def _encode(memory: Memory) -> pa.Table:
     """One row per signature: its values and the people who have it."""
     order = np.argsort(memory.owners, kind="stable")
     ends = np.append(0, np.cumsum(np.bincount(memory.owners, minlength=len(memory.offsets) - 1)))

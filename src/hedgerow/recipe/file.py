@@ -51,10 +51,10 @@ def read_any(path: str | os.PathLike[str]) -> Recipe | GraphRecipe:
     folder = file.parent
     named_folder(folder / recipe.output)
     if not isinstance(recipe, Recipe):
-        return _moved(recipe, lambda place: str(folder / place), lambda table: _located(table, folder))
+        return _moved(recipe, lambda place: str(folder / place), lambda table: _locate(table, folder))
     return msgspec.structs.replace(
         recipe,
-        table=_located(recipe.table, folder),
+        table=_locate(recipe.table, folder),
         output=str(folder / recipe.output),
         ledger=None if recipe.ledger is None else str(folder / recipe.ledger),
         hierarchies={column: str(folder / tree) for column, tree in recipe.hierarchies.items()},
@@ -95,7 +95,7 @@ def _settings(recipe: Recipe | GraphRecipe) -> dict[str, Any]:
     return settings
 
 
-def _located(table: str, folder: Path) -> str:
+def _locate(table: str, folder: Path) -> str:
     """A table as seen from here; the addresses of servers stay as they are."""
     if table.startswith("duckdb:"):
         return f"duckdb:{folder / table.removeprefix('duckdb:')}"

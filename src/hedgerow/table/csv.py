@@ -112,7 +112,7 @@ def _require_fitting(
                 f"{counted(len(other.names), 'column')}: "
                 "declare that, or leave 'delimiter' out."
             )
-    if asked.header is False and (headed := _headed(cells, texts)):
+    if asked.header is False and (headed := _count_headed(cells, texts)):
         raise InputError(
             f"The first line looks like names: without it {headed} of the columns would hold numbers. Leave 'header' "
             "out, or remove the line."
@@ -130,7 +130,7 @@ def _spoken(delimiter: str) -> str:
     return "tab" if delimiter == "\t" else repr(delimiter)
 
 
-def _headed(cells: pa.Table, texts: Sequence[pa.Array]) -> int:
+def _count_headed(cells: pa.Table, texts: Sequence[pa.Array]) -> int:
     """How many columns would hold numbers but for their first cell, where no cell of the first line is one."""
     first = [column[0].as_py() for column in cells.columns]
     if any(cell is None or is_number_text(cell.strip()) for cell in first):
@@ -299,14 +299,14 @@ class Dialect:
 
 def to_utf8(data: bytes, encoding: str | None = None) -> bytes:
     """The file as UTF-8 without a byte-order mark and without NUL."""
-    text = _recoded(data, encoding) if encoding else _guessed(data)
+    text = _recode(data, encoding) if encoding else _recode_by_guess(data)
     zero = text.find(b"\0")
     if zero >= 0:
         raise InputError(f"Line {_line(text, zero)} holds a NUL byte; this is not a text file, or it is damaged.")
     return text
 
 
-def _recoded(data: bytes, encoding: str) -> bytes:
+def _recode(data: bytes, encoding: str) -> bytes:
     try:
         codec = codecs.lookup(encoding).name
     except (LookupError, TypeError):
@@ -319,9 +319,9 @@ def _recoded(data: bytes, encoding: str) -> bytes:
     )
 
 
-def _guessed(data: bytes) -> bytes:
+def _recode_by_guess(data: bytes) -> bytes:
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return _recoded(data, "utf-16")
+        return _recode(data, "utf-16")
     data = data.removeprefix(codecs.BOM_UTF8)
     if data.isascii():
         return data
