@@ -86,13 +86,13 @@ def census(n: int, *, seed: int = 0) -> pa.Table:
     return pa.table(
         {
             "age": age + AGES.start,
-            "gender": _labelled(GENDERS, gender),
-            "education": _labelled([level.label for level in EDUCATIONS], education),
-            "marital": _labelled(MARITALS, marital),
-            "race": _labelled([race.label for race in RACES], race),
-            "workclass": _labelled([kind.label for kind in WORKCLASSES], workclass),
-            "country": _labelled(COUNTRIES, country),
-            "occupation": _labelled([job.label for job in OCCUPATIONS], occupation),
+            "gender": _label(GENDERS, gender),
+            "education": _label([level.label for level in EDUCATIONS], education),
+            "marital": _label(MARITALS, marital),
+            "race": _label([race.label for race in RACES], race),
+            "workclass": _label([kind.label for kind in WORKCLASSES], workclass),
+            "country": _label(COUNTRIES, country),
+            "occupation": _label([job.label for job in OCCUPATIONS], occupation),
             "salary_class": np.minimum(income // CLASS_WIDTH, NUM_CLASSES - 1),
             "income": income,
         }
@@ -115,7 +115,7 @@ def _draw(shares: Floats, given: Codes, keys: Keys) -> Codes:
     return np.asarray(np.minimum(found - given * shares.shape[1], shares.shape[1] - 1), dtype=np.int64)
 
 
-def _labelled(labels: Sequence[str], codes: Codes) -> pa.Array:
+def _label(labels: Sequence[str], codes: Codes) -> pa.Array:
     return pa.array(labels, pa.string()).take(pa.array(codes))
 
 

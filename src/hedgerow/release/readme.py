@@ -148,14 +148,14 @@ def _files(release: Release, helpers: Mapping[str, pa.Table]) -> dict[str, str]:
 
 def _words(release: Release) -> dict[str, str | int]:
     return {
-        "sensitive": _listed(release.columns.sensitive),
+        "sensitive": _list_text(release.columns.sensitive),
         "groups": f"{release.groups:,} group{'' if release.groups == 1 else 's'}",
         "rows": release.rows.published,
         "suppressed": release.rows.suppressed,
-        "columns": _listed(release.columns.all),
+        "columns": _list_text(release.columns.all),
         "group": release.group_column,
     }
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _list_text(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names)

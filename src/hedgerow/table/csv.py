@@ -66,7 +66,7 @@ def read_csv(path: str | PathLike[str], *, unescape_formulas: bool = False, **op
     names = [unescape_name(name) for name in dialect.names] if unescape_formulas else list(dialect.names)
     require_columns(names, asked.types)
     before = [pa.concat_arrays([chunk.dictionary for chunk in column.chunks]) for column in cells.columns]
-    texts = [_trimmed(one) for one in before]
+    texts = [_trim(one) for one in before]
     if unescape_formulas:
         before, texts = [unescape(one) for one in before], [unescape(one) for one in texts]
     _require_fitting(asked, text, dialect, cells, texts)
@@ -169,7 +169,7 @@ def _has_no_header(names: Sequence[str], cells: pa.Table) -> bool:
         if is_number_text(name):
             numbers = numbers or pa.types.is_integer(kind := type_texts(values).type) or pa.types.is_floating(kind)
         else:
-            repeated = repeated or bool(pc.any(pc.equal(_trimmed(values), name)).as_py())
+            repeated = repeated or bool(pc.any(pc.equal(_trim(values), name)).as_py())
     return numbers and repeated
 
 
@@ -274,7 +274,7 @@ def _read_column(cells: pa.ChunkedArray, texts: pa.Array, name: str, signs: Read
     return pa.DictionaryArray.from_arrays(pa.concat_arrays(places), values)
 
 
-def _trimmed(texts: pa.Array) -> pa.Array:
+def _trim(texts: pa.Array) -> pa.Array:
     trimmed = pc.ascii_trim(texts, characters=BLANKS)
     # A marker between spaces was not recognised while parsing; one without spaces was left because it was quoted.
     marker = pc.and_(pc.is_in(trimmed, pa.array(MISSING)), pc.not_equal(trimmed, texts))
