@@ -216,11 +216,11 @@ def test_long_cells(read, size):
 
 
 def test_ten_thousand_columns(read):
-    """A wide file is read in seconds."""
-    started = time.perf_counter()
+    """A wide file is read in seconds of processor time."""
+    started = time.process_time()
     table = read(",".join(f"c{i}" for i in range(10_000)) + "\n" + ",".join(["5", "x"] * 5_000) + "\n")
     assert (table.num_columns, table.column(9_999).to_pylist()) == (10_000, ["x"])
-    assert time.perf_counter() - started < 60
+    assert time.process_time() - started < 60
 
 
 def test_quoted_lines_survive_where_blocks_meet(read):
