@@ -140,7 +140,8 @@ def _reach_on_grid(positions: NDArray[np.int64], below: Fraction, above: Fractio
 
 
 def _clip(ends: NDArray[Any]) -> NDArray[np.int64]:
-    return ends if ends.dtype != object else np.clip(ends, -_LARGEST, _LARGEST).astype(np.int64)
+    clipped: NDArray[np.int64] = np.clip(ends, -_LARGEST, _LARGEST).astype(np.int64)
+    return clipped
 
 
 def _reach_by_search(positions: NDArray[np.float64], below: Fraction, above: Fraction, share: Fraction) -> Reach:

@@ -300,6 +300,8 @@ class LooseCrossing(Crossing):
         self._check(item)
         if item.function in RANKED:
             return self._ranked(item, self._expression(item))
+        if item.function == "distinct":
+            return self._distinct(self._expression(item), is_loose=True)
         return self._by_pairs(item.function, self._expression(item))
 
     def _expression(self, item: Aggregate) -> Expression | None:
