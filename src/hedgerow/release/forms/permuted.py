@@ -25,13 +25,13 @@ from hedgerow.release.release import PublishedColumns
 
 if TYPE_CHECKING:
     from hedgerow.partition.ke.runs import Pieces
-    from hedgerow.table import Encoded
+    from hedgerow.table import Encoded, Table
 
 __all__ = ["PERMUTED", "publish_permuted"]
 
 
 def publish_permuted(
-    kept: pa.Table,
+    kept: Table,
     columns: PublishedColumns,
     sensitive: Encoded,
     pieces: Pieces,
@@ -40,19 +40,19 @@ def publish_permuted(
     keys: Keys = system_keys,
 ) -> pa.Table:
     """Publish the open columns of `kept` as they are beside a shuffled sensitive column and group numbers."""
-    groups = _relabelled(pieces.groups, keys)
+    groups = _relabel(pieces.groups, keys)
     rows, offsets = deal(sensitive.codes, pieces.values, groups, pieces.counts, keys=keys)
     shuffle_within(rows, offsets, keys=order_keys(keys))
     codes = _values_by_group(pieces, groups)
     shuffle_within(codes, offsets, keys=order_keys(keys))
     numbers = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
-    published = {name: kept.column(name).take(pa.array(rows)) for name in (*columns.quasi, *columns.plain)}
+    published = kept.at((*columns.quasi, *columns.plain), rows)
     published[columns.sensitive[0]] = sensitive.decode(codes)
     published[group_column] = pa.array(numbers)
     return pa.table(published)
 
 
-def _relabelled(groups: NDArray[np.int32], keys: Keys) -> NDArray[np.int32]:
+def _relabel(groups: NDArray[np.int32], keys: Keys) -> NDArray[np.int32]:
     """Give the groups secret random numbers."""
     return permutation(int(groups.max()) + 1, keys=order_keys(keys))[groups]
 
