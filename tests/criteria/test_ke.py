@@ -199,3 +199,11 @@ def test_what_is_asked_for_is_said_in_the_columns_terms():
         KE(2, 11).require(np.array([0, 9, 10]))
     with pytest.raises(Infeasible, match=r"\(2, 22\)-anonymity"):
         KE(2, 11).require(np.array([0, 9, 10]), unit=Fraction(2))
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float64])
+def test_where_nothing_starts_is_minus_one(kind):
+    """For whole numbers and floats, for lack of values and for lack of range."""
+    positions = np.array([0, 9, 10], kind)
+    assert latest_start(positions, k=3, e=1).tolist() == [-1, -1, 0]
+    assert latest_start(positions, k=2, e=10).tolist() == [-1, -1, 0]

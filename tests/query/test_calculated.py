@@ -221,6 +221,16 @@ def test_dates_are_days_apart(item):
     session.sql(text)
 
 
+@pytest.mark.parametrize("engine", ["arrays", "duckdb"])
+@pytest.mark.parametrize("item", ["avg(s)", "median(s)", "quantile_cont(s, 0.3)", "avg(CASE WHEN age > 3 THEN s END)"])
+def test_means_of_dates_under_mixed_conditions_are_refused(item, engine):
+    """They would come as microseconds; extremes are dates."""
+    session = connect(sample_of("separated, dates", random.Random(5), rows=30).release, engine)
+    with pytest.raises(QueryError, match="MIN, MAX"):
+        session.sql(f"SELECT {item} AS x FROM release WHERE s > born")
+    assert session.ask("SELECT max(s) AS x FROM release WHERE s > born").lower.year == 2020
+
+
 NO_NUMBERS = [
     "min(s) / 3",
     "max(town) + 1",

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.errors import BrokenPromise, BundleError
-from hedgerow.verify.boxes import _check_ends, _listed
+from hedgerow.verify.boxes import _check_ends, _check_sets, _listed
 from hedgerow.verify.graph import _FEW, _repeats
 from hedgerow.verify.ke import _check_cap, _count_narrow, group_starts
 from hedgerow.verify.manifest import _parsed
@@ -87,3 +87,13 @@ def test_many_edges_to_few_nodes(width):
     assert _repeats(first, second) == 0
     again = np.minimum(first, _FEW)
     assert _repeats(again, np.zeros_like(second)) == width - 1
+
+
+def test_sets_may_be_missing_where_values_are():
+    """And there alone; each is listed, and no other."""
+    sets = pa.table({"column": ["x", "x", "y"], "set": pa.array([0, 0, 0], pa.int32()), "value": ["a", "b", "a"]})
+    release = SimpleNamespace(tables={"sets": sets})
+    _check_sets(release, "x", pa.array([0, None], pa.int32()), np.array([False, True]))
+    for numbers, gaps in (([0, None], [False, False]), ([1, None], [True, True]), ([None, None], [True, True])):
+        with pytest.raises(BrokenPromise):
+            _check_sets(release, "x", pa.array(numbers, pa.int32()), np.array(gaps))

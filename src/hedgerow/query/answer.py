@@ -372,7 +372,9 @@ def constant(value: object, cells: int) -> Estimate:
         day = pa.array([value], pa.date32())
         found = constant(day.cast(pa.int32())[0].as_py(), cells)
         return replace(found, rounding=Rounding.VALUE, domain=day)
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+    if isinstance(value, bool):
+        raise QueryError("a comparison of results is written CASE WHEN avg(x) > 5 THEN 1 ELSE 0 END")
+    if not isinstance(value, int | float | Decimal):
         raise QueryError(NO_NUMBERS)
     exact = Fraction(value)
     if exact and not _SMALLEST < abs(exact) < 1 / _SMALLEST:

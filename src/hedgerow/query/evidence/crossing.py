@@ -81,6 +81,12 @@ class Crossing(ProductCrossing):
         return self._by_pairs(item.function, expression)
 
     def _check(self, item: Aggregate) -> None:
+        is_moment = isinstance(item.column, Column) and item.column.kind is Kind.TIME
+        if is_moment and item.function in ("avg", "quantile_cont"):
+            raise QueryError(
+                "AVG, MEDIAN and quantile_cont of dates have no bound where a sensitive column enters an expression or "
+                "a comparison with others; MIN, MAX and quantile_disc have"
+            )
         if item.function not in ("count", "sum", "avg", "distinct", *RANKED):
             raise QueryError(
                 f"{item.function.removesuffix('_distinct').upper()} has no bound where a sensitive column, or one that "
