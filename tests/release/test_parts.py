@@ -29,6 +29,21 @@ QUESTIONS = (
     "SELECT town, sum(salary) AS s, count(*) AS n FROM release WHERE age < 40 GROUP BY town ORDER BY town",
     "SELECT median(salary) AS m, count(*) FILTER (WHERE salary > 3) AS n FROM release WHERE age >= 30",
 )
+EVIDENCE = (
+    "SELECT town, median(salary) AS m, quantile_disc(salary, 0.3) AS q, min(salary) AS low, max(salary) AS high, "
+    "var_pop(salary) AS v, stddev(salary) AS d, count(DISTINCT salary) AS n FROM release WHERE age < 45 GROUP BY town",
+    "SELECT count(*) AS n, sum(salary) AS s, avg(salary) AS a, median(salary) AS m, min(salary) AS low, "
+    "var_samp(salary) AS v, count(DISTINCT salary) AS d FROM release WHERE salary > 2 AND age > 25",
+    "SELECT min(town) AS first, max(town) AS last, median(age) AS m, avg(age) AS a, max(age) AS o FROM release",
+    "SELECT min(town) AS t, avg(age) AS a, sum(age) AS s FROM release WHERE salary BETWEEN 2 AND 6",
+    "SELECT salary, count(*) AS n FROM release WHERE age < 60 GROUP BY salary ORDER BY salary",
+    "SELECT town, max(salary) AS high, count(salary) AS n FROM release WHERE age < 30 OR salary > 5 GROUP BY town",
+    "SELECT count(*) AS n, sum(salary) AS s FROM release WHERE age < 30 OR salary > 5",
+    "SELECT sum(DISTINCT salary) AS s, avg(DISTINCT salary) AS a FROM release WHERE town = 'Oak' OR age > 40",
+    "SELECT avg(salary * 2 + 1) AS a, max(salary / 4) AS x FROM release WHERE salary <> 3",
+    "SELECT sum(salary) / count(*) AS q, max(salary) - min(salary) AS w FROM release GROUP BY town HAVING count(*) > 2",
+)
+"""Every aggregate and kind of condition, for every form."""
 PEOPLE = people(96)
 
 
@@ -67,8 +82,8 @@ def test_parts_verify_and_answer_as_the_whole(case: Case, tmp_path: Path) -> Non
         check for check in verify_bundle(tmp_path / "one").checks if "combinations of means" in check
     }
     one, many = hr.open(tmp_path / "one"), hr.open(tmp_path / "many")
-    for question in QUESTIONS:
-        assert _answer(many, question) == _answer(one, question)
+    for question in (*QUESTIONS, *EVIDENCE):
+        assert _answer(many, question) == _answer(one, question), question
 
 
 @pytest.mark.parametrize("form", [form for form in EVERY_FORM if form != "substituted"])
@@ -300,18 +315,19 @@ def test_bounds_of_parts_add_up_to_those_of_the_whole(kind: str, form: str, tmp_
                 assert other == [pytest.approx(x, rel=1e-12, abs=1e-9) if x is not None else None for x in one]
 
 
-def test_sums_do_not_read_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """COUNT, SUM and AVG are added up over parts; other questions put the parts together."""
+def test_questions_do_not_read_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Evidence of parts answers; only questions that need all pairs of rows and values put the parts together."""
     release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
     release.save(tmp_path / "out", rows_per_part=20)
     many = hr.open(tmp_path / "out")
     whole: list[int] = []
     read = module_of_bundle.concat_parts
     monkeypatch.setattr(module_of_bundle, "concat_parts", lambda parts: whole.append(1) or read(parts))
-    many.sql("SELECT town, avg(salary) AS a, count(*) AS n FROM release WHERE age < 50 GROUP BY town")
+    for question in (*QUESTIONS, *EVIDENCE, "SELECT sum(salary * age) AS s FROM release"):
+        many.sql(question)
     many.verify()
     assert not whole
-    many.sql("SELECT median(salary) AS m FROM release")
+    many.sql("SELECT corr(salary, age) AS m FROM release")
     assert whole == [1]
 
 
@@ -370,7 +386,8 @@ def test_memory_does_not_grow_with_the_number_of_parts(tmp_path: Path) -> None:
     )
     work = (
         "from hedgerow.verify import verify_bundle; verify_bundle({out!r})",
-        "import hedgerow as hr; hr.open({out!r}).sql('SELECT gender, avg(income) AS a FROM release GROUP BY gender')",
+        "import hedgerow as hr; hr.open({out!r}).sql('SELECT gender, avg(income) AS a, median(income) AS m, min(income) "
+        "AS low FROM release WHERE age < 60 AND income > 9000 GROUP BY gender')",
     )
     peaks = []
     for parts in (3, 12):

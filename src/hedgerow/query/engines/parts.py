@@ -216,22 +216,20 @@ class _Answered:
         _refuse_ratios(plan, bound)
         answers: dict[Aggregate, Estimate | _Stored] = {}
         for item in items:
-            answers[item] = _answer(bound, plan, item, scratch)
+            answers[item] = _answer(plan, item, scratch)
             if item.function == "avg" and isinstance(answers[item], Estimate):
-                answers |= {one: _answer(bound, plan, one, scratch) for one in (_as_sum(item), _as_count(item))}
+                answers |= {one: _answer(plan, one, scratch) for one in (_as_sum(item), _as_count(item))}
         return _Answered(plan.keys, plan.cells, answers)
 
 
-def _answer(bound: Bound, plan: Plan, item: Aggregate, scratch: Path) -> Estimate | _Stored:
+def _answer(plan: Plan, item: Aggregate, scratch: Path) -> Estimate | _Stored:
     if plan.looks_at_pairs(item):
         return _crossed(plan, item)
-    if item.function == "count" and bound.hides(item):  # known in parts without missing values alone
-        return _stored(plan, item, scratch)
-    return plan.crossed(item) or plan.known(item) or _stored(plan, item, scratch)
-
-
-def _stored(plan: Plan, item: Aggregate, scratch: Path) -> _Stored:
+    if (found := plan.crossed(item) or plan.known(item)) is not None:
+        return found
     evidence = plan.evidence(item if item.column is not None else None)
+    if item.function == "count":  # which adds up, and is known in parts without missing values
+        return estimate_from(Evidence.of(*evidence), plan, item)
     with tempfile.NamedTemporaryFile(dir=scratch, delete=False) as file:
         place = Path(file.name)
     return _Stored.of(*evidence, place)
@@ -372,8 +370,7 @@ def _estimate(item: Aggregate, found: Mapping[Aggregate, Estimate | Evidence], p
         return answer
     total, number = found[_as_sum(item)], found[_as_count(item)]
     assert isinstance(total, Estimate), "an average is known, or looked at in pairs, where its sum is"
-    if isinstance(number, Evidence):
-        number = estimate_from(number, plan, _as_count(item))
+    assert isinstance(number, Estimate), "numbers of values add up"
     if number.lower != number.upper:
         raise _Together  # the best mean of pairs over an uncertain number of rows is no sum over parts
     rows = [number or Fraction(0) for number in number.lower]
