@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import random
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 import hedgerow as hr
 from benchmarks.parts import measure, write
+from hedgerow.certificate.model import encode
 from hedgerow.datasets import census
 from hedgerow.errors import BundleError, HedgerowError, ParameterError
 from hedgerow.exact import column_grid, ticks
@@ -21,6 +23,7 @@ from hedgerow.export import export_files
 from hedgerow.release import bundle as module_of_bundle
 from hedgerow.release import parts as module
 from hedgerow.verify import verify_bundle
+from hedgerow.verify.structure import check_structure
 from tests.support.every_form import EVERY_FORM, sample_of
 from tests.support.every_method import SCHEMA, Case, cases, people
 
@@ -84,6 +87,7 @@ def test_parts_verify_and_answer_as_the_whole(case: Case, tmp_path: Path) -> Non
     one, many = hr.open(tmp_path / "one"), hr.open(tmp_path / "many")
     for question in (*QUESTIONS, *EVIDENCE):
         assert _answer(many, question) == _answer(one, question), question
+    _check_files_and_sample(one, many, tmp_path)
 
 
 @pytest.mark.parametrize("form", [form for form in EVERY_FORM if form != "substituted"])
@@ -331,6 +335,41 @@ def test_questions_do_not_read_the_whole(tmp_path: Path, monkeypatch: pytest.Mon
     assert whole == [1]
 
 
+def _check_files_and_sample(one: hr.Release, many: hr.Release, folder: Path) -> None:
+    """CSV and SQLite have the rows and the help of the whole; a sample has whole groups of every part."""
+    export_files(one, folder / "csv1", "csv")
+    export_files(many, folder / "csv2", "csv")
+    export_files(many, folder / "out.sqlite", "sqlite")
+    database = sqlite3.connect(folder / "out.sqlite")
+    for file in (folder / "csv1").glob("*.csv"):
+        wanted, found = file.read_text().splitlines(), (folder / "csv2" / file.name).read_text().splitlines()
+        assert found[0] == wanted[0]
+        if file.stem != "sets":  # of which each part lists its own
+            assert len(found) == len(wanted)
+            assert one.form.has_boxes or file.stem == "help" or sorted(found) == sorted(wanted)
+        assert database.execute(f'SELECT count(*) FROM "{file.stem}"').fetchone() == (len(found) - 1,)
+    database.close()
+    sample = module.sample_groups(many, one.rows.published // 2)
+    assert 0 < sample.rows.published < one.rows.published or one.groups < 10
+    check_structure(sample.published)
+    if one.form.keeps_rows:
+        assert sample.ask("SELECT count(*) FROM release").expected == sample.rows.published
+
+
+def test_attacks_and_certificates_of_many_rows_look_at_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They say which rows they looked at, read no more than these, and can be derived again."""
+    release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
+    release.save(tmp_path / "out", rows_per_part=20)
+    for place in ("hedgerow.attack.report.MOST_ATTACKED", "hedgerow.certificate.table.MOST_ATTACKED"):
+        monkeypatch.setattr(place, 50)
+    monkeypatch.setattr(module_of_bundle, "concat_parts", None)
+    report = hr.attack(tmp_path / "out")
+    assert report.rows == 96
+    assert " of 96 rows were looked at" in report.note
+    issued = hr.certify(tmp_path / "out")
+    assert " of 96 rows were looked at" in encode(issued).decode()
+
+
 def test_a_bundle_that_took_the_place_of_an_opened_one_is_refused(tmp_path: Path) -> None:
     """Parts are read after opening, and only those of the manifest that was opened."""
     release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
@@ -386,8 +425,8 @@ def test_memory_does_not_grow_with_the_number_of_parts(tmp_path: Path) -> None:
     )
     work = (
         "from hedgerow.verify import verify_bundle; verify_bundle({out!r})",
-        "import hedgerow as hr; hr.open({out!r}).sql('SELECT gender, avg(income) AS a, median(income) AS m, min(income) "
-        "AS low FROM release WHERE age < 60 AND income > 9000 GROUP BY gender')",
+        "import hedgerow as hr; hr.open({out!r}).sql('SELECT gender, avg(income) AS a, median(income) AS m, "
+        "min(income) AS low FROM release WHERE age < 60 AND income > 9000 GROUP BY gender')",
     )
     peaks = []
     for parts in (3, 12):
