@@ -127,6 +127,23 @@ class PartedTables(Mapping[str, pa.Table]):
         """The first part."""
         return next(self.parts())
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a task takes along: the place, and the manifest that was read; no table that was."""
+        kept = ("path", "_manifest", "_max_bytes", "_names")
+        return {name: getattr(self, name) for name in kept} | {"remembered": {}}
+
+    @property
+    def number(self) -> int:
+        """How many parts there are."""
+        manifest = decode(self._manifest)
+        assert isinstance(manifest, PartsManifest)
+        return len(manifest.parts)
+
+    def part(self, number: int) -> Release:
+        """One part as a release of its own, groups numbered from 0."""
+        with self._held() as parts:
+            return as_release(parts.read(number)[0])
+
     def parts(self) -> Iterator[Release]:
         """The parts as releases of their own, groups numbered from 0, one after the other."""
         kinds: dict[str, pa.Schema] = {}

@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -50,10 +51,20 @@ class _Together(Exception):
 class PartsEngine:
     """Answers questions about a bundle in parts."""
 
-    def __init__(self, release: Release, whole: Callable[[], ArrayEngine]) -> None:
-        """Questions that parts cannot answer on their own go to `whole`, which reads all of them."""
+    def __init__(
+        self,
+        release: Release,
+        whole: Callable[[], ArrayEngine],
+        each: Callable[[Callable[..., Any]], Any] | None = None,
+    ) -> None:
+        """Questions that parts cannot answer on their own go to `whole`, which reads all of them.
+
+        `each` runs a function on every part and gives what it finds, in order: here, unless something else is given.
+        """
         assert isinstance(release.tables, PartedTables)
         self._release, self._tables, self._whole = release, release.tables, whole
+        self._is_near = each is None
+        self._each = self._tables.each if each is None else each
 
     def run(self, bound: Bound) -> Result:
         """Answer a bound question."""
@@ -69,7 +80,8 @@ class PartsEngine:
         asked = replace(bound, keys=(*bound.keys, *unseen))
         items = [*bound.aggregates, _ROWS] if bound.groups else list(bound.aggregates)
         whole = self._learn(bound)
-        parts = self._tables.each(functools.partial(_Answered.of, asked, items, whole, scratch))
+        read = functools.partial(_Answered.of, asked, items, whole, scratch if self._is_near else None)
+        parts = [part.kept(scratch) for part in self._each(read)]
         plan = _plan(asked, whole, self._tables.first)
         cells = _Cells.of(asked, plan.grouped, parts)
         found = {item: _joined(item, cells, [part.answers[item] for part in parts]) for item in parts[0].answers}
@@ -92,7 +104,7 @@ class PartsEngine:
         known: dict[str, _Learned] = self._tables.remembered.setdefault("columns", {})
         missing = {name: view.column(name).kind for name in columns if keys[name] not in known}
         if missing or (self._release.form.has_boxes and "" not in known):
-            parts = self._tables.each(functools.partial(_learn_part, bound, missing))
+            parts = list(self._each(functools.partial(_learn_part, bound, missing)))
             for name in (*missing, ""):
                 known[keys.get(name, "")] = functools.reduce(_Learned.joined, (part[name] for part in parts))
         learned = {name: known[keys[name]] for name in columns}
@@ -102,7 +114,7 @@ class PartsEngine:
             if one.grid is not None and one.grid.places is None and one.domain is None
         }
         if ragged:  # floats on no decimal grid are told apart by their places
-            parts = self._tables.each(functools.partial(_learn_part, bound, ragged, places=True))
+            parts = list(self._each(functools.partial(_learn_part, bound, ragged, places=True)))
             for name in ragged:
                 learned[name] = known[keys[name]] = functools.reduce(_Learned.joined, (part[name] for part in parts))
         grids = {name: one.grid for name, one in learned.items() if one.grid is not None}
@@ -171,21 +183,28 @@ def _as_count(item: Aggregate) -> Aggregate:
 class _Stored:
     """Evidence of one part about one aggregate in a file; whether its numbers of rows, and of values, are open."""
 
-    file: Path
+    content: bytes | Path
     is_open: bool
     is_unsure: bool
 
     @staticmethod
-    def of(hits: Hits, values: Values, file: Path) -> _Stored:
+    def of(hits: Hits, values: Values) -> _Stored:
         """Write evidence; arrays that are one and the same stay so."""
         told = [{each.name: getattr(one, each.name) for each in fields(one)} for one in (hits, values)]
-        with file.open("wb") as stream:
-            pickle.dump(told, stream, protocol=5)
-        return _Stored(file, hits.variance is not None, values.sure is not None)
+        return _Stored(pickle.dumps(told, protocol=5), hits.variance is not None, values.sure is not None)
+
+    def kept(self, scratch: Path) -> _Stored:
+        """The same in a file of a folder."""
+        if isinstance(self.content, Path):
+            return self
+        with tempfile.NamedTemporaryFile(dir=scratch, delete=False) as file:
+            file.write(self.content)
+        return replace(self, content=Path(file.name))
 
     def read(self, cells: int, places: Ints, is_open: bool, is_unsure: bool) -> Piece:
         """Read it, with the cells of the whole answer."""
-        with self.file.open("rb") as stream:
+        assert isinstance(self.content, Path), "evidence is read from files"
+        with self.content.open("rb") as stream:
             told = pickle.load(stream)
         hits, values = Hits(**told[0]), Values(**told[1])
         cell = places[hits.cell]
@@ -210,19 +229,28 @@ class _Answered:
     answers: dict[Aggregate, Estimate | _Stored]
 
     @staticmethod
-    def of(bound: Bound, items: list[Aggregate], whole: Whole, scratch: Path, part: Release) -> _Answered:
-        """Ask a part; an average that is no matter of evidence is a sum and a number of values."""
+    def of(bound: Bound, items: list[Aggregate], whole: Whole, scratch: Path | None, part: Release) -> _Answered:
+        """Ask a part; an average that is no matter of evidence is a sum and a number of values.
+
+        Evidence goes to a folder, or along with the answer where there is none.
+        """
         plan = _plan(bound, whole, part)
         _refuse_ratios(plan, bound)
         answers: dict[Aggregate, Estimate | _Stored] = {}
         for item in items:
-            answers[item] = _answer(plan, item, scratch)
+            answers[item] = _answer(plan, item)
             if item.function == "avg" and isinstance(answers[item], Estimate):
-                answers |= {one: _answer(plan, one, scratch) for one in (_as_sum(item), _as_count(item))}
-        return _Answered(plan.keys, plan.cells, answers)
+                answers |= {one: _answer(plan, one) for one in (_as_sum(item), _as_count(item))}
+        found = _Answered(plan.keys, plan.cells, answers)
+        return found if scratch is None else found.kept(scratch)
+
+    def kept(self, scratch: Path) -> _Answered:
+        """The same, its evidence in files of a folder."""
+        kept = {item: one.kept(scratch) if isinstance(one, _Stored) else one for item, one in self.answers.items()}
+        return replace(self, answers=kept)
 
 
-def _answer(plan: Plan, item: Aggregate, scratch: Path) -> Estimate | _Stored:
+def _answer(plan: Plan, item: Aggregate) -> Estimate | _Stored:
     if plan.looks_at_pairs(item):
         return _crossed(plan, item)
     if (found := plan.crossed(item) or plan.known(item)) is not None:
@@ -230,9 +258,7 @@ def _answer(plan: Plan, item: Aggregate, scratch: Path) -> Estimate | _Stored:
     evidence = plan.evidence(item if item.column is not None else None)
     if item.function == "count":  # which adds up, and is known in parts without missing values
         return estimate_from(Evidence.of(*evidence), plan, item)
-    with tempfile.NamedTemporaryFile(dir=scratch, delete=False) as file:
-        place = Path(file.name)
-    return _Stored.of(*evidence, place)
+    return _Stored.of(*evidence)
 
 
 def _crossed(plan: Plan, item: Aggregate) -> Estimate:
