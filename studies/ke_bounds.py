@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.query.aggregates.average import average
-from hedgerow.query.evidence.groups import Hits, Values
-from hedgerow.query.evidence.pieces import Evidence
+from hedgerow.query.evidence.groups import Evidence, Hits, Values
 from studies.ke_tables import Table
 
 __all__ = ["Grouped", "Swapped", "from_boxes", "from_groups", "from_nothing", "from_ranks"]

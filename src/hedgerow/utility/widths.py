@@ -21,8 +21,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.answer import Estimate
 from hedgerow.query.evidence.disguised import subdomain_estimate
-from hedgerow.query.evidence.groups import Hits
-from hedgerow.query.evidence.pieces import Evidence
+from hedgerow.query.evidence.groups import Evidence, Hits
 from hedgerow.query.evidence.rows import Selection, hits_of, numbers_of, values_of
 from hedgerow.query.evidence.view import View, view_of
 from hedgerow.query.sql.printing import predicate_sql

@@ -30,8 +30,19 @@ import pyarrow as pa
 
 from hedgerow.exact import float_above, float_below
 from hedgerow.query.answer import Estimate, Rounding
-from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, best, matches, means, rank, totals, unroll
-from hedgerow.query.evidence.pieces import Evidence
+from hedgerow.query.evidence.groups import (
+    Evidence,
+    Floats,
+    Hits,
+    Ints,
+    Values,
+    best,
+    matches,
+    means,
+    rank,
+    totals,
+    unroll,
+)
 from hedgerow.query.evidence.tally import MANY, both_totals, drawn_totals, moment_sums
 
 __all__ = [

@@ -25,8 +25,7 @@ from hedgerow.query.aggregates.aggregator import (
     take_below,
 )
 from hedgerow.query.aggregates.count import expected_count
-from hedgerow.query.evidence.groups import Hits, Ints, Values, deviation, matches, means
-from hedgerow.query.evidence.pieces import Evidence
+from hedgerow.query.evidence.groups import Evidence, Hits, Ints, Values, deviation, matches, means
 
 __all__ = ["AVG", "average", "expected_average"]
 

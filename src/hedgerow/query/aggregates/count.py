@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from hedgerow.query.aggregates.aggregator import Aggregator, Gives, Interval, Spread, draws_of, numbers_of_matches
-from hedgerow.query.evidence.groups import Floats, Hits, Values, deviation, means
-from hedgerow.query.evidence.pieces import Evidence
+from hedgerow.query.evidence.groups import Evidence, Floats, Hits, Values, deviation, means
 
 __all__ = ["COUNT", "count", "expected_count"]
 

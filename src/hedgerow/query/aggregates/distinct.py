@@ -21,8 +21,19 @@ import numpy as np
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates.aggregator import Aggregator, Gives, Interval, Spread
-from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, deviation, matches, runs_of, totals, unroll
-from hedgerow.query.evidence.pieces import Evidence, joined_sets
+from hedgerow.query.evidence.groups import (
+    Evidence,
+    Floats,
+    Hits,
+    Ints,
+    Values,
+    deviation,
+    joined_sets,
+    matches,
+    runs_of,
+    totals,
+    unroll,
+)
 
 __all__ = ["AVG_DISTINCT", "DISTINCT", "SUM_DISTINCT", "distinct"]
 

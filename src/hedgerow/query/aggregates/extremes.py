@@ -18,8 +18,7 @@ from hedgerow.query.aggregates.aggregator import (
     mirror_ends,
     missed_chances,
 )
-from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, best, matches, rank, unroll
-from hedgerow.query.evidence.pieces import Evidence
+from hedgerow.query.evidence.groups import Evidence, Floats, Hits, Ints, Values, best, matches, rank, unroll
 
 __all__ = ["MAX", "MIN", "maximum", "minimum"]
 

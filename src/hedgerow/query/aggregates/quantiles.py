@@ -23,8 +23,19 @@ from typing import Any
 import numpy as np
 
 from hedgerow.query.aggregates.aggregator import Aggregator, Gives, Interval, Spread, numbers_of_matches, same_values
-from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, matches, means, rank, totals, unroll
-from hedgerow.query.evidence.pieces import Evidence, joined_sets
+from hedgerow.query.evidence.groups import (
+    Evidence,
+    Floats,
+    Hits,
+    Ints,
+    Values,
+    joined_sets,
+    matches,
+    means,
+    rank,
+    totals,
+    unroll,
+)
 
 __all__ = ["QUANTILE_CONT", "QUANTILE_DISC", "quantile"]
 

@@ -23,8 +23,7 @@ from hedgerow.query.aggregates.aggregator import (
     take_below,
 )
 from hedgerow.query.aggregates.count import expected_count
-from hedgerow.query.evidence.groups import Floats, Hits, Values, deviation, matches, means
-from hedgerow.query.evidence.pieces import Evidence
+from hedgerow.query.evidence.groups import Evidence, Floats, Hits, Values, deviation, matches, means
 
 __all__ = ["SUM", "expected_total", "total"]
 

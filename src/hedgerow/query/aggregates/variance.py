@@ -28,8 +28,7 @@ from hedgerow.query.aggregates.aggregator import (
     numbers_of_matches,
     sums_of_smallest,
 )
-from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, deviation, matches, means, unroll
-from hedgerow.query.evidence.pieces import Evidence
+from hedgerow.query.evidence.groups import Evidence, Floats, Hits, Ints, Values, deviation, matches, means, unroll
 
 __all__ = ["STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP", "variance"]
 

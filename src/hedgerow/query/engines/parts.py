@@ -1,7 +1,7 @@
 """Questions to a bundle in parts, answered with the memory of a part.
 
 Guarantee  bounds are those of the same release in one file. Every part gives its evidence: rows hit and values drawn,
-           group by group, and no group lies in two parts. Aggregates reduce it over all parts (`evidence.pieces`).
+           group by group, and no group lies in two parts. Aggregates reduce it over all parts (`evidence.groups`).
            Units, places of texts and doubtful boxes are those of the whole release
 Cost       one pass over the parts, another one where units or places are needed; evidence waits in temporary files,
            some 24 bytes a row, which hold nothing but published numbers. In memory: a part for each core, and as many
@@ -30,9 +30,8 @@ import pyarrow.compute as pc
 from hedgerow.errors import QueryError
 from hedgerow.exact import DecimalGrid, column_grid
 from hedgerow.query.answer import Estimate, Result
-from hedgerow.query.evidence.groups import Hits, Ints, Values
-from hedgerow.query.evidence.permuted import ArrayEngine, Plan, Source, Whole, estimate_from
-from hedgerow.query.evidence.pieces import Evidence, Piece
+from hedgerow.query.evidence.groups import Evidence, Hits, Ints, Piece, Values
+from hedgerow.query.evidence.permuted import ArrayEngine, Plan, Source, WholeRelease, estimate_from
 from hedgerow.query.evidence.view import fresh_source, view_of
 from hedgerow.query.sql.question import SLOT, Aggregate, Arithmetic, Bound, Column, Key, Kind
 from hedgerow.release import Release
@@ -94,7 +93,7 @@ class PartsEngine:
         possible = [cell for cell, number in enumerate(most) if number is None or number > 0]
         return result if len(possible) == cells.number else result.take(np.array(possible, dtype=np.int64))
 
-    def _learn(self, bound: Bound) -> Whole:
+    def _learn(self, bound: Bound) -> WholeRelease:
         """Units and places of the columns that are aggregated, and doubtful boxes, from a pass over all parts."""
         view = view_of(self._tables.first)
         view.derive(bound.derived)
@@ -119,7 +118,7 @@ class PartsEngine:
                 learned[name] = known[keys[name]] = functools.reduce(_Learned.joined, (part[name] for part in parts))
         grids = {name: one.grid for name, one in learned.items() if one.grid is not None}
         domains = {name: one.domain for name, one in learned.items() if one.domain is not None}
-        return Whole(grids, domains, known[""].doubtful if "" in known else frozenset())
+        return WholeRelease(grids, domains, known[""].doubtful if "" in known else frozenset())
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +163,7 @@ def _learn_part(bound: Bound, kinds: Mapping[str, Kind], part: Release, *, place
     return found
 
 
-def _plan(bound: Bound, whole: Whole, part: Release) -> Plan:
+def _plan(bound: Bound, whole: WholeRelease, part: Release) -> Plan:
     """How a part answers. The source is not remembered: a view and a source that know each other would outlive it."""
     source: Source = fresh_source(part)
     source.take_part(whole)
@@ -229,7 +228,7 @@ class _Answered:
     answers: dict[Aggregate, Estimate | _Stored]
 
     @staticmethod
-    def of(bound: Bound, items: list[Aggregate], whole: Whole, scratch: Path | None, part: Release) -> _Answered:
+    def of(bound: Bound, items: list[Aggregate], whole: WholeRelease, scratch: Path | None, part: Release) -> _Answered:
         """Ask a part; an average that is no matter of evidence is a sum and a number of values.
 
         Evidence goes to a folder, or along with the answer where there is none.

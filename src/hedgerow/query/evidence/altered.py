@@ -23,7 +23,7 @@ from hedgerow.errors import QueryError
 from hedgerow.query.answer import Estimate, Rounding
 from hedgerow.query.evidence.groups import Hits, Values
 from hedgerow.query.evidence.known import known_estimate
-from hedgerow.query.evidence.permuted import Plan, Whole
+from hedgerow.query.evidence.permuted import Plan, WholeRelease
 from hedgerow.query.evidence.regroup import rows_by_cell
 from hedgerow.query.evidence.rows import Numbers, hits_of, numbers_of, select
 from hedgerow.query.evidence.view import View, evaluate, values, view_of
@@ -53,7 +53,7 @@ class AlteredSource:
         """The values of a column that have ticks."""
         return self._view.codes(name).domain
 
-    def take_part(self, whole: Whole) -> None:
+    def take_part(self, whole: WholeRelease) -> None:
         """Take units and places from the release of which this is a part."""
         self._view.grids, self._view.domains = whole.grids, whole.domains
 

@@ -30,9 +30,8 @@ from hedgerow.query.aggregates.total import expected_total
 from hedgerow.query.answer import Estimate
 from hedgerow.query.engines.help import exact_column, is_decimal_unit, sum_columns
 from hedgerow.query.evidence.crossing import Crossing
-from hedgerow.query.evidence.groups import Floats, Hits, Ints, Moments, Values
+from hedgerow.query.evidence.groups import Evidence, Floats, Hits, Ints, Moments, Values
 from hedgerow.query.evidence.permuted import RowSource
-from hedgerow.query.evidence.pieces import Evidence
 from hedgerow.query.evidence.ranges import LooseCrossing, Range, float_ends
 from hedgerow.query.evidence.rows import Chosen, Numbers, Selection, ticks_of
 from hedgerow.query.evidence.view import Codes, View, evaluate, view_of

@@ -31,7 +31,7 @@ from hedgerow.query.evidence.crossing import Crossing
 from hedgerow.query.evidence.events import Events, Leaves, events_of_chance
 from hedgerow.query.evidence.grid import Coverage, coverage_of_intervals, coverage_of_sets, property_of
 from hedgerow.query.evidence.groups import Moments, Values
-from hedgerow.query.evidence.permuted import RowSource, Whole
+from hedgerow.query.evidence.permuted import RowSource, WholeRelease
 from hedgerow.query.evidence.ranges import Chance, LooseCrossing, Range
 from hedgerow.query.evidence.rows import Chosen, Numbers, Selection, ticks_in
 from hedgerow.query.evidence.view import values, view_of
@@ -339,7 +339,7 @@ class BoxSource(RowSource):
         """The values of a column that have ticks: of boxes their ends."""
         return super().domain(name) if self.is_open(name) else pa.concat_arrays(self._ends(name))
 
-    def take_part(self, whole: Whole) -> None:
+    def take_part(self, whole: WholeRelease) -> None:
         """Take units and places from the release of which this is a part; boxes that are doubtful are not least."""
         super().take_part(whole)
         self._least -= whole.doubtful

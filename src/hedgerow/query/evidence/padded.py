@@ -18,7 +18,7 @@ from hedgerow.errors import QueryError
 from hedgerow.query.engines.help import is_helped
 from hedgerow.query.evidence.disguised import bounds_by_hits
 from hedgerow.query.evidence.groups import Values
-from hedgerow.query.evidence.permuted import Plan, RowSource, Whole
+from hedgerow.query.evidence.permuted import Plan, RowSource, WholeRelease
 from hedgerow.query.evidence.rows import Numbers, values_of
 from hedgerow.query.evidence.view import View, view_of
 from hedgerow.query.sql.question import Bound, Predicate
@@ -46,7 +46,7 @@ class PaddedSource(RowSource):
         """The values of a column that have ticks, counterfeits among them."""
         return super().domain(name) if self.is_open(name) else self._hidden.domain(name)
 
-    def take_part(self, whole: Whole) -> None:
+    def take_part(self, whole: WholeRelease) -> None:
         """Take units and places from the release of which this is a part."""
         super().take_part(whole)
         self._hidden.take_part(whole)

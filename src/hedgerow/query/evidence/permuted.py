@@ -22,9 +22,8 @@ from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.aggregates.covariance import Covariance
 from hedgerow.query.answer import Estimate, Result, Rounding
 from hedgerow.query.evidence.crossing import Crossing
-from hedgerow.query.evidence.groups import Hits, Ints, Values, in_parts
+from hedgerow.query.evidence.groups import Evidence, Hits, Ints, Values, in_parts
 from hedgerow.query.evidence.known import known_estimate
-from hedgerow.query.evidence.pieces import Evidence
 from hedgerow.query.evidence.regroup import HiddenKey, branches, matched_rows, rows_by_cell
 from hedgerow.query.evidence.rows import (
     Chosen,
@@ -53,7 +52,7 @@ from hedgerow.query.sql.question import (
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-__all__ = ["ArrayEngine", "Plan", "RowPlan", "RowSource", "Source", "Whole", "estimate_from"]
+__all__ = ["ArrayEngine", "Plan", "RowPlan", "RowSource", "Source", "WholeRelease", "estimate_from"]
 
 _DIRECT = ("count", "sum", "avg", "min", "max")
 
@@ -97,7 +96,7 @@ class Source(Protocol):
     def domain(self, name: str) -> pa.Array | None:
         """The values of a column that have ticks; None where these do not depend on the rows."""
 
-    def take_part(self, whole: Whole) -> None:
+    def take_part(self, whole: WholeRelease) -> None:
         """Take units, places and what is doubtful from the release of which this is a part."""
 
     def doubtful(self) -> frozenset[str]:
@@ -162,7 +161,7 @@ def estimate_from(evidence: Evidence, plan: Plan, item: Aggregate) -> Estimate:
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class WholeRelease:
     """What a part must know of its release.
 
     The units of columns, the distinct values of those whose places count, and columns that some part does not publish
@@ -454,7 +453,7 @@ class RowSource:
         """The values of a column that have ticks."""
         return self.view.codes(name).domain
 
-    def take_part(self, whole: Whole) -> None:
+    def take_part(self, whole: WholeRelease) -> None:
         """Take units and places from the release of which this is a part."""
         self.view.grids, self.view.domains = whole.grids, whole.domains
 
