@@ -396,14 +396,14 @@ def test_every_verb_takes_a_bundle_in_parts(tmp_path: Path) -> None:
 
 
 def test_parts_beyond_32_bits_are_not_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sums take a part at a time whatever the number of rows; a part beyond 32 bits is refused."""
+    """Evidence takes a part at a time whatever the number of rows; a part beyond 32 bits is refused."""
     release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
     release.save(tmp_path / "out", rows_per_part=20)
     monkeypatch.setattr("hedgerow.verify.parts.MOST_IN_MEMORY", 50)
     many = hr.open(tmp_path / "out")
     assert many.ask("SELECT sum(salary) AS s FROM release") == release.ask("SELECT sum(salary) AS s FROM release")
     with pytest.raises(BundleError, match="not put together"):
-        many.ask("SELECT median(salary) AS m FROM release")
+        many.ask("SELECT corr(salary, age) AS m FROM release")
     monkeypatch.setattr("hedgerow.verify.parts.MOST_IN_MEMORY", 10)
     with pytest.raises(BundleError, match="A part has more than 10 rows"):
         verify_bundle(tmp_path / "out")
