@@ -46,7 +46,7 @@ def plan_of(name: str) -> Plan:
     "--quick", is_flag=True, help="small tables: minutes become seconds, and nothing is decided that needs more"
 )
 @click.option("--seeds", type=click.IntRange(1), default=None, help="how many seeds; five or more give verdicts")
-@click.option("--only", default="", help="parts whose name has these letters")
+@click.option("--only", default="", help="parts whose name has these letters, or those after a comma")
 @click.option("--fresh", is_flag=True, help="measure again what is measured already")
 @click.option("--record", is_flag=True, help="write the result into studies/results and the pages")
 def main(name: str, out: Path, quick: bool, seeds: int | None, only: str, fresh: bool, record: bool) -> None:
@@ -64,7 +64,8 @@ def _run(name: str, folder: Path, quick: bool, seeds: int | None, only: str, fre
     from hedgerow.cli.show import console, progress_bar, table
 
     plan = plan_of(name)
-    plan = replace(plan, parts={part: work for part, work in plan.parts.items() if only in part})
+    wanted_parts = only.split(",")
+    plan = replace(plan, parts={name: p for name, p in plan.parts.items() if any(w in name for w in wanted_parts)})
     if not plan.parts:
         raise click.UsageError(f"No part of '{name}' has '{only}' in its name.")
     count = seeds or (1 if quick else plan.seeds)
@@ -80,8 +81,8 @@ def _run(name: str, folder: Path, quick: bool, seeds: int | None, only: str, fre
         done, study = run_plan(name, plan, folder, quick=quick, seeds=wanted, progress=lambda step: progress(step, 0.0))
     done = replace(done, only=only)
     screen = console()
-    rows = [(claim.source, claim.says, claim.verdict, claim.seen) for claim in study.claims]
-    screen.print(table(done.title, ("source", "claim", "verdict", "seen"), rows))
+    rows = [(claim.source, claim.verdict, f"{claim.says}\n{claim.seen}") for claim in study.claims]
+    screen.print(table(done.title, ("source", "verdict", "claim, and what was seen"), rows))
     for figure in study.figures:
         screen.print(f"  {figure}")
     return done

@@ -1,7 +1,7 @@
 """COUNT workloads: random boxes over quasi-identifiers and a sensitive condition, and how far estimates are off.
 
 Source     [Li 2015], section 4.2; [Li 2008], section 8
-Cost       O(q n w) for q questions over n rows and w conditions
+Cost       O(q n w) for q questions over n rows and w conditions, in the shortest integers that hold the codes
 
 A question asks how many rows lie in an interval of each of some quasi-identifiers and have a sensitive value in an
 interval; intervals are runs of codes. Each form answers from its groups what it expects when every assignment inside a
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,45 +82,97 @@ def _run(size: int, share: float, keys: Keys) -> Run:
 
 def true_counts(queries: Sequence[CountQuery], quasi: Codes, sensitive: Codes) -> Floats:
     """Answer from the original rows; `quasi` holds one row of codes per quasi-identifier."""
-    return np.array([(_rows(query, quasi) & _inside(sensitive, query.sensitive)).sum() for query in queries], float)
+    rows, starts = _by_value(queries, sensitive)
+    ordered = _short(quasi)[:, rows]
+    return _each(queries, lambda query: float(_rows(query, ordered[:, _slice(query, starts)]).sum()))
 
 
 def expected_separated(queries: Sequence[CountQuery], quasi: Codes, labels: Codes, sensitive: Codes) -> Floats:
     """Expect from known rows and shuffled values (permuted, separated): sum over groups of hits * matches / rows."""
-    sizes = np.bincount(labels)
-
-    def answer(query: CountQuery) -> float:
-        hits = np.bincount(labels[_rows(query, quasi)], minlength=len(sizes))
-        return float((hits * _matches(query, labels, sensitive, len(sizes)) / sizes).sum())
-
-    return _each(queries, answer)
+    return _expected(_expect_separated, queries, quasi, labels, sensitive)
 
 
 def expected_scattered(queries: Sequence[CountQuery], quasi: Codes, labels: Codes, sensitive: Codes) -> Floats:
     """Expect from columns shuffled apart: the shares of the conditions multiply inside a group."""
-    order = np.argsort(labels, kind="stable")
-    offsets = np.append(0, np.cumsum(np.bincount(labels)))
+    return _expected(_expect_scattered, queries, quasi, labels, sensitive)
+
+
+def _expected(
+    expect: Callable[..., None], queries: Sequence[CountQuery], quasi: Codes, labels: Codes, sensitive: Codes
+) -> Floats:
+    order, offsets = _by_group(labels)
+    rows, starts = _by_value(queries, sensitive)
     answers = np.zeros(len(queries))
-    _expect_scattered(np.vstack([quasi, sensitive])[:, order], offsets, _runs(queries, len(quasi)), answers)
+    expect(_short(quasi)[:, order], offsets, labels[rows], starts, _runs(queries, len(quasi)), answers)
     return answers
 
 
 @kernel
-def _expect_scattered(
-    rows: NDArray[np.int32], offsets: NDArray[np.int64], runs: NDArray[np.int64], answers: NDArray[np.float64]
+def _matches(
+    matches: NDArray[np.float64], owners: NDArray[np.int32], starts: NDArray[np.int64], run: NDArray[np.int64]
 ) -> None:
-    """Columns by rows in the order of groups, the sensitive column last; a run of -1 is no condition."""
+    """Rows of each group with a sensitive value of the run."""
+    matches[:] = 0.0
+    for place in range(starts[run[0]], starts[run[1] + 1]):
+        matches[owners[place]] += 1.0
+
+
+@kernel
+def _expect_separated(
+    codes: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    owners: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    runs: NDArray[np.int64],
+    answers: NDArray[np.float64],
+) -> None:
+    """Columns of codes in the order of groups, and the group of each row in the order of sensitive values.
+
+    A run of -1 is no condition; groups without a sensitive value that is asked for are left out at once.
+    """
+    last = runs.shape[1] - 1
+    matches = np.empty(len(offsets) - 1)
     for query in range(len(runs)):
-        columns = np.flatnonzero(runs[query, :, 1] >= 0)[::-1]  # the sensitive one first: few groups have its values
-        for group in range(len(offsets) - 1):
-            first, last = offsets[group], offsets[group + 1]
-            expected = float(last - first)
+        columns = np.flatnonzero(runs[query, :last, 1] >= 0)
+        _matches(matches, owners, starts, runs[query, last])
+        for group in range(len(matches)):
+            if matches[group] > 0.0:
+                hits = 0
+                for row in range(offsets[group], offsets[group + 1]):
+                    inside = True
+                    for column in columns:  # all of them: a jump that cannot be foreseen costs more than a comparison
+                        code = codes[column, row]
+                        inside &= (runs[query, column, 0] <= code) & (code <= runs[query, column, 1])
+                    hits += inside
+                answers[query] += hits * matches[group] / (offsets[group + 1] - offsets[group])
+
+
+@kernel
+def _expect_scattered(
+    codes: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    owners: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    runs: NDArray[np.int64],
+    answers: NDArray[np.float64],
+) -> None:
+    """The same for columns that are shuffled apart."""
+    last = runs.shape[1] - 1
+    matches = np.empty(len(offsets) - 1)
+    for query in range(len(runs)):
+        columns = np.flatnonzero(runs[query, :last, 1] >= 0)
+        _matches(matches, owners, starts, runs[query, last])
+        for group in range(len(matches)):
+            expected = matches[group]
+            if expected == 0.0:
+                continue
+            first, end = offsets[group], offsets[group + 1]
             for column in columns:
                 low, high = runs[query, column]
                 inside = 0
-                for row in range(first, last):
-                    inside += low <= rows[column, row] <= high
-                expected *= inside / (last - first)
+                for row in range(first, end):
+                    inside += low <= codes[column, row] <= high
+                expected *= inside / (end - first)
                 if inside == 0:
                     break
             answers[query] += expected
@@ -127,8 +180,7 @@ def _expect_scattered(
 
 def expected_generalized(queries: Sequence[CountQuery], quasi: Codes, labels: Codes, sensitive: Codes) -> Floats:
     """Expect from the bounding boxes of the groups, rows being anywhere in a box: the share of its codes."""
-    order = np.argsort(labels, kind="stable")
-    offsets = np.append(0, np.cumsum(np.bincount(labels)))
+    order, offsets = _by_group(labels)
     lows, highs = (end.reduceat(quasi[:, order], offsets[:-1], axis=1) for end in (np.minimum, np.maximum))
     answers = np.zeros(len(queries))
     _expect_boxed(sensitive[order], offsets, lows, highs, _runs(queries, len(quasi)), answers)
@@ -171,13 +223,13 @@ def expected_retained(
     """Estimate from values under retention, drawn from `size` values, by inverting the perturbation."""
     from hedgerow.release.forms.perturbed import inverted_count
 
-    def answer(query: CountQuery) -> float:
-        rows = _rows(query, quasi)
-        first, last = query.sensitive
-        observed = float((rows & _inside(published, query.sensitive)).sum())
-        return inverted_count(observed, float(rows.sum()), p=p, share=Fraction(last - first + 1, size))
-
-    return _each(queries, answer)
+    short = _short(quasi)
+    every = [float(_rows(query, short).sum()) for query in queries]
+    shares = [Fraction(query.sensitive[1] - query.sensitive[0] + 1, size) for query in queries]
+    observed = true_counts(queries, quasi, published).tolist()
+    return np.array(
+        [inverted_count(*one, p=p, share=share) for *one, share in zip(observed, every, shares, strict=True)]
+    )
 
 
 def count_errors(truth: Floats, expected: Floats) -> Floats:
@@ -192,7 +244,7 @@ def _each(queries: Sequence[CountQuery], answer: Callable[[CountQuery], float]) 
     return np.fromiter(answers, float, count=len(queries))
 
 
-def _rows(query: CountQuery, quasi: Codes) -> NDArray[np.bool_]:
+def _rows(query: CountQuery, quasi: NDArray[Any]) -> NDArray[np.bool_]:
     chosen = np.ones(quasi.shape[1], np.bool_)
     for column, run in query.quasi.items():
         chosen &= _inside(quasi[column], run)
@@ -208,10 +260,27 @@ def _runs(queries: Sequence[CountQuery], columns: int) -> NDArray[np.int64]:
     return runs
 
 
-def _inside(codes: Codes, run: Run) -> NDArray[np.bool_]:
+def _inside(codes: NDArray[Any], run: Run) -> NDArray[np.bool_]:
     inside: NDArray[np.bool_] = (codes >= run[0]) & (codes <= run[1])
     return inside
 
 
-def _matches(query: CountQuery, labels: Codes, sensitive: Codes, groups: int) -> NDArray[np.int64]:
-    return np.bincount(labels[_inside(sensitive, query.sensitive)], minlength=groups)
+def _short(codes: Codes) -> NDArray[Any]:
+    """The same codes in the shortest integers that hold them: comparing them is most of the work."""
+    return codes.astype(np.min_scalar_type(int(codes.max(initial=0))))
+
+
+def _by_group(labels: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows in the order of groups, and where each group begins and ends."""
+    return np.argsort(labels, kind="stable"), np.append(0, np.cumsum(np.bincount(labels)))
+
+
+def _by_value(queries: Sequence[CountQuery], sensitive: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows in the order of sensitive values, and where each value that may be asked for begins and ends."""
+    values = max((query.sensitive[1] for query in queries), default=0) + 1
+    return np.argsort(sensitive, kind="stable"), np.append(0, np.cumsum(np.bincount(sensitive, minlength=values)))
+
+
+def _slice(query: CountQuery, starts: NDArray[np.int64]) -> slice:
+    """The rows with a sensitive value that is asked for, in the order of values."""
+    return slice(int(starts[query.sensitive[0]]), int(starts[query.sensitive[1] + 1]))

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from hedgerow.report.release_figures import COLOURS, new_figure, save_figure
 
-__all__ = ["Panel", "curve_table", "draw_curves", "set_log"]
+__all__ = ["Panel", "curve_table", "curves_of", "draw_curves", "set_log"]
 
 _PREFIX = "curves "
 _MARKS = "os^Dv*PX"  # lines differ without colour, too
@@ -52,6 +52,12 @@ def curve_table(figure: str, panels: Sequence[Panel]) -> dict[str, pa.Table]:
         for place, (x, y) in enumerate(zip(panel.xs, ys, strict=True))
     ]  # fmt: skip
     return {_PREFIX + figure: pa.Table.from_pylist(rows)}
+
+
+def curves_of(tables: Mapping[str, pa.Table], figure: str, panel: str) -> dict[str, list[float]]:
+    """The ys of each line of one panel, as one seed left them in the table of a figure."""
+    rows = [row for row in tables[_PREFIX + figure].to_pylist() if row["panel"] == panel]
+    return {line: [row["y"] for row in rows if row["line"] == line] for line in dict.fromkeys(r["line"] for r in rows)}
 
 
 def draw_curves(out: Path, tables: Mapping[str, pa.Table]) -> list[Path]:

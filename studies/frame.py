@@ -185,11 +185,15 @@ def markdown(record: Record) -> str:
 
 def _made(record: Record) -> str:
     size = "A quick run" if record.quick else "A full run"
-    size += f" of the part '{record.only}' alone" if record.only else ""
+    size += f" of the part {_parts_named(record)} alone" if record.only else ""
     seeds = ", ".join(map(str, record.seeds))
     versions = ", ".join(f"{name} {number}" for name, number in record.versions.items())
     took = f"{record.minutes:,.0f} minutes" if record.minutes >= 1 else f"{60 * record.minutes:.0f} seconds"
     return f"{size}: seeds {seeds}; {took} of processor time; {versions}."
+
+
+def _parts_named(record: Record) -> str:
+    return " and ".join(f"'{part}'" for part in record.only.split(","))
 
 
 def summary(records: Sequence[Record]) -> str:
@@ -203,7 +207,7 @@ def summary(records: Sequence[Record]) -> str:
         counts = [sum(claim.verdict.startswith(word) for claim in record.claims) for word in words]
         counts.append(len(record.claims) - sum(counts))
         took = f"{record.minutes:,.0f} min" if record.minutes >= 1 else f"{60 * record.minutes:.0f} s"
-        name = f"{record.name}, {record.only} alone" if record.only else record.name
+        name = f"{record.name}, {record.only.replace(',', ' and ')} alone" if record.only else record.name
         cells = [name, len(record.claims), *counts, len(record.seeds), took]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines)

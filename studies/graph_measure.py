@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.graph import BipartiteGraph, GroupedGraph
-from hedgerow.graph.ask import GraphAnswer
+from hedgerow.graph.answer import GraphAnswer
 from hedgerow.graph.attack import group_pairs
 from hedgerow.randomness import generator, seeded_keys
 from studies.coauthors import permuted_edges, shared_neighbours

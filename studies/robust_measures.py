@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from hedgerow.inference.bounds import delta_max
 from hedgerow.inference.full import binary_posteriors
 from studies.robust_data import People
 from studies.robust_rivals import Grouping
+
+Name = TypeVar("Name")
 
 __all__ = ["CountQuery", "Risk", "count_errors", "count_queries", "risk"]
 
@@ -81,7 +83,7 @@ def count_queries(
     return queries[:count]
 
 
-def count_errors(people: People, groupings: Mapping[str, Grouping], queries: list[CountQuery]) -> dict[str, float]:
+def count_errors(people: People, groupings: Mapping[Name, Grouping], queries: list[CountQuery]) -> dict[Name, float]:
     """The mean of |estimate - truth| / truth of each grouping, a group's values being spread evenly over its rows.
 
     A row stands for the shares of values in its group. Rows with equal attributes are added up once, so that all
@@ -91,7 +93,7 @@ def count_errors(people: People, groupings: Mapping[str, Grouping], queries: lis
     recoded = {name: one for name, one in groupings.items() if one.classes is not None}
     plain = [name for name in groupings if name not in recoded]
     weights = np.hstack([_shares_in_cells(people, groupings[name], cell) for name in plain]) if plain else None
-    errors: dict[str, list[Floats]] = {name: [] for name in groupings}
+    errors: dict[Name, list[Floats]] = {name: [] for name in groupings}
     for some in _chunks(queries):
         truth = np.array([query.truth for query in some], float)
         if weights is not None:
@@ -131,12 +133,14 @@ def _value_counts(people: People, grouping: Grouping) -> NDArray[np.int64]:
 
 def _sums(cells: NDArray[np.int32], weights: NDArray[Any], queries: list[CountQuery]) -> Floats:
     """A row a question: weights of the cells that it covers and of the values that it wants, a column a grouping."""
-    inside = np.ones((len(queries), cells.shape[1]), np.bool_)
+    inside = np.ones((cells.shape[1], len(queries)), np.bool_)
     for place, codes in enumerate(cells):
-        inside &= np.stack([query.attributes[place] for query in queries])[:, codes]
+        inside &= np.stack([query.attributes[place] for query in queries], axis=1)[codes]
     secrets = np.stack([query.secret for query in queries])
-    covered = (inside.astype(float) @ weights).reshape(len(queries), -1, secrets.shape[1])
-    sums: Floats = (covered * secrets[:, None, :]).sum(axis=2)
+    # The product is most of the work; counts of rows are exact in single precision.
+    exact = np.float32 if weights.dtype.kind == "i" else np.float64
+    covered = (weights.T.astype(exact) @ inside.astype(exact)).T.reshape(len(queries), -1, secrets.shape[1])
+    sums: Floats = (covered * secrets[:, None, :]).sum(axis=2, dtype=float)
     return sums
 
 

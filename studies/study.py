@@ -123,11 +123,11 @@ def whole(run: Callable[..., Study]) -> Callable[[Unit], Study]:
 def depends(claims: Mapping[str, Claim], on: str) -> Claim:
     """One claim in several settings: it holds, or not, in all of them, or it depends on what they differ in."""
     first = next(iter(claims.values()))
-    seen = "; ".join(f"{name}: {claim.verdict}, {claim.seen}" for name, claim in claims.items())
-    verdicts = {claim.holds for claim in claims.values()}
-    if len(verdicts) == 1:
+    seen = "; ".join(f"{name}: {claim.seen}" for name, claim in claims.items())
+    if len({claim.verdict for claim in claims.values()}) == 1:
         return replace(first, seen=seen)
-    return replace(first, holds=None, word=f"depends on {on}", seen=seen)
+    holding = ", ".join(name for name, claim in claims.items() if claim.verdict == "holds")
+    return replace(first, holds=None, word=f"depends on {on}" + (f" (holds: {holding})" if holding else ""), seen=seen)
 
 
 def combine(claims: Sequence[Claim], *, quick: bool = False) -> Claim:

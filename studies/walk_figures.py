@@ -22,7 +22,7 @@ def draw_walk(out: Path, tables: Mapping[str, pa.Table]) -> list[Path]:
     """Draw what has been measured."""
     found = []
     for prefix, draw in (
-        ("averages", _averages),
+        (("averages", "our averages"), _averages),
         ("clustering", _clustering),
         ("privacy", _privacy),
         ("moving", _moving),
@@ -58,7 +58,7 @@ def _averages(rows: Rows, out: Path) -> Path:
              ("ours_near", "our walk, drawn back", "D:"), ("ours", "our walk", "v:"))  # fmt: skip
     for axes, name in zip(np.atleast_1d(panels), names, strict=True):
         for place, (column, label, style) in enumerate(looks):
-            mine = [row for row in rows if row["name"] == name and row[column] >= 0]
+            mine = [row for row in rows if row["name"] == name and row.get(column) is not None]
             _band(axes, mine, "l", column, color=COLOURS[place], marker=style[0], linestyle=style[1:], label=label)
         axes.set(xlabel="l of Mondrian", ylabel="mean relative error", title=f"AVG({name})")
         set_log(axes, "y")

@@ -5,7 +5,8 @@ Source     [Xue 2011], sections 5.2 and 5.3
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -19,24 +20,31 @@ from studies.averages import average_errors, random_average_queries
 from studies.clustering import centres_of, clusters_from, misplaced
 from studies.noise import NOISES, noise_at_distortion
 from studies.printed_walk import blocks_of_rows, walk_blocks_as_printed
-from studies.walk_tables import Numbers, generalize, substitute
+from studies.walk_tables import Generalized, Numbers, generalize, substitute
 
 __all__ = [
+    "at_distortion",
     "averages_at",
     "clustering_at",
     "column_distortions",
     "drawn_back",
     "moving_table",
+    "our_averages_at",
     "our_walk",
     "printed_table",
     "privacy_table",
     "tune",
 ]
 
+_VALUES = 20
+"""In a partition of figure 5."""
 _MOST_TRIES = 3
-_SAMPLES = 5, 5
-"""Before all blocks are walked a fifth of them is, twice."""
-_NEAR, _FALLS = 0.1, 3.0
+_ROUNDS, _FEW_BLOCKS = 6, 50
+"""Of bisection, on so many blocks of each column."""
+_SAMPLES = 5, 1
+"""Then a fifth of the blocks is walked, and then all."""
+_NEAR, _AROUND, _FALLS = 0.1, 0.3, 1.5
+"""How far a share is corrected at once, where its slope is looked at, and the least slope."""
 _OVER = 0.05
 """How much more than Mondrian a walk may distort: the paper says just a bit."""
 
@@ -56,75 +64,103 @@ def column_distortions(table: Numbers, published: Floats) -> list[float]:
     return [distortion(table.values[:, [n]], published[:, [n]]) for n in range(published.shape[1])]
 
 
-def tune(measure: Callable[[float], float], wanted: float, *, rounds: int = 6) -> tuple[float, float]:
-    """The largest share, to a hundredth or so, at which the distortion, which falls with the share, is as wanted.
+def tune(measure: Callable[[float, int], float], wanted: float, *, few: int = 30) -> tuple[float, float]:
+    """The share at which a walk distorts a little more than wanted, and how steeply distortion falls there.
 
-    Its logarithm falls about evenly there: by how much for a share of 1 is the second number.
+    `measure` moves each so-many-th block at a share. Distortion falls with the share, its logarithm about evenly near
+    the answer: by the second number for a share of 1. Each `few`-th block finds the share roughly by bisection, each
+    fifth corrects it, and then all of them.
     """
     seen: dict[float, float] = {}
     low, high = 0.0, 1.0
-    for _ in range(rounds):
+    for _ in range(_ROUNDS):
         middle = (low + high) / 2
-        seen[middle] = reached = measure(middle)
+        seen[middle] = reached = measure(middle, few)
         low, high = (middle, high) if reached >= wanted else (low, middle)
-    near = {share: found for share, found in seen.items() if found > 0 and abs(share - low) <= _NEAR}
-    falls = _FALLS if len(near) < 2 else -float(np.polyfit(list(near), np.log(list(near.values())), 1)[0])
-    return low, max(falls, _FALLS)
+    near = {share: found for share, found in seen.items() if found > 0 and abs(share - low) <= _AROUND}
+    falls = _FALLS if len(near) < 2 else max(-float(np.polyfit(list(near), np.log(list(near.values())), 1)[0]), _FALLS)
+    share = low
+    for every in _SAMPLES:
+        share = _corrected(share, falls, measure(share, every) / wanted)
+    return share, falls
 
 
-def _at_distortion(
-    walk: Callable[[float, int], tuple[Floats, float]], start: tuple[float, float], wanted: float
+def _corrected(share: float, falls: float, ratio: float) -> float:
+    """The share at which a walk should distort a little more than wanted, after one that distorted `ratio` times."""
+    moved = np.log(ratio / (1 + _OVER / 2)) / falls if ratio > 0 else -_NEAR
+    return float(np.clip(share + np.clip(moved, -_NEAR, _NEAR), 0.0, 1.0))
+
+
+def at_distortion(
+    walk: Callable[[float], tuple[Floats, float]], start: tuple[float, float], wanted: float
 ) -> tuple[float, Floats] | None:
     """A walk that distorts as wanted or a little more; the nearest above it where none is that near, None below.
 
-    `walk` moves each so-many-th block and says how far: some of the blocks correct the share before all of them do.
+    `walk` moves all blocks and says how far; it begins at a share that `tune` found, and corrects it a few times.
     """
     (share, falls), best = start, None
-    for every in (*_SAMPLES, *[1] * _MOST_TRIES):
-        published, reached = walk(share, every)
-        if every == 1:
-            if reached >= wanted and (best is None or reached < best[2]):
-                best = share, published, reached
-            if wanted <= reached <= (1 + _OVER) * wanted:
-                break
-        moved = np.log(reached / ((1 + _OVER / 2) * wanted)) / falls if reached > 0 else -_NEAR
-        share = float(np.clip(share + np.clip(moved, -_NEAR, _NEAR), 0.0, 1.0))
+    for _ in range(_MOST_TRIES):
+        published, reached = walk(share)
+        if reached >= wanted and (best is None or reached < best[2]):
+            best = share, published, reached
+        if wanted <= reached <= (1 + _OVER) * wanted:
+            break
+        share = _corrected(share, falls, reached / wanted)
     return None if best is None else best[:2]
 
 
-def averages_at(
-    table: Numbers,
-    l: int,  # noqa: E741
-    ours: Floats | None,
-    *,
-    seed: int,
-    queries: int,
-    steps: int,
-) -> pa.Table:
-    """Errors of AVG after Mondrian, and after the printed walk, ours and noise at its distortion: a row a column.
+@cache
+def _tuned(table: Numbers, l: int, steps: int) -> tuple[float, float]:  # noqa: E741
+    """The share that suits Mondrian's distortion, found with draws of its own: it differs little between seeds."""
+    wanted = distortion(table.values, generalize(table, l).means)
+    block = np.arange(len(table.values)) // _VALUES
 
-    Our walk, which does not depend on l, is asked twice: as it is published, and drawn back towards the data until it
-    distorts as Mondrian does. All properties are kept on the way, since they are linear and hold at both ends.
-    """
+    def measure(share: float, every: int) -> float:
+        published = printed_table(table, share, segment=_VALUES, steps=steps, seed=0, every=every)
+        moved = block % every == 0
+        return distortion(table.values[moved], published[moved])
+
+    return tune(measure, wanted, few=max(1, int(block[-1] + 1) // _FEW_BLOCKS))
+
+
+def averages_at(table: Numbers, l: int, *, seed: int, queries: int, steps: int) -> pa.Table:  # noqa: E741
+    """Errors of AVG after Mondrian, the printed walk tuned to its distortion, and noise like it: a row a column."""
     general = generalize(table, l)
     wanted = distortion(table.values, general.means)
-    block = np.arange(len(table.values)) // 20
-    rare = max(1, len(table.values) // 20 // 50)
 
-    def walk(share: float, every: int) -> tuple[Floats, float]:
-        published = printed_table(table, share, segment=20, steps=steps, seed=seed, every=every)
-        moved = block % every == 0
-        return published, distortion(table.values[moved], published[moved])
+    def walk(share: float) -> tuple[Floats, float]:
+        published = printed_table(table, share, segment=_VALUES, steps=steps, seed=seed)
+        return published, distortion(table.values, published)
 
-    printed = _at_distortion(walk, tune(lambda share: walk(share, rare)[1], wanted), wanted)
-    published = {
-        "printed": None if printed is None else printed[1],
-        "ours": ours,
-        "ours_near": None if ours is None else drawn_back(table.values, ours, wanted),
-        "noise": None
-        if printed is None
-        else noise_at_distortion(table.values, column_distortions(table, printed[1]), keys=seeded_keys(400 + seed)),
-    }
+    found = at_distortion(walk, _tuned(table, l, steps), wanted)
+    share, published = (-1.0, {}) if found is None else (found[0], {
+        "printed": found[1],
+        "noise": noise_at_distortion(table.values, column_distortions(table, found[1]), keys=seeded_keys(400 + seed)),
+    })  # fmt: skip
+    rows = _average_errors(table, general, published, seed=seed, queries=queries)
+    return pa.Table.from_pylist([{"l": l, "wanted": wanted, "share": share, **row} for row in rows])
+
+
+def our_averages_at(table: Numbers, ls: Sequence[int], ours: Floats | None, *, seed: int, queries: int) -> pa.Table:
+    """The same after our walk, which does not depend on l: as published, and drawn back to Mondrian's distortion.
+
+    All properties are kept on the way back, since they are linear and hold at both ends.
+    """
+    rows = []
+    for l in ls if ours is not None else ():  # noqa: E741
+        assert ours is not None
+        general = generalize(table, l)
+        wanted = distortion(table.values, general.means)
+        published = {"ours": ours, "ours_near": drawn_back(table.values, ours, wanted)}
+        found = _average_errors(table, general, published, seed=seed, queries=queries)
+        rows += [{"l": l, "wanted": wanted, **row} for row in found]
+    return pa.Table.from_pylist(rows)
+
+
+def _average_errors(
+    table: Numbers, general: Generalized, published: Mapping[str, Floats], *, seed: int, queries: int
+) -> list[dict[str, object]]:
+    """A row a column: the mean relative error of AVG after Mondrian and in each published table, and its distortion."""
     rows = []
     for target, name in enumerate(table.columns):
         asked = random_average_queries(
@@ -132,15 +168,14 @@ def averages_at(
         )
         truths = np.array([query.answer(table.values, table.sensitive) for query in asked])
         answers = np.array([general.answer(query) for query in asked])
-        row = {"l": l, "name": name, "wanted": wanted, "share": -1.0 if printed is None else printed[0],
-               "mondrian": float(np.nan_to_num(np.abs(answers - truths) / np.abs(truths), nan=1.0).mean())}  # fmt: skip
+        row: dict[str, object] = {
+            "name": name, "mondrian": float(np.nan_to_num(np.abs(answers - truths) / np.abs(truths), nan=1.0).mean())
+        }  # fmt: skip
         for method, other in published.items():
-            row[method] = row[f"{method}_distortion"] = -1.0
-            if other is not None:
-                row[method] = float(average_errors(asked, table.values, other, table.sensitive, truths).mean())
-                row[f"{method}_distortion"] = distortion(table.values, other)
+            row[method] = float(average_errors(asked, table.values, other, table.sensitive, truths).mean())
+            row[f"{method}_distortion"] = distortion(table.values, other)
         rows.append(row)
-    return pa.Table.from_pylist(rows)
+    return rows
 
 
 def drawn_back(original: Floats, published: Floats, wanted: float) -> Floats:

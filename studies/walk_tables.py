@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -51,6 +52,7 @@ def first_rows(table: Numbers, rows: int) -> Numbers:
     return replace(table, values=table.values[:rows], sensitive=table.sensitive[:rows])
 
 
+@cache
 def adult_table(rows: int) -> Numbers:
     """The first rows of Adult: age, final weight, years of education; occupation is sensitive."""
     from studies.real import adult

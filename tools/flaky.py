@@ -1,18 +1,24 @@
-"""Run every test that draws random numbers many times, and list those that ever fail.
+"""Run every test that depends on random draws many times, and list those that ever fail.
 
 python tools/flaky.py tests/verify tests/graph --runs 50 --seconds 600
 
-A first run notes which tests ask the operating system for randomness (hedgerow.randomness, an unseeded generator of
-NumPy or Python, Hypothesis), themselves, in a fixture that they use, when their module is imported, or in a process
-that they start. Those are run again, round by round and the quickest first, until each has its runs; several processes
-share the rounds, so that hash seeds differ too. Results are kept in .flaky, so that a run that ends by `--seconds` is
-continued by the next one; `--again` forgets them. The exit status is 1 if a test ever failed.
+A test *draws* if it asks the operating system for randomness (hedgerow.randomness, an unseeded generator of NumPy or
+Python), uses Hypothesis, or starts a process, whose draws are not seen; its fixtures and the import of its module count
+too. It needs 50 runs. A test whose generators are all *seeded* needs two, in different processes: if both make the same
+generators, it draws the same each time, and otherwise it counts as one that draws. Every other test needs one.
+
+Runs are repeated inside one process. Tests that share a fixture that draws are repeated together, with that fixture
+made anew each time; others one after the other. First every file runs once, and the quickest tests get all their runs
+there; then those that need least time come first. Tests on Spark are left out. Results are kept in .flaky, so that a
+run that ends by `--seconds` is continued by the next one; `--again` forgets them. The exit status is 1 if a test ever
+failed.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
+import collections
+import hashlib
 import json
 import os
 import random
@@ -22,17 +28,21 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from _pytest.runner import runtestprotocol
 
 ROOT = Path(__file__).resolve().parent.parent
-ROUNDS = 25
-"""Rounds in one process."""
-BATCH = 20.0
-"""Seconds that a round of one process takes, about: the quickest tests have all their runs before slow ones begin."""
+FILES = 12
+"""Files that run for the first time in one process."""
+BATCH = 240.0
+"""Seconds that the tests of a later process need, about."""
+AT_ONCE = 1.0
+"""Seconds that a test's remaining runs may take in the first process that runs it."""
 
 
 @dataclass
@@ -41,8 +51,26 @@ class Record:
 
     runs: int = 0
     failures: int = 0
-    draws: bool = False
+    draws: set[str] = field(default_factory=set)
+    seeds: set[str] = field(default_factory=set)
     seconds: float = 0.0
+    is_shared: bool = False
+    """A fixture that it shares with other tests draws."""
+
+    @property
+    def kind(self) -> str:
+        """How the test comes by its random numbers: the system, hypothesis, process, seeded, or none."""
+        if self.draws or len(self.seeds) > 1:
+            return min(self.draws, key=("process", "hypothesis", "system").index, default="system")
+        return "none" if self.seeds <= {""} else "seeded"
+
+    def wanted(self, runs: int) -> int:
+        """How many runs the test needs."""
+        return {"none": 1, "seeded": 2}.get(self.kind, runs)
+
+    def remaining(self, runs: int) -> float:
+        """Seconds that are still needed."""
+        return (self.wanted(runs) - self.runs) * self.seconds / self.runs
 
 
 def main() -> int:
@@ -53,9 +81,9 @@ def main() -> int:
     options.work.mkdir(exist_ok=True)
     results, end = options.work / "runs.jsonl", time.monotonic() + options.seconds
     files = _files(options.paths)
-    while (left := end - time.monotonic()) > 0 and (todo := _todo(files, _read(results), options.runs)):
+    while (left := end - time.monotonic()) > 0 and (todo := _todo(files, *_read(results), options.runs)):
         _run(todo, options.runs, left, results)
-    return _report(_read(results), options.runs)
+    return _report(_read(results)[0], options.runs)
 
 
 def _options() -> argparse.Namespace:
@@ -69,85 +97,102 @@ def _options() -> argparse.Namespace:
 
 
 def _files(paths: list[str]) -> list[str]:
+    """The files of all paths, in the order in which these were given."""
     files = (
-        path for name in paths for path in ([Path(name)] if Path(name).is_file() else Path(name).rglob("test_*.py"))
+        path
+        for name in paths
+        for path in ([Path(name)] if Path(name).is_file() else sorted(Path(name).rglob("test_*.py")))
     )
-    return sorted({str(file.resolve().relative_to(ROOT)) for file in files})
+    return list(dict.fromkeys(str(file.resolve().relative_to(ROOT)) for file in files))
 
 
-def _todo(files: list[str], known: dict[str, Record], runs: int) -> list[str]:
-    """A file that never ran, whole; after them the quickest of the tests that draw and need more runs."""
-    seen = {name.split("::")[0] for name in known}
+def _todo(files: list[str], known: dict[str, Record], seen: set[str], runs: int) -> dict[str, int]:
+    """What the next process runs, with the runs of each: files that never ran, then tests that need least time."""
     if new := [file for file in files if file not in seen]:
-        return new[:1]
-    waiting = [
-        (record.seconds / record.runs, name)
-        for name, record in known.items()
-        if name.split("::")[0] in files and record.draws and record.runs < runs
-    ]
-    together = itertools.accumulate(seconds for seconds, _ in sorted(waiting))
-    return [
-        name
-        for (seconds, name), total in zip(sorted(waiting), together, strict=True)
-        if total < max(BATCH, seconds + 0.1)
-    ]
+        return dict.fromkeys(new[:FILES], 1)
+    together: dict[str, list[str]] = defaultdict(list)
+    for name, record in known.items():
+        if name.split("::")[0] in files and record.runs < record.wanted(runs):
+            together[name.split("::")[0] if record.is_shared else name].append(name)
+    waiting = sorted((sum(known[name].remaining(runs) for name in names), names) for names in together.values())
+    chosen: dict[str, int] = {}
+    total = 0.0
+    for seconds, names in waiting:
+        total += seconds
+        if chosen and total > BATCH:
+            break
+        chosen |= {name: known[name].wanted(runs) - known[name].runs for name in names}
+    return dict(sorted(chosen.items()))
 
 
-def _run(tests: list[str], runs: int, seconds: float, results: Path) -> None:
-    """Run files once, or tests a few rounds, in a process of their own; it starts no test after `seconds`."""
-    is_first = "::" not in tests[0]
+def _run(tests: dict[str, int], runs: int, seconds: float, results: Path) -> None:
+    """Run files once, or tests many times, in a process of their own; it starts no test after `seconds`."""
+    end = time.monotonic() + seconds
+    plan = results.with_name("plan.json")
+    known = _read(results)[0]
+    plan.write_text(json.dumps({"runs": tests, "shared": [name for name in tests if known[name].is_shared]}))
     folders = [str(ROOT / "tools"), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(folders),
         "FLAKY_RESULTS": str(results),
-        "FLAKY_ROUNDS": str(1 if is_first else min(ROUNDS, runs)),
+        "FLAKY_RUNS": str(runs),
         "FLAKY_SECONDS": str(seconds),
     }
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "flaky",
-        "-p",
-        "no:cacheprovider",
-        "--no-header",
-        "--tb=short",
-    ]
+    options = ["-q", "-p", "flaky", "-p", "no:cacheprovider", "-m", "not spark", "--no-header", "--tb=short"]
     names = results.with_name("tests.txt")
     names.write_text("\n".join(tests))
-    done = subprocess.run([*command, f"@{names}"], cwd=ROOT, env=environment, capture_output=True, text=True)
+    command = [sys.executable, "-m", "pytest", *options, f"@{names}"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     if done.returncode not in (0, 5):
         results.with_name(f"output-{time.time_ns()}.txt").write_text(done.stdout + done.stderr)
-    # A file without tests, and one that dies when it is imported, are noted, so that the next process goes on.
-    missing = set(tests) - {name.split("::")[0] for name in _read(results)} if is_first and seconds > 0 else set()
-    if done.returncode in (2, 5) and missing:
-        with results.open("a") as file:
-            for name in missing:
-                line = {"test": name, "passed": done.returncode == 5, "draws": False, "seconds": 0.0}
+    after = _read(results)[0]
+    with results.open("a") as file:
+        for name, number in tests.items():
+            if "::" not in name:
+                file.write(json.dumps({"file": name}) + "\n")
+            elif after[name].runs == known[name].runs and time.monotonic() < end:
+                # One that is gone, or stopped its process, is not tried again and again.
+                line = {"test": name, "passed": done.returncode in (0, 1, 5), "runs": number}
                 file.write(json.dumps(line) + "\n")
 
 
-def _read(results: Path) -> dict[str, Record]:
+def _read(results: Path) -> tuple[dict[str, Record], set[str]]:
+    """What is known about tests, and the files that ran."""
     known: dict[str, Record] = defaultdict(Record)
+    files = set()
     for line in results.read_text().splitlines() if results.exists() else []:
         run = json.loads(line)
+        if "file" in run:
+            files.add(run["file"])
+            continue
         record = known[run["test"]]
-        record.runs += 1
         record.failures += not run["passed"]
-        record.draws |= run["draws"]
-        record.seconds += run["seconds"]
-    return known
+        record.runs += run.get("runs", 1)
+        record.seconds += run.get("seconds", 0.0)
+        record.draws |= set(run.get("draws", ()))
+        record.is_shared |= run.get("shared", False)
+        record.seeds |= {run["seeds"]} if "seeds" in run else set()
+    return known, files
 
 
 def _report(known: dict[str, Record], runs: int) -> int:
-    drawing = {name: record for name, record in known.items() if record.draws}
+    kinds: dict[str, list[Record]] = collections.defaultdict(list)
+    for record in known.values():
+        kinds[record.kind].append(record)
+    words = {
+        "system": "draw from the operating system",
+        "hypothesis": "draw with Hypothesis",
+        "process": "start processes, whose draws are not seen",
+        "seeded": "make seeded generators alone",
+        "none": "draw nothing",
+    }
+    for kind, text in words.items():
+        found = kinds[kind]
+        wanted = found[0].wanted(runs) if found else runs
+        complete = sum(record.runs >= wanted for record in found)
+        often = f"have run {wanted} times" if wanted > 1 else "have run"
+        print(f"{len(found):>6,} tests {text}; {complete:,} of them {often}.")
     failed = {name: record for name, record in known.items() if record.failures}
-    complete = sum(record.runs >= runs for record in drawing.values())
-    print(
-        f"{len(drawing)} of {len(known)} tests draw random numbers; {complete} of them have run {runs} times or more."
-    )
     for name, record in sorted(failed.items()):
         print(f"failed {record.failures} of {record.runs} runs: {name}")
     print(f"{len(failed)} tests failed at least once." if failed else "No test ever failed.")
@@ -155,85 +200,171 @@ def _report(known: dict[str, Record], runs: int) -> int:
 
 
 class Recorder:
-    """A pytest plugin: repeats tests, and notes for each run whether it drew random numbers and whether it passed."""
+    """A pytest plugin: repeats tests, and notes for each run what it drew and whether it passed."""
 
-    def __init__(self, results: Path, rounds: int, seconds: float) -> None:
-        self.results, self.rounds, self.draws, self.end = results, rounds, 0, time.monotonic() + seconds
-        self.fixtures: set[str] = set()
-        self.modules: set[str] = set()
+    def __init__(self, results: Path, runs: int, seconds: float) -> None:
+        self.results, self.runs, self.end = results, runs, time.monotonic() + seconds
+        plan = json.loads(results.with_name("plan.json").read_text())
+        self.plan: dict[str, int] = plan["runs"]
+        self.shared = frozenset(plan["shared"])
+        self.draws: collections.Counter[str] = collections.Counter()
+        self.seeds: list[str] = []
+        self.fixtures: dict[str, set[str]] = {}
+        self.modules: dict[str, set[str]] = {}
 
     def watch(self) -> None:
-        """Count calls of the operating system's source of randomness from now on."""
-        system = os.urandom
+        """Note from now on what is asked of the operating system, and with which seeds generators are made."""
+        system, start, seed = os.urandom, subprocess.Popen.__init__, random.Random.seed
 
-        def counting(size: int) -> bytes:
-            self.draws += 1
+        def draw(size: int) -> bytes:
+            self.draws["system"] += 1
             return system(size)
 
-        start = subprocess.Popen.__init__
-
-        def starting(process: Any, *args: Any, **options: Any) -> None:
-            self.draws += 1  # what another process draws is not seen
+        def start_process(process: Any, *args: Any, **options: Any) -> None:
+            self.draws["process"] += 1
             start(process, *args, **options)
 
-        os.urandom = counting
-        random._urandom = counting  # type: ignore[attr-defined]
-        subprocess.Popen.__init__ = starting  # type: ignore[method-assign]
+        def seed_python(made: Any, a: Any = None, version: int = 2) -> None:
+            if a is not None:
+                self.seeds.append(f"python {_seed_text(a)}")
+            seed(made, a, version)
+
+        os.urandom = draw
+        random._urandom = draw  # type: ignore[attr-defined]
+        random.Random.seed = seed_python  # type: ignore[method-assign]
+        subprocess.Popen.__init__ = start_process  # type: ignore[method-assign]
+        for name in ("default_rng", "PCG64", "PCG64DXSM"):
+            self._watch_numpy(name)
+
+    def _watch_numpy(self, name: str) -> None:
+        make = getattr(np.random, name)
+
+        def make_seeded(seed: Any = None) -> Any:
+            if seed is not None:
+                self.seeds.append(f"{name} {_seed_text(seed)}")
+            return make(seed)
+
+        setattr(np.random, name, make_seeded)
+
+    def _since(self, before: collections.Counter[str]) -> set[str]:
+        return set(self.draws - before)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[Any]:
         """Note modules that draw when they are imported."""
-        before = self.draws
+        before = self.draws.copy()
         report = yield
-        if self.draws > before:
-            self.modules.add(collector.nodeid)
+        if drawn := self._since(before):
+            self.modules[collector.nodeid] = drawn
         return report
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[Any]:
         """Note fixtures that draw: tests of a whole module or session may share one draw."""
-        before = self.draws
+        before = self.draws.copy()
         made = yield
-        if self.draws > before:
-            self.fixtures.add(f"{fixturedef.baseid}::{fixturedef.argname}")
+        if drawn := self._since(before):
+            self.fixtures[_name(fixturedef)] = drawn
         return made
 
-    def _uses_draws(self, item: pytest.Item) -> bool:
-        """Tell whether the module or a fixture of a test drew."""
-        fixtures = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
-        used = {f"{found[-1].baseid}::{name}" for name, found in fixtures.items() if found}
-        return bool(used & self.fixtures) or item.nodeid.split("::")[0] in self.modules
+    def _fixtures_of(self, item: pytest.Item) -> list[Any]:
+        """The fixtures of a test that drew."""
+        found = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+        return [made[-1] for made in found.values() if made and _name(made[-1]) in self.fixtures]
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Run all tests round by round."""
-        # Two runs of one test in a row would share its fixtures; a single test gets its rounds from new processes.
-        items[:] = items * (self.rounds if len(items) > 1 else 1)
+        """Repeat tests that share a fixture that draws together, round by round."""
+        groups: dict[str, list[pytest.Item]] = defaultdict(list)
+        for item in items:
+            groups[_module(item) if item.nodeid in self.shared else item.nodeid].append(item)
+        self.first = {group[0].nodeid for group in groups.values()}
+        items[:] = [
+            item
+            for group in groups.values()
+            for run in range(max(self.plan[item.nodeid] for item in group) if group[0].nodeid in self.shared else 1)
+            for item in group
+            if run == 0 or run < self.plan[item.nodeid]
+        ]
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        """Note what one run did."""
-        before, self.passed, began = self.draws, True, time.monotonic()
-        done = yield
-        is_hypothesis = bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
-        draws = self.draws > before or is_hypothesis or self._uses_draws(item)
-        with self.results.open("a") as file:
-            seconds = time.monotonic() - began
-            line = {"test": item.nodeid, "passed": self.passed, "draws": draws, "seconds": round(seconds, 3)}
-            file.write(json.dumps(line) + "\n")
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+        """Run one test as often as the plan says; a quick one that draws has all its runs at once."""
+        wanted = 1 if item.nodeid in self.shared else self.plan.get(item.nodeid)
+        done, seconds = 0, 0.0
+        while True:
+            if item.nodeid in self.first and item.nodeid in self.shared:
+                self._forget_fixtures(item)
+            item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+            record = self._run(item)
+            done, seconds = done + 1, seconds + record["seconds"]
+            is_quick = seconds / done * (self.runs - 1) < AT_ONCE and not record["shared"]
+            if wanted is None and record["draws"] and is_quick:
+                wanted = self.runs
+            is_over = time.monotonic() > self.end
+            # What a module drew when it was imported is drawn anew in another process alone.
+            if done >= (wanted or 1) or is_over or _module(item) in self.modules:
+                break
+        item.session._setupstate.teardown_exact(nextitem)
+        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         item.session.shouldstop = "the time is over" if time.monotonic() > self.end else False
-        return done
+        return True
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """A failure of the test, or of what prepares or clears up after it."""
-        self.passed &= not report.failed
+    def _forget_fixtures(self, item: pytest.Item) -> None:
+        for fixture in self._fixtures_of(item):
+            if "process" not in self.fixtures[_name(fixture)]:  # servers stay
+                fixture.finish(_Request(item))
+
+    def _run(self, item: pytest.Item) -> dict[str, Any]:
+        before, self.seeds, began = self.draws.copy(), [], time.monotonic()
+        # The module as the next item keeps what modules share and clears up what is the test's own.
+        reports = runtestprotocol(item, nextitem=item.parent)  # type: ignore[arg-type]
+        drawn = self._since(before) | self.modules.get(_module(item), set())
+        fixtures = self._fixtures_of(item)
+        drawn |= {kind for fixture in fixtures for kind in self.fixtures[_name(fixture)]}
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            drawn.add("hypothesis")
+        failures = [report for report in reports if report.failed]
+        line = {
+            "test": item.nodeid,
+            "passed": not failures,
+            "draws": sorted(drawn),
+            "shared": any(fixture.scope != "function" for fixture in fixtures),
+            "seeds": hashlib.sha256("\n".join(self.seeds).encode()).hexdigest()[:12] if self.seeds else "",
+            "seconds": round(time.monotonic() - began, 4),
+        }
+        with self.results.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+        for report in failures:
+            with self.results.with_name("failures.txt").open("a") as file:
+                file.write(f"==== {item.nodeid} ({report.when})\n{report.longreprtext}\n{report.caplog}\n")
+        return line
+
+
+@dataclass
+class _Request:
+    """As much of a request as the end of a fixture asks for."""
+
+    node: pytest.Item
+
+
+def _module(item: pytest.Item) -> str:
+    return item.nodeid.split("::")[0]
+
+
+def _seed_text(seed: Any) -> str:
+    return repr(seed) if isinstance(seed, int | str | bytes | list | tuple) else type(seed).__name__
+
+
+def _name(fixture: Any) -> str:
+    return f"{fixture.baseid}::{fixture.argname}"
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the recorder where the command asks for it."""
     if "FLAKY_RESULTS" in os.environ:
-        rounds, seconds = int(os.environ["FLAKY_ROUNDS"]), float(os.environ["FLAKY_SECONDS"])
-        recorder = Recorder(Path(os.environ["FLAKY_RESULTS"]), rounds, seconds)
+        results, runs = Path(os.environ["FLAKY_RESULTS"]), int(os.environ["FLAKY_RUNS"])
+        recorder = Recorder(results, runs, float(os.environ["FLAKY_SECONDS"]))
         recorder.watch()
         config.pluginmanager.register(recorder)
 

@@ -75,8 +75,8 @@ class Browser:
         return self.settle(self.jobs.find(id))
 
     def settle(self, job):
-        """Wait until a job is over."""
-        for _ in range(600):
+        """Wait until a job is over: ten minutes at most, for a busy machine is no fault of the job."""
+        for _ in range(12_000):
             if job.is_over:
                 return job
             anyio.run(anyio.sleep, 0.05)

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.verify.words import TOGETHER
+from hedgerow.verify.made import TOGETHER
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,7 @@ def test_refined_groups_answer_conditions_more_tightly_and_say_what_it_costs():
     wide, narrow = plain.ask(question), finer.ask(question)
     assert narrow.lower <= table["pay"][chosen].sum() <= narrow.upper
     assert 3 * (narrow.upper - narrow.lower) < wide.upper - wide.lower
-    assert "does not work back from the choice of the groups" in finer.guarantee.adversary
+    assert "is assumed not to reason about why the algorithm chose these groups" in finer.guarantee.adversary
     assert "this algorithm" in plain.guarantee.adversary
     assert finer.made.parameters["refine"] == "quasi"
 

@@ -1,6 +1,7 @@
 """Robust from a frame to a verified bundle: contract, suppression, refusals."""
 
 import time
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -175,3 +176,14 @@ def test_columns_are_checked() -> None:
     other = Knowledge.given("else", {"a": {1: {"x": 0.5}}})
     with pytest.raises(hr.SchemaError, match="else"):
         Robust(2, other).publish(table_of(), SCHEMA)
+
+
+@pytest.mark.parametrize("named", [-0.0, 0, False, Decimal("0.00"), [0, 7]])
+def test_protected_values_may_be_written_in_another_type(named: object) -> None:
+    """0 protects the 0.0 of a column of floats, and the guarantee names what is published."""
+    table = pa.table({"a": [1] * 12, "s": [float(row % 4) for row in range(12)]})
+    release = Robust(2, KnowledgeEstimate(support=2), protect=[named]).publish(
+        table, hr.Schema(quasi=["a"], sensitive="s")
+    )
+    release.verify()
+    assert '"0.0"' in str(release.guarantee.parameters["protect"])

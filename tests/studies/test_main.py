@@ -38,3 +38,18 @@ def test_a_study_that_does_not_exist_names_those_that_do():
     result = CliRunner().invoke(main, ["kee"])
     assert result.exit_code == 2
     assert "There is no study 'kee'; there are ke, proximity" in result.output
+
+
+def test_some_parts_are_run_alone(tmp_path, monkeypatch):
+    """Names after a comma are wanted too; letters that no part has are refused."""
+    called = []
+
+    def part(name):
+        return Part(lambda unit: called.append(name) or Study(name), 1.0)
+
+    plan = Plan("t", {name: part(name) for name in ("means 4", "means 8", "times")}, Setting("p"))
+    monkeypatch.setattr("studies.__main__.plan_of", lambda name: plan)
+    words = ["ke", "--out", str(tmp_path), "--seeds", "1", "--only"]
+    assert CliRunner().invoke(main, [*words, "means 8,times"]).exit_code == 0
+    assert called == ["means 8", "times"]
+    assert "No part of 'ke' has 'medians' in its name" in CliRunner().invoke(main, [*words, "medians"]).output

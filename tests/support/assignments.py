@@ -38,7 +38,7 @@ def release_of(
         guarantee=guarantee,
         rows=Rows(len(groups), len(groups)),
         groups=len(set(groups)),
-        made=Made("by hand", {}, reproducible=True),
+        made=Made("by_hand", {}, reproducible=True),
     )
 
 

@@ -56,5 +56,5 @@ def generalized_release(
         guarantee=Guarantee("none", {}, columns.sensitive, "nothing is promised", "anyone"),
         rows=Rows(len(labels), len(labels) - suppressed, suppressed),
         groups=int(labels.max()) + 1,
-        made=Made("by hand", {}, reproducible=True),
+        made=Made("by_hand", {}, reproducible=True),
     )

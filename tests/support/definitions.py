@@ -27,14 +27,14 @@ def keeps_promise(forgery: Forgery) -> bool:
     return check is None or check(forgery, said["parameters"])
 
 
-def _groups(forgery: Forgery, column: str) -> list[list[Any]]:
-    """The values of each group, texts as people read them."""
+def _groups(forgery: Forgery, column: str, *, days: bool = True) -> list[list[Any]]:
+    """The values of each group, texts as people read them, dates by their distance in days."""
     group = forgery.manifest["group_column"]
     table = next(t for t in forgery.tables.values() if {group, column} <= set(t.column_names))
     found = defaultdict(list)
     policy = forgery.manifest.get("texts", {}).get(column, "trimmed")
     for number, value in zip(table.column(group).to_pylist(), table.column(column).to_pylist(), strict=True):
-        found[number].append(_read(value, policy))
+        found[number].append(_read(value, policy) if days or type(value) is not date else value)
     return list(found.values())
 
 
@@ -184,7 +184,7 @@ def _proximity(forgery: Forgery, parameters: dict[str, Any]) -> bool:
 
 def _robust(forgery: Forgery, parameters: dict[str, Any]) -> bool:
     r, sets = Fraction(parameters["r"]), json.loads(parameters["protect"])
-    groups = _groups(forgery, _columns(forgery)[0])
+    groups = _groups(forgery, _columns(forgery)[0], days=False)
     if sets is None:
         sets = [[str(_plain(value))] for value in {value for group in groups for value in group}]
     if not sets or r <= 1:

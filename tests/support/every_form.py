@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from hedgerow.methods.target_distribution import TargetDistribution
 from hedgerow.release import Release
 from hedgerow.release.forms import PADDED
 from hedgerow.schema import Hierarchy, Schema
+from hedgerow.verify.made import LEAST
 from tests.support.assignments import release_of
 from tests.support.boxes import generalized_release
 from tests.support.form_worlds import as_scattered, as_separated
@@ -78,7 +80,7 @@ def _boxed(columns: dict[str, Any], labels: list[int], *, levels: dict[str, int]
 
 def _least(release: Release) -> Release:
     """As Mondrian publishes: least intervals and sets."""
-    return replace(release, made=replace(release.made, method="Mondrian"))
+    return replace(release, made=replace(release.made, parameters={LEAST: json.dumps(_QUASI)}))
 
 
 def _published(method: Any) -> Callable[[dict[str, Any], list[int]], Release]:

@@ -329,7 +329,7 @@ def amend(forgery: Forgery) -> bool:
         try:
             release = release_of(decode(seal(forgery.manifest | {"files": {}})), tables)
             # Words of a number that takes hours to read are nobody's: the verifier refuses it before it says a word.
-            check_parameters(release.guarantee.criterion, release.guarantee.parameters)
+            check_parameters(release.guarantee.criterion, release.guarantee.parameters, release.guarantee.columns)
             said = word(release)
             if release.groups and has_parts(forgery):
                 amend_help(forgery, release)

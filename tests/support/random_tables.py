@@ -80,6 +80,9 @@ _RARE = ("nan", "infinite", "int ends", "float ends")
 _ROWS = [1, 2, 3] + [4, 5, 6, 6, 7, 8, 8, 9, 10, 12, 12] * 3 + [16, 16, 20, 24, 32]
 """Sizes of tables; one in a hundred has 150 rows."""
 
+_SLOW = {"robust": 0.5, "walk": 0.9}
+"""Methods of which one table takes as long as ten or a hundred of another, and the share that another one gets."""
+
 _PARAMETERS: dict[str, Callable[[random.Random], dict[str, Any]]] = {
     "anatomy": lambda rng: {
         "l": rng.choice([2, 2, 3, 5]),
@@ -87,20 +90,28 @@ _PARAMETERS: dict[str, Callable[[random.Random], dict[str, Any]]] = {
         "form": rng.choice(["separated", "permuted", "scattered"]),
         "together": rng.random() < 0.5,
     },
-    "full-domain": lambda rng: {"k": rng.choice([2, 3]), "suppression": rng.choice([0, "0.3"])} | _more(rng),
+    "full-domain": lambda rng: (
+        {"k": rng.choice([2, 3]), "suppression": rng.choice([0, "0.3"]), "blind": rng.random() < 0.2} | _more(rng)
+    ),
     "ke": lambda rng: {
         "k": rng.choice([2, 2, 3, 4]),
         "e": rng.choice([0, 0, 1, "0.01", "1e300"]),
         "objective": rng.choice(["sum", "max", "max_overlap", "count", "random"]),
         "refine": rng.choice(["none", "none", "quasi"]),
+        "l": rng.choice([None, None, 2, 2, 3]),
     },
-    "m-invariant": lambda rng: {"m": rng.choice([2, 2, 3]), "grouping": rng.choice(["blind", "near"])},
+    "m-invariant": lambda rng: {
+        "m": rng.choice([2, 2, 3]),
+        "grouping": rng.choice(["blind", "near"]),
+        "fakes": rng.choice(["0.5", "0.5", 0, 1]),
+    },
     "mondrian": lambda rng: (
         {
             "k": rng.choice([2, 3]),
             "relaxed": rng.random() < 0.3,
             "blind": rng.random() < 0.3,
             "form": rng.choice(["generalized", "separated", "permuted", "scattered"]),
+            "together": rng.random() < 0.8,
         }
         | _more(rng)
     ),
@@ -121,6 +132,7 @@ _PARAMETERS: dict[str, Callable[[random.Random], dict[str, Any]]] = {
         "eps": rng.choice([0, 0, 0, "0.01", 1, "0.5", "1e300"]),
         "m": rng.choice([2, 2, 3]),
         "relative": rng.random() < 0.3,
+        "e2": rng.choice([None, None, None, 0, "0.5", 3]),
         "grouping": rng.choice(["near", "blind"]),
         "form": rng.choice(["generalized", "separated", "permuted", "scattered"]),
     },
@@ -129,18 +141,29 @@ _PARAMETERS: dict[str, Callable[[random.Random], dict[str, Any]]] = {
         "knowledge": KnowledgeEstimate(support=rng.choice([1, 2])),
         "model": rng.choice(["binary", "full"]),
         "max_suppressed": rng.choice(["0.01", "0.3"]),
+        "form": rng.choice(["separated", "permuted", "scattered"]),
+        "k": rng.choice([None] * 5 + [3]),
     },
     "rank-swap": lambda rng: rng.choice([{"share": "0.2"}, {"k": 2}, {"k": 2, "e": 1}]),
-    "retention": lambda rng: rng.choice([{"p": "0.5"}, {"m": 2}, {"m": 2, "eps": 1}, {"m": 2, "eps": "0.1"}]),
+    "retention": lambda rng: rng.choice(
+        [{"p": "0.5"}, {"m": 2}, {"m": 2, "eps": 1}, {"m": 2, "eps": "0.1", "relative": True}]
+    ),
     "target": lambda rng: {
         "target": rng.choice(["uniform", "normal", "zipf", "source"]),
         "grouping": rng.choice(["all", "quasi"]),
         "fakes": rng.choice([0, "0.5"]),
         "shift": rng.choice([0, "0.1"]),
+        "quantize": rng.choice([None, None, 3, 100]),
     },
-    "walk": lambda rng: {"share": "0.2", "whole": rng.random() < 0.5, "steps": rng.choice(["auto", 200])},
+    "walk": lambda rng: {
+        "share": "0.2",
+        "segment": rng.choice([20, 20, 5]),
+        "whole": rng.random() < 0.5,
+        "steps": rng.choice(["auto", 200]),
+        "layout": rng.choice(["runs", "scattered", "rows"]),
+    },
 }
-"""Random parameters of each method; a method that is not listed is tried without parameters."""
+"""Random parameters of each method, but for those that name columns or values of the table (`_fitted`)."""
 
 
 def _more(rng: random.Random) -> dict[str, Any]:
@@ -216,10 +239,10 @@ class Trial:
 def random_trial(rng: random.Random) -> Trial:
     """Draw a method and a table for it, mostly one that the method can publish."""
     name = rng.choice(sorted(METHODS))
-    if name == "robust" and rng.random() < 0.5:
-        name = "anatomy"  # a search takes as long as ten tables of another method
+    if rng.random() < _SLOW.get(name, 0):
+        name = "anatomy"
     way = Way.drawn(rng, name)
-    parameters = _PARAMETERS.get(name, lambda rng: {})(rng)
+    parameters = _PARAMETERS[name](rng)
     rows = 150 if rng.random() < 0.01 and name != "robust" else rng.choice(_ROWS)
     names = rng.sample(_NAMES, 5)
     quasi, plain = names[: rng.choice([1, 1, 2, 3])], names[3:4] if rng.random() < 0.3 else []
@@ -234,8 +257,7 @@ def random_trial(rng: random.Random) -> Trial:
     if way.ledger and name == "m-invariant":
         columns["person"], schema["identifier"] = pa.array(range(rows)), [*schema["identifier"], "person"]
         columns["place"], schema["quasi"] = pa.array(range(rows)), [*quasi, "place"]
-    if name == "walk" and rng.random() < 0.9:
-        parameters["columns"] = [*sensitive, *(column for column in quasi if rng.random() < 0.5)]
+    parameters |= _fitted(rng, name, columns, schema)
     schema["missing"] = {
         column: rng.choice(["value", "suppress", "refuse"] if rng.random() < 0.1 else ["value", "suppress"])
         for column in kinds
@@ -248,6 +270,21 @@ def random_trial(rng: random.Random) -> Trial:
     policies = ["trimmed", "folded", "exact"]
     schema["texts"] = {column: rng.choice(policies) for column in texts if rng.random() < 0.3}
     return Trial(name, parameters, table, schema, kinds, trees, way)
+
+
+def _fitted(rng: random.Random, name: str, columns: dict[str, pa.Array], schema: dict[str, Any]) -> dict[str, Any]:
+    """Draw the parameters that name columns or values of the table."""
+    quasi, sensitive = schema["quasi"], schema["sensitive"]
+    if name in ("walk", "noise", "microaggregation") and rng.random() < (0.9 if name == "walk" else 0.3):
+        chosen = [column for column in quasi if rng.random() < 0.5]
+        return {"columns": chosen if name == "microaggregation" else [*sensitive, *chosen]}
+    if name == "target" and rng.random() < 0.2:
+        return {"parts": rng.choice(quasi)}
+    values = [value for value in columns[sensitive[0]].to_pylist() if value is not None]
+    if name == "robust" and values and rng.random() < 0.4:
+        some = rng.sample(values, min(len(values), rng.choice([1, 2])))
+        return {"protect": [some] if rng.random() < 0.3 else some}
+    return {}
 
 
 def _add_other_roles(rng: random.Random, name: str, columns: dict[str, pa.Array], schema: dict[str, Any]) -> None:
@@ -303,7 +340,8 @@ def _column(rng: random.Random, kind: str, rows: int, *, spread: bool = False) -
     else:
         values = [draw(rng) for _ in range(rows)]
     if rng.random() < (0.1 if spread else 0.2):
-        values = [None if rng.random() < 0.2 else value for value in values]
+        gaps = 1 if not spread and rng.random() < 0.1 else 0.2
+        values = [None if rng.random() < gaps else value for value in values]
     scale = rng.choice([0, 2, 19, 38])
     made = [value if not isinstance(value, Decimal) else value.scaleb(-scale) for value in values]
     return pa.array(made, _type(kind, scale))

@@ -26,7 +26,7 @@ from hedgerow.certificate.model import (
 )
 from hedgerow.certificate.risks import exact_risk, summarize_widths
 from hedgerow.errors import ParameterError, QueryError
-from hedgerow.graph.ask import GraphAnswer
+from hedgerow.graph.answer import GraphAnswer
 from hedgerow.graph.attack import DegreeAttack, class_sizes, degree_attack, edge_attack, signatures, static_attack
 from hedgerow.graph.bundle import read_held
 from hedgerow.graph.grouped import GroupedGraph, Side

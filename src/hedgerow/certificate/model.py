@@ -27,8 +27,8 @@ from hedgerow._version import __version__
 from hedgerow.arrays import Ints
 from hedgerow.errors import BundleError
 from hedgerow.release.folder import FileEntry
+from hedgerow.verify.made import TOGETHER
 from hedgerow.verify.values import Guarantee
-from hedgerow.verify.words import TOGETHER
 
 if TYPE_CHECKING:
     from hedgerow.verify.manifest import GraphManifest, Manifest

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hedgerow._lazy import lazy
 
 if TYPE_CHECKING:
-    from hedgerow.graph.ask import GraphAnswer
+    from hedgerow.graph.answer import GraphAnswer
     from hedgerow.graph.bipartite import BipartiteGraph
     from hedgerow.graph.bundle import read as open
     from hedgerow.graph.generate import author_paper_graph, purchase_graph
@@ -36,7 +36,7 @@ __all__ = [
 
 _HOMES = {
     "BipartiteGraph": "bipartite.BipartiteGraph",
-    "GraphAnswer": "ask.GraphAnswer",
+    "GraphAnswer": "answer.GraphAnswer",
     "GroupedGraph": "grouped.GroupedGraph",
     "SafeGrouping": "method.SafeGrouping",
     "author_paper_graph": "generate.author_paper_graph",

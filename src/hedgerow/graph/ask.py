@@ -7,7 +7,6 @@ Cost       O(edges + nodes log nodes) for each aggregate, and each row of GROUP 
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 import weakref
@@ -22,8 +21,8 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
 from hedgerow.errors import BrokenPromise, QueryError
-from hedgerow.exact import float_above, float_below
 from hedgerow.graph.adjacency import adjacency, count_unsafe
+from hedgerow.graph.answer import GraphAnswer, GraphBounds, stack_bounds
 from hedgerow.graph.distinct import count_joined
 from hedgerow.graph.draws import Draws, Extent, average, largest, total
 from hedgerow.graph.edge_rows import EdgeRows, EdgeTicks, Marks, ticks_of_column
@@ -41,21 +40,20 @@ from hedgerow.graph.question import (
 )
 from hedgerow.graph.selected import Selected
 from hedgerow.graph.weighted import EdgeNumbers, average_of_edges, largest_of_edges, sum_of_pairs
-from hedgerow.query.answer import Estimate, Learned, Result, Rounding, finish_result
+from hedgerow.query.answer import Result, Rounding, finish_result
 from hedgerow.query.answer_table import AnswerTable
-from hedgerow.query.answered import Answered, answered_by
+from hedgerow.query.answered import Answered
 from hedgerow.query.evidence.view import evaluate, values
+from hedgerow.query.nested import subquery_answer
 from hedgerow.query.sql.graph_compose import GraphComposer, is_composed
 from hedgerow.query.sql.graph_statement import GraphStatement
 from hedgerow.query.sql.question import Expression, Kind, Predicate, Truth, columns_of
 
-__all__ = ["GraphAnswer", "ask"]
+__all__ = ["ask"]
 
 MOST_CELLS = 2_000
 """Rows of a GROUP BY; each is a question of its own."""
-
 _safe: weakref.WeakSet[GroupedGraph] = weakref.WeakSet()
-
 Number = int | float
 
 
@@ -93,7 +91,9 @@ def _compose(release: GroupedGraph, text: str) -> Result:
         return finish_result(replace(question.bound, outcome=outcome), _Engine(release, question).result())
 
     def look(statement: GraphStatement) -> Answered:
-        return answered_by(lambda asked, shown: answer(replace(statement, question=asked), shown), statement.question)
+        return subquery_answer(
+            lambda asked, shown: answer(replace(statement, question=asked), shown), statement.question
+        )
 
     return GraphComposer(ENDS, release.keys, answer, look).run(text)
 
@@ -114,72 +114,6 @@ class _Cell:
 
     values: Mapping[str, Any] = field(default_factory=dict)
     marks: Mapping[tuple[str, str], NDArray[np.bool_]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """Bounds in units of `unit`, which kind of number they are, and for how many sides entities were asked about.
-
-    `is_reached` says that it is proved that some assignment reaches each bound.
-    """
-
-    extent: Extent
-    kind: int
-    unit: Fraction = Fraction(1)
-    rounding: Rounding = Rounding.WHOLE
-    domain: pa.Array | None = None
-    is_ratio: bool = False
-    is_reached: bool = False
-
-    @functools.cached_property
-    def bounds(self) -> tuple[Fraction, Fraction] | None:
-        extent = self.extent
-        if extent.lower is None or extent.upper is None:
-            return None
-        return extent.lower * self.unit, extent.upper * self.unit
-
-    @property
-    def expected(self) -> float | None:
-        if self.bounds is not None and self.bounds[0] == self.bounds[1]:
-            return float(self.bounds[0])
-        return None if self.extent.expected is None else self.extent.expected * float(self.unit)
-
-    @property
-    def std(self) -> float | None:
-        if self.bounds is not None and self.bounds[0] == self.bounds[1]:
-            return 0.0
-        return None if self.extent.variance is None else math.sqrt(self.extent.variance) * float(self.unit)
-
-    @property
-    def answer(self) -> GraphAnswer:
-        if self.bounds is None:
-            return GraphAnswer(None, None, None, True, self.kind)
-        lower, upper = self.bounds
-        ends: tuple[Any, Any] = (int(lower), int(upper))
-        expected: Any = self.expected
-        if self.rounding is Rounding.OUTWARD:
-            ends = float_below(lower), float_above(upper)
-        elif self.rounding is Rounding.VALUE:
-            answers = self.estimate().answers[0]
-            ends, expected = (answers.lower, answers.upper), answers.expected
-        ratio = self.is_ratio and lower != upper
-        return GraphAnswer(*ends, expected, lower == upper, self.kind, self.std, is_ratio=ratio)
-
-    def estimate(self) -> Estimate:
-        """The same for one row of a table; the middle of the bounds stands in where there is no mean."""
-        if self.bounds is None:
-            return _column([None], [None], [math.nan], [math.nan], [True], self)
-        lower, upper = self.bounds
-        middle = float((lower + upper) / 2) if self.expected is None else self.expected
-        std = math.nan if self.std is None else self.std
-        return _column([lower], [upper], [middle], [std], [lower == upper], self, [self.is_reached])
-
-
-def _column(
-    lower: Any, upper: Any, expected: Any, std: Any, exact: Any, like: _Found, reached: list[bool] | None = None
-) -> Estimate:
-    reached = [False] * len(lower) if reached is None else reached
-    return Estimate(lower, upper, expected, std, exact, like.rounding, domain=like.domain, reached=reached)
 
 
 class _Engine:
@@ -205,7 +139,7 @@ class _Engine:
             key.alias: pa.array([cell.values[key.column.name] for cell in cells], kinds[key.column.name])  # type: ignore[union-attr]
             for key in bound.keys
         }
-        return Result(keys, {name: _stacked(column) for name, column in found.items()}, len(cells))
+        return Result(keys, {name: stack_bounds(column) for name, column in found.items()}, len(cells))
 
     def _may_exist(self, cell: _Cell) -> bool:
         """Whether some assignment has a row of this cell."""
@@ -267,7 +201,7 @@ class _Engine:
             raise QueryError("a learned estimate takes no conditions on columns of edges")
         return self.select("left", item.wheres["left"], _Cell()), self.select("right", item.wheres["right"], _Cell())
 
-    def found(self, item: GraphAggregate, cell: _Cell) -> _Found:
+    def found(self, item: GraphAggregate, cell: _Cell) -> GraphBounds:
         """Answer one aggregate in one cell."""
         asked = {**item.wheres}
         if item.argument == "links":
@@ -285,17 +219,17 @@ class _Engine:
             return _over_links(item, chosen, kind)
         return _over_entities(item, chosen[item.end], kind)
 
-    def _over_edges(self, item: GraphAggregate, chosen: dict[str, Selected], cell: _Cell, kind: int) -> _Found:
+    def _over_edges(self, item: GraphAggregate, chosen: dict[str, Selected], cell: _Cell, kind: int) -> GraphBounds:
         left, right = chosen["left"], chosen["right"]
         marks = self.edges.marks(item.edges).both(cell.marks.get(("edges", "edges")))
         if item.argument == "distinct":
             end, other = (left, right) if item.end == "left" else (right, left)
-            return _Found(_extent_of(self._joined(end, other, item.end, marks)), kind)
+            return GraphBounds(_extent_of(self._joined(end, other, item.end, marks)), kind)
         if item.argument == "*":
             if marks.is_all and not self.edges.has_repeats:
-                return _Found(_extent_of(count_links(left, right)), kind, is_reached=kind <= 1)
+                return GraphBounds(_extent_of(count_links(left, right)), kind, is_reached=kind <= 1)
             counts = sum_of_pairs(left, right, self.edges.numbers(marks).counts())
-            return _Found(counts, kind, is_reached=kind <= 1 and marks.is_sure)
+            return GraphBounds(counts, kind, is_reached=kind <= 1 and marks.is_sure)
         assert item.value is not None
         if item.argument == "column":
             return self._over_ends(item, chosen, marks, kind)
@@ -307,20 +241,22 @@ class _Engine:
             ticks, has_value = self.edges.ticks(item.value, marks.may)
         edges = self.edges.numbers(marks, ticks, has_value)
         if item.function == "count":
-            return _Found(sum_of_pairs(left, right, edges.counts()), kind, is_reached=kind <= 1 and marks.is_sure)
+            return GraphBounds(sum_of_pairs(left, right, edges.counts()), kind, is_reached=kind <= 1 and marks.is_sure)
         counts = sum_of_pairs(left, right, edges.counts())
         if not counts.upper:
-            return _Found(Extent(None, None, None), kind)
+            return GraphBounds(Extent(None, None, None), kind)
         extent = _aggregate_edges(item.function, left, right, edges)
         is_value = item.function in ("min", "max") and ticks.domain is not None
         is_whole = ticks.kind is Kind.INT and item.function != "avg"
         rounding = Rounding.VALUE if is_value else Rounding.WHOLE if is_whole else Rounding.OUTWARD
-        found = _Found(extent, kind, ticks.unit, rounding, ticks.domain if is_value else None, item.function == "avg")
+        found = GraphBounds(
+            extent, kind, ticks.unit, rounding, ticks.domain if is_value else None, item.function == "avg"
+        )
         # With conditions on one side one choice reaches the least sum, if no assignment leaves nothing to add up.
         is_reached = item.function == "sum" and kind <= 1 and bool(counts.lower) and edges.is_certain
         return replace(found, is_reached=is_reached)
 
-    def _over_ends(self, item: GraphAggregate, chosen: dict[str, Selected], marks: Marks, kind: int) -> _Found:
+    def _over_ends(self, item: GraphAggregate, chosen: dict[str, Selected], marks: Marks, kind: int) -> GraphBounds:
         """Aggregate a column of the entities at one end."""
         assert item.value is not None
         near, far = chosen[item.end], chosen["left" if item.end == "right" else "right"]
@@ -341,7 +277,7 @@ class _Engine:
             found = Extent(found.lower, extent(ticks.highs).upper, None)
         is_free = not far.is_partly and marks.is_sure and ticks.lows is ticks.highs
         if item.function == "count":
-            return _Found(found, kind, is_reached=is_free)
+            return GraphBounds(found, kind, is_reached=is_free)
         counted = EndValues(
             Selected(side, has_value, near.nodes), far, np.zeros(0, np.int64), pairs, item.end == "left"
         ).count()
@@ -351,7 +287,7 @@ class _Engine:
         rounding = Rounding.VALUE if is_value else Rounding.WHOLE if is_whole else Rounding.OUTWARD
         unit = Fraction(1) if is_value else ticks.unit
         domain = ticks.domain if is_value else None
-        return _Found(found, kind, unit, rounding, domain, item.function == "avg", is_reached)
+        return GraphBounds(found, kind, unit, rounding, domain, item.function == "avg", is_reached)
 
     def _joined(self, counted: Selected, other: Selected, end: str, marks: Marks) -> Links:
         """COUNT(DISTINCT end) over the edges that count for sure, and over those that may."""
@@ -408,20 +344,6 @@ def _codes(table: pa.Table) -> Ints:
     return codes
 
 
-_COLUMNS = ("lower", "upper", "expected", "std", "exact", "reached")
-
-
-def _stacked(found: list[_Found]) -> Estimate:
-    """One aggregate in all rows."""
-    estimates = [one.estimate() for one in found]
-    if not estimates:
-        return _column([], [], [], [], [], _Found(Extent(None, None, None), 0))
-    like = next((one for one in found if one.bounds is not None), found[0])
-    parts = {name: [getattr(e, name)[0] for e in estimates] for name in _COLUMNS}
-    lower, upper, expected, std, exact, reached = (parts[name] for name in _COLUMNS)
-    return _column(lower, upper, expected, std, exact, like, reached)
-
-
 def _arrays(side: Side, end: str, names: frozenset[str], *, is_node: bool) -> dict[str, pa.Array]:
     if is_node:
         return {name: pa.array(side.degrees) for name in names if name == f"{end}.{degree_name(side)}"}
@@ -439,20 +361,20 @@ def _extent_of(links: Links) -> Extent:
     return Extent(Fraction(links.lower), Fraction(links.upper), expected, links.variance)
 
 
-def _over_paths(item: GraphAggregate, chosen: dict[str, Selected], kind: int) -> _Found:
+def _over_paths(item: GraphAggregate, chosen: dict[str, Selected], kind: int) -> GraphBounds:
     ends = chosen["start"], chosen["via"], chosen["end"]
     if item.argument == "*":
         lower, upper, expected = count_paths(*ends)
-        return _Found(Extent(Fraction(lower), Fraction(upper), expected), kind)
+        return GraphBounds(Extent(Fraction(lower), Fraction(upper), expected), kind)
     lower, upper = count_ends(*ends)
-    return _Found(Extent(Fraction(lower), Fraction(upper), None), kind)
+    return GraphBounds(Extent(Fraction(lower), Fraction(upper), None), kind)
 
 
-def _over_entities(item: GraphAggregate, chosen: Selected, kind: int) -> _Found:
+def _over_entities(item: GraphAggregate, chosen: Selected, kind: int) -> GraphBounds:
     if item.argument != "column":
         draws = _node_draws(chosen, chosen.side.degrees, chosen.side.degrees)
         if item.function == "count":
-            return _Found(draws.count(), kind, is_reached=True)
+            return GraphBounds(draws.count(), kind, is_reached=True)
         return _found_in(item.function, draws, kind)
     assert item.value is not None
     side, end = chosen.side, item.end
@@ -463,7 +385,7 @@ def _over_entities(item: GraphAggregate, chosen: Selected, kind: int) -> _Found:
     groups = side.entity_groups[has_value].astype(np.int64)
     draws = Draws(groups, ticks.lows, ticks.lows if ticks.lows is ticks.highs else ticks.highs, side.sizes, fitting)
     if item.function == "count":
-        return _Found(draws.count(), kind, is_reached=True)
+        return GraphBounds(draws.count(), kind, is_reached=True)
     found = _found_in(item.function, draws, kind)
     if item.function in ("min", "max") and ticks.domain is not None:
         return replace(found, rounding=Rounding.VALUE, domain=ticks.domain)
@@ -471,15 +393,15 @@ def _over_entities(item: GraphAggregate, chosen: Selected, kind: int) -> _Found:
     return replace(found, unit=ticks.unit, rounding=Rounding.WHOLE if whole else Rounding.OUTWARD)
 
 
-def _found_in(function: str, draws: Draws, kind: int) -> _Found:
+def _found_in(function: str, draws: Draws, kind: int) -> GraphBounds:
     is_average = function == "avg"
     ratio = is_average and not np.array_equal(draws.forced, draws.most)
     rounding = Rounding.OUTWARD if is_average else Rounding.WHOLE
     # `draws` proves that numbers of nodes and values of entities reach their bounds where each is certain.
-    return _Found(_extent(function, draws), kind, rounding=rounding, is_ratio=ratio, is_reached=draws.is_certain)
+    return GraphBounds(_extent(function, draws), kind, rounding=rounding, is_ratio=ratio, is_reached=draws.is_certain)
 
 
-def _over_links(item: GraphAggregate, chosen: dict[str, Selected], kind: int) -> _Found:
+def _over_links(item: GraphAggregate, chosen: dict[str, Selected], kind: int) -> GraphBounds:
     """Aggregate, over entities, how many of their edges lead to a selected entity of the other side."""
     near = chosen[item.end]
     far = chosen["left" if item.end == "right" else "right"]
@@ -532,48 +454,3 @@ def _extent(function: str, draws: Draws) -> Extent:
     if function == "min":
         return largest(draws.negated).negated
     return {"sum": total, "avg": average, "max": largest}[function](draws)
-
-
-@dataclass(frozen=True)
-class GraphAnswer:
-    """One aggregate over a grouped graph.
-
-    `lower` and `upper` enclose the true answer. `expected` is the mean over all assignments of entities to nodes that
-    fit the release, each as likely as the others, and `std` their standard deviation; each is None where it has no
-    closed form. Where `is_ratio`, AVG is over an uncertain number of things, and `expected` is the mean sum divided by
-    the mean number, which is not the mean of the averages. Neither is a statement about the truth, which is one
-    assignment: where columns go with degrees it lies away from `expected`; `learned` is an estimate that takes that
-    into account, where it was asked for. `exact` says that every assignment gives the same answer; bounds that are no
-    whole numbers are rounded outwards all the same. `kind` counts the sides with conditions on entities: 0, 1 or 2.
-    SQL's NULL is None in all numbers; where some assignments select nothing, the numbers speak of those that select
-    something.
-    """
-
-    lower: Any
-    upper: Any
-    expected: Any
-    exact: bool
-    kind: int
-    std: float | None = None
-    is_ratio: bool = False
-    learned: Learned | None = None
-
-    def __repr__(self) -> str:
-        if self.lower is None or self.upper is None:
-            return "NULL (exact)"
-        if self.exact:
-            number = self.expected if isinstance(self.lower, float) and self.expected is not None else self.lower
-            return f"{_text(number)} (exact)"
-        middle = "no expectation in closed form" if self.expected is None else f"expected {_shown(self.expected)}"
-        middle += " (ratio of means)" if self.is_ratio and self.expected is not None else ""
-        spread = "" if self.std is None else f" with a standard deviation of {self.std:.4g}"
-        guess = "" if self.learned is None else f"; {self.learned}"
-        return f"between {_text(self.lower)} and {_text(self.upper)}, {middle}{spread}{guess}"
-
-
-def _shown(number: Any) -> str:
-    return f"{number:.8g}" if isinstance(number, int | float) else str(number)
-
-
-def _text(number: Any) -> str:
-    return f"{number:.15g}" if isinstance(number, float) else str(number)

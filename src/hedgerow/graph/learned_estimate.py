@@ -31,7 +31,7 @@ from hedgerow.graph.selected import Selected
 from hedgerow.query.answer import Learned
 
 if TYPE_CHECKING:
-    from hedgerow.graph.ask import GraphAnswer
+    from hedgerow.graph.answer import GraphAnswer
 
 __all__ = ["learn"]
 

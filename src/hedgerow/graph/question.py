@@ -35,6 +35,7 @@ from hedgerow.query.sql.question import (
     Truth,
     columns_of,
 )
+from hedgerow.verify.made import interval_names
 
 __all__ = [
     "ENDS",
@@ -297,8 +298,7 @@ def columns_of_side(side: Side) -> dict[str, Column]:
 
 def interval_columns(release: GroupedGraph) -> tuple[str, ...]:
     """The columns of edges that are published as intervals, `x_from` to `x_to`."""
-    names = str(release.made.parameters.get("intervals", "")).split(",")
-    return tuple(name for name in names if name and {f"{name}_from", f"{name}_to"} <= set(release.edge_columns))
+    return interval_names(release.made, release.edge_columns)
 
 
 def _edge_columns(release: GroupedGraph) -> dict[str, Column]:

@@ -182,7 +182,9 @@ def _respelled(
     rows = np.append(first, len(keys))
     shares = [[Fraction(int(w), int(total)) for w in row] for row, total in zip(weights, known.totals, strict=True)]
     if len(found) < len(keys) and any(shares[row] != shares[first[place]] for row, place in enumerate(where)):
-        raise ParameterError("The knowledge has different odds for signatures that differ in their spelling alone.")
+        raise ParameterError(
+            "The knowledge has different probabilities for signatures that differ in their spelling alone."
+        )
     return Distribution(known.attributes, found, weights[rows], known.totals[rows])
 
 
@@ -327,7 +329,7 @@ class KnowledgeEstimate:
         encoded = table.encode(sensitive)
         if encoded.has_missing:
             raise ParameterError(
-                f"'{sensitive}' has missing values, for which there are no odds; leave these rows out."
+                f"'{sensitive}' has missing values, for which there are no probabilities; leave these rows out."
             )
         alphabet = Alphabet({name: table.encode(name).domain for name in quasi})
         codes = {name: table.encode(name).codes.astype(np.int64) for name in quasi}
@@ -370,8 +372,8 @@ def _extended(known: set[tuple[str, ...]], quasi: Sequence[str]) -> Iterator[tup
 def _require_few(tried: int, columns: int, size: int) -> None:
     if tried > _MOST_SETS:
         raise ParameterError(
-            f"{columns} quasi-identifiers have more than {_MOST_SETS:,} sets of up to {size} to estimate odds for; "
-            "give fewer of them, or an estimate of a smaller 'size'."
+            f"{columns} quasi-identifiers have more than {_MOST_SETS:,} sets of up to {size} to estimate probabilities "
+            "for; give fewer of them, or an estimate of a smaller 'size'."
         )
 
 

@@ -1,4 +1,4 @@
-"""r-robustness: to an adversary who knows the odds, nobody has a protected value with a probability above 1/r.
+"""r-robustness: whoever knows how values are distributed gives nobody a protected value with probability above 1/r.
 
 Source     [Wong 2009], definition 1, by the possible worlds of its section 3
 Guarantee  p(t:x) <= 1/r for every row t, every protected set of values x and every attribute set that is known

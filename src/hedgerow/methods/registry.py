@@ -22,8 +22,8 @@ HELP: dict[str, str | dict[str, str]] = {
         "mondrian, full-domain": "minimum number of rows in every group",
         "microaggregation": "minimum number of rows that share their means",
         "rank-swap": "minimum number of distinct values among which a value is swapped",
-        "robust": "minimum number of rows in every group, cut by quasi-identifiers alone (in Python, with odds from "
-        "elsewhere)",
+        "robust": "minimum number of rows in every group, cut by quasi-identifiers alone (in Python, with "
+        "probabilities from elsewhere)",
     },
     "e": {
         "ke": "minimum range of the sensitive values in every group",

@@ -1,4 +1,4 @@
-"""r-robustness: groups in which nobody stands out, even to an adversary who knows the odds of every combination.
+"""r-robustness: groups in which nobody stands out, even to an adversary who knows how values are distributed.
 
 Source     [Wong 2009]
 Guarantee  p(t:x) <= 1/r for every row, protected value and attribute set, under the stated model and knowledge
@@ -6,8 +6,8 @@ Cost       an estimate per attribute set, then near n log n
 
 `check_odds` ([Wong 2009], definition 1) passes exactly the releases in which p <= 1/r under a given knowledge, in O(n)
 and one pass of `inference.robust` per attribute set; where floats cannot decide it uses fractions, and where these take
-too long it refuses. The odds are not part of a release, so this runs before it leaves its owner, and again for whoever
-has the knowledge.
+too long it refuses. The probabilities are not part of a release, so this runs before it leaves its owner, and again for
+whoever has the knowledge.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -72,7 +72,7 @@ def check_grouped(knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np
 def grouped_of(release: Release, knowledge: Knowledge) -> GroupedRows:
     """The rows of a release, group after group, as the adversary sees them: signatures, and each group's values."""
     if release.form.has_boxes or release.form.columns_apart or release.form.has_subdomains:
-        raise BrokenPromise("Odds are checked where quasi-identifiers are published as they are.")
+        raise BrokenPromise("Probabilities are checked where quasi-identifiers are published as they are.")
     values, offsets = sensitive_values(release.published)
     people = release.tables["quasi" if "quasi" in release.tables else "release"]
     codes = knowledge.value_codes(values.dictionary)[values.indices.to_numpy()]
@@ -194,7 +194,7 @@ _ORDINAL = {1: "", 2: "second ", 3: "third "}
 
 @dataclass(frozen=True)
 class Robust(Method):
-    """Probabilities of protected values of at most 1/`r` to an adversary who knows the odds.
+    """Probabilities of protected values of at most 1/`r` to an adversary who knows how values are distributed.
 
     `knowledge` is what the adversary knows: a `KnowledgeEstimate`, applied to the table itself, which is the worst
     case and the default, or a `Knowledge` from another table or given. `model` says which odds: "binary", x against
@@ -224,8 +224,8 @@ class Robust(Method):
             read_whole("k", self.k, least=2)
             if not isinstance(self.knowledge, Knowledge):
                 raise ParameterError(
-                    "'k' asks for blind groups, which need odds that this table did not give: a Knowledge from "
-                    "elsewhere, such as KnowledgeEstimate().of(another table, quasi=..., sensitive=...)."
+                    "'k' asks for blind groups, which need probabilities that this table did not give: a Knowledge "
+                    "from elsewhere, such as KnowledgeEstimate().of(another table, quasi=..., sensitive=...)."
                 )
         check_form(self.form, FORMS)
         _share(self.max_suppressed)
@@ -236,14 +236,15 @@ class Robust(Method):
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         column = _one_sensitive(prepared)
-        in_form = replace(self, protect=prepared.in_form(column, self.protect))
-        return in_form._release_of(column, prepared, progress)
+        values = prepared.table.encode(column).domain.to_pylist()
+        protect = _as_published(prepared.in_form(column, self.protect), dict(zip(values, values, strict=True)))
+        return replace(self, protect=protect)._release_of(column, prepared, progress)
 
     def _release_of(self, column: str, prepared: Prepared, progress: Progress) -> Release:
         from hedgerow.partition.robust.candidates import RobustRows
 
         criterion = Robustness(self.r, self.model)
-        progress("estimating odds", 0.1)
+        progress("estimating probabilities", 0.1)
         quasi = prepared.table.arrow.select(list(prepared.columns.quasi))
         knowledge = self._knowledge(prepared, column)
         codes = knowledge.value_codes(prepared.table.arrow.column(column))
@@ -419,7 +420,7 @@ def _one_sensitive(prepared: Prepared) -> str:
             "Publish the others as quasi-identifiers only if everyone may know them."
         )
     if not prepared.columns.quasi:
-        raise SchemaError("r-robustness needs a quasi-identifier: without one there are no odds to know.")
+        raise SchemaError("r-robustness needs a quasi-identifier: without one there is no distribution to know.")
     return prepared.columns.sensitive[0]
 
 
@@ -438,6 +439,13 @@ def _share(share: object) -> Fraction:
     if not 0 <= exact < 1:
         raise ParameterError("'max_suppressed' must be a share of the rows from 0 to below 1, such as 0.01.")
     return exact
+
+
+def _as_published(protect: Any, own: dict[Any, Any]) -> Any:
+    """Write protected values as the column has them, for `verify` looks for these: 1 among floats is 1.0."""
+    if isinstance(protect, list | tuple | set | frozenset):
+        return [_as_published(item, own) for item in protect]
+    return own.get(protect, protect) if isinstance(protect, Hashable) else protect
 
 
 def _written(protect: Sequence[object] | None) -> str:

@@ -24,9 +24,8 @@ from hedgerow.parameters import read_names
 from hedgerow.partition.clusters import most_together, separate_clusters
 from hedgerow.release import Guarantee, Made, Release
 from hedgerow.release.forms import Labelled, form_of
-from hedgerow.release.forms.generalized import NODES
 from hedgerow.release.release import free_name
-from hedgerow.verify.words import TOGETHER
+from hedgerow.verify.made import LEAST, TOGETHER
 
 if TYPE_CHECKING:
     from hedgerow.methods.method import Progress
@@ -144,8 +143,10 @@ def release_of(
     if clusters is not None:
         # The owner's check: nobody else has the numbers of households. The guarantee says what was found.
         made = replace(made, parameters={**made.parameters, TOGETHER: most_together(labels, clusters)})
-    if layout.has_boxes and nodes:
-        made = replace(made, parameters={**made.parameters, **{NODES.format(name): 1 for name in nodes}})
+    if layout.has_boxes:
+        # A node of a hierarchy may cover values that no row of its group has; other boxes are the least ones.
+        least = [name for name in prepared.columns.quasi if name not in (nodes or {})]
+        made = replace(made, parameters={**made.parameters, **column_list(LEAST, least)})
     assert layout.publish is not None
     if not layout.has_boxes:
         prepared.table.forget(prepared.columns.quasi)

@@ -114,7 +114,7 @@ class Session:
     def run(self, bound: Bound, scalars: Mapping[str, Estimate] | None = None) -> Result:
         """Answer a bound question: the engine's results, and what the question says about them."""
         from hedgerow.query.answer import finish_result
-        from hedgerow.query.answered import calculated
+        from hedgerow.query.answered import calculate_results
         from hedgerow.query.filtered import run_filtered
         from hedgerow.query.sql.question import ALWAYS
 
@@ -122,21 +122,21 @@ class Session:
         found = run_filtered(self.engine.run, bound) if is_filtered else self.engine.run(bound)
         more = {name: estimate.take([0] * found.cells) for name, estimate in (scalars or {}).items()}
         found = replace(found, estimates=found.estimates | more)
-        computed = calculated(bound, found) if bound.outcome.computed else {}
+        computed = calculate_results(bound, found) if bound.outcome.computed else {}
         return finish_result(bound, replace(found, estimates=found.estimates | computed))
 
     def _answer(self, lookups: Mapping[str, Lookup], question: Question, scalars: Mapping[str, Estimate]) -> Result:
         return self.run(self._fit(question, lookups), scalars)
 
     def _answer_inside(self, lookups: Mapping[str, Lookup], question: Question) -> Answered:
-        from hedgerow.query.answered import answered_by
+        from hedgerow.query.nested import subquery_answer
 
         def run(asked: Question, shown: tuple[str, ...]) -> Result:
             bound = self._fit(asked, lookups)
             outcome = replace(bound.outcome, shown=(*bound.outcome.shown, *shown))
             return self.run(replace(bound, outcome=outcome))
 
-        return answered_by(run, question)
+        return subquery_answer(run, question)
 
     def _fit(self, question: Question, lookups: Mapping[str, Lookup]) -> Bound:
         from hedgerow.query.sql.bind import bind

@@ -21,9 +21,9 @@ from hedgerow.errors import QueryError, counted
 from hedgerow.exact import float_above, float_below
 from hedgerow.query.aggregates.linear import DependentColumns, Linear, LinearBounds, coefficients
 from hedgerow.query.aggregates.precise import Digits, side_by_side
-from hedgerow.query.evidence.crossing import digits_of, linear_over
 from hedgerow.query.evidence.groups import Ints
 from hedgerow.query.evidence.permuted import RowSource
+from hedgerow.query.evidence.products import digits_of, linear_over
 from hedgerow.query.evidence.view import View, missing_rows
 from hedgerow.query.regression import Coefficient, Regression
 from hedgerow.query.sql.formula import Factor, Formula, read_formula

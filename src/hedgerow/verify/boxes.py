@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import one_array
 from hedgerow.errors import BrokenPromise
 from hedgerow.verify.ke import group_starts
+from hedgerow.verify.made import least_boxes
 from hedgerow.verify.names import SETS, BoxColumns, box_columns
 from hedgerow.verify.values import PublishedRelease
 
@@ -51,8 +52,31 @@ def check_boxes(release: PublishedRelease) -> str:
     if release.whole is not None:
         release.whole.seen |= set(named)
         named = sorted(release.whole.seen)
+    _check_least(release, starts)
     told = f"; the labels of {', '.join(named)} are names that the owner gave" if named else ""
+    told += "; that each end and value of a box is some row's is the owner's word" if least_boxes(release.made) else ""
     return f"the rows of a group look alike in {len(boxes)} quasi-identifiers{told}"
+
+
+def _check_least(release: PublishedRelease, starts: NDArray[np.int64]) -> None:
+    """A box is only said to be the least one where its group has a row for each end, or each value, and for a gap."""
+    table = release.tables["release"]
+    sizes = np.diff(np.append(starts, table.num_rows))
+    for name in least_boxes(release.made):
+        box = box_columns(release.columns, release.group_column)[name]
+        if box.set in table.column_names:
+            sets = release.tables[SETS]
+            numbers = sets.filter(pc.equal(sets.column("column"), name)).column("set").to_numpy()
+            used = _heads(table, box.set, starts)
+            needed = np.bincount(numbers, minlength=1)[used.fill_null(0).to_numpy()] * used.is_valid().to_numpy(False)
+        else:
+            low, high = (_heads(table, end, starts) for end in (box.low, box.high))
+            apart = pc.fill_null(pc.not_equal(low, high), False).to_numpy(False)
+            needed = low.is_valid().to_numpy(False).astype(np.int64) + apart
+        if (needed + _gaps(table, box, starts) > sizes).any():
+            raise BrokenPromise(
+                f"A group has fewer rows than its box of '{name}', said to be the least one, has values."
+            )
 
 
 def _labels_follow(release: PublishedRelease, name: str, box: BoxColumns, starts: NDArray[np.int64]) -> bool:

@@ -24,6 +24,7 @@ from hedgerow.arrays import Ints
 from hedgerow.errors import BrokenPromise, BundleError, counted, within_limits
 from hedgerow.verify.graph_words import graph_words
 from hedgerow.verify.holding import Held, hold
+from hedgerow.verify.made import check_graph_made
 from hedgerow.verify.manifest import GraphManifest, decode_graph
 from hedgerow.verify.structure import check_table
 from hedgerow.verify.values import PAGES, Guarantee, Made, Verification
@@ -212,6 +213,7 @@ def check_graph_structure(release: PublishedGraph) -> str:
     edges = release.tables["edges"]
     extra = dict.fromkeys(edges.column_names) if "edge_k" in parameters else {}
     check_table(edges, {**extra, "left_node": _INT, "right_node": _INT})
+    check_graph_made(release.made, edges)
     for side, key, group in zip(SIDES, release.keys, release.group_columns, strict=True):
         check_table(release.tables[f"{side}_nodes"], {"node": _INT, "group": _INT})
         entities = release.tables[side]

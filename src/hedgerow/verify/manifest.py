@@ -54,6 +54,7 @@ _MOST_DIGITS = 19
 _MOST_ENTRIES = 100_000
 _MOST_PARTS = 20_000
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.A)
+_VERSION = re.compile(r"[0-9A-Za-z.+-]{1,40}", re.A)
 
 T = TypeVar("T")
 Reader = Callable[[Any], T]
@@ -270,7 +271,7 @@ def _common(fields: _Fields) -> dict[str, Any]:
     """The fields that manifests of tables and of graphs share."""
     return {
         "format": _text(fields("format")),
-        "hedgerow": _text(fields("hedgerow")),
+        "hedgerow": _like(_VERSION)(fields("hedgerow")),
         "method": _text(fields("method")),
         "parameters": _map(fields("parameters"), _parameter),
         "guarantee": _guarantee(fields("guarantee")),
@@ -360,6 +361,15 @@ def _one_of(*known: str) -> Reader[str]:
     return read
 
 
+def _like(pattern: re.Pattern[str]) -> Reader[str]:
+    def read(value: Any) -> str:
+        if not pattern.fullmatch(_text(value)):
+            raise _wrong()
+        return str(value)
+
+    return read
+
+
 def _texts(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or len(value) > _MOST_ENTRIES:
         raise _wrong()
@@ -405,10 +415,7 @@ def _file(value: Any) -> FileEntry:
     def rows(value: Any) -> int | None:
         return None if value is None else _count(value)
 
-    entry = FileEntry(**_exactly(value, {"sha256": _text, "bytes": _count, "rows": rows}))
-    if not _DIGEST.fullmatch(entry.sha256):
-        raise _wrong()
-    return entry
+    return FileEntry(**_exactly(value, {"sha256": _like(_DIGEST), "bytes": _count, "rows": rows}))
 
 
 def _parts(value: Any) -> tuple[PartEntry, ...]:

@@ -12,19 +12,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from hedgerow.errors import BrokenPromise
 
-__all__ = ["CRITERIA", "check_parameters", "is_number"]
+__all__ = ["CRITERIA", "check_parameters", "is_columns", "is_number", "is_whole"]
 
 _MOST_DIGITS = 800
 _NUMBER = re.compile(
     rf"-?[0-9]{{1,{_MOST_DIGITS}}}(\.[0-9]{{1,{_MOST_DIGITS}}}|/[1-9][0-9]{{0,{_MOST_DIGITS}}})?", re.A
 )
 _MOST_WHOLE = 2**53
+_SHARE = re.compile(r"[0-9]{1,3}\.[0-9]%", re.A)
+_RATE = re.compile(rf"{_SHARE.pattern} \({_SHARE.pattern} to {_SHARE.pattern}; >?[0-9.e-]{{1,8}}% by guessing\)", re.A)
 
 Rule = Callable[[object], bool]
 
@@ -34,7 +36,9 @@ def is_number(value: object) -> bool:
     return isinstance(value, str) and bool(_NUMBER.fullmatch(value))
 
 
-def _whole(least: int, most: int = _MOST_WHOLE) -> Rule:
+def is_whole(least: int, most: int = _MOST_WHOLE) -> Rule:
+    """The rule that a value is a whole number in a range."""
+
     def fits(value: object) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
@@ -56,8 +60,8 @@ def _one_of(*texts: str) -> Rule:
     return lambda value: isinstance(value, str) and value in texts
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= 1000
+def _is_like(pattern: re.Pattern[str]) -> Rule:
+    return lambda value: isinstance(value, str) and bool(pattern.fullmatch(value))
 
 
 def _is_json(value: object, fits: Callable[[Any], bool]) -> bool:
@@ -77,7 +81,8 @@ def _is_protected(value: object) -> bool:
     )
 
 
-def _is_columns(value: object) -> bool:
+def is_columns(value: object) -> bool:
+    """Tell whether a value is a text that lists names."""
     return _is_json(value, _is_texts)
 
 
@@ -85,9 +90,9 @@ def _is_hierarchy(value: object) -> bool:
     return _is_json(value, lambda lines: isinstance(lines, list) and bool(lines) and all(map(_is_texts, lines)))
 
 
-_COUNT = _whole(0)
+_COUNT = is_whole(0)
 _GROUPWISE: dict[str, Rule] = {
-    "l": lambda value: _whole(2)(value) or _number(above=1)(value),
+    "l": lambda value: is_whole(2)(value) or _number(above=1)(value),
     "diversity": _one_of("distinct", "frequency", "entropy", "recursive"),
     "c": _number(above=0),
     "t": _number(least=0, most=1),
@@ -95,81 +100,81 @@ _GROUPWISE: dict[str, Rule] = {
     "alpha": _number(above=0, most=1),
     "delta": _number(above=0),
     "beta": _number(above=0),
-    "enhanced": _whole(0, 1),
+    "enhanced": is_whole(0, 1),
     "presence_low": _number(least=0, most=1),
     "presence_high": _number(least=0, most=1),
-    "hierarchy of ": _is_hierarchy,
+    "hierarchy of {}": _is_hierarchy,
 }
+_RATES = ("identity", "rank", "known sample of '{}'")
 _KINDS = ("properties", "locality", "order", "bound", "given", "pinned")
 
 CRITERIA: dict[str, tuple[dict[str, Rule], dict[str, Rule]]] = {
-    "frequency": ({"l": _whole(2)}, {}),
-    "groupwise": ({"k": _whole(2)}, _GROUPWISE),
-    "ke": ({"k": _whole(2), "e": _number(least=0)}, {"l": _whole(2)}),
-    "m_invariance": ({"m": _whole(2), "counterfeits": _COUNT}, {}),
-    "microaggregation": ({"k": _whole(2)}, {"nodes": _is_columns, "unchanged": _is_columns}),
+    "frequency": ({"l": is_whole(2)}, {}),
+    "groupwise": ({"k": is_whole(2)}, _GROUPWISE),
+    "ke": ({"k": is_whole(2), "e": _number(least=0)}, {"l": is_whole(2)}),
+    "m_invariance": ({"m": is_whole(2), "counterfeits": _COUNT}, {}),
+    "microaggregation": ({"k": is_whole(2)}, {"nodes": is_columns, "unchanged": is_columns}),
     "noise": (
         {"scale": _number(above=0), "kind": _one_of("normal", "laplace", "uniform")},
-        {"unchanged": _is_columns, "rounded away": _is_columns},
+        {"unchanged": is_columns, "rounded away": is_columns},
     ),
     "personal": ({"exact": _COUNT}, {}),
     "properties": (
-        dict.fromkeys(_KINDS, _COUNT) | {"unchanged": _is_text},
-        dict.fromkeys(("identity", "rank", "identity, by ", "rank, by ", "known sample of "), _is_text),
+        dict.fromkeys(_KINDS, _COUNT) | {"unchanged": _is_like(_SHARE)},
+        dict.fromkeys((*_RATES, *(f"{name}, by the replaced numbers alone" for name in _RATES[:2])), _is_like(_RATE)),
     ),
     "proximity": (
         {
-            "m": _whole(2),
+            "m": is_whole(2),
             "below": _number(least=0),
             "above": _number(least=0),
             "relative": _number(least=0, most=1),
         },
         {},
     ),
-    "rank-swap": ({}, {"window of ": _whole(1), "unchanged": _is_columns}),
+    "rank-swap": ({}, {"window of '{}'": is_whole(1), "unchanged": is_columns}),
     "retention": (
         {"p": _number(least=0, most=1)},
-        {"m": _whole(2), "eps": _number(least=0), "relative": _whole(0, 1)},
+        {"m": is_whole(2), "eps": _number(least=0), "relative": is_whole(0, 1)},
     ),
     "robust": (
         {
             "r": _number(above=1),
             "model": _one_of("binary", "full"),
             "protect": _is_protected,
-            "sets": _whole(1),
+            "sets": is_whole(1),
             "suppressed": _COUNT,
-            "protected": _whole(1),
-            "unprotected": _whole(0, 1),
+            "protected": is_whole(1),
+            "unprotected": is_whole(0, 1),
         },
         {},
     ),
     "target": ({"shift": _number(least=0, most=1), "fakes": _COUNT}, {}),
 }
-"""By criterion: the parameters that it must have and those that it may have; a name that ends in a space begins one."""
+"""By criterion: the parameters that it must have and those that it may have; `{}` stands for each column."""
 
 
-def check_parameters(criterion: str, parameters: Mapping[str, object]) -> None:
-    """Raise BrokenPromise unless a criterion has its own parameters and no others, all within their ranges."""
+def check_parameters(criterion: str, parameters: Mapping[str, object], columns: Sequence[str]) -> None:
+    """Raise BrokenPromise unless a criterion of these columns has its own parameters, no others, all in range."""
     if criterion not in CRITERIA:
         raise BrokenPromise("The release promises a criterion that this version cannot verify.")
-    needed, possible = CRITERIA[criterion]
+    needed, others = CRITERIA[criterion]
+    possible = {
+        name.format(column): rule for name, rule in others.items() for column in (columns if "{}" in name else ("",))
+    }
     if missing := sorted(needed.keys() - parameters.keys()):
         raise BrokenPromise(f"The guarantee names no '{missing[0]}', which its criterion needs.")
     for name, value in parameters.items():
-        rule = needed.get(name) or possible.get(name) or _opened(possible, name)
+        rule = needed.get(name) or possible.get(name)
         if rule is None:
             raise BrokenPromise("The guarantee has a parameter that its criterion does not know.")
-        if not rule(value):
+        if not rule(value) or (rule is is_columns and not set(json.loads(str(value))) <= set(columns)):
             raise BrokenPromise(f"The guarantee's '{_shown(name)}' is out of range, or not what it must be.")
     for one, other in _TOGETHER.get(criterion, ()):
         if (one in parameters) != (other in parameters):
             raise BrokenPromise(f"The guarantee's '{one}' and '{other}' must come together.")
     if criterion == "groupwise":
         _check_l(parameters)
-
-
-def _opened(possible: Mapping[str, Rule], name: str) -> Rule | None:
-    return next((rule for start, rule in possible.items() if start.endswith(" ") and name.startswith(start)), None)
 
 
 def _shown(name: str) -> str:

@@ -51,9 +51,8 @@ def check_robust(release: PublishedRelease) -> str:
             )
     number, rows_told = spread(release, sizes)
     return (
-        f"in each of {number} ({rows_told} rows) no "
-        f"protected value fills more "
-        f"than 1/{r}; the odds, which are not published, were checked by the owner and can be by whoever knows them"
+        f"in each of {number} ({rows_told} rows) no protected value fills more than 1/{r}; the adversary's "
+        "probabilities, which are not published, were checked by the owner and can be by whoever knows them"
     )
 
 

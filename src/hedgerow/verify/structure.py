@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from hedgerow.errors import BrokenPromise, SchemaError
 from hedgerow.exact import Line, column_line
+from hedgerow.verify.made import check_made
 from hedgerow.verify.names import POLICIES, SETS, box_columns, is_in_form, subdomain_columns
 from hedgerow.verify.parameters import check_parameters
 from hedgerow.verify.values import PublishedRelease
@@ -86,6 +87,7 @@ def check_structure(release: PublishedRelease) -> str:
     _check_same_types(release)
     _check_texts(release)
     _check_counts(release)
+    check_made(release, has_boxes=layout_of(release).has_boxes)
     return f"{sum(map(len, expected.values()))} columns, all declared, no metadata"
 
 
@@ -133,7 +135,7 @@ def _check_claims(release: PublishedRelease) -> None:
     """What the release says of itself fits together before a table is looked at."""
     columns, guarantee = release.columns, release.guarantee
     layout = layout_of(release)
-    check_parameters(guarantee.criterion, guarantee.parameters)
+    check_parameters(guarantee.criterion, guarantee.parameters, guarantee.columns)
     if guarantee.criterion not in layout.criteria:
         raise BrokenPromise("A release of this form cannot promise this criterion.")
     names = [*columns.all, *([release.group_column] if release.group_column else [])]
@@ -163,9 +165,9 @@ def _check_protected(release: PublishedRelease) -> None:
 
 def _check_texts(release: PublishedRelease) -> None:
     """Texts are in the form of their column's policy, so that a space is no diversity."""
-    declared, known = release.made.texts, set(release.columns.all)
-    if not {*declared, *release.made.merged} <= known or not set(declared.values()) <= set(POLICIES):
-        raise BrokenPromise("A policy for texts, or a count of merged ones, is of no published column or no known one.")
+    declared = release.made.texts
+    if not set(declared.values()) <= set(POLICIES):
+        raise BrokenPromise("A policy for texts is none that this version knows.")
     policies = dict.fromkeys(release.columns.sensitive, "trimmed") | dict(declared)
     if layout_of(release).has_subdomains:
         (name,) = release.columns.sensitive

@@ -285,7 +285,7 @@ def still_tells(release: PublishedRelease) -> str:
         return "no value stands at a root, so the groups' own distributions are the targets"
     return (
         f"{stuck:,} of {values:,} values stand at a root: about so many are too many on some side for the target; "
-        "on which side is not told, unless somebody works back from how the algorithm chose them"
+        "on which side is not told, unless somebody reasons about how the algorithm chose them"
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from hedgerow.errors import BrokenPromise
+from hedgerow.verify.made import TOGETHER
 from hedgerow.verify.minimality import minimality
 from hedgerow.verify.page import page
 from hedgerow.verify.structure import layout_of
@@ -21,7 +22,6 @@ __all__ = [
     "BLIND",
     "LOOKING",
     "PRESENCE_APART",
-    "TOGETHER",
     "Words",
     "check_pages",
     "check_words",
@@ -35,15 +35,13 @@ BLIND = (
 )
 LOOKING = (
     "Knows everybody's quasi-identifiers and that they are in the table; knows nobody's sensitive value and no "
-    "relation between sensitive values and quasi-identifiers, and does not work back from the choice of the groups, "
-    "which followed quasi-identifiers and tested sensitive values."
+    "relation between sensitive values and quasi-identifiers, and is assumed not to reason about why the algorithm "
+    "chose these groups, which followed quasi-identifiers and tested sensitive values."
 )
 PRESENCE_APART = (
     "Presence beyond chance: a combination of quasi-identifiers may exist in a group if each of its values does; how "
     "likely that is follows from their counts."
 )
-TOGETHER = "rows of one cluster in a group"
-"""The parameter that says how many rows of one household or person share a group at most."""
 _APART = (
     " No group holds two rows of one household or person, as far as the owner's numbers of them tell; these are not "
     "published."
@@ -77,9 +75,30 @@ def word(release: PublishedRelease) -> Guarantee:
     return replace(release.guarantee, promise=promise, adversary=adversary, not_promised=missing)
 
 
+_FORMER = {
+    "does not work back from the choice of the groups": "is assumed not to reason about why the algorithm chose these "
+    "groups",
+    "does not work back from how many values were generalized to which node": "is assumed not to reason about why the "
+    "algorithm generalized so many values to each node",
+    "odds of a protected value against all others": "probability of a protected value",
+    "odds of all values": "probabilities of all values",
+    "Sets together: odds of several sets of quasi-identifiers, put together, may say more than any": "Sets together: "
+    "probabilities for several sets of quasi-identifiers, put together, may say more than those of any",
+}
+"""What releases said before, and the same as it is said now: an older release keeps its promise and its words."""
+
+
+def _said_now(text: str) -> str:
+    for former, present in _FORMER.items():
+        text = text.replace(former, present)
+    return text
+
+
 def check_words(release: PublishedRelease) -> str:
     """Raise BrokenPromise unless the words of a release are those that follow from its parameters."""
-    if word(release) != release.guarantee:
+    said = release.guarantee
+    missing = tuple(map(_said_now, said.not_promised))
+    if word(release) != replace(said, adversary=_said_now(said.adversary), not_promised=missing):
         raise BrokenPromise("The words of the guarantee are not those that follow from its parameters.")
     return "the guarantee says in words what its parameters say, and nothing else"
 
@@ -369,7 +388,7 @@ def _proximity(release: PublishedRelease) -> Words:
     return promise, LOOKING, _missing(release, "near")
 
 
-_ODDS = {"binary": "a protected value against all others", "full": "all values"}
+_PROBABILITIES = {"binary": "probability of a protected value", "full": "probabilities of all values"}
 
 
 def _robust(release: PublishedRelease) -> Words:
@@ -381,14 +400,14 @@ def _robust(release: PublishedRelease) -> Words:
     )
     adversary = (
         "Knows everybody's quasi-identifiers and that they are in the table, and for each set of quasi-identifiers the "
-        f"odds of {_ODDS[str(parameters['model'])]}, exactly, one set at a time"
+        f"{_PROBABILITIES[str(parameters['model'])]}, exactly, one set at a time"
     )
     is_blind = _said(release, "k") != ""
     adversary += (
         ", and this algorithm."
         if is_blind
-        else "; does not work back from the choice of the groups, which followed quasi-identifiers and tested "
-        "sensitive values."
+        else "; is assumed not to reason about why the algorithm chose these groups, which followed quasi-identifiers "
+        "and tested sensitive values."
     )
     suppressed = (
         f"Suppressed rows: {parameters['suppressed']} of the {parameters['protected']} rows with a protected value are "
@@ -396,7 +415,8 @@ def _robust(release: PublishedRelease) -> Words:
         "row for them may suspect one."
     )
     together = (
-        "Sets together: odds of several sets of quasi-identifiers, put together, may say more than any one of them."
+        "Sets together: probabilities for several sets of quasi-identifiers, put together, may say more than those of "
+        "any one of them."
     )
     others = "Other values: values that are not protected may be published beside the row that has them."
     is_whole = parameters["protect"] == "null" or not parameters["unprotected"]
@@ -417,8 +437,8 @@ def _target(release: PublishedRelease) -> Words:
     )
     adversary = (
         "Knows everybody's quasi-identifiers, that they are in the table, and the target distribution; knows nobody's "
-        "sensitive value and no relation between sensitive values and quasi-identifiers; does not work back from how "
-        "many values were generalized to which node, which followed the true counts."
+        "sensitive value and no relation between sensitive values and quasi-identifiers; is assumed not to reason "
+        "about why the algorithm generalized so many values to each node, which followed the true counts."
     )
     imbalance = (
         "Imbalance: the number of values published at the root tells how many are too many on some side of the tree "

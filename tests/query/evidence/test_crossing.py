@@ -196,6 +196,8 @@ def test_quotients_of_two_sums(seed, kind):
     text = f"SELECT {quotient} AS x FROM release WHERE {condition}"
     answer, every = release.ask(text), every_answer(release, quotient, condition)
     numbers = [float(n) for n in every if n is not None]
+    if answer.exact:
+        assert len(numbers) in (0, len(every)), (text, answer, every)
     if answer.lower is None:
         return
     low, high = min(numbers, default=answer.lower), max(numbers, default=answer.upper)
@@ -206,6 +208,13 @@ def test_quotients_of_two_sums(seed, kind):
     elif answer.reached and numbers:
         assert is_near(answer.lower, low), (text, answer, low)
         assert is_near(answer.upper, high), (text, answer, high)
+
+
+def test_a_weighted_average_of_nobody_is_not_exact():
+    """One of two people has the value that passes; if it is the other, the average is NULL."""
+    release = release_of({"w": [5, 6], "s": [57, 3]}, [0, 0], sensitive="s")
+    answer = release.ask("SELECT sum(w * s) / sum(w) AS x FROM release WHERE s > 50 AND w = 5")
+    assert (answer.lower, answer.upper, answer.exact) == (57, 57, False)
 
 
 def test_a_weighted_average_under_a_condition_is_reached():

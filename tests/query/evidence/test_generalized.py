@@ -7,14 +7,17 @@ from decimal import Decimal
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import QueryError
+from hedgerow.methods import Mondrian
 from hedgerow.query import ask, select
 from hedgerow.release import PublishedColumns
 from hedgerow.release.forms import Labelled
 from hedgerow.release.forms.generalized import GENERALIZED, publish_generalized
+from hedgerow.schema import Schema
 from hedgerow.table import read_table
 from tests.support.assignments import release_of
 
@@ -147,3 +150,15 @@ def test_a_gap_is_somebody_s():
         answer = ask(release, f"SELECT count(*) FROM release WHERE {condition}")
         assert (answer.lower, answer.upper, answer.exact) == (1, 1, True), condition
     assert ask(release, "SELECT count(*) FROM release WHERE i = 2").upper == 0
+
+
+@pytest.mark.parametrize("kind", [kind for kind, _ in KINDS.values()], ids=str)
+def test_a_column_of_which_every_value_is_missing(kind):
+    """Nothing is known of its values but that there are none, so that every answer is exact."""
+    table = pa.table({"a": pa.nulls(4, kind), "s": pa.array([1, 2, 3, 4])})
+    release = Mondrian(2).publish(table, Schema(quasi=["a"], sensitive="s"))
+    known = {"count(a)": 0, "count(*) FILTER (WHERE a IS NULL)": 4}
+    known |= {"sum(CASE WHEN a IS NULL THEN s END)": 10, "sum(s) FILTER (WHERE a IS NOT NULL)": None}
+    for asked, truth in known.items():
+        answer = ask(release, f"SELECT {asked} FROM release")
+        assert (answer.lower, answer.upper, answer.exact) == (truth, truth, True), asked

@@ -23,7 +23,7 @@ def paired(columns, groups, form, together=True):
     """A release with the sensitive columns s and t."""
     whole = release_of(columns, groups, sensitive="s")
     named = replace(whole.columns, quasi=("a", "b"), sensitive=("s", "t"))
-    made = Made("by hand", {"together": int(together)}, reproducible=True)
+    made = Made("by_hand", {"together": int(together)}, reproducible=True)
     return FORMS[form](replace(whole, columns=named, made=made))
 
 

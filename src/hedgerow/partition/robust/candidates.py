@@ -159,7 +159,8 @@ class RobustRows:
         if self.secrets * cells * sets > _MOST_TICKS:
             raise ParameterError(
                 f"{self.secrets:,} protected values times {cells:,} kinds of people times {sets:,} sets of "
-                "quasi-identifiers are too many odds to hold; protect fewer values, or take smaller sets ('size')."
+                "quasi-identifiers are too many probabilities to hold; protect fewer values, or take smaller sets "
+                "('size')."
             )
         width = -(-sets // _LANES) * _LANES
         positions = np.zeros((self.secrets, cells, width), np.int32)

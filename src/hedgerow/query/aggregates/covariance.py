@@ -27,8 +27,8 @@ from hedgerow.query.aggregates.linear import Linear, LinearBounds
 from hedgerow.query.aggregates.precise import Digits, gram, side_by_side
 from hedgerow.query.aggregates.variance import variance
 from hedgerow.query.answer import Estimate, Rounding
-from hedgerow.query.evidence.crossing import digits_of, linear_over
 from hedgerow.query.evidence.groups import Evidence, Ints
+from hedgerow.query.evidence.products import digits_of, linear_over
 from hedgerow.query.evidence.rows import Selection, hits_of, values_of
 from hedgerow.query.evidence.view import View, missing_rows
 

@@ -48,7 +48,8 @@ from hedgerow.query.sql.question import (
     columns_of,
     conjuncts,
 )
-from hedgerow.release.forms.generalized import SETS, box_columns, has_least_boxes
+from hedgerow.release.forms.generalized import SETS, box_columns
+from hedgerow.verify.made import least_boxes
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -85,7 +86,7 @@ class BoxSource(RowSource):
         self._boxed = frozenset(release.columns.quasi)
         self._names = box_columns(release.columns, release.group_column)
         self._first, self._sizes = self.view.offsets[:-1], np.diff(self.view.offsets)
-        self._least = {name for name in release.columns.quasi if has_least_boxes(release, name)}
+        self._least = frozenset(least_boxes(release.made))
 
     @property
     def _leaves(self) -> Leaves:
@@ -100,10 +101,6 @@ class BoxSource(RowSource):
     def boxes(self, name: str) -> _Boxes:
         """The boxes of a column, one a group."""
         return self._boxes(name)
-
-    def listed(self, name: str) -> tuple[pa.Array, Ints, int]:
-        """The values of all sets of a column, the set of each, and how many sets there are."""
-        return self._listed(name)
 
     def is_least(self, name: str) -> bool:
         """Tell whether some row of a group has each end of its interval, and each value of its set."""
@@ -199,14 +196,14 @@ class BoxSource(RowSource):
             two = pc.not_equal(boxes.low, boxes.high).to_numpy(zero_copy_only=False)
             return met(boxes.low).astype(np.int64) + (two & met(boxes.high)), 1 + two.astype(np.int64)
         assert boxes.sets is not None, "a column is published as intervals or as sets"
-        values, sets, number = self._listed(name)
+        values, sets, number = self.listed(name)
         size, count = np.bincount(sets, minlength=number), np.bincount(sets, met(values), minlength=number)
         return count[boxes.sets].astype(np.int64), size[boxes.sets]
 
     def _is_crowded(self, name: str, boxes: _Boxes) -> bool:
         """Tell whether some group is too small for what its boxes say, so that they are not what they seem."""
         if boxes.sets is not None:
-            _, sets, number = self._listed(name)
+            _, sets, number = self.listed(name)
             needed = np.bincount(sets, minlength=number)[boxes.sets]
         else:
             needed = 1 + pc.not_equal(boxes.low, boxes.high).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -240,13 +237,16 @@ class BoxSource(RowSource):
             return None
         return pa.concat_arrays(table.column(name).chunks).take(pa.array(self._first)) if len(self._first) else None
 
-    def _listed(self, name: str) -> tuple[pa.Array, Ints, int]:
-        """The values of all sets of a column, the set of each, and how many sets there are."""
+    def listed(self, name: str) -> tuple[pa.Array, Ints, int]:
+        """The values of all sets of a column, the set of each, and how many sets there are.
+
+        At least one: groups without a value point to set 0, which is empty where every value is missing.
+        """
         listed = self._tables[SETS]
         listed = listed.filter(pc.equal(listed.column("column"), name))
         values = pa.concat_arrays(listed.column("value").chunks) if listed.num_rows else pa.array([], pa.string())
         sets = listed.column("set").to_numpy().astype(np.int64)
-        return values, sets, int(sets.max(initial=-1)) + 1
+        return values, sets, int(sets.max(initial=0)) + 1
 
     def _held(self, name: str, condition: Predicate, wanted: bool | None) -> Coverage:
         """What a condition on one column says about the values of every box, which are not missing."""
@@ -258,7 +258,7 @@ class BoxSource(RowSource):
         if boxes.low is not None and boxes.high is not None:
             held = coverage_of_intervals(column, boxes.low, boxes.high, condition, met)
         else:
-            values, sets, number = self._listed(name)
+            values, sets, number = self.listed(name)
             listed, places = coverage_of_sets(met(values), sets, number), boxes.sets
             held = Coverage(listed.all[places], listed.any[places], listed.share[places])
         return Coverage(held.all & boxes.filled, held.any & boxes.filled, held.share * boxes.filled, held.ends)
@@ -303,7 +303,7 @@ class BoxSource(RowSource):
             return values(expression, {base: found.cast(self.view.array(base).type)}, len(found))
 
         if boxes.sets is not None:
-            listed, sets, number = self._listed(base)
+            listed, sets, number = self.listed(base)
             found = range_in_sets(listed, sets, number, function)
             found = None if found is None else found.take(boxes.sets)
         elif self.view.columns[base].kind in (Kind.INT, Kind.DATE) and boxes.low is not None and boxes.high is not None:

@@ -48,6 +48,7 @@ from hedgerow.query.sql.question import (
     columns_of,
     kind_of,
 )
+from hedgerow.verify.made import PAIRED
 
 if TYPE_CHECKING:
     from hedgerow.exact import DecimalGrid
@@ -308,7 +309,7 @@ def fresh_source(release: Release) -> Any:
 
 def is_paired(release: Release) -> bool:
     """Tell whether several sensitive columns are published together: a person's values in one row, and said so."""
-    return len(release.columns.sensitive) > 1 and release.made.parameters.get("together") == 1
+    return len(release.columns.sensitive) > 1 and release.made.parameters.get(PAIRED) == 1
 
 
 class Codes:

@@ -20,7 +20,8 @@ from sqlglot import exp
 
 from hedgerow.errors import QueryError, counted
 from hedgerow.query.answer import Estimate, Result
-from hedgerow.query.answered import Answered, below_each_other, finish, over, stack
+from hedgerow.query.answered import Answered
+from hedgerow.query.nested import finish, over
 from hedgerow.query.sql.computing import run_over
 from hedgerow.query.sql.groupings import groupings_of
 from hedgerow.query.sql.groupings import one_grouping as _one_grouping
@@ -29,18 +30,24 @@ from hedgerow.query.sql.joining import own_nodes as _own
 from hedgerow.query.sql.parse import DEEPEST, question_of, read_rows, statement_of
 from hedgerow.query.sql.question import SLOT, Question
 from hedgerow.query.sql.strict import check_nodes, is_set, refusal
+from hedgerow.query.sql.subqueries import (
+    check_arguments,
+    distinct_rows,
+    group_distinct,
+    has_aggregates,
+    set_source,
+    source_of,
+    substitute,
+    take_labels,
+    take_names_off,
+    unwrap,
+    without_names,
+    write_out_star,
+)
+from hedgerow.query.union import stack, stack_results
 
 __all__ = ["Composer"]
 
-_ARGUMENTS: dict[type[exp.Expression], tuple[str, ...]] = {
-    exp.With: ("expressions",),
-    exp.CTE: ("this", "alias"),
-    exp.Subquery: ("this", "alias"),
-    exp.Union: ("this", "expression", "with_", "order", "limit", "offset"),
-    exp.TableAlias: ("this",),
-    exp.Table: ("this", "alias"),
-    exp.Star: (),
-}
 _ARRANGING = ("order", "limit", "offset")
 _ROWS = ("expressions", "from_", "where", "with_")
 _MOST = 100
@@ -66,7 +73,7 @@ class Composer:
             raise QueryError(f"the question is nested deeper than {DEEPEST} levels; flatten it") from None
 
     def _outermost(self, tree: exp.Expression, scope: Mapping[str, exp.Expression]) -> Result:
-        tree, scope = _unwrapped(tree, scope)
+        tree, scope = unwrap(tree, scope)
         if isinstance(tree, exp.Union):
             return _arranged(self._union(tree, scope).result(), tree, [])
         select, source = self._flat(tree, scope)
@@ -76,7 +83,7 @@ class Composer:
             question = self._question(select, scope, is_outermost=True)
             return self.answer(question, self.scalars)
         inner = self.relation(source, scope)
-        question = self._question(_unstarred(select, inner.names), scope)
+        question = self._question(write_out_star(select, inner.names), scope)
         return finish(over(inner, question, is_inner=False).result(), question)
 
     def _grouped(
@@ -93,25 +100,27 @@ class Composer:
             labels = {name: pa.array([mark] * found.cells, pa.int64()) for name, mark in marks.items()}
             results.append(replace(found, keys={**found.keys, **labels}))
         plain = [item.this if isinstance(item, exp.Alias) else item for item in select.expressions]
-        return _arranged(below_each_other(results, names), select, list(zip(plain, names, strict=True)))
+        return _arranged(stack_results(results, names), select, list(zip(plain, names, strict=True)))
 
     def relation(self, tree: exp.Expression, scope: Mapping[str, exp.Expression]) -> Answered:
         """Answer a sub-query."""
         self.asked += 1
         if self.asked > _MOST:
             raise QueryError(f"the question is composed of more than {_MOST} others; ask them in parts")
-        tree, scope = _unwrapped(tree, scope)
+        tree, scope = unwrap(tree, scope)
         if isinstance(tree, exp.Union):
             if is_set(tree.args.get("limit")) or is_set(tree.args.get("offset")):
                 raise QueryError("LIMIT inside a sub-query picks rows by answers that are not sure; put it outside")
             return self._union(tree, scope)
         select, source = self._flat(tree, scope)
-        labels = _take_labels(select)
+        labels = take_labels(select)
         if source is None:
-            found = self.inner(self._question(_grouped(select), scope))
+            found = self.inner(self._question(group_distinct(select), scope))
         else:
             inner = self.relation(source, scope)
-            found = over(inner, self._question(_grouped(_unstarred(select, inner.names)), scope), is_inner=True)
+            found = over(
+                inner, self._question(group_distinct(write_out_star(select, inner.names)), scope), is_inner=True
+            )
         return _labelled(found, labels)
 
     def _union(self, tree: exp.Union, scope: Mapping[str, exp.Expression]) -> Answered:
@@ -122,7 +131,7 @@ class Composer:
                 raise QueryError(
                     "UNION drops equal rows, and bounds do not tell which; ask a single SELECT, or write UNION ALL"
                 )
-            _check(node, "UNION ALL takes SELECTs, ORDER BY, LIMIT and OFFSET")
+            check_arguments(node, "UNION ALL takes SELECTs, ORDER BY, LIMIT and OFFSET")
             if node is not tree and any(is_set(node.args.get(clause)) for clause in _ARRANGING):
                 raise QueryError("ORDER BY and LIMIT of a part of UNION ALL go into brackets")
             parts.append(node.expression)
@@ -144,16 +153,16 @@ class Composer:
         if not isinstance(tree, exp.Select):
             raise refusal(tree, "a sub-query is a SELECT, or several with UNION ALL")
         select = tree.copy()
-        source, alias = _source(select, scope)
+        source, alias = source_of(select, scope)
         if source is None:
             return self.joins.merge(select, alias), None
-        inner, inner_scope = _unwrapped(source, scope)
-        if isinstance(inner, exp.Select) and not _aggregates(inner):
+        inner, inner_scope = unwrap(source, scope)
+        if isinstance(inner, exp.Select) and not has_aggregates(inner):
             inner, below = self._flat(inner, inner_scope)
             if below is None:
                 return self._merged(select, inner, alias), None
-            source = _over(inner, below)
-        return _qualified(select, alias), source
+            source = set_source(inner, below)
+        return take_names_off(select, alias), source
 
     def _merged(self, outer: exp.Select, inner: exp.Select, alias: str) -> exp.Select:
         """Say an outer question directly over the source of the rows that it asks about."""
@@ -164,7 +173,7 @@ class Composer:
         names: dict[str, exp.Expression] = {}
         for item in inner.expressions:
             if isinstance(item, exp.Star):
-                _check(item, "* takes no EXCLUDE or REPLACE here; name the columns")
+                check_arguments(item, "* takes no EXCLUDE or REPLACE here; name the columns")
                 found: dict[str, exp.Expression] = {
                     name.lower(): exp.column(exp.to_identifier(name, quoted=True)) for name in self.joins.columns
                 }
@@ -174,16 +183,16 @@ class Composer:
                 reader.expression(plain)
                 if not item.alias_or_name:
                     continue
-                found = {item.alias_or_name.lower(): _unqualified(plain)}
+                found = {item.alias_or_name.lower(): without_names(plain)}
             twice = next((name for name in found if name in names), None)
             if twice is not None:
                 raise QueryError(f"the sub-query has two columns '{twice}'; name them with AS")
             names |= found
-        outer = _qualified(outer, alias)
-        _substitute(outer, names)
+        outer = take_names_off(outer, alias)
+        substitute(outer, names)
         condition = inner.args.get("where")
         if condition is not None:
-            moved = _unqualified(condition.this)
+            moved = without_names(condition.this)
             own = outer.args.get("where")
             both = moved if own is None else exp.And(this=exp.Paren(this=own.this), expression=exp.Paren(this=moved))
             outer.set("where", exp.Where(this=both))
@@ -214,8 +223,8 @@ class Composer:
     def _exists(self, query: exp.Expression, scope: Mapping[str, exp.Expression]) -> bool:
         if (own := self._own_rows(query, scope)) is not None:
             return bool(own.num_rows > 0)
-        inner, _ = _unwrapped(query, scope)
-        if isinstance(inner, exp.Select) and not _aggregates(inner):
+        inner, _ = unwrap(query, scope)
+        if isinstance(inner, exp.Select) and not has_aggregates(inner):
             # Whether there is a row is whether their number is above zero.
             count = inner.copy()
             count.set("expressions", [exp.Count(this=exp.Star(), big_int=True)])
@@ -243,7 +252,7 @@ class Composer:
     def _members(self, query: exp.Expression, scope: Mapping[str, exp.Expression]) -> list[exp.Expression]:
         if (own := self._own_rows(query, scope)) is not None:
             return [_written(row) for row in _single_column(own, "a sub-query after IN has one column")]
-        found = self.relation(_distinct_rows(query, scope), scope)
+        found = self.relation(distinct_rows(query, scope), scope)
         if len(found.names) != 1:
             raise QueryError("a sub-query after IN has one column")
         if not all(found.sure):
@@ -300,203 +309,6 @@ def _arranged(result: Result, tree: exp.Expression, items: Sequence[tuple[exp.Ex
         elif next(term.this.find_all(exp.AggFunc), None) is not None:
             raise QueryError("ORDER BY of several answers takes results by name or place; select what it sorts by")
     return finish(result, question_of(asked, has_rows=True))
-
-
-def _unwrapped(
-    tree: exp.Expression, scope: Mapping[str, exp.Expression]
-) -> tuple[exp.Expression, Mapping[str, exp.Expression]]:
-    """Take off brackets, and take WITH into what names stand for."""
-    while isinstance(tree, exp.Subquery):
-        _check(tree, "a sub-query is a SELECT in brackets and a name")
-        tree = tree.this
-    ctes = tree.args.get("with_")
-    if ctes is None:
-        return tree, scope
-    if ctes.args.get("recursive"):
-        raise QueryError("WITH RECURSIVE has no bounds; WITH has")
-    _check(ctes, "WITH takes names and sub-queries")
-    known = dict(scope)
-    for cte in ctes.expressions:
-        _check(cte, "WITH takes names and sub-queries: WITH t AS (SELECT ...)")
-        _check(cte.args["alias"], "WITH takes a name without names of columns; name these with AS")
-        if not isinstance(cte.this, exp.Select | exp.Union | exp.Subquery):
-            raise QueryError("WITH takes names and sub-queries: WITH t AS (SELECT ...)")
-        if cte.alias.lower() in (*known, "release"):
-            raise QueryError(f"the name '{cte.alias[:60]}' has a meaning already; choose another one after WITH")
-        if not any(table.name.lower() == cte.alias.lower() for table in tree.find_all(exp.Table)):
-            raise QueryError(f"WITH names '{cte.alias[:60]}', and nothing asks it; leave it out")
-        known[cte.alias.lower()] = _with_scope(cte.this, known)
-    return tree, known
-
-
-def _with_scope(tree: exp.Expression, known: Mapping[str, exp.Expression]) -> exp.Expression:
-    """A sub-query in which names stand for what they did where it was written."""
-    copied = tree.copy()
-    twice = next((cte.alias for cte in copied.find_all(exp.CTE) if cte.alias.lower() in known), None)
-    if twice is not None:
-        raise QueryError(f"the name '{twice[:60]}' has a meaning already; choose another one after WITH")
-    for table in list(copied.find_all(exp.Table)):
-        if table.name.lower() in known and not table.args.get("db"):
-            inner = known[table.name.lower()].copy()
-            alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name))
-            table.replace(exp.Subquery(this=inner, alias=alias))
-    if sum(1 for _ in copied.walk()) > 20_000:
-        raise QueryError("WITH unfolds to more than can be read; ask it in parts")
-    return copied
-
-
-def _check(node: exp.Expression, advice: str) -> None:
-    """Refuse an argument that is not read."""
-    for name, content in node.args.items():
-        if is_set(content) and name not in _ARGUMENTS[type(node)]:
-            raise QueryError(advice)
-
-
-def _source(select: exp.Select, scope: Mapping[str, exp.Expression]) -> tuple[exp.Expression | None, str]:
-    """What a SELECT is about: None is the release."""
-    clause = select.args.get("from_")
-    if clause is None:
-        raise QueryError(
-            "a SELECT without FROM cannot be answered with a bound; it says what it is about: FROM release"
-        )
-    node = clause.this
-    if select.args.get("joins") and not (isinstance(node, exp.Table) and node.name.lower() == "release"):
-        raise QueryError(
-            "tables of your own are joined with the release itself: FROM release JOIN t ON release.a = t.a"
-        )
-    if isinstance(node, exp.Subquery):
-        _check(node, "a sub-query is a SELECT in brackets and a name")
-        alias = node.args.get("alias")
-        if alias is not None:
-            _check(alias, "a sub-query takes a name without names of columns; name these with AS")
-        return node, node.alias.lower()
-    if isinstance(node, exp.Table) and node.name.lower() in scope:
-        _check(node, "a name of WITH stands alone: FROM t")
-        return scope[node.name.lower()], node.alias_or_name.lower()
-    if isinstance(node, exp.Table) and node.name.lower() != "release":
-        raise QueryError(f"there is no table '{node.name[:60]}' to ask; write FROM release")
-    alias = node.alias_or_name.lower() if isinstance(node, exp.Table) else ""
-    known = {alias, *(join.this.alias_or_name.lower() for join in select.args.get("joins") or [])}
-    for column in _own(select, exp.Column):
-        if column.table and column.table.lower() not in known:
-            raise QueryError(
-                f"'{column.table}' is not what this SELECT is about; a sub-query cannot look at rows of the question "
-                "around it"
-            )
-    return None, alias
-
-
-def _qualified(select: exp.Select, alias: str) -> exp.Select:
-    """Take the name of the sub-query off its columns; refuse other names."""
-    for column in _own(select, exp.Column):
-        if not column.table:
-            continue
-        if column.table.lower() != alias:
-            raise QueryError(f"'{column.table}' is not what this SELECT is about; its columns belong to FROM (...)")
-        column.set("table", None)
-    select.set("from_", exp.From(this=exp.Table(this=exp.to_identifier("release"))))
-    select.set("with_", None)
-    return select
-
-
-def _unqualified(node: exp.Expression) -> exp.Expression:
-    copied = node.copy()
-    for column in [copied, *copied.find_all(exp.Column)]:
-        if isinstance(column, exp.Column):
-            column.set("table", None)
-    return copied
-
-
-def _over(select: exp.Select, below: exp.Expression) -> exp.Select:
-    select.set("from_", exp.From(this=exp.Subquery(this=below, alias=exp.TableAlias(this=exp.to_identifier("inner")))))
-    return select
-
-
-def _aggregates(select: exp.Select) -> bool:
-    """Tell whether a SELECT gives groups and not rows."""
-    clauses = ("group", "having", "distinct")
-    return any(select.args.get(clause) for clause in clauses) or next(_own(select, exp.AggFunc), None) is not None
-
-
-def _substitute(outer: exp.Select, names: Mapping[str, exp.Expression]) -> None:
-    """Replace the columns of a sub-query by what they stand for; results keep the names that they would have had."""
-    items = []
-    for item in outer.expressions:
-        if isinstance(item, exp.Star):
-            raise refusal(item, "select columns and aggregates; single rows have no bounds")
-        named = isinstance(item, exp.Column)
-        items.append(exp.alias_(item.copy(), item.name, quoted=True) if named else item)
-    outer.set("expressions", items)
-    results = {item.alias.lower() for item in items if isinstance(item, exp.Alias)}
-    for column in list(_own(outer, exp.Column)):
-        clause = column.find_ancestor(exp.Group, exp.Having, exp.Order, exp.Where, exp.AggFunc, exp.Select)
-        name = column.name.lower()
-        if isinstance(clause, exp.Having | exp.Order) and name in results:
-            continue
-        if name in names:
-            column.replace(_bracketed(names[name].copy()))
-        elif not (isinstance(clause, exp.Group | exp.Having | exp.Order) and name in results):
-            listed = ", ".join(sorted(names)[:20])
-            raise QueryError(f"the sub-query has no column '{column.name[:60]}'; it has {listed}")
-
-
-def _bracketed(node: exp.Expression) -> exp.Expression:
-    return node if isinstance(node, exp.Column | exp.Literal | exp.Func | exp.Paren) else exp.Paren(this=node)
-
-
-def _unstarred(select: exp.Select, names: Sequence[str]) -> exp.Select:
-    """Write out * over the columns of a sub-query."""
-    items: list[exp.Expression] = []
-    for item in select.expressions:
-        if isinstance(item, exp.Star):
-            _check(item, "* takes no EXCLUDE or REPLACE here; name the columns")
-            items += [exp.column(exp.to_identifier(name, quoted=True)) for name in names]
-        else:
-            items.append(item)
-    select.set("expressions", items)
-    return select
-
-
-def _grouped(select: exp.Select) -> exp.Select:
-    """SELECT DISTINCT of known columns is GROUP BY them."""
-    distinct = select.args.get("distinct")
-    if distinct is None:
-        return select
-    if is_set(distinct.args.get("on")) or select.args.get("group") or next(_own(select, exp.AggFunc), None) is not None:
-        raise QueryError("DISTINCT goes with columns alone; GROUP BY gives one row for each combination")
-    plain = [item.this if isinstance(item, exp.Alias) else item for item in select.expressions]
-    select.set("distinct", None)
-    select.set("group", exp.Group(expressions=[item.copy() for item in plain]))
-    return select
-
-
-def _distinct_rows(query: exp.Expression, scope: Mapping[str, exp.Expression]) -> exp.Expression:
-    """What may be in a list of rows is what is in the list without repetitions."""
-    inner, known = _unwrapped(query, scope)
-    if not isinstance(inner, exp.Select) or _aggregates(inner) or known is not scope:
-        return query
-    copied = inner.copy()
-    copied.set("distinct", exp.Distinct())
-    return copied
-
-
-def _take_labels(select: exp.Select) -> dict[int, tuple[str, str | int]]:
-    """Take constants out of a select list, with their places and names."""
-    labels: dict[int, tuple[str, str | int]] = {}
-    rest = []
-    for place, item in enumerate(select.expressions):
-        plain = item.this if isinstance(item, exp.Alias) else item
-        if isinstance(plain, exp.Literal) and (plain.is_string or (plain.this.isdecimal() and len(plain.this) < 18)):
-            labels[place] = (item.alias or f"label_{place + 1}", plain.this if plain.is_string else int(plain.this))
-        else:
-            rest.append(item)
-    if not rest or not labels:
-        return {}
-    group = select.args.get("group")
-    if group is not None and any(isinstance(item, exp.Literal) for item in group.expressions):
-        raise QueryError("GROUP BY with places does not go with constants in the select list; name the columns")
-    select.set("expressions", rest)
-    return labels
 
 
 def _labelled(found: Answered, labels: Mapping[int, tuple[str, str | int]]) -> Answered:

@@ -39,19 +39,9 @@ if TYPE_CHECKING:
     from hedgerow.schema import Hierarchy
     from hedgerow.table import Table
 
-__all__ = ["GENERALIZED", "NODES", "SETS", "BoxColumns", "box_columns", "has_least_boxes", "publish_generalized"]
+__all__ = ["GENERALIZED", "SETS", "BoxColumns", "box_columns", "publish_generalized"]
 
 _ENDS = 10
-
-NODES = "published as nodes of a hierarchy: {}"
-"""The parameter that says so of a column; a node may cover values that no row of its group has."""
-_LEAST = ("Mondrian", "Proximity", "Robust")
-"""Methods that publish the other columns as least intervals and sets."""
-
-
-def has_least_boxes(release: Release, name: str) -> bool:
-    """Tell whether both ends of each interval, and all values of each set, are values of some row of the group."""
-    return release.made.method in _LEAST and NODES.format(name) not in release.made.parameters
 
 
 def publish_generalized(labelled: Labelled) -> dict[str, pa.Table]:

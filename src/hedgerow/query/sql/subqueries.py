@@ -1,0 +1,238 @@
+"""The trees of sub-queries: what names stand for, what a SELECT is about, and how its columns are written elsewhere.
+
+As in `strict`, an argument that is not listed here is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from hedgerow.errors import QueryError
+from hedgerow.query.sql.joining import own_nodes as _own
+from hedgerow.query.sql.strict import is_set, refusal
+
+__all__ = [
+    "check_arguments",
+    "distinct_rows",
+    "group_distinct",
+    "has_aggregates",
+    "set_source",
+    "source_of",
+    "substitute",
+    "take_labels",
+    "take_names_off",
+    "unwrap",
+    "without_names",
+    "write_out_star",
+]
+
+_ARGUMENTS: dict[type[exp.Expression], tuple[str, ...]] = {
+    exp.With: ("expressions",),
+    exp.CTE: ("this", "alias"),
+    exp.Subquery: ("this", "alias"),
+    exp.Union: ("this", "expression", "with_", "order", "limit", "offset"),
+    exp.TableAlias: ("this",),
+    exp.Table: ("this", "alias"),
+    exp.Star: (),
+}
+
+
+def unwrap(
+    tree: exp.Expression, scope: Mapping[str, exp.Expression]
+) -> tuple[exp.Expression, Mapping[str, exp.Expression]]:
+    """Take off brackets, and take WITH into what names stand for."""
+    while isinstance(tree, exp.Subquery):
+        check_arguments(tree, "a sub-query is a SELECT in brackets and a name")
+        tree = tree.this
+    ctes = tree.args.get("with_")
+    if ctes is None:
+        return tree, scope
+    if ctes.args.get("recursive"):
+        raise QueryError("WITH RECURSIVE has no bounds; WITH has")
+    check_arguments(ctes, "WITH takes names and sub-queries")
+    known = dict(scope)
+    for cte in ctes.expressions:
+        check_arguments(cte, "WITH takes names and sub-queries: WITH t AS (SELECT ...)")
+        check_arguments(cte.args["alias"], "WITH takes a name without names of columns; name these with AS")
+        if not isinstance(cte.this, exp.Select | exp.Union | exp.Subquery):
+            raise QueryError("WITH takes names and sub-queries: WITH t AS (SELECT ...)")
+        if cte.alias.lower() in (*known, "release"):
+            raise QueryError(f"the name '{cte.alias[:60]}' has a meaning already; choose another one after WITH")
+        if not any(table.name.lower() == cte.alias.lower() for table in tree.find_all(exp.Table)):
+            raise QueryError(f"WITH names '{cte.alias[:60]}', and nothing asks it; leave it out")
+        known[cte.alias.lower()] = _with_scope(cte.this, known)
+    return tree, known
+
+
+def _with_scope(tree: exp.Expression, known: Mapping[str, exp.Expression]) -> exp.Expression:
+    """A sub-query in which names stand for what they did where it was written."""
+    copied = tree.copy()
+    twice = next((cte.alias for cte in copied.find_all(exp.CTE) if cte.alias.lower() in known), None)
+    if twice is not None:
+        raise QueryError(f"the name '{twice[:60]}' has a meaning already; choose another one after WITH")
+    for table in list(copied.find_all(exp.Table)):
+        if table.name.lower() in known and not table.args.get("db"):
+            inner = known[table.name.lower()].copy()
+            alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name))
+            table.replace(exp.Subquery(this=inner, alias=alias))
+    if sum(1 for _ in copied.walk()) > 20_000:
+        raise QueryError("WITH unfolds to more than can be read; ask it in parts")
+    return copied
+
+
+def check_arguments(node: exp.Expression, advice: str) -> None:
+    """Refuse an argument that is not read."""
+    for name, content in node.args.items():
+        if is_set(content) and name not in _ARGUMENTS[type(node)]:
+            raise QueryError(advice)
+
+
+def source_of(select: exp.Select, scope: Mapping[str, exp.Expression]) -> tuple[exp.Expression | None, str]:
+    """What a SELECT is about: None is the release."""
+    clause = select.args.get("from_")
+    if clause is None:
+        raise QueryError(
+            "a SELECT without FROM cannot be answered with a bound; it says what it is about: FROM release"
+        )
+    node = clause.this
+    if select.args.get("joins") and not (isinstance(node, exp.Table) and node.name.lower() == "release"):
+        raise QueryError(
+            "tables of your own are joined with the release itself: FROM release JOIN t ON release.a = t.a"
+        )
+    if isinstance(node, exp.Subquery):
+        check_arguments(node, "a sub-query is a SELECT in brackets and a name")
+        alias = node.args.get("alias")
+        if alias is not None:
+            check_arguments(alias, "a sub-query takes a name without names of columns; name these with AS")
+        return node, node.alias.lower()
+    if isinstance(node, exp.Table) and node.name.lower() in scope:
+        check_arguments(node, "a name of WITH stands alone: FROM t")
+        return scope[node.name.lower()], node.alias_or_name.lower()
+    if isinstance(node, exp.Table) and node.name.lower() != "release":
+        raise QueryError(f"there is no table '{node.name[:60]}' to ask; write FROM release")
+    alias = node.alias_or_name.lower() if isinstance(node, exp.Table) else ""
+    known = {alias, *(join.this.alias_or_name.lower() for join in select.args.get("joins") or [])}
+    for column in _own(select, exp.Column):
+        if column.table and column.table.lower() not in known:
+            raise QueryError(
+                f"'{column.table}' is not what this SELECT is about; a sub-query cannot look at rows of the question "
+                "around it"
+            )
+    return None, alias
+
+
+def take_names_off(select: exp.Select, alias: str) -> exp.Select:
+    """Take the name of the sub-query off its columns; refuse other names."""
+    for column in _own(select, exp.Column):
+        if not column.table:
+            continue
+        if column.table.lower() != alias:
+            raise QueryError(f"'{column.table}' is not what this SELECT is about; its columns belong to FROM (...)")
+        column.set("table", None)
+    select.set("from_", exp.From(this=exp.Table(this=exp.to_identifier("release"))))
+    select.set("with_", None)
+    return select
+
+
+def without_names(node: exp.Expression) -> exp.Expression:
+    """Copy an expression without the names of tables."""
+    copied = node.copy()
+    for column in [copied, *copied.find_all(exp.Column)]:
+        if isinstance(column, exp.Column):
+            column.set("table", None)
+    return copied
+
+
+def set_source(select: exp.Select, below: exp.Expression) -> exp.Select:
+    """Let a SELECT be about a sub-query."""
+    select.set("from_", exp.From(this=exp.Subquery(this=below, alias=exp.TableAlias(this=exp.to_identifier("inner")))))
+    return select
+
+
+def has_aggregates(select: exp.Select) -> bool:
+    """Tell whether a SELECT gives groups and not rows."""
+    clauses = ("group", "having", "distinct")
+    return any(select.args.get(clause) for clause in clauses) or next(_own(select, exp.AggFunc), None) is not None
+
+
+def substitute(outer: exp.Select, names: Mapping[str, exp.Expression]) -> None:
+    """Replace the columns of a sub-query by what they stand for; results keep the names that they would have had."""
+    items = []
+    for item in outer.expressions:
+        if isinstance(item, exp.Star):
+            raise refusal(item, "select columns and aggregates; single rows have no bounds")
+        named = isinstance(item, exp.Column)
+        items.append(exp.alias_(item.copy(), item.name, quoted=True) if named else item)
+    outer.set("expressions", items)
+    results = {item.alias.lower() for item in items if isinstance(item, exp.Alias)}
+    for column in list(_own(outer, exp.Column)):
+        clause = column.find_ancestor(exp.Group, exp.Having, exp.Order, exp.Where, exp.AggFunc, exp.Select)
+        name = column.name.lower()
+        if isinstance(clause, exp.Having | exp.Order) and name in results:
+            continue
+        if name in names:
+            column.replace(_bracketed(names[name].copy()))
+        elif not (isinstance(clause, exp.Group | exp.Having | exp.Order) and name in results):
+            listed = ", ".join(sorted(names)[:20])
+            raise QueryError(f"the sub-query has no column '{column.name[:60]}'; it has {listed}")
+
+
+def _bracketed(node: exp.Expression) -> exp.Expression:
+    return node if isinstance(node, exp.Column | exp.Literal | exp.Func | exp.Paren) else exp.Paren(this=node)
+
+
+def write_out_star(select: exp.Select, names: Sequence[str]) -> exp.Select:
+    """Write out * over the columns of a sub-query."""
+    items: list[exp.Expression] = []
+    for item in select.expressions:
+        if isinstance(item, exp.Star):
+            check_arguments(item, "* takes no EXCLUDE or REPLACE here; name the columns")
+            items += [exp.column(exp.to_identifier(name, quoted=True)) for name in names]
+        else:
+            items.append(item)
+    select.set("expressions", items)
+    return select
+
+
+def group_distinct(select: exp.Select) -> exp.Select:
+    """SELECT DISTINCT of known columns is GROUP BY them."""
+    distinct = select.args.get("distinct")
+    if distinct is None:
+        return select
+    if is_set(distinct.args.get("on")) or select.args.get("group") or next(_own(select, exp.AggFunc), None) is not None:
+        raise QueryError("DISTINCT goes with columns alone; GROUP BY gives one row for each combination")
+    plain = [item.this if isinstance(item, exp.Alias) else item for item in select.expressions]
+    select.set("distinct", None)
+    select.set("group", exp.Group(expressions=[item.copy() for item in plain]))
+    return select
+
+
+def distinct_rows(query: exp.Expression, scope: Mapping[str, exp.Expression]) -> exp.Expression:
+    """What may be in a list of rows is what is in the list without repetitions."""
+    inner, known = unwrap(query, scope)
+    if not isinstance(inner, exp.Select) or has_aggregates(inner) or known is not scope:
+        return query
+    copied = inner.copy()
+    copied.set("distinct", exp.Distinct())
+    return copied
+
+
+def take_labels(select: exp.Select) -> dict[int, tuple[str, str | int]]:
+    """Take constants out of a select list, with their places and names."""
+    labels: dict[int, tuple[str, str | int]] = {}
+    rest = []
+    for place, item in enumerate(select.expressions):
+        plain = item.this if isinstance(item, exp.Alias) else item
+        if isinstance(plain, exp.Literal) and (plain.is_string or (plain.this.isdecimal() and len(plain.this) < 18)):
+            labels[place] = (item.alias or f"label_{place + 1}", plain.this if plain.is_string else int(plain.this))
+        else:
+            rest.append(item)
+    if not rest or not labels:
+        return {}
+    group = select.args.get("group")
+    if group is not None and any(isinstance(item, exp.Literal) for item in group.expressions):
+        raise QueryError("GROUP BY with places does not go with constants in the select list; name the columns")
+    select.set("expressions", rest)
+    return labels
