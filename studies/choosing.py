@@ -110,7 +110,7 @@ class Line:
 
 
 def subjects(rows: int) -> Iterator[Subject]:
-    """The three tables, the first `rows` rows of each in random order."""
+    """The three tables, of the survey and the census `rows` rows, in random order."""
     rng = np.random.default_rng(7)
     for name, table, quasi, sensitive in (
         ("Adult", adult(), ("age", "education", "sex", "race"), "hours-per-week"),
@@ -118,7 +118,7 @@ def subjects(rows: int) -> Iterator[Subject]:
         ("census", census(2 * rows, seed=3), ("age", "education", "gender", "race"), "income"),
     ):
         whole = table.select([*quasi, sensitive]).drop_null()
-        chosen = rng.permutation(whole.num_rows)[:rows]
+        chosen = rng.permutation(whole.num_rows)[: None if name == "Adult" else rows]
         texts = {n: whole[n].cast(pa.string()) if n == quasi[1] else whole[n] for n in whole.column_names}
         yield Subject(name, pa.table(texts).take(chosen), quasi, sensitive)
 
@@ -275,6 +275,19 @@ def draw(found: dict[str, list[Line]], path: Path) -> None:
     save_figure(figure, path.parent, path.stem)
 
 
+def _chosen_by(name: str, lines: list[Line]) -> str:
+    """A line of the short table: all tables side by side."""
+    kept = "yes" if name in KEPT else "promises nothing" if name in BASELINES else "can fail"
+
+    def shares(of: str) -> str:
+        told = (None if line.refusal else getattr(line, of) for line in lines)
+        return " / ".join(
+            "-" if share is None else f"{share:.1%}" if share < 0.0995 else f"{share:.0%}" for share in told
+        )
+
+    return f"| {name} | {kept} | {' | '.join(map(shares, ('worst', 'width', 'count', 'count_learned')))} |"
+
+
 def _printed(table: str, number: int, line: Line) -> str:
     """A line of the table in Markdown."""
     start = f"| {table} | {number} | {line.method} |"
@@ -297,6 +310,10 @@ def main() -> None:
                 lines[name] = asdict(measure(subject, name))
                 results.write_text(json.dumps(kept, indent=1) + "\n")
     found = {table: [Line(**lines[name]) for name in METHODS] for table, lines in kept.items()}
+    print("| method | kept to whoever knows it | worst | AVG width | COUNT off by | learned |")
+    print("|---|---|---|---|---|---|")
+    for name in METHODS:
+        print(_chosen_by(name, [next(line for line in lines if line.method == name) for lines in found.values()]))
     errors = "AVG width | fair | learned | COUNT fair | learned"
     print(f"| table | no. | method | groups | linked | worst | learner | {errors} | NCP | seconds |")
     print("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")

@@ -19,7 +19,7 @@ import pyarrow as pa
 import hedgerow as hr
 from studies.real import acs, adult_arx, adult_hierarchies
 
-__all__ = ["Leak", "Subject", "leak_of", "subjects"]
+__all__ = ["Leak", "Subject", "groups_of", "leak_of", "subjects"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Leak:
 def leak_of(method: hr.Method, subject: Subject, *, people: int, seed: int = 1) -> Leak:
     """Exchange the values of people of a group, and see which exchanges give the same release."""
     table, (hidden,) = subject.table, subject.schema.sensitive
-    groups = _groups(method, subject)
+    groups = groups_of(method, subject, table, seed=1)
     release = _published(method, table, subject.schema)
     values = table[hidden].to_pylist()
     rng = np.random.default_rng(seed)
@@ -84,12 +84,12 @@ def leak_of(method: hr.Method, subject: Subject, *, people: int, seed: int = 1) 
     )
 
 
-def _groups(method: hr.Method, subject: Subject) -> np.ndarray:
+def groups_of(method: hr.Method, subject: Subject, table: pa.Table, *, seed: int) -> np.ndarray:
     """The group of each row: a number of its own beside each row tells where it went; -1 where it was suppressed."""
-    table, schema = subject.table, subject.schema
+    schema = subject.schema
     numbered = table.append_column("row", pa.array(np.arange(table.num_rows)))
     known = {name: getattr(schema, name) for name in ("quasi", "sensitive", "hierarchies")}
-    release = method.publish(numbered, hr.Schema(**known, plain=["row"]), seed=1)
+    release = method.publish(numbered, hr.Schema(**known, plain=["row"]), seed=seed)
     rows = next(found for found in release.tables.values() if "row" in found.column_names)
     groups = np.full(table.num_rows, -1)
     groups[rows["row"].to_numpy()] = rows[release.group_column].to_numpy()

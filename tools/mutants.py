@@ -195,7 +195,7 @@ class Trial:
         lines = self.lines.get(mutant.file, {})
         found: set[str] = set()
         for first, last in _spans(mutant):
-            found = {name for line in range(first, last + 1) for name in lines.get(str(line), [])}
+            found = {name for line, names in lines.items() if first <= int(line) <= last for name in names}
             if found:
                 break
         killers = self.killers[mutant.file]

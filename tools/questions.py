@@ -44,7 +44,7 @@ def run(number: int, seed: int, server: str | None = None) -> int:
                 found = answered(engines[0], text)
                 counts.update(asked=1, refused=isinstance(found, str))
                 problem = None if isinstance(found, str) else contradiction_of(found, original, text)
-                if problem is not None and problem.startswith("answered, but no SQL"):
+                if problem is not None and problem.startswith("answered, but DuckDB stops"):
                     counts["no truth"] += 1  # DuckDB stops where a value cannot be computed; here it is NULL
                     problem = None
                 for other in engines[1:] if place % often == 0 else ():
@@ -53,6 +53,8 @@ def run(number: int, seed: int, server: str | None = None) -> int:
                 if problem is not None:
                     counts["wrong"] += 1
                     print(f"{form}: {text}\n    {problem}", flush=True)
+                if counts["asked"] % 5_000 == 0:
+                    print(f"{counts['asked']:,} asked, {counts['wrong']} wrong", flush=True)
     print(
         f"{counts['asked']:,} questions with seed {seed} in {time.monotonic() - started:.0f} s: {counts['wrong']} "
         f"wrong, {counts['refused']:,} refused, {counts['no truth']:,} that DuckDB cannot compute, "

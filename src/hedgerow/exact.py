@@ -144,13 +144,13 @@ def column_numbers(column: pa.Array | pa.ChunkedArray, name: str = "column") -> 
     if pa.types.is_date32(kind):
         return column.cast(pa.int32()).to_numpy().astype(np.int64), Fraction(1)
     if pa.types.is_decimal128(kind):
-        return _unscaled(column, name), Fraction(1, 10**kind.scale)
+        return _read_unscaled(column, name), Fraction(1, 10**kind.scale)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return np.asarray(column.to_numpy()), Fraction(1)
     raise SchemaError(f"'{name}' holds {kind}; distances need numbers or dates.")
 
 
-def _unscaled(column: pa.Array | pa.ChunkedArray, name: str) -> NDArray[np.int64]:
+def _read_unscaled(column: pa.Array | pa.ChunkedArray, name: str) -> NDArray[np.int64]:
     """Read the integers behind decimals: Arrow stores them as 128-bit little-endian numbers."""
     whole = one_array(column)
     words = np.frombuffer(whole.buffers()[1], np.int64).reshape(-1, 2)[whole.offset : whole.offset + len(whole)]

@@ -31,7 +31,7 @@ def read_number(
     name: str, value: object, *, above: int | None = None, least: int | None = None, most: int | None = None
 ) -> Fraction:
     """Read a number exactly, floats by the decimal that they print; `above` excludes its bound, the others do not."""
-    wanted = _wanted(above, least, most)
+    wanted = _wish_text(above, least, most)
     try:
         exact = as_fraction(Fraction(value) if isinstance(value, str) and "/" in value else value)
     except (ValueError, ZeroDivisionError):
@@ -66,7 +66,7 @@ def came(value: object) -> str:
     return str(value) if plain else f"a value of type {type(value).__name__}"
 
 
-def _wanted(above: int | None, least: int | None, most: int | None) -> str:
+def _wish_text(above: int | None, least: int | None, most: int | None) -> str:
     bounds = [f"above {above}"] if above is not None else []
     bounds += [f"of at least {least}"] if least is not None else []
     bounds += [f"of at most {most}"] if most is not None else []

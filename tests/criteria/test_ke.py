@@ -184,3 +184,26 @@ def test_the_advised_range_can_be_asked_for(column: Histogram, k: int) -> None:
 def test_a_feasible_promise_passes_in_silence() -> None:
     """Nothing is raised where the whole column as one group satisfies the criterion."""
     KE(3, 70).require(np.array([0, 3, 70]))
+
+
+def test_a_column_is_feasible_by_its_ends():
+    """The least and the greatest value decide, not those between them."""
+    positions = np.array([0, 9, 10])
+    assert [KE(2, e).feasible(positions) for e in (9, 10, 11)] == [True, True, False]
+    assert [KE(k, 0).feasible(positions) for k in (2, 3, 4)] == [True, True, False]
+
+
+def test_what_is_asked_for_is_said_in_the_columns_terms():
+    """Positions are the column's own numbers unless a unit says otherwise."""
+    with pytest.raises(Infeasible, match=r"\(2, 11\)-anonymity needs 2 distinct values spread over 11;"):
+        KE(2, 11).require(np.array([0, 9, 10]))
+    with pytest.raises(Infeasible, match=r"\(2, 22\)-anonymity"):
+        KE(2, 11).require(np.array([0, 9, 10]), unit=Fraction(2))
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float64])
+def test_where_nothing_starts_is_minus_one(kind):
+    """For whole numbers and floats, for lack of values and for lack of range."""
+    positions = np.array([0, 9, 10], kind)
+    assert latest_start(positions, k=3, e=1).tolist() == [-1, -1, 0]
+    assert latest_start(positions, k=2, e=10).tolist() == [-1, -1, 0]

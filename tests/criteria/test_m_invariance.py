@@ -61,3 +61,9 @@ def test_m_is_checked_at_the_door(m):
     """m is a whole number of at least two."""
     with pytest.raises(hr.ParameterError, match="'m' must be an integer of at least 2"):
         MInvariance(m)
+
+
+@pytest.mark.parametrize(("counts", "largest"), [([1, 1, 1], 3), ([2, 1, 1], 2), ([3, 1], 1), ([2, 2, 2], 3)])
+def test_the_largest_m_that_works(counts, largest):
+    """All rows over the most frequent value."""
+    assert f"works is {largest}." in MInvariance(9).nearest(np.array(counts))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from hedgerow.criteria.groupwise import groups_of
-from hedgerow.criteria.t_closeness import TCloseness, levels_of
+from hedgerow.criteria.t_closeness import TCloseness, _at_most, levels_of
 from hedgerow.errors import ParameterError
 from hedgerow.schema.hierarchy import Hierarchy
 from tests.support.groups import check_criterion, grouped_codes, histograms
@@ -141,3 +141,13 @@ def test_distance_and_levels_go_together():
         TCloseness("0.1", "near")
     with pytest.raises(ParameterError, match="'levels'"):
         TCloseness("0.1", "hierarchical")
+
+
+@pytest.mark.parametrize("kind", [np.int64, object])
+@pytest.mark.parametrize("per_row", [Fraction(0), Fraction(7, 3), Fraction(2**61), Fraction(2**63), Fraction(2**80, 3)])
+def test_bounds_beyond_64_bits_are_compared_whole(kind, per_row):
+    """Of small and large groups side by side, whichever of the two sides leaves 64 bits."""
+    sizes = np.array([1, 8, 1, 8])
+    moved = np.array([0, 2**62, 2, 2**62 + 1], kind)
+    wanted = [int(number) <= per_row * int(size) for number, size in zip(moved, sizes, strict=True)]
+    assert _at_most(moved, sizes, per_row).tolist() == wanted

@@ -5,8 +5,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hedgerow.criteria.target import Target, below, implied_distribution, node_probabilities
-from hedgerow.errors import SchemaError
+from hedgerow.criteria.target import (
+    Target,
+    below,
+    implied_distribution,
+    implied_weights,
+    node_probabilities,
+    read_shift,
+)
+from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import uniform
 
@@ -84,3 +91,28 @@ def test_every_branch_must_be_near():
     counts = published(tree, a=2, b=3, c=1)
     assert Target(tree, Fraction(1, 6)).holds(counts)
     assert not Target(tree, Fraction(1, 7)).holds(counts)
+
+
+@pytest.mark.parametrize(("given", "exact"), [
+    (0, 0), (1, 1), (0.1, Fraction(1, 10)), ("0.25", Fraction(1, 4)), ("1/3", Fraction(1, 3)),
+    (Fraction(2, 7), Fraction(2, 7)),
+])  # fmt: skip
+def test_shifts_are_read_as_they_are_written(given, exact):
+    """A float means the decimal that it prints as."""
+    assert read_shift(given) == exact
+
+
+@pytest.mark.parametrize("given", [-0.1, 1.1, "1/0", "x", "4/3", None])
+def test_shifts_out_of_range(given):
+    """From 0 to 1."""
+    with pytest.raises(ParameterError):
+        read_shift(given)
+
+
+def test_a_split_node_follows_the_groups_own_ratios():
+    """Three of four values below one child and one below the other; what is not split keeps the target's weights."""
+    tree = uniform(Hierarchy.binary((1, 2, 3, 4)))
+    published = np.zeros(len(tree.parents), np.int64)
+    published[[0, 1, 2]] = 2, 1, 1
+    found = implied_weights(published, tree)
+    assert found.target() == (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4), Fraction(0))

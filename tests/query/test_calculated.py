@@ -192,3 +192,80 @@ def test_means_of_dates_are_moments(form):
         assert contradiction(session, sample.table, text) is None
         assert disagreement(session, other, text) is None
         assert session.sql(text).answers("a")[0].bounded
+
+
+BETWEEN_DATES = [
+    "max(s) - min(s)",
+    "max(s) - min(born)",
+    "max(s) + 7",
+    "7 + max(s)",
+    "min(s) - 2",
+    "max(s) - DATE '2020-01-01'",
+    "CASE WHEN max(s) > DATE '2020-02-29' THEN 1 ELSE 2 END",
+    "CASE WHEN max(s) - min(s) > 4 THEN count(*) ELSE 0 END",
+]
+
+
+@pytest.mark.parametrize("item", BETWEEN_DATES)
+def test_dates_are_days_apart(item):
+    """Days between dates, dates some days away, and comparisons of dates; over answers as well."""
+    sample = sample_of("separated, dates", random.Random(5), rows=40)
+    session, other = connect(sample.release), connect(sample.release, "duckdb")
+    for text in (
+        f"SELECT {item} AS x FROM release WHERE age > 30",
+        f"SELECT town AS k, {item} AS x FROM release WHERE s > DATE '2020-02-26' GROUP BY 1",
+        f"SELECT count(x) AS n FROM (SELECT town AS k, {item} AS x FROM release GROUP BY 1) AS t",
+    ):
+        assert contradiction(session, sample.table, text) is None
+        assert disagreement(session, other, text) is None
+    session.sql(text)
+
+
+@pytest.mark.parametrize("engine", ["arrays", "duckdb"])
+@pytest.mark.parametrize("item", ["avg(s)", "median(s)", "quantile_cont(s, 0.3)", "avg(CASE WHEN age > 3 THEN s END)"])
+def test_means_of_dates_under_mixed_conditions_are_refused(item, engine):
+    """They would come as microseconds; extremes are dates."""
+    session = connect(sample_of("separated, dates", random.Random(5), rows=30).release, engine)
+    with pytest.raises(QueryError, match="MIN, MAX"):
+        session.sql(f"SELECT {item} AS x FROM release WHERE s > born")
+    assert session.ask("SELECT max(s) AS x FROM release WHERE s > born").lower.year == 2020
+
+
+NO_NUMBERS = [
+    "min(s) / 3",
+    "max(town) + 1",
+    'max("Odd name") * 2',
+    "max(s) - max(town)",
+    "max(s) * 1",
+    "3 - max(s)",
+    "max(s) + min(s)",
+    "avg(s) - min(s)",
+    "max(s) + 0.5",
+    "CASE WHEN max(town) > 3 THEN 1 ELSE 2 END",
+    "CASE WHEN max(town) = min(town) THEN 1 ELSE 2 END",
+    "CASE WHEN max(s) > 18000 THEN 1 ELSE 2 END",
+    "max(s) + 10000000000",
+    "max(s) - DATE '0001-01-01' + max(s) + 3000000",
+]
+
+
+@pytest.mark.parametrize("form", ["separated, dates", "disguised, dates with fakes", "generalized, dates"])
+@pytest.mark.parametrize("item", NO_NUMBERS)
+def test_texts_and_moments_are_no_numbers(form, item):
+    """What DuckDB does not compute, or gives as a moment, is refused: a place in a list of values is no number."""
+    sample = sample_of(form, random.Random(5), rows=40)
+    for engine in ("arrays", "duckdb"):
+        session = connect(sample.release, engine)
+        with pytest.raises(QueryError):
+            session.sql(f"SELECT {item} AS x FROM release")
+        with pytest.raises(QueryError):
+            session.sql(f"SELECT floor(fee / 30) AS k, {item} AS x FROM release GROUP BY 1")
+
+
+def test_texts_that_a_sub_query_found_do_not_compare_with_numbers():
+    """Nor do they with each other, for each result has its own list of values."""
+    sample = sample_of("permuted, texts with gaps", random.Random(5), rows=40)
+    inner = "(SELECT town, max(s) AS m, min(town) AS t FROM release GROUP BY town) AS q"
+    for condition in ("m > 3", "m = t", "m IN (1, 2)", "m > DATE '2020-01-01'"):
+        with pytest.raises(QueryError):
+            connect(sample.release).sql(f"SELECT count(*) AS n FROM {inner} WHERE {condition}")

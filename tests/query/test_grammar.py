@@ -35,7 +35,7 @@ def test_the_truth_lies_inside(form, seed):
     for place in range(5):
         text = grammar.question()
         problem = contradiction(session, sample.table, text)
-        assert problem is None or problem.startswith("answered, but no SQL"), text
+        assert problem is None or problem.startswith("answered, but DuckDB stops"), text
         assert place or disagreement(session, other, text) is None, text
 
 

@@ -1,10 +1,13 @@
 """The learned estimate: inside the bounds, nearer than the fair shuffle where columns tell something, else honest."""
 
+import itertools
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import hedgerow as hr
+from hedgerow.query.learned import _fitted
 
 SCHEMA = hr.Schema(quasi=["age", "town"], sensitive="pay")
 
@@ -219,3 +222,18 @@ def test_the_largest_numbers_are_learned_or_refused(method: hr.Method, kind: str
         answer = release.ask(f"SELECT {what} FROM release WHERE town = 'a' AND pay > 100", estimate="learned")
         assert answer.lower <= answer.learned.estimate <= answer.upper
         assert answer.learned.standard_error is None or not np.isnan(float(answer.learned.standard_error))
+
+
+def test_small_groups_are_dealt_in_every_way() -> None:
+    """Chances of rows to have values are those over all permutations, each as likely as the product of its chances."""
+    rng = np.random.default_rng(5)
+    sizes = (4, 3, 2, 1)
+    real = np.arange(4) < np.array(sizes)[:, None]
+    likely = rng.random((4, 4, 4)) * real[:, :, None] * real[:, None, :]
+    found = _fitted(likely.copy(), real)
+    for group, size in enumerate(sizes):
+        expected = np.zeros((4, 4))
+        for dealt in itertools.permutations(range(size)):
+            rows = np.arange(size)
+            expected[rows, dealt] += likely[group, rows, dealt].prod()
+        assert found[group] == pytest.approx(expected / expected[0].sum(), abs=1e-6)

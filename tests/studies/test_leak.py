@@ -1,11 +1,14 @@
 """Exchanges inside groups: none is ruled out where groups do not look at sensitive values, some where they do."""
 
+from fractions import Fraction
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import hedgerow as hr
 from studies.leak import Subject, leak_of
+from studies.leak_unseeded import pair_leak, targeted
 
 
 def subject() -> Subject:
@@ -30,3 +33,19 @@ def test_groups_that_look_rule_out_some() -> None:
     found = leak_of(hr.Mondrian(k=3, l=2), subject(), people=10)
     assert found.ruled_out > 0
     assert found.posterior > found.shown
+
+
+def test_pairs_without_a_leak_come_out_as_often_either_way() -> None:
+    """Blind pairs do not depend on who has which value: one half, but for chance."""
+    found = pair_leak(hr.Anatomy(l=2), subject(), runs=150)
+    assert found.pairs > 10
+    assert abs(found.posterior - 0.5) < 0.15
+
+
+def test_a_target_of_one_to_nine_rules_out_the_rare_value() -> None:
+    """Nineteen people: all at the root means that nobody has it; with 1 : 1 whoever is generalized has either."""
+    general, never, sure, other = targeted(19, Fraction(1, 10))
+    assert sure < 0.01
+    assert 0.2 < never < 0.3
+    assert general * (never * sure + (1 - never) * other) < 0.1
+    assert targeted(19, Fraction(1, 2))[3] == pytest.approx(0.5)

@@ -63,6 +63,7 @@ class Grammar:
 
         return self._one(
             lambda: f"{inner()} {self.rng.choice('+-*')} {self._whole(1, 9)}",
+            lambda: f"({inner()}) {self.rng.choice('+-*%')} {self._one('0.1', '1.1', '0.25', '0.7')}",
             lambda: f"{inner()} // {self._whole(2, 9)}",
             lambda: f"({inner()}) % {self._whole(2, 9)}",
             lambda: f"abs({inner()})",
@@ -209,6 +210,10 @@ class Grammar:
                 "min(s)",
                 f"max({self.part('s')})",
                 "count(DISTINCT s)",
+                "median(s)",
+                "avg(s)",
+                "quantile_cont(s, 0.3)",
+                "quantile_disc(s, 0.7)",
                 f"sum({self.part('s')})",
                 f"bool_and({self._hidden_leaf()})",
                 f"count(*) FILTER (WHERE {self._hidden_leaf()})",
@@ -217,8 +222,10 @@ class Grammar:
         if self.mixes and self.rng.random() < 0.2:
             other = self.rng.choice(self.columns.numbers)
             value = self._one(f"s * {other}", f"s + {other}", f"CASE WHEN {self._leaf()} THEN s ELSE 0 END")
-            function = self.rng.choice(["sum", "avg", "count", "min", "max", "median", "stddev", "var_pop"])
-            return f"{function}({value})"
+            function = self.rng.choice(
+                ["sum", "avg", "count", "count(DISTINCT ", "min", "max", "median", "stddev", "var_pop"]
+            )
+            return f"{function}{value})" if "(" in function else f"{function}({value})"
         return self._one(
             f"sum({value})",
             f"avg({value})",
@@ -227,7 +234,7 @@ class Grammar:
             f"count({value})",
             f"median({value})",
             f"quantile_disc({value}, 0.25)",
-            f"quantile_cont({value}, 0.9)",
+            f"quantile_cont({value}, {self._one('0.9', '0.5', '0.7', '0.123')})",
             f"stddev({value})",
             f"var_pop({value})",
             f"count(DISTINCT {value})",
@@ -252,6 +259,8 @@ class Grammar:
             f"sum({self._leaf()})",
             "sum(1)",
             f"median({column})",
+            f"median({column} * {self._one('2', '1.5', '0.125')})",
+            f"quantile_cont({value}, 0.7)",
             f"sum(DISTINCT {column})",
         ]
         if self.columns.texts and self.mixes:
@@ -260,8 +269,10 @@ class Grammar:
 
     def result(self) -> str:
         """An aggregate, or a function of some."""
-        if self.kind != "number" or self.rng.random() < 0.6:
+        if self.rng.random() < 0.6:
             return self.aggregate()
+        if self.kind != "number":
+            return self._result_of_values()
         one = self._one("sum(s)", "avg(s)", "count(*)", "max(s)", f"count(*) FILTER (WHERE {self._hidden_leaf()})")
         other = self._one("count(*)", "sum(s)", "min(s)")
         return self._one(
@@ -281,6 +292,20 @@ class Grammar:
             f"coalesce({one} / nullif({other}, 0), 0)",
             f"power({one}, 2)",
             f"100.0 * {one} / nullif({other}, 0)",
+        )
+
+    def _result_of_values(self) -> str:
+        """Arithmetic and comparisons of results that are texts or dates; most of them are refused."""
+        one, other = self._one("max(s)", "min(s)"), self._one("min(s)", self._whole())
+        return self._one(
+            f"{one} - {other}",
+            f"{one} + {self._whole()}",
+            f"{one} / {self._whole(1)}",
+            f"CASE WHEN {one} = {other} THEN 1 ELSE 0 END",
+            f"CASE WHEN {one} > DATE '2020-02-28' THEN count(*) ELSE 0 END",
+            f"coalesce({one}, {other})",
+            f"greatest({one}, min(s))",
+            f"count(s) / {other}",
         )
 
     # Questions.

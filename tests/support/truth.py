@@ -46,11 +46,10 @@ def _rows(database: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]
 
 
 def is_inside(lower: Any, number: Any, upper: Any) -> bool:
-    """With room for the last digits of floats, and for quantiles of decimals, which DuckDB cuts to the cent."""
+    """With room for the last digits of floats."""
     if isinstance(number, str | date):
         return bool(lower <= number <= upper)
-    room = 0.0101 if isinstance(number, Decimal) else 0.0
-    room += 1e-9 * max(1.0, abs(float(lower)), abs(float(upper)), abs(float(number)))
+    room = 1e-9 * max(1.0, abs(float(lower)), abs(float(upper)), abs(float(number)))
     return float(lower) - room <= float(number) <= float(upper) + room
 
 
@@ -73,8 +72,10 @@ def contradiction_of(result: Result, original: duckdb.DuckDBPyConnection, text: 
         return None  # changed values: keys and numbers are estimates
     try:
         truth = _rows(original, text)
-    except duckdb.Error as error:
+    except (duckdb.BinderException, duckdb.ParserException, duckdb.CatalogException) as error:
         return f"answered, but no SQL to DuckDB: {error}"
+    except duckdb.Error as error:
+        return f"answered, but DuckDB stops: {error}"
     return _compared(result.keys, {name: found.answers for name, found in result.estimates.items()}, truth)
 
 
@@ -117,4 +118,7 @@ def _plain(array: pa.Array) -> list[Any]:
 
 
 def _value(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isnan(value) else value
+    """What an engine gives as a float may be a decimal number in the database; missing numbers are no numbers there."""
+    if isinstance(value, float | Decimal):
+        return None if math.isnan(value) else float(value)
+    return value

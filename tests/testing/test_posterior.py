@@ -19,6 +19,7 @@ from hedgerow.schema import Hierarchy
 from hedgerow.testing import AuditExtent, audit_posterior
 from hedgerow.testing.posterior_worlds import AuditSetup, every_likelihood
 from hedgerow.verify.words import minimality
+from tools.posteriors import CLAIMING, audited, every_table
 
 HALF = Fraction(1, 2)
 FOUR = pa.table({"q": [0, 1, 2, 2], "s": [1, 1, 2, 3]})
@@ -109,6 +110,19 @@ def test_groupings_that_look_at_values_and_coins_alone_tell_nothing_more(name):
     assert not audit.leaks
     assert audit.row.posterior == audit.row.shown
     assert audit.pair.posterior == audit.pair.shown
+
+
+@pytest.mark.parametrize("name", CLAIMING)
+def test_every_table_of_four_rows_tells_what_it_shows(name):
+    """All tables of four different people and three values; `tools.posteriors` has equal people and two columns."""
+    found = audited(CLAIMING[name], every_table(4, 3, is_tied=False))
+    assert found["published"] > 0
+    assert found["told more"] == found["too large"] == 0
+
+
+def test_groups_of_near_rows_are_found_out_by_all_tables():
+    """The same tables show that a criterion which is tested inside the search tells about pairs."""
+    assert audited(hr.Mondrian(k=2, l=2), every_table(4, 3, is_tied=False))["told more"] > 0
 
 
 @pytest.mark.parametrize("name", LEAKY)

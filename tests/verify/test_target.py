@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ from hedgerow.query import help_table
 from hedgerow.release.forms.disguised import target_table
 from hedgerow.schema.target import uniform
 from hedgerow.verify.help import check_help
-from hedgerow.verify.target import Counts, Trees, check_ratios, still_tells
+from hedgerow.verify.target import Counts, Trees, check_ratios, still_tells, trees_of
 from tests.support.trees import weighted_trees
 
 TREE = uniform(hr.Hierarchy.binary([30, 40, 50, 60]))
@@ -175,3 +176,21 @@ def test_groups_that_do_not_begin_with_zero_are_refused(first):
     groups = release.tables["release"].column(release.group_column).to_pylist()
     with pytest.raises(hr.BrokenPromise, match="numbered from 0"):
         with_column(release, "release", release.group_column, [first, *groups[1:]]).verify()
+
+
+@pytest.mark.parametrize("leaf", [0, 1])
+def test_a_value_of_a_tree_is_one_value(leaf):
+    """One leaf of two is a range, and its root has the ends of both."""
+    lows, highs = [1, 5], [1, 5]
+    highs[leaf] += 1
+    table = pa.table(
+        {
+            "target": pa.array([0, 0, 0], pa.int32()), "node": pa.array([0, 1, 2], pa.int32()),
+            "parent": pa.array([2, 2, None], pa.int32()), "low": [*lows, 1], "high": [*highs, max(highs)],
+            "label": ["a", "b", "c"], "weight": [1, 1, 0],
+        }
+    )  # fmt: skip
+    with pytest.raises(hr.BrokenPromise, match="the ends of the values below it"):
+        trees_of(SimpleNamespace(tables={"target": table}))
+    honest = table.set_column(4, "high", pa.array([1, 5, 5]))
+    assert trees_of(SimpleNamespace(tables={"target": honest})).parents.tolist() == [2, 2, -1]

@@ -249,7 +249,7 @@ class OwnerPages:
         said = self.site.texts["why_not"]
         found: dict[str, str] = self.workspace.derived(
             ("why", msgspec.json.encode((recipe.roles, recipe.hierarchies))),
-            lambda table: _refused(table, recipe, said),
+            lambda table: _refusals(table, recipe, said),
         )
         return found
 
@@ -365,7 +365,7 @@ def _unique_shares(table: Table, quasi: list[str]) -> list[tuple[int, str, float
     ]
 
 
-def _refused(table: Table, recipe: Recipe, said: dict[str, str]) -> dict[str, str]:
+def _refusals(table: Table, recipe: Recipe, said: dict[str, str]) -> dict[str, str]:
     from hedgerow.exact import column_line
 
     sensitive = recipe.roles.sensitive

@@ -103,7 +103,7 @@ class Preview:
             pictures=pictures,
             has_counts=len(questions) > 1,
             sentence=said["sentence"].format(best=begin),
-            points=[_line(point, chosen, point is best) for point in _ordered(points)],
+            points=[_line(point, chosen, point is best) for point in _order_points(points)],
         )
 
     def _questions(self, recipe: Recipe) -> dict[str, str]:
@@ -172,7 +172,7 @@ def _same(one: Setting, other: Setting) -> bool:
     return one.method == other.method and texts[0] == texts[1]
 
 
-def _ordered(points: list[FrontierPoint]) -> list[FrontierPoint]:
+def _order_points(points: list[FrontierPoint]) -> list[FrontierPoint]:
     """The narrowest first, refused ones last."""
     far = float("inf")
     return sorted(points, key=lambda point: (bool(point.refusal), far if point.width is None else point.width))

@@ -106,7 +106,9 @@ class Site:
         try:
             return act(request, form)
         except Stale as stale:
-            return self.page("conflict", request, status=409, theirs=_listed(stale.theirs), ours=_listed(stale.ours))
+            return self.page(
+                "conflict", request, status=409, theirs=_pairs_of(stale.theirs), ours=_pairs_of(stale.ours)
+            )
 
     def stop_previews(self) -> None:
         """End what only draws a picture, so that nobody waits for it."""
@@ -300,7 +302,7 @@ def _seed(request: Request) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
-def _listed(recipe: Any) -> list[tuple[str, str]]:
+def _pairs_of(recipe: Any) -> list[tuple[str, str]]:
     if recipe is None:
         return []
     plain = msgspec.to_builtins(recipe)

@@ -68,7 +68,7 @@ class AttackReport(msgspec.Struct, frozen=True):
                 _percent(finding.baseline),
                 _percent(finding.control),
                 _percent(finding.worst),
-                _promised(finding),
+                _promise_text(finding),
             )
             for finding in self.findings
         ]
@@ -107,7 +107,7 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else percent(share)
 
 
-def _promised(finding: Finding) -> str:
+def _promise_text(finding: Finding) -> str:
     if finding.promised is None:
         return "-"
     return f"{_percent(finding.promised)} {'kept' if finding.holds else 'BROKEN'}"

@@ -14,7 +14,7 @@ import pyarrow as pa
 from hedgerow.certificate.model import Certificate, Earlier, Issuer, decode, encode
 from hedgerow.certificate.page import page
 from hedgerow.errors import BundleError, ParameterError, unwritten
-from hedgerow.randomness import token
+from hedgerow.release.folder import replace_file
 from hedgerow.verify.holding import read_manifest
 from hedgerow.verify.manifest import GRAPH_FORMAT as GRAPH
 from hedgerow.verify.manifest import format_of
@@ -94,22 +94,11 @@ def write(certificate: Certificate, folder: str | os.PathLike[str]) -> tuple[Pat
     try:
         target.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
-            _replace_file(target / name, content)
+            replace_file(target / name, content)
     except OSError as error:
         raise unwritten(f"'{target.name}'", error) from None
     html, json = (target / name for name in files)
     return html, json
-
-
-def _replace_file(file: Path, content: bytes) -> None:
-    beside = file.with_name(f".{file.name}.{token(4)}")
-    try:
-        with beside.open("xb") as handle:
-            handle.write(content)
-            os.fsync(handle.fileno())
-        beside.replace(file)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def read(file: str | os.PathLike[str]) -> Certificate:

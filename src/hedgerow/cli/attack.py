@@ -72,7 +72,7 @@ def attack(
         screen.print(_rates(report))
         screen.print(_explanations(report))
     if report.skipped:
-        screen.print(_skipped(report))
+        screen.print(_skipped_table(report))
     if report.note:
         screen.print(report.note)
     if report.findings:
@@ -122,7 +122,7 @@ def _explanations(report: AttackReport) -> Any:
     return table("What each knows, what it finds, and what to do", ("adversary", ""), rows)
 
 
-def _skipped(report: AttackReport) -> Any:
+def _skipped_table(report: AttackReport) -> Any:
     from hedgerow.cli.show import table
 
     rows = [(one.adversary, one.reason) for one in report.skipped]

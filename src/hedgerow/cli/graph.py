@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.cli.habits import Output, is_json_printed, put_json
-from hedgerow.errors import BrokenPromise, BundleError, ParameterError, counted
+from hedgerow.cli.habits import Output, put_json
+from hedgerow.cli.verify import verify_or_exit
+from hedgerow.errors import ParameterError, counted
 
 if TYPE_CHECKING:
     from hedgerow.graph import GroupedGraph
@@ -346,16 +346,7 @@ def verify(bundle: str) -> None:
     """Check BUNDLE: every checksum, then sizes and safety re-derived from the published tables."""
     from hedgerow.graph import verify_bundle
 
-    try:
-        verification = verify_bundle(bundle)
-    except (BrokenPromise, BundleError) as error:
-        reason = str(error)
-        put_json(lambda: {"verified": False, "reason": reason})
-        if not is_json_printed():
-            click.secho(f"not verified: {reason}", fg="red", err=True)
-        sys.exit(1)
-    put_json(lambda: {"verified": True, "checks": verification.checks})
-    click.echo(str(verification))
+    click.echo(str(verify_or_exit(lambda: verify_bundle(bundle))))
 
 
 @graph.command(short_help="Let adversaries try a published graph.")

@@ -248,7 +248,7 @@ class Prompt:
         commands[word](rest.strip())
 
     def _columns(self, _: str) -> None:
-        rows = [(as_written(name), *_described(self._release, name)) for name in self._release.columns.all]
+        rows = [(as_written(name), *_describe(self._release, name)) for name in self._release.columns.all]
         console().print(table("", ("column", "holds", "its values are"), rows))
 
     def _tables(self, _: str) -> None:
@@ -284,7 +284,7 @@ def show(result: AnswerTable) -> None:
         screen.print(note, style="dim", markup=False)
 
 
-def _described(release: Release, name: str) -> tuple[str, str]:
+def _describe(release: Release, name: str) -> tuple[str, str]:
     ends = release.form.lower_ends(release.columns, release.group_column)
     names = (ends.get(name, name), name)
     published = [t.schema.field(name).type for name in names for t in release.tables.values() if name in t.column_names]

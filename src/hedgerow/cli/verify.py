@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
 from hedgerow.cli.habits import is_json_printed, put_json
 from hedgerow.errors import BrokenPromise, BundleError
 
-__all__ = ["verify"]
+if TYPE_CHECKING:
+    from hedgerow.verify.values import Verification
+
+__all__ = ["verify", "verify_or_exit"]
+
+
+def verify_or_exit(check: Callable[[], Verification]) -> Verification:
+    """Verify, put the verdict where JSON is asked for, and end the program with 1 where the promise is not kept."""
+    try:
+        found = check()
+    except (BrokenPromise, BundleError) as error:
+        reason = str(error)
+        put_json(lambda: {"verified": False, "reason": reason})
+        if not is_json_printed():
+            click.secho(f"not verified: {reason}", fg="red", err=True)
+        sys.exit(1)
+    put_json(lambda: {"verified": True, "checks": found.checks})
+    return found
 
 
 @click.command()
@@ -23,14 +42,6 @@ def verify(bundle: str, max_bytes: int | None) -> None:
     from hedgerow import verify as verifier
     from hedgerow.front import holds_graph
 
-    try:
-        verification = (graph if holds_graph(bundle) else verifier).verify_bundle(bundle, max_bytes=max_bytes)
-    except (BrokenPromise, BundleError) as error:
-        reason = str(error)
-        put_json(lambda: {"verified": False, "reason": reason})
-        if not is_json_printed():
-            click.secho(f"not verified: {reason}", fg="red", err=True)
-        sys.exit(1)
-    put_json(lambda: {"verified": True, "checks": verification.checks})
-    for check in verification.checks:
+    reader = graph if holds_graph(bundle) else verifier
+    for check in verify_or_exit(lambda: reader.verify_bundle(bundle, max_bytes=max_bytes)).checks:
         click.echo(f"ok  {check}")

@@ -31,7 +31,7 @@ class Threshold:
     after: bool = False
 
     def __str__(self) -> str:
-        return f"{_quoted(self.column)} {'>' if self.after else '>='} {fraction_text(self.at)}"
+        return f"{_quote(self.column)} {'>' if self.after else '>='} {fraction_text(self.at)}"
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Relation:
         return total < self.bound if self.strict else total <= self.bound
 
     def __str__(self) -> str:
-        parts = (f"{fraction_text(c)}*{_quoted(self.column)}[{fraction_text(v)}]" for v, c in self.terms)
+        parts = (f"{fraction_text(c)}*{_quote(self.column)}[{fraction_text(v)}]" for v, c in self.terms)
         return f"{' + '.join(parts)} {'<' if self.strict else '<='} {fraction_text(self.bound)}"
 
 
@@ -142,7 +142,7 @@ def _require_bound(column: str, low: object, high: object, names: str = "'at_lea
         raise ParameterError(f"A property of '{column}' must have a bound; give {names}.")
 
 
-def _quoted(column: str) -> str:
+def _quote(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 

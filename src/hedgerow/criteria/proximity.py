@@ -136,11 +136,12 @@ def _reach_on_grid(positions: NDArray[np.int64], below: Fraction, above: Fractio
     lows, highs = at * common - np.abs(at) * part - down, at * common + np.abs(at) * part + up
     # Rounding inwards to whole positions loses none of them.
     least, most = -(-lows // common), highs // common
-    return _reach(np.searchsorted(positions, _clipped(least)), np.searchsorted(positions, _clipped(most), side="right"))
+    return _reach(np.searchsorted(positions, _clip(least)), np.searchsorted(positions, _clip(most), side="right"))
 
 
-def _clipped(ends: NDArray[Any]) -> NDArray[np.int64]:
-    return ends if ends.dtype != object else np.clip(ends, -_LARGEST, _LARGEST).astype(np.int64)
+def _clip(ends: NDArray[Any]) -> NDArray[np.int64]:
+    clipped: NDArray[np.int64] = np.clip(ends, -_LARGEST, _LARGEST).astype(np.int64)
+    return clipped
 
 
 def _reach_by_search(positions: NDArray[np.float64], below: Fraction, above: Fraction, share: Fraction) -> Reach:
@@ -156,11 +157,11 @@ def _reach_by_search(positions: NDArray[np.float64], below: Fraction, above: Fra
         widths = np.abs(positions) * float(share)
         rounding = 8 * np.spacing(np.abs(positions) + widths + float(max(below, above)))
         lows, highs = positions - float(below) - widths, positions + float(above) + widths
-    first = _settled(positions, lows - rounding, lows + rounding, low, strict=False)
-    return _reach(first, _settled(positions, highs - rounding, highs + rounding, high, strict=True))
+    first = _settle(positions, lows - rounding, lows + rounding, low, strict=False)
+    return _reach(first, _settle(positions, highs - rounding, highs + rounding, high, strict=True))
 
 
-def _settled(
+def _settle(
     positions: NDArray[np.float64],
     least: NDArray[np.float64],
     most: NDArray[np.float64],
@@ -266,14 +267,16 @@ class EpsM:
 
     def holds(self, groups: Groups) -> NDArray[np.bool_]:
         """Tell for each group whether no neighbourhood holds more than 1/m of it."""
-        held: NDArray[np.bool_] = group_sums(groups, self._covered(groups) * self.m > groups.sizes[groups.owners]) == 0
+        held: NDArray[np.bool_] = (
+            group_sums(groups, self._count_reached(groups) * self.m > groups.sizes[groups.owners]) == 0
+        )
         return held
 
     def risks(self, groups: Groups) -> NDArray[np.float64]:
         """The largest share of each group that lies in one neighbourhood."""
-        return np.maximum.reduceat(self._covered(groups), groups.starts) / groups.sizes
+        return np.maximum.reduceat(self._count_reached(groups), groups.starts) / groups.sizes
 
-    def _covered(self, groups: Groups) -> Counts:
+    def _count_reached(self, groups: Groups) -> Counts:
         """How many rows of its group each (group, value) pair reaches."""
         width = len(groups.overall)
         bases = groups.owners * width

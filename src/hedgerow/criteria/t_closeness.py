@@ -118,6 +118,6 @@ def _at_most(moved: NDArray[Any], sizes: Counts, per_row: Fraction) -> NDArray[n
     """Tell where `moved <= per_row * size`, with the right side rounded down per distinct size."""
     distinct, places = np.unique(sizes, return_inverse=True)
     bounds = [math.floor(per_row * int(size)) for size in distinct]
-    kind = np.int64 if moved.dtype.kind == "i" and max(bounds, default=0) < 2 * _SAFE else object
+    kind = np.int64 if max(bounds, default=0) < 2 * _SAFE else object
     kept: NDArray[np.bool_] = (moved <= np.array(bounds, kind)[places]).astype(np.bool_)
     return kept

@@ -86,13 +86,13 @@ def census(n: int, *, seed: int = 0) -> pa.Table:
     return pa.table(
         {
             "age": age + AGES.start,
-            "gender": _labelled(GENDERS, gender),
-            "education": _labelled([level.label for level in EDUCATIONS], education),
-            "marital": _labelled(MARITALS, marital),
-            "race": _labelled([race.label for race in RACES], race),
-            "workclass": _labelled([kind.label for kind in WORKCLASSES], workclass),
-            "country": _labelled(COUNTRIES, country),
-            "occupation": _labelled([job.label for job in OCCUPATIONS], occupation),
+            "gender": _label(GENDERS, gender),
+            "education": _label([level.label for level in EDUCATIONS], education),
+            "marital": _label(MARITALS, marital),
+            "race": _label([race.label for race in RACES], race),
+            "workclass": _label([kind.label for kind in WORKCLASSES], workclass),
+            "country": _label(COUNTRIES, country),
+            "occupation": _label([job.label for job in OCCUPATIONS], occupation),
             "salary_class": np.minimum(income // CLASS_WIDTH, NUM_CLASSES - 1),
             "income": income,
         }
@@ -115,7 +115,7 @@ def _draw(shares: Floats, given: Codes, keys: Keys) -> Codes:
     return np.asarray(np.minimum(found - given * shares.shape[1], shares.shape[1] - 1), dtype=np.int64)
 
 
-def _labelled(labels: Sequence[str], codes: Codes) -> pa.Array:
+def _label(labels: Sequence[str], codes: Codes) -> pa.Array:
     return pa.array(labels, pa.string()).take(pa.array(codes))
 
 
@@ -201,7 +201,7 @@ def _income(
     log_income += np.array([job.log_pay for job in OCCUPATIONS])[occupation]
     log_income += _LOG_MARRIED * (marital == MARITALS.index("Married"))
     log_income += _LOG_NOISE * _normal(len(age), keys)
-    return _heaped(np.minimum(np.exp(log_income), _TOP_INCOME), keys)
+    return _heap(np.minimum(np.exp(log_income), _TOP_INCOME), keys)
 
 
 def _normal(count: int, keys: Keys) -> Floats:
@@ -215,7 +215,7 @@ def _normal_quantiles() -> Floats:
     return np.array([normal.inv_cdf((step + 0.5) / _NORMAL_STEPS) for step in range(_NORMAL_STEPS)])
 
 
-def _heaped(dollars: Floats, keys: Keys) -> Codes:
+def _heap(dollars: Floats, keys: Keys) -> Codes:
     """Round as people do when asked: mostly to hundreds, often to thousands, seldom not at all."""
     units = np.array([10, 100, 100, 100, 1000, 1000, 1000, 1000])[(keys(len(dollars)) % np.uint64(8)).astype(np.int64)]
     return np.asarray(np.rint(dollars / units) * units, dtype=np.int64)

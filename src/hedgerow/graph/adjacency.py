@@ -171,14 +171,14 @@ def ordered(side: Adjacency, opposite: Adjacency, order: Order, *, keys: Keys = 
     if order == "random":
         return shuffled
     if order == "blurred":
-        return np.argsort(-_blurred(side.degrees, keys), kind="stable").astype(np.int32)
+        return np.argsort(-_blur(side.degrees, keys), kind="stable").astype(np.int32)
     rank = side.degrees if order == "degree" else _neighbourhood_ranks(side, opposite.degrees)
     # Stable on shuffled nodes: whatever is equal stays in the secret order. The busiest come first, while there is
     # room: they are the hardest to place.
     return shuffled[_descending(rank[shuffled])]
 
 
-def _blurred(degrees: NDArray[np.int64], keys: Keys) -> NDArray[np.float64]:
+def _blur(degrees: NDArray[np.int64], keys: Keys) -> NDArray[np.float64]:
     """The logarithm of each degree with logistic noise: a degree e times as high comes first in four of five cases."""
     uniform = (keys(len(degrees)) >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54
     blurred: NDArray[np.float64] = np.log(degrees + 0.5) + BLUR * np.log(uniform / (1.0 - uniform))
@@ -217,7 +217,7 @@ def _row_ranks(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Rank rows of equal length in lexicographic order; equal rows share a rank."""
     if not rows.shape[1]:
         return np.zeros(len(rows), np.int64)
-    keys = _packed(rows)
+    keys = _pack(rows)
     order = np.argsort(keys[:, 0]) if keys.shape[1] == 1 else np.lexsort(keys.T[::-1])
     ascending = keys[order]
     is_new = (ascending[1:] != ascending[:-1]).any(axis=1)
@@ -226,7 +226,7 @@ def _row_ranks(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return ranks
 
 
-def _packed(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _pack(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Put as many numbers of a row as fit into each 62 bits, the first ones highest: fewer keys to sort by."""
     bits = max(1, int(rows.max()).bit_length())
     fit = max(1, 62 // bits)

@@ -220,7 +220,7 @@ def signatures(left: Adjacency, right: Adjacency, *, rounds: int) -> tuple[Hashe
         raise ParameterError("'rounds' must be a whole number of at least 0.")
     first, second = np.full(left.nodes, 1, np.uint64), np.full(right.nodes, 2, np.uint64)
     for _ in range(rounds):
-        first, second = _refined(first, second, left), _refined(second, first, right)
+        first, second = _refine(first, second, left), _refine(second, first, right)
     return first, second
 
 
@@ -267,7 +267,7 @@ def join_releases(left_named: GroupedGraph, right_named: GroupedGraph, *, rounds
     )
 
 
-def _refined(own: Hashes, other: Hashes, graph: Adjacency) -> Hashes:
+def _refine(own: Hashes, other: Hashes, graph: Adjacency) -> Hashes:
     """Hash each node's signature together with the sum of its neighbours' ones: order does not matter."""
     seen = other[graph.neighbours]
     sums = np.zeros(graph.nodes, np.uint64)

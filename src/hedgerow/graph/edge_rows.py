@@ -145,7 +145,7 @@ class EdgeRows:
     def marks(self, condition: Predicate) -> Marks:
         """The edges that satisfy a condition for sure, and those that may; unknown is not true."""
         if not columns_of(condition) & self.intervals:
-            sure = self._evaluated(condition)
+            sure = self._evaluate(condition)
             return Marks(sure, sure)
         if isinstance(condition, And | Or):
             parts = [self.marks(operand) for operand in condition.operands]
@@ -176,10 +176,10 @@ class EdgeRows:
             return Marks(~inner.may, ~inner.must)
         if condition.operator == "=":
             return self.marks(And(tuple(Compare(op, condition.left, condition.right) for op in ("<=", ">="))))
-        low, high = (self._evaluated(condition, {name: f"{name}_{end}"}) for end in ("from", "to"))
+        low, high = (self._evaluate(condition, {name: f"{name}_{end}"}) for end in ("from", "to"))
         return Marks(low & high, low | high)
 
-    def _evaluated(self, condition: Predicate, renamed: dict[str, str] | None = None) -> NDArray[np.bool_]:
+    def _evaluate(self, condition: Predicate, renamed: dict[str, str] | None = None) -> NDArray[np.bool_]:
         if condition == Truth(True):
             return np.ones(self.table.num_rows, np.bool_)
         names = columns_of(condition)

@@ -80,11 +80,11 @@ def _kept_texts(
             sizes[[0, *np.flatnonzero(sizes == 0)]] = rows + 1
             classes[classes == int(sizes.argmin())] = 0
         kept = pa.array(classes != 0)
-        columns = {name: _masked(column.combine_chunks(), kept) for name, column in columns.items()}
+        columns = {name: _mask(column.combine_chunks(), kept) for name, column in columns.items()}
     return dict(columns), np.unique(classes, return_inverse=True)[1].astype(np.int64)
 
 
-def _masked(column: pa.Array, kept: pa.Array) -> pa.ChunkedArray:
+def _mask(column: pa.Array, kept: pa.Array) -> pa.ChunkedArray:
     """The column with what is not kept missing."""
     return pa.chunked_array([pc.if_else(kept, column, pa.scalar(None, column.type))])
 

@@ -118,7 +118,7 @@ def _moments(ends: EndValues) -> tuple[float, float]:
     i, j = near.side.node_groups[v].astype(np.int64), far.side.node_groups[w].astype(np.int64)
     x, y = means[i], far.chances[w]
     factors = far.counts * (far.sizes - far.counts) / (far.sizes * np.maximum(far.sizes - 1, 1))
-    variance = _scattered(near, v, numbers * y, scatter) + _scattered(far, w, numbers * x, factors)
+    variance = _variance_between(near, v, numbers * y, scatter) + _variance_between(far, w, numbers * x, factors)
     block, owners = np.unique(i * far.side.groups + j, return_inverse=True)
     sums, squares = (np.bincount(owners, weights=numbers**power) for power in (1, 2))
     i, j = block // far.side.groups, block % far.side.groups
@@ -127,7 +127,7 @@ def _moments(ends: EndValues) -> tuple[float, float]:
     return float((numbers * x * y).sum()), max(0.0, variance)
 
 
-def _scattered(side: Selected, nodes: Ints, numbers: Floats, factors: Floats) -> float:
+def _variance_between(side: Selected, nodes: Ints, numbers: Floats, factors: Floats) -> float:
     """The variance of one side against the mean of the other."""
     reached = np.bincount(nodes, weights=numbers, minlength=len(side.nodes))
     groups = side.side.node_groups

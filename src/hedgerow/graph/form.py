@@ -52,7 +52,7 @@ def grouped(
     keys: Keys = system_keys,
 ) -> GroupedGraph:
     """Mask the nodes of a graph by a grouping of each side; `guarantee` words what is measured in the release."""
-    sides = _masked(graph.left, left, keys), _masked(graph.right, right, keys)
+    sides = _mask(graph.left, left, keys), _mask(graph.right, right, keys)
     (left_rows, left_nodes, left_masks, left_column), (right_rows, right_nodes, right_masks, right_column) = sides
     entities, edges = side_by_side(
         graph.edges,
@@ -107,7 +107,7 @@ def _follows(values: NDArray[np.float64], degrees: NDArray[np.int64]) -> bool:
     return bits > _CHANCE * math.log(2)
 
 
-def _masked(
+def _mask(
     table: pa.Table, grouping: Grouping, keys: Keys
 ) -> tuple[Callable[[], pa.Table], pa.Table, NDArray[np.int32], str]:
     """Return what gathers the published entities, the published nodes, and the secret number of each entity's node."""

@@ -208,8 +208,8 @@ class _Known:
         """How many links are certain and were not learned, the surest other link of a learned entity, and of others."""
         if not self.is_complete:
             return self._at_least()
-        inferred, exposed, others = 0, Fraction(0), self._untouched()
-        for (i, j), edges in self._touched():
+        inferred, exposed, others = 0, Fraction(0), self._surest_unlearned()
+        for (i, j), edges in self._learned_pairs():
             lefts, rights = self.learned[0].get(i, []), self.learned[1].get(j, [])
             free = int(self.sides[0].sizes[i]) - len(lefts), int(self.sides[1].sizes[j]) - len(rights)
             for v in [*lefts, None]:
@@ -225,7 +225,7 @@ class _Known:
                         exposed = max(exposed, chance)
         return inferred, exposed, others
 
-    def _touched(self) -> Iterator[tuple[Pair, list[Pair]]]:
+    def _learned_pairs(self) -> Iterator[tuple[Pair, list[Pair]]]:
         """Pairs of groups one of which has a learned entity, with the edges between them."""
         ends = self.release.pairs
         groups = [side.node_groups[end] for side, end in zip(self.sides, ends, strict=True)]
@@ -254,7 +254,7 @@ class _Known:
             chance *= Fraction(int(here.sum()), len(here))
         return chance
 
-    def _untouched(self) -> Fraction:
+    def _surest_unlearned(self) -> Fraction:
         """The surest link between groups of which nothing was learned."""
         left, right, edges = group_pairs(self.release)
         untouched = ~(np.isin(left, list(self.learned[0])) | np.isin(right, list(self.learned[1])))

@@ -158,7 +158,7 @@ class _Reader:
         self, item: Aggregate, bound: Bound, where: tuple[dict[str, Where], Predicate], inner: Mapping[str, Where]
     ) -> GraphAggregate:
         """Say what an aggregate is about."""
-        function, value, folded = _unfolded(item, bound)
+        function, value, folded = _unfold_case(item, bound)
         extra = _both(folded, item.where) if item.where != _TRUE else folded
         wheres, edges = where if extra == _TRUE else self._part(_both(bound.known, extra))
         first = next(iter(ENDS[self.source]))
@@ -252,7 +252,7 @@ class _Reader:
         return ends | counted | found | {name: column for name, column in short.items() if owners[name] == 1}
 
 
-def _unfolded(item: Aggregate, bound: Bound) -> tuple[str, Expression | None, Predicate]:
+def _unfold_case(item: Aggregate, bound: Bound) -> tuple[str, Expression | None, Predicate]:
     """Take CASE WHEN c THEN x END apart: what is aggregated, None for rows, and the condition."""
     value = item.column
     if isinstance(value, Column) and value.name in bound.derived:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from hedgerow.graph.grouped import GroupedGraph
 from hedgerow.release.forms.example import Example, name_r, name_sql
+from hedgerow.release.readme import EXAMPLE
 from hedgerow.verify.graph import HUBS, SIDES
 from hedgerow.verify.words import page_words
 
@@ -50,24 +51,7 @@ hedgerow graph verify .
 ```
 """
 
-_EXAMPLE = """
-Without hedgerow, here in this folder: {asks}.
-
-DuckDB:
-
-```sql
-{sql}```
-
-pandas:
-
-```python
-{pandas}```
-
-R:
-
-```r
-{r}```
-
+_EXAMPLE = f"""{EXAMPLE}
 With conditions on both sides look at pairs of groups: between a left group of k nodes, a of whose entities are asked
 for, and a right group of l nodes, b of whose entities are, the c pairs that links join are of different nodes on both
 sides. So at least max(0, a + b + c - k - l) and at most min(a, b, c) of them are asked for; hedgerow's bounds are never

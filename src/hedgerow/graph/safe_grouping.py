@@ -204,14 +204,14 @@ class _Search:
         # Read front to back, the search waits for memory a quarter of the time that it would in a random order.
         offsets, neighbours = _in_order(self.side, queue)
         groups = np.empty_like(self.groups)
-        _fill(offsets, neighbours, self.opposite.offsets, touched, more, self._built(self.wanted[queue], groups))
+        _fill(offsets, neighbours, self.opposite.offsets, touched, more, self._build(self.wanted[queue], groups))
         self.groups[queue] = groups
         self.avoided[:] = -1
 
     def refill(self, queue: NDArray[np.int32], beyond: int) -> None:
         """Do the same for the few nodes that are left over, among all groups, which may grow beyond their size."""
         self._open(beyond)
-        near, far, built = self.side, self.opposite, self._built(self.wanted, self.groups)
+        near, far, built = self.side, self.opposite, self._build(self.wanted, self.groups)
         _refill(queue, near.offsets, near.neighbours, far.offsets, far.neighbours, built, beyond)
 
     def dissolve(self, queue: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -228,7 +228,7 @@ class _Search:
         self.state[_COUNT] = is_kept.sum()
         return queue[self.groups[queue] < 0]
 
-    def _built(self, wanted: NDArray[np.int32], groups: NDArray[np.int32]) -> _Built:
+    def _build(self, wanted: NDArray[np.int32], groups: NDArray[np.int32]) -> _Built:
         return _Built(wanted, groups, self.sizes, self.room, self.nexts, self.avoided, self.state)
 
     def _needed(self) -> NDArray[np.int32]:

@@ -214,7 +214,7 @@ def presence(counts: Sequence[int], rows: int) -> Fraction:
     _check(counts, rows)
     chances = {counts[0]: Fraction(1)}
     for count in counts[1:]:
-        chances = _met(chances, count, rows)
+        chances = _chances_of_meeting(chances, count, rows)
     return 1 - chances.get(0, Fraction(0))
 
 
@@ -224,7 +224,7 @@ def presence_at_most(counts: Sequence[int], rows: int) -> Fraction:
     return min(Fraction(1), Fraction(math.prod(counts), rows ** (len(counts) - 1)))
 
 
-def _met(chances: dict[int, Fraction], count: int, rows: int) -> dict[int, Fraction]:
+def _chances_of_meeting(chances: dict[int, Fraction], count: int, rows: int) -> dict[int, Fraction]:
     """How many rows still have all values once another column is dealt: a hypergeometric draw."""
     after: dict[int, Fraction] = {}
     for left, chance in chances.items():

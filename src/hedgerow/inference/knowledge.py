@@ -117,7 +117,7 @@ class Knowledge:
         alphabet = Alphabet({name: domain for name, (domain, _) in domains.items()})
         places = {name: place for name, (_, place) in domains.items()}
         distributions = tuple(
-            _respelled(known, self.alphabet, alphabet, places, merged, len(values)) for known in self.distributions
+            _respell(known, self.alphabet, alphabet, places, merged, len(values)) for known in self.distributions
         )
         return Knowledge(self.column, values, alphabet, distributions)
 
@@ -161,7 +161,7 @@ def _require_spelling(name: str, known: pa.Array, column: pa.ChunkedArray) -> No
         )
 
 
-def _respelled(
+def _respell(
     known: Distribution,
     old: Alphabet,
     new: Alphabet,
@@ -347,7 +347,7 @@ class KnowledgeEstimate:
         overall, tried = np.bincount(values), 0
         known: set[tuple[str, ...]] = {()}
         for size in range(1, min(self.size or len(quasi), len(quasi)) + 1):
-            candidates = list(islice(_extended(known, quasi), _MOST_SETS + 1 - tried))
+            candidates = list(islice(_extend(known, quasi), _MOST_SETS + 1 - tried))
             tried += len(candidates)
             _require_few(tried, len(quasi), size)
             known = set()
@@ -359,7 +359,7 @@ class KnowledgeEstimate:
                     yield distribution
 
 
-def _extended(known: set[tuple[str, ...]], quasi: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def _extend(known: set[tuple[str, ...]], quasi: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Sets of one attribute more of which every part is known: a set has no more rows in common than its parts."""
     place = {name: number for number, name in enumerate(quasi)}
     for shorter in sorted(known, key=lambda names: [place[name] for name in names]):
@@ -397,11 +397,11 @@ def _estimate(
     counts = np.bincount(place * shape[1] + values, minlength=shape[0] * shape[1]).reshape(shape)
     if counts[-1].sum() < support:
         counts[-1] = overall  # too few people are left to know anything of them in particular
-    weights, totals = _smoothed(counts, overall, smoothing)
+    weights, totals = _smooth(counts, overall, smoothing)
     return Distribution(attributes, found[common], weights, totals)
 
 
-def _smoothed(
+def _smooth(
     counts: NDArray[np.int64], overall: NDArray[np.int64], smoothing: Fraction
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(count + m share) / (rows + m) in whole numbers, for m = `smoothing` and the overall share of each value."""

@@ -142,7 +142,7 @@ def key_of(secret: bytes) -> Key:
 
 def hash_words(words: Words, key: Key) -> Words:
     """Hash messages of one word each."""
-    return _hashed([words], np.full(len(words), 8, np.uint64), key)
+    return _hash_blocks([words], np.full(len(words), 8, np.uint64), key)
 
 
 def hash_texts(values: NDArray[np.uint8], offsets: NDArray[np.int64], key: Key) -> Words:
@@ -154,7 +154,7 @@ def hash_texts(values: NDArray[np.uint8], offsets: NDArray[np.int64], key: Key) 
     for size in np.unique(needed).tolist():
         chosen = np.flatnonzero(needed == size)
         columns = _columns(values, offsets[chosen], lengths[chosen], size)
-        hashes[chosen] = _hashed(columns[:-1], lengths[chosen].astype(np.uint64), key, columns[-1])
+        hashes[chosen] = _hash_blocks(columns[:-1], lengths[chosen].astype(np.uint64), key, columns[-1])
     return hashes
 
 
@@ -170,7 +170,7 @@ def _columns(
     return words
 
 
-def _hashed(words: list[Words], lengths: Words, key: Key, rest: Words | None = None) -> Words:
+def _hash_blocks(words: list[Words], lengths: Words, key: Key, rest: Words | None = None) -> Words:
     """Hash messages block by block, so that a block's four words of state stay in the cache."""
     ends = lengths << np.uint64(56)
     columns = [*words, ends if rest is None else rest | ends]
@@ -196,17 +196,17 @@ def _rounds(v: list[Words], number: int) -> None:
     for _ in range(number):
         for a, b, bits in ((0, 1, 13), (2, 3, 16)):
             _mix(v, a, b, bits)
-        v[0] = _turned(v[0], 32)
+        v[0] = _turn(v[0], 32)
         for a, b, bits in ((2, 1, 17), (0, 3, 21)):
             _mix(v, a, b, bits)
-        v[2] = _turned(v[2], 32)
+        v[2] = _turn(v[2], 32)
 
 
 def _mix(v: list[Words], a: int, b: int, bits: int) -> None:
     v[a] += v[b]
-    v[b] = _turned(v[b], bits)
+    v[b] = _turn(v[b], bits)
     v[b] ^= v[a]
 
 
-def _turned(words: Words, bits: int) -> Words:
+def _turn(words: Words, bits: int) -> Words:
     return (words << np.uint64(bits)) | (words >> np.uint64(64 - bits))

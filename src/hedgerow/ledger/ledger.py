@@ -187,13 +187,13 @@ def refuse(overlaps: list[Overlap], rows: int) -> None:
     more = f" and in {others} other release{'s' * (others > 1)}" if others else ""
     raise Infeasible(
         f"{what} published before, in release {first.entry.id} ({first.entry.method}, {first.entry.date[:10]}){more}; "
-        f"rows were recognized by {_listed(first.columns)}. A second, independent release narrows down what the first "
+        f"rows were recognized by {_names(first.columns)}. A second, independent release narrows down what the first "
         "one hides: use the first, publish every version as m-invariant under one ledger, or ask for another release "
         "explicitly (again=True, --again)."
     )
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _names(names: tuple[str, ...]) -> str:
     shown = ", ".join(f"'{name}'" for name in names[:4])
     return shown if len(names) <= 4 else f"{shown} and {len(names) - 4} more columns"
 
@@ -227,7 +227,7 @@ def read_memory(path: Path, series: str) -> Remembered:
     try:
         content = file.read_bytes()
         table = pq.read_table(pa.BufferReader(content))
-        return Remembered(_decoded(table), hashlib.sha256(content).hexdigest())
+        return Remembered(_decode(table), hashlib.sha256(content).hexdigest())
     except (OSError, pa.ArrowException, KeyError):
         raise BundleError(
             f"The memory of earlier releases beside the ledger '{path.name}' cannot be read; restore it from a copy, "
@@ -240,7 +240,7 @@ def write_memory(path: Path, series: str, memory: Memory, before: Remembered) ->
     if read_memory(path, series).sha256 != before.sha256:
         raise BundleError("Another release of this series was recorded meanwhile; publish again, after it.")
     sink = pa.BufferOutputStream()
-    pq.write_table(_encoded(memory), sink, compression="zstd", store_schema=True)
+    pq.write_table(_encode(memory), sink, compression="zstd", store_schema=True)
     replace_file(_file(path, series), sink.getvalue().to_pybytes())
 
 
@@ -248,7 +248,7 @@ def _file(path: Path, series: str) -> Path:
     return folder_of(path) / f"{MEMORY}{series}.parquet"
 
 
-def _encoded(memory: Memory) -> pa.Table:
+def _encode(memory: Memory) -> pa.Table:
     """One row per signature: its values and the people who have it."""
     order = np.argsort(memory.owners, kind="stable")
     ends = np.append(0, np.cumsum(np.bincount(memory.owners, minlength=len(memory.offsets) - 1)))
@@ -257,7 +257,7 @@ def _encoded(memory: Memory) -> pa.Table:
     return pa.table({"values": values, "persons": persons})
 
 
-def _decoded(table: pa.Table) -> Memory:
+def _decode(table: pa.Table) -> Memory:
     values, persons = (table.column(name).combine_chunks() for name in ("values", "persons"))
     hashes = persons.flatten().to_numpy()
     owners = np.repeat(np.arange(len(persons), dtype=np.int32), persons.value_lengths().to_numpy())

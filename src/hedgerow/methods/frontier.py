@@ -241,7 +241,7 @@ def _measure(
 ) -> FrontierPoint:
     loss = generalization_loss(release, table, schema.hierarchies)
     shares = [one.granularity_share for one in loss.columns.values()]
-    likeliest, least = _disclosed(release)
+    likeliest, least = _disclosure(release)
     scores = scores_by_aggregate(outcomes_of(release, asked))
     widths = {aggregate: found.width for aggregate, found in scores.items()}
     return FrontierPoint(
@@ -261,7 +261,7 @@ def _measure(
     )
 
 
-def _disclosed(release: Release) -> tuple[float | None, float | None]:
+def _disclosure(release: Release) -> tuple[float | None, float | None]:
     """The largest share of one value in a group, and the least range of a group's numbers."""
     if not release.form.lists_true_values:
         return None, None

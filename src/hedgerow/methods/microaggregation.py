@@ -61,7 +61,7 @@ class Microaggregation(Method):
         read_whole("k", self.k, least=2, why="A group of one hides nobody.")
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
-        names = self._checked(prepared)
+        names = self._check_columns(prepared)
         progress("grouping", 0.2)
         trees = prepared.schema.hierarchies
         points = np.stack([_leaves(prepared, name) if name in trees else _numbers(prepared, name) for name in names], 1)
@@ -70,14 +70,14 @@ class Microaggregation(Method):
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
         from hedgerow.methods.region_blocks import cut_regions
 
-        names = self._checked(whole)
+        names = self._check_columns(whole)
         regions = cut_regions(
             replace(whole, columns=replace(whole.columns, quasi=names)), counted, (), lambda counts: True, least=self.k
         )
         most = counted.engine.block_rows
         placing = divide_classes(regions.classify, regions.left, most=most, least=self.k, keys=whole.keys)
         spread = np.array([_spread(_places(whole, name), counted.column(name).counts) for name in names])
-        return BlockPlan(placing, partial(self._publish_region, names, spread), combine=_combined)
+        return BlockPlan(placing, partial(self._publish_region, names, spread), combine=_combine)
 
     def _publish_region(
         self, names: tuple[str, ...], spread: NDArray[np.float64], number: int, prepared: Prepared
@@ -85,7 +85,7 @@ class Microaggregation(Method):
         points = np.stack([_places(prepared, name)[prepared.table.encode(name).codes] for name in names], 1)
         return self._published(prepared, names, points, spread)
 
-    def _checked(self, prepared: Prepared) -> tuple[str, ...]:
+    def _check_columns(self, prepared: Prepared) -> tuple[str, ...]:
         """The columns to replace, or a reason why they cannot be."""
         trees = prepared.schema.hierarchies
         names = asked_columns(
@@ -132,7 +132,7 @@ class Microaggregation(Method):
         )
 
 
-def _combined(guarantees: Sequence[Guarantee]) -> Guarantee:
+def _combine(guarantees: Sequence[Guarantee]) -> Guarantee:
     """What is true of all blocks: a column is unchanged if it is so in each."""
     first = guarantees[0]
     same = [json.loads(str(one.parameters.get("unchanged", "[]"))) for one in guarantees]

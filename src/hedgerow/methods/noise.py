@@ -104,7 +104,7 @@ class Noise(Method):
             prepared,
             {"release": table},
             form=PERTURBED,
-            guarantee=Guarantee("noise", parameters | _unchanged(prepared, lines, widths), names),
+            guarantee=Guarantee("noise", parameters | _unchanged_columns(prepared, lines, widths), names),
             method="Noise",
             parameters=parameters,
         )
@@ -121,7 +121,9 @@ class Noise(Method):
         return _of_type(moved, where, column.type)
 
 
-def _unchanged(prepared: Prepared, lines: Mapping[str, Line], widths: Mapping[str, float]) -> dict[str, int | str]:
+def _unchanged_columns(
+    prepared: Prepared, lines: Mapping[str, Line], widths: Mapping[str, float]
+) -> dict[str, int | str]:
     """The columns that noise leaves as they are, because they are constant, or because it is rounded away.
 
     It is where three standard deviations of the noise are less than half a step between values.

@@ -318,7 +318,7 @@ def measure_attack(results: Sequence[Replaced], same: NDArray[np.int64] | None, 
         shared = np.intersect1d(shared, result.rows)
     rates: dict[str, Rate] = {}
     if len(shared) > 1:
-        before, after = (_aligned(results, shared, which) for which in ("before", "after"))
+        before, after = (_align(results, shared, which) for which in ("before", "after"))
         targets = max(50, min(1000, _MOST_DISTANCES // len(shared)))
         for name, attack in (("identity", identity), ("rank", rank)):
             if same is not None:
@@ -332,7 +332,7 @@ def measure_attack(results: Sequence[Replaced], same: NDArray[np.int64] | None, 
     return rates
 
 
-def _aligned(results: Sequence[Replaced], shared: NDArray[np.int64], which: str) -> NDArray[np.float64]:
+def _align(results: Sequence[Replaced], shared: NDArray[np.int64], which: str) -> NDArray[np.float64]:
     columns = [getattr(result, which)[np.searchsorted(result.rows, shared)] for result in results]
     return np.column_stack(columns).astype(float)
 

@@ -90,7 +90,7 @@ class RankSwap(Method):
     def _published(self, prepared: Prepared, windows: Mapping[str, int], inside: Mapping[str, int]) -> Release:
         """Swap values inside these windows of the rows that are there; `windows` are those of the whole table."""
         names = prepared.columns.sensitive
-        replaced = {name: _swapped(prepared, name, inside[name]) for name in names}
+        replaced = {name: _swap(prepared, name, inside[name]) for name in names}
         table = publish_perturbed(prepared.table.arrow, prepared.columns, replaced, keys=prepared.keys)
         told: dict[str, int | str] = {f"window of '{name}'": window for name, window in windows.items()}
         same = column_list("unchanged", constant(prepared, names))
@@ -120,6 +120,6 @@ class RankSwap(Method):
         return {"k": int(self.k), "e": fraction_text(KE(self.k, self.e).e)}
 
 
-def _swapped(prepared: Prepared, name: str, window: int) -> pa.Array:
+def _swap(prepared: Prepared, name: str, window: int) -> pa.Array:
     sources = swapped_rows(prepared.table.encode(name).codes, window=window, keys=prepared.keys)
     return prepared.table.arrow.column(name).take(pa.array(sources))

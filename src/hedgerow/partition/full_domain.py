@@ -116,7 +116,7 @@ def explore(
     return search.explore(chosen, progress)
 
 
-def _allowed(suppression: Number, rows: int, criteria: Sequence[Criterion]) -> int:
+def _most_allowed(suppression: Number, rows: int, criteria: Sequence[Criterion]) -> int:
     share = read_number("suppression", suppression, least=0, most=1)
     if share == 1:
         raise ParameterError("'suppression' must be below 1: a table without rows is no release.")
@@ -142,7 +142,7 @@ class _Search:
     ) -> None:
         self.ladders, self.criteria = ladders, criteria
         self.overall = overall = [_count(codes, rows) for codes in sensitive]
-        self.allowed = allowed = _allowed(suppression, int(overall[0].sum()), criteria)
+        self.allowed = allowed = _most_allowed(suppression, int(overall[0].sum()), criteria)
         self.owner, first = _distinct([*quasi], len(sensitive[0]))
         self.combinations = [column[first] for column in quasi]
         self.pairs = [_pairs(self.owner, codes, counts, rows) for codes, counts in zip(sensitive, overall, strict=True)]

@@ -207,7 +207,7 @@ def assign_signatures(
         found, place = _dealt(sensitive[order], len(new) // criterion.m)
     else:
         order, place = new, np.zeros(len(new), np.int64)
-        found = [_padded(counts, signatures, criterion, keys)]
+        found = [_pad(counts, signatures, criterion, keys)]
     signatures, numbers = signatures.with_new(found)
     whole = owners.copy()
     whole[order] = numbers[place]
@@ -229,7 +229,7 @@ def _dealt(ascending: Codes, groups: int) -> tuple[list[tuple[int, ...]], Ints]:
     return found, (np.cumsum(changes) - 1)[turn]
 
 
-def _padded(counts: Ints, signatures: Signatures, criterion: MInvariance, keys: Keys) -> tuple[int, ...]:
+def _pad(counts: Ints, signatures: Signatures, criterion: MInvariance, keys: Keys) -> tuple[int, ...]:
     """One signature for newcomers who are not m-eligible: their values, and others up to m, in which all are alike."""
     own, published = np.flatnonzero(counts), np.unique(signatures.members)
     if not len(published):

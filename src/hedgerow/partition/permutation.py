@@ -135,7 +135,7 @@ def _divided(records: CornerRows, l: int, tries: int, keys: Keys) -> Bools:  # n
     with ThreadPoolExecutor(workers) as pool:
         while len(open_parts):
             shares = _shares(open_parts, workers)
-            drawn = [keys(_retried(share, tries)) for share in shares]
+            drawn = [keys(_count_retried(share, tries)) for share in shares]
             open_parts = np.concatenate(list(pool.map(work, range(workers), shares, drawn)))
     return starts
 
@@ -147,7 +147,7 @@ def _shares(open_parts: Ints, workers: int) -> list[Ints]:
     return np.split(open_parts, borders)
 
 
-def _retried(parts: Ints, tries: int) -> int:
+def _count_retried(parts: Ints, tries: int) -> int:
     """How many rows are to be shuffled: those of parts that were tried before."""
     return int((parts[:, 1] - parts[:, 0])[parts[:, 2] < tries].sum())
 

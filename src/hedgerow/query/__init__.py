@@ -115,11 +115,13 @@ class Session:
         """Answer a bound question: the engine's results, and what the question says about them."""
         from hedgerow.query.answer import finish_result
         from hedgerow.query.answered import calculate_results
+        from hedgerow.query.cut import cut_results
         from hedgerow.query.filtered import run_filtered
         from hedgerow.query.sql.question import ALWAYS
 
         is_filtered = any(item.where != ALWAYS for item in bound.aggregates)
         found = run_filtered(self.engine.run, bound) if is_filtered else self.engine.run(bound)
+        found = cut_results(bound, found) if any(item.scale is not None for item in bound.aggregates) else found
         more = {name: estimate.take([0] * found.cells) for name, estimate in (scalars or {}).items()}
         found = replace(found, estimates=found.estimates | more)
         computed = calculate_results(bound, found) if bound.outcome.computed else {}

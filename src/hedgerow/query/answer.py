@@ -12,6 +12,7 @@ import functools
 import html
 import math
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -36,12 +37,14 @@ from hedgerow.query.sql.question import (
 
 __all__ = [
     "MEANING",
+    "NO_NUMBERS",
     "Answer",
     "Estimate",
     "Learned",
     "Number",
     "Result",
     "Rounding",
+    "as_days",
     "combine",
     "constant",
     "finish_result",
@@ -188,6 +191,8 @@ class Estimate:
             # Floats on no common decimal grid are known to 15 digits of the largest: of small ones that may be few.
             is_exact = upper - lower <= abs(middle) * _ALIKE
             return Answer(low, high, mean, 0.0, is_exact, reached=is_exact)
+        if math.isnan(self.expected[cell]):
+            return Answer(low, high, None, None, False, reached=self.reached is None or self.reached[cell])
         # Rounding of the mean must not carry it out of its own bounds.
         expected = min(max(self.expected[cell], float(low)), float(high))
         reached = self.reached is None or self.reached[cell]
@@ -220,7 +225,9 @@ class Estimate:
         return [math.nan if not isinstance(a.expected, int | float) else float(a.expected) for a in self.answers]
 
     def widened(self) -> list[tuple[Fraction, Fraction] | None]:
-        """The bounds of each cell with all that floats owe them, None for NULL."""
+        """The bounds of each cell with all that floats owe them, None for NULL; texts and dates are no numbers."""
+        if self.rounding is Rounding.VALUE:
+            raise QueryError(NO_NUMBERS)
         slack = self.slack if self.slack is not None else [Fraction(0)] * len(self.lower)
         ends = zip(self.lower, self.upper, slack, strict=True)
         return [None if low is None or high is None else (low - s, high + s) for low, high, s in ends]
@@ -316,7 +323,6 @@ def _computed(node: Expression, estimates: dict[str, Estimate], cells: int) -> E
         left, right = (_computed(side, estimates, cells) for side in (node.left, node.right))
         return combine(node.operator, left, right)
     if isinstance(node, Constant):
-        assert not isinstance(node.value, bool | str | None), "checked when bound"
         return constant(node.value, cells)
     return estimates[getattr(node, "text", "")]
 
@@ -350,12 +356,26 @@ def _sorted(outcome: Outcome, result: Result, cells: np.ndarray) -> np.ndarray:
 
 
 _SMALLEST = Fraction(1, 10**300)
+_FIRST_DAY, _LAST_DAY = ((day - date(1970, 1, 1)).days for day in (date.min, date.max))
 Ends = tuple[Fraction, Fraction]
 
 
+NO_NUMBERS = (
+    "results that are texts, truth values or timestamps are not computed with or compared; of dates there are "
+    "max(d) - min(d) in days and max(d) + 7, and they compare with dates"
+)
+
+
 def constant(value: object, cells: int) -> Estimate:
-    """A number as an estimate without doubt."""
-    assert isinstance(value, int | float | Decimal), "only numbers are computed with"
+    """A number, or a date, as an estimate without doubt."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        day = pa.array([value], pa.date32())
+        found = constant(day.cast(pa.int32())[0].as_py(), cells)
+        return replace(found, rounding=Rounding.VALUE, domain=day)
+    if isinstance(value, bool):
+        raise QueryError("a comparison of results is written CASE WHEN avg(x) > 5 THEN 1 ELSE 0 END")
+    if not isinstance(value, int | float | Decimal):
+        raise QueryError(NO_NUMBERS)
     exact = Fraction(value)
     if exact and not _SMALLEST < abs(exact) < 1 / _SMALLEST:
         raise QueryError("numbers between aggregates must lie between 1e-300 and 1e300 in size")
@@ -363,8 +383,33 @@ def constant(value: object, cells: int) -> Estimate:
     return Estimate([exact] * cells, [exact] * cells, [float(exact)] * cells, [0.0] * cells, [True] * cells, rounding)
 
 
+def as_days(estimate: Estimate) -> Estimate:
+    """Dates as whole numbers of days, and everything else as it is."""
+    is_date = estimate.domain is not None and pa.types.is_date32(estimate.domain.type) and estimate.is_bounded
+    if estimate.rounding is not Rounding.VALUE or not is_date:
+        return estimate
+    return replace(estimate, rounding=Rounding.WHOLE, domain=None)
+
+
+def _moved(operator: str, left: Estimate, right: Estimate) -> Estimate:
+    """Combine where one side at least is no number: days between dates, and dates some days away."""
+    days = as_days(left), as_days(right)
+    sides = [side.rounding is Rounding.VALUE for side in (left, right)]
+    is_whole = all(side.rounding is Rounding.WHOLE for side in days)
+    if not is_whole or operator not in "+-" or (operator == "-" and not sides[0]) or (operator == "+" and all(sides)):
+        raise QueryError(NO_NUMBERS)
+    found = combine(operator, *days)
+    if all(sides):
+        return found
+    if not all(day is None or _FIRST_DAY <= day <= _LAST_DAY for day in (*found.lower, *found.upper)):
+        raise QueryError("this computation leaves the range of dates, which are those of the years 1 to 9999")
+    return replace(found, rounding=Rounding.VALUE, domain=left.domain if sides[0] else right.domain)
+
+
 def combine(operator: str, left: Estimate, right: Estimate) -> Estimate:
     """Combine two estimates cell by cell; dividing by what may be zero gives NULL."""
+    if Rounding.VALUE in (left.rounding, right.rounding):
+        return _moved(operator, left, right)
     is_count = right.rounding is Rounding.WHOLE
     pairs = [_ends(operator, a, b, is_count) for a, b in zip(left.widened(), right.widened(), strict=True)]
     middles = [_middle(operator, *cell) for cell in zip(left.means(), right.means(), left.std, right.std, strict=True)]

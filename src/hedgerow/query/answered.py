@@ -12,7 +12,6 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
-from hedgerow.query.answer import Estimate, Result, Rounding, combine, constant
+from hedgerow.query.answer import NO_NUMBERS, Estimate, Result, Rounding, as_days, combine, constant
 from hedgerow.query.calculated import FUNCTIONS, Uncertain, calculate, choose
 from hedgerow.query.evidence.view import column_of, evaluate, values
 from hedgerow.query.sql.bind import Binder
@@ -107,8 +106,6 @@ class Answered:
             )
             return Uncertain(unknown, [True] * len(self))
         if isinstance(node, Constant):
-            if isinstance(node.value, bool | str) or not isinstance(node.value, int | float | Decimal):
-                raise QueryError(_NUMBERS)
             return Uncertain(constant(node.value, len(self)), [False] * len(self))
         if isinstance(node, Name) and (found := self._named(node)) is not None:
             return found
@@ -161,7 +158,10 @@ class Answered:
 
     def _compared(self, node: Compare) -> list[int]:
         left, right = self.bounded(node.left), self.bounded(node.right)
-        ends = zip(left.estimate.widened(), right.estimate.widened(), strict=True)
+        sides = left.estimate, right.estimate
+        if len({side.rounding is Rounding.VALUE for side in sides}) > 1:
+            raise QueryError(NO_NUMBERS)  # a date and a number
+        ends = zip(*(as_days(side).widened() for side in sides), strict=True)
         found: list[int] = []
         for row, (low, high) in enumerate(ends):
             if left.is_missing(row) or right.is_missing(row):
@@ -246,12 +246,10 @@ def _is_there(estimate: Estimate, row: int) -> bool:
 
 
 def _combined(operator: str, left: Uncertain, right: Uncertain) -> Uncertain:
-    if Rounding.VALUE in (left.estimate.rounding, right.estimate.rounding):
-        raise QueryError(_NUMBERS)
     made = combine(operator, left.estimate, right.estimate)
     gaps = [a or b for a, b in zip(left.gaps, right.gaps, strict=True)]
     exact = list(made.exact)
-    for row, ends in enumerate(right.estimate.widened()):
+    for row, ends in enumerate(as_days(right.estimate).widened()):
         if left.is_missing(row) or right.is_missing(row):
             exact[row] = True  # NULL for sure
         elif operator == "/" and ends is not None and ends[0] == ends[1] == 0:

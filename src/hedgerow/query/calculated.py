@@ -148,7 +148,7 @@ def _either(cells: Sequence[_Cell], hoped: _Cell) -> _Cell:
     return _Cell((low, high), middle.mean, middle.std, is_exact, is_exact, misses)
 
 
-def _coalesced(cells: Sequence[_Cell]) -> _Cell:
+def _coalesce(cells: Sequence[_Cell]) -> _Cell:
     found: list[_Cell] = []
     for cell in cells:
         if cell.ends is None:
@@ -162,7 +162,7 @@ def _coalesced(cells: Sequence[_Cell]) -> _Cell:
     return replace(made, may_miss=all(cell.may_miss for cell in found))
 
 
-def _nullified(cells: Sequence[_Cell]) -> _Cell:
+def _nullify(cells: Sequence[_Cell]) -> _Cell:
     one, other = cells
     if one.ends is None or other.ends is None:
         return one
@@ -195,9 +195,9 @@ def _extreme(cells: Sequence[_Cell], *, is_greatest: bool) -> _Cell:
 
 
 _CHOOSING: dict[str, Callable[[Sequence[_Cell]], _Cell]] = {
-    "coalesce": _coalesced,
-    "ifnull": _coalesced,
-    "nullif": _nullified,
+    "coalesce": _coalesce,
+    "ifnull": _coalesce,
+    "nullif": _nullify,
     "greatest": lambda cells: _extreme(cells, is_greatest=True),
     "least": lambda cells: _extreme(cells, is_greatest=False),
 }
@@ -253,7 +253,7 @@ def _work(function: str, constants: Sequence[Fraction]) -> Callable[[Fraction], 
         if not -300 <= digits <= 300:
             raise QueryError("ROUND takes a number of digits between -300 and 300")
         scale = Fraction(10) ** digits
-        return lambda point: _scaled(_STEPS[function](point * scale), scale)
+        return lambda point: _scale(_STEPS[function](point * scale), scale)
     if function == "abs":
         return lambda point: (abs(point), abs(point))
     if function == "sign":
@@ -263,7 +263,7 @@ def _work(function: str, constants: Sequence[Fraction]) -> Callable[[Fraction], 
     return lambda point: _floating(function, point)
 
 
-def _scaled(ends: tuple[int, int], scale: Fraction) -> Ends:
+def _scale(ends: tuple[int, int], scale: Fraction) -> Ends:
     return Fraction(ends[0]) / scale, Fraction(ends[1]) / scale
 
 

@@ -11,10 +11,10 @@ features tell how a feature moves a hidden value. A row's prediction is its feat
 times the slopes, plus the group's mean, so that groups keep their sums.
 
 Numbers are learned by their normal scores, and then dealt: the chance that a row has a value of its group falls with
-the squared distance of the value's score from the row's prediction, and rows and values both add up to one (a doubly
-stochastic matrix, by Sinkhorn's iteration). So a condition on the hidden column keeps its edge. Texts, and groups too
-large for such a matrix, take the predictions of the line itself. Groups are resampled for the standard error of the
-slopes; what the model leaves open is dealt as a shuffle with these chances would.
+the squared distance of the value's score from the row's prediction, and rows and values both add up to one: in small
+groups over all ways to deal, in larger ones by Sinkhorn's iteration. So a condition on the hidden column keeps its
+edge. Texts, and groups too large for such a matrix, take the predictions of the line itself. Groups are resampled for
+the standard error of the slopes; what the model leaves open is dealt as a shuffle with these chances would.
 
 Where groups were made by the hidden values themselves the slopes are wrong, and the answer says that no model helps.
 """
@@ -53,13 +53,16 @@ _ROUNDS = 20
 _MOST_PAIRS = 4_000_000
 """Pairs of a row and a value of its group, all groups padded to the largest, up to which values are dealt."""
 
+_EVERY_WAY = 6
+"""Groups of up to so many rows are dealt in every way."""
+
 _KNOTS = (0.2, 0.4, 0.6, 0.8)
 
 _WIDENED = {"sum": 1.1, "avg": 1.1, "count": 1.3}
 """Standard errors are widened by this, for what a sum of broken lines cannot follow: a condition has sharp edges."""
 
 _WIDENED_NEAR = 1.0
-_WIDENED_SUMS, _WIDENED_COUNTS = 1.3, 1.1
+_WIDENED_SUMS, _WIDENED_COUNTS = 1.15, 1.0
 """The same for values that are dealt, inside groups of near rows and inside others."""
 
 _MOSTLY_CHANCE = 2.0
@@ -356,11 +359,8 @@ class _Dealing:
         if not is_blind:
             return found[0], _WIDENED_NEAR * float(np.sqrt(variance))
         apart = other - found[0]
-        # Ranges are coarser than the condition of a count; a contrast of groups takes the condition itself.
-        moved = variance / max(variance + noise, 1e-300) if is_counted else 0.0
         misfit = max(np.square(apart) - noise, 0.0)
-        widened = _WIDENED_COUNTS if is_counted else _WIDENED_SUMS
-        return found[0] + moved * apart, widened * float(np.sqrt(variance + misfit))
+        return found[0], (_WIDENED_COUNTS if is_counted else _WIDENED_SUMS) * float(np.sqrt(variance + misfit))
 
 
 class _Contrast:
@@ -408,13 +408,40 @@ def _bins(scores: Floats, most: int = _BINS) -> Ints:
 
 
 def _fitted(likely: Floats, real: Any) -> NDArray[np.float32]:
-    """Chances of rows to have values, per group: rows add up to one, and so do values (Sinkhorn)."""
+    """Chances of rows to have values, per group: rows add up to one, and so do values.
+
+    Small groups are dealt in every way, each as likely as the product of its chances; of larger ones chances are scaled
+    (Sinkhorn), which tells rows less apart.
+    """
+    if real.shape[1] <= _EVERY_WAY:
+        return _dealt_in_every_way(likely, real)
     row, value = np.ones(real.shape), np.ones(real.shape)
     for _ in range(_ROUNDS):
         row = real / np.maximum(np.einsum("gij,gj->gi", likely, value), 1e-300)
         value = real / np.maximum(np.einsum("gij,gi->gj", likely, row), 1e-300)
     chances: NDArray[np.float32] = (likely * row[:, :, None] * value[:, None, :]).astype(np.float32)
     return chances
+
+
+def _dealt_in_every_way(likely: Floats, real: Any) -> NDArray[np.float32]:
+    """How likely each row has each value if the first rows have the values of some set, whatever the set is."""
+    largest = real.shape[1]
+    places = np.arange(largest)
+    likely[:, places, places] += ~real
+    sets = range(1 << largest)
+    inside = [[place for place in places if each >> place & 1] for each in sets]
+    before, after = np.ones((2, len(sets), len(likely)))
+    for each in sets[1:]:
+        row = len(inside[each]) - 1
+        before[each] = sum(likely[:, row, place] * before[each ^ 1 << place] for place in inside[each])
+    chances = np.zeros_like(likely)
+    for each in sets[-2::-1]:
+        row, left = len(inside[each]), [place for place in places if not each >> place & 1]
+        after[each] = sum(likely[:, row, place] * after[each | 1 << place] for place in left)
+        for place in left:
+            chances[:, row, place] += before[each] * after[each | 1 << place]
+    chances *= likely / np.maximum(before[-1], 1e-300)[:, None, None]
+    return np.asarray(chances * real[:, None, :] * real[:, :, None], np.float32)
 
 
 def normal_scores(ranks: Ints) -> Floats:

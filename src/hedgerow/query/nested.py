@@ -249,14 +249,14 @@ def _aggregate(rows: Answered, item: Aggregate, members: list[list[int]]) -> Unc
         present = rows.values(item.column).is_valid().to_pylist()
         return _counted([[(row, rows.sure[row]) for row in cell if present[row]] for cell in members], rows)
     column = rows.bounded(item.column)
-    if column.estimate.rounding is Rounding.VALUE:
-        raise QueryError("of texts and dates that a sub-query found there are no aggregates; numbers have them")
     offered = [
         [(row, rows.sure[row] and not column.gaps[row]) for row in cell if not column.is_missing(row)]
         for cell in members
     ]
     if item.function == "count":
         return _counted(offered, rows)
+    if column.estimate.rounding is Rounding.VALUE:
+        raise QueryError("of texts and dates that a sub-query found there is COUNT alone; numbers have the others")
     return _folded(item.function, column.estimate, offered, rows)
 
 

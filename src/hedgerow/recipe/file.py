@@ -51,17 +51,17 @@ def read_any(path: str | os.PathLike[str]) -> Recipe | GraphRecipe:
     folder = file.parent
     named_folder(folder / recipe.output)
     if not isinstance(recipe, Recipe):
-        return _moved(recipe, lambda place: str(folder / place), lambda table: _located(table, folder))
+        return _move(recipe, lambda place: str(folder / place), lambda table: _locate(table, folder))
     return msgspec.structs.replace(
         recipe,
-        table=_located(recipe.table, folder),
+        table=_locate(recipe.table, folder),
         output=str(folder / recipe.output),
         ledger=None if recipe.ledger is None else str(folder / recipe.ledger),
         hierarchies={column: str(folder / tree) for column, tree in recipe.hierarchies.items()},
     )
 
 
-def _moved(recipe: GraphRecipe, place: Callable[[str], str], table: Callable[[str], str]) -> GraphRecipe:
+def _move(recipe: GraphRecipe, place: Callable[[str], str], table: Callable[[str], str]) -> GraphRecipe:
     """The recipe of a graph with all its paths written otherwise."""
     tables = {
         name: table(named) for name in ("left", "right", "edges") if (named := getattr(recipe.graph, name)) is not None
@@ -95,7 +95,7 @@ def _settings(recipe: Recipe | GraphRecipe) -> dict[str, Any]:
     return settings
 
 
-def _located(table: str, folder: Path) -> str:
+def _locate(table: str, folder: Path) -> str:
     """A table as seen from here; the addresses of servers stay as they are."""
     if table.startswith("duckdb:"):
         return f"duckdb:{folder / table.removeprefix('duckdb:')}"
@@ -138,11 +138,11 @@ def write_recipe(recipe: Recipe | GraphRecipe, path: str | os.PathLike[str]) -> 
     """
     file = Path(path)
     if not isinstance(recipe, Recipe):
-        beside = _moved(recipe, lambda place: _beside(place, file.parent), lambda t: _table_beside(t, file.parent))
+        beside = _move(recipe, lambda place: _beside(place, file.parent), lambda t: _table_beside(t, file.parent))
         said = msgspec.to_builtins(beside)
         _write(file, {name: said[name] for name in ("output", "ledger", "graph", "method") if name in said})
         return
-    written = _filled(
+    written = _entries_given(
         {
             "table": _table_beside(recipe.table, file.parent),
             "output": _beside(recipe.output, file.parent),
@@ -153,7 +153,7 @@ def write_recipe(recipe: Recipe | GraphRecipe, path: str | os.PathLike[str]) -> 
             "rows_per_part": recipe.rows_per_part,
             "help_tables": None if recipe.help_tables == "all" else recipe.help_tables,
             "others": recipe.others,
-            "roles": _filled(msgspec.to_builtins(recipe.roles)) or {"quasi": []},
+            "roles": _entries_given(msgspec.to_builtins(recipe.roles)) or {"quasi": []},
             "missing": recipe.missing,
             "texts": recipe.texts,
             "reading": recipe.reading,
@@ -173,7 +173,7 @@ def _write(file: Path, written: Mapping[str, Any]) -> None:
     _replace(file, text)
 
 
-def _filled(entries: Mapping[str, Any]) -> dict[str, Any]:
+def _entries_given(entries: Mapping[str, Any]) -> dict[str, Any]:
     """What is worth a line: nothing that is empty or not given."""
     return {key: value for key, value in entries.items() if value is not None and value not in ([], {})}
 
@@ -191,15 +191,9 @@ def _table_beside(table: str, folder: Path) -> str:
 
 
 def _replace(file: Path, content: bytes) -> None:
-    from hedgerow.randomness import token
+    from hedgerow.release.folder import replace_file
 
-    beside = file.with_name(f".{file.name}.{token(4)}")
     try:
-        with beside.open("xb") as handle:
-            handle.write(content)
-            os.fsync(handle.fileno())
-        beside.replace(file)
+        replace_file(file, content)
     except OSError as error:
         raise limit_reached(error) or InputError(f"'{file.name}' cannot be written: {error.strerror}.") from None
-    finally:
-        beside.unlink(missing_ok=True)

@@ -35,6 +35,7 @@ __all__ = [
     "folder_beside",
     "named_folder",
     "put_in_place",
+    "replace_file",
     "require_replaceable",
     "sync_folder",
     "write_folder",
@@ -65,6 +66,18 @@ def _step_aside(finished: Path, target: Path) -> None:
     except OSError:
         os.rename(place_aside(target), target)
         raise
+
+
+def replace_file(file: Path, content: bytes) -> None:
+    """Write a single file, whole or not at all, in the place of another one."""
+    beside = file.with_name(f".{file.name}.{token(4)}")
+    try:
+        with beside.open("xb") as handle:
+            handle.write(content)
+            os.fsync(handle.fileno())
+        beside.replace(file)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

@@ -12,7 +12,7 @@ from hedgerow.release.release import Release
 from hedgerow.verify.parts import PARTED
 from hedgerow.verify.words import page_words
 
-__all__ = ["readme", "what_was_done"]
+__all__ = ["EXAMPLE", "readme", "what_was_done"]
 
 _PAGE = """\
 # A protected table
@@ -46,7 +46,7 @@ hedgerow verify .
 ```
 """
 
-_EXAMPLE = """
+EXAMPLE = """
 Without hedgerow, here in this folder: {asks}.
 
 DuckDB:
@@ -117,7 +117,7 @@ def _ask(release: Release, helpers: Mapping[str, pa.Table]) -> str:
     example = release.form.example(release, [name for table in helpers.values() for name in table.column_names])
     question = "SELECT count(*) AS total FROM release" if example is None else example.question
     asked = _ASK.format(warning=warning, question=shlex.quote(question)) + _weighting(release)
-    return asked + (_EXAMPLE.format(**asdict(example)) if example is not None else "")
+    return asked + (EXAMPLE.format(**asdict(example)) if example is not None else "")
 
 
 def _weighting(release: Release) -> str:
@@ -148,14 +148,14 @@ def _files(release: Release, helpers: Mapping[str, pa.Table]) -> dict[str, str]:
 
 def _words(release: Release) -> dict[str, str | int]:
     return {
-        "sensitive": _listed(release.columns.sensitive),
+        "sensitive": _list_text(release.columns.sensitive),
         "groups": f"{release.groups:,} group{'' if release.groups == 1 else 's'}",
         "rows": release.rows.published,
         "suppressed": release.rows.suppressed,
-        "columns": _listed(release.columns.all),
+        "columns": _list_text(release.columns.all),
         "group": release.group_column,
     }
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _list_text(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names)

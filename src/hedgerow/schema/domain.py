@@ -64,7 +64,7 @@ class Domain:
     @classmethod
     def ordered(cls, values: Iterable[object]) -> Domain:
         """Categories in the given order, lowest first."""
-        listed = _listed(values)
+        listed = _list_of(values)
         if not listed:
             raise SchemaError("an ordered domain must list its values, lowest first; got none.")
         return cls("ordered", listed=listed)
@@ -72,7 +72,7 @@ class Domain:
     @classmethod
     def nominal(cls, values: Iterable[object] = ()) -> Domain:
         """Categories without an order; without `values` any category may occur."""
-        return cls("nominal", listed=_listed(values))
+        return cls("nominal", listed=_list_of(values))
 
     @classmethod
     def of(cls, arrow_type: pa.DataType) -> Domain:
@@ -171,7 +171,7 @@ def _plain_number(number: Fraction) -> int | float:
     return int(number) if number.denominator == 1 else float(number)
 
 
-def _listed(values: Iterable[object]) -> tuple[Any, ...]:
+def _list_of(values: Iterable[object]) -> tuple[Any, ...]:
     if isinstance(values, str):
         raise SchemaError("'values' must be a sequence of categories; got one text. Put it in a list.")
     listed = tuple(value.strip(BLANKS) if isinstance(value, str) else value for value in values)

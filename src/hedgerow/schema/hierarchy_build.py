@@ -80,13 +80,13 @@ def _nested_children(tree: object, depth: int) -> tuple[Any, ...]:
 def balanced_tree(values: Sequence[Any], fanout: int) -> Branch:
     """Cut the values into `fanout` runs of even length, each of these again, down to single values."""
     _require_whole("fanout", fanout, 2)
-    return Branch(ROOT, tuple(_balanced(part, fanout) for part in _even_runs(values, fanout)))
+    return Branch(ROOT, tuple(_balance(part, fanout) for part in _even_runs(values, fanout)))
 
 
-def _balanced(values: Sequence[Any], fanout: int) -> Any:
+def _balance(values: Sequence[Any], fanout: int) -> Any:
     if len(values) == 1:
         return values[0]
-    return Branch(None, tuple(_balanced(part, fanout) for part in _even_runs(values, fanout)))
+    return Branch(None, tuple(_balance(part, fanout) for part in _even_runs(values, fanout)))
 
 
 def fixed_depth_tree(values: Sequence[Any], depth: int) -> Branch:

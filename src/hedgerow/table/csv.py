@@ -66,7 +66,7 @@ def read_csv(path: str | PathLike[str], *, unescape_formulas: bool = False, **op
     names = [unescape_name(name) for name in dialect.names] if unescape_formulas else list(dialect.names)
     require_columns(names, asked.types)
     before = [pa.concat_arrays([chunk.dictionary for chunk in column.chunks]) for column in cells.columns]
-    texts = [_trimmed(one) for one in before]
+    texts = [_trim(one) for one in before]
     if unescape_formulas:
         before, texts = [unescape(one) for one in before], [unescape(one) for one in texts]
     _require_fitting(asked, text, dialect, cells, texts)
@@ -112,7 +112,7 @@ def _require_fitting(
                 f"{counted(len(other.names), 'column')}: "
                 "declare that, or leave 'delimiter' out."
             )
-    if asked.header is False and (headed := _headed(cells, texts)):
+    if asked.header is False and (headed := _count_headed(cells, texts)):
         raise InputError(
             f"The first line looks like names: without it {headed} of the columns would hold numbers. Leave 'header' "
             "out, or remove the line."
@@ -130,7 +130,7 @@ def _spoken(delimiter: str) -> str:
     return "tab" if delimiter == "\t" else repr(delimiter)
 
 
-def _headed(cells: pa.Table, texts: Sequence[pa.Array]) -> int:
+def _count_headed(cells: pa.Table, texts: Sequence[pa.Array]) -> int:
     """How many columns would hold numbers but for their first cell, where no cell of the first line is one."""
     first = [column[0].as_py() for column in cells.columns]
     if any(cell is None or is_number_text(cell.strip()) for cell in first):
@@ -169,7 +169,7 @@ def _has_no_header(names: Sequence[str], cells: pa.Table) -> bool:
         if is_number_text(name):
             numbers = numbers or pa.types.is_integer(kind := type_texts(values).type) or pa.types.is_floating(kind)
         else:
-            repeated = repeated or bool(pc.any(pc.equal(_trimmed(values), name)).as_py())
+            repeated = repeated or bool(pc.any(pc.equal(_trim(values), name)).as_py())
     return numbers and repeated
 
 
@@ -274,7 +274,7 @@ def _read_column(cells: pa.ChunkedArray, texts: pa.Array, name: str, signs: Read
     return pa.DictionaryArray.from_arrays(pa.concat_arrays(places), values)
 
 
-def _trimmed(texts: pa.Array) -> pa.Array:
+def _trim(texts: pa.Array) -> pa.Array:
     trimmed = pc.ascii_trim(texts, characters=BLANKS)
     # A marker between spaces was not recognised while parsing; one without spaces was left because it was quoted.
     marker = pc.and_(pc.is_in(trimmed, pa.array(MISSING)), pc.not_equal(trimmed, texts))
@@ -299,14 +299,14 @@ class Dialect:
 
 def to_utf8(data: bytes, encoding: str | None = None) -> bytes:
     """The file as UTF-8 without a byte-order mark and without NUL."""
-    text = _recoded(data, encoding) if encoding else _guessed(data)
+    text = _recode(data, encoding) if encoding else _recode_by_guess(data)
     zero = text.find(b"\0")
     if zero >= 0:
         raise InputError(f"Line {_line(text, zero)} holds a NUL byte; this is not a text file, or it is damaged.")
     return text
 
 
-def _recoded(data: bytes, encoding: str) -> bytes:
+def _recode(data: bytes, encoding: str) -> bytes:
     try:
         codec = codecs.lookup(encoding).name
     except (LookupError, TypeError):
@@ -319,9 +319,9 @@ def _recoded(data: bytes, encoding: str) -> bytes:
     )
 
 
-def _guessed(data: bytes) -> bytes:
+def _recode_by_guess(data: bytes) -> bytes:
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return _recoded(data, "utf-16")
+        return _recode(data, "utf-16")
     data = data.removeprefix(codecs.BOM_UTF8)
     if data.isascii():
         return data

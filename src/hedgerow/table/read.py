@@ -89,10 +89,10 @@ def read_file(path: str | PathLike[str], **options: Any) -> Table:
     asked = read_options(options)
     if is_database(str(path)):
         require_known("a table of a database", set(), asked)
-        return _finished(read_database(str(path)), asked)
+        return _finish(read_database(str(path)), asked)
     if Path(path).is_dir():
         require_known("a folder of Parquet files", set(), asked)
-        return _finished(read_folder(Path(path), **limit), asked)
+        return _finish(read_folder(Path(path), **limit), asked)
     if Path(path).suffix.lower() in PACKED:
         with unpack(Path(path)) as inside:
             return _read_one(inside, asked, limit)
@@ -113,7 +113,7 @@ def _read_one(file: Path, asked: ReadOptions, limit: dict[str, Any]) -> Table:
     own_given = {
         name: value for name, value in given.items() if name in own | {"missing_codes"} and module != "parquet"
     }
-    return _finished(reader(file, **own_given, **limit), asked)
+    return _finish(reader(file, **own_given, **limit), asked)
 
 
 def require_known(what: str, own: set[str], asked: ReadOptions) -> None:
@@ -123,7 +123,7 @@ def require_known(what: str, own: set[str], asked: ReadOptions) -> None:
         raise ParameterError(f"'{strange[0]}' is an option of {owner}; this is {what}, so leave it out.")
 
 
-def _finished(table: Table, asked: ReadOptions) -> Table:
+def _finish(table: Table, asked: ReadOptions) -> Table:
     """The table with missing codes and declared types."""
     arrow = without_codes(table.arrow, asked.missing_codes) if asked.missing_codes else table.arrow
     if asked.types:

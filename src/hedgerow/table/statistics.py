@@ -52,7 +52,7 @@ def read_statistics(
     check_names(list(columns))
     if labels:
         columns = {
-            column: _labelled(_present(cells, missing_codes), declared.get(column, {}), column)
+            column: _label(_present(cells, missing_codes), declared.get(column, {}), column)
             for column, cells in columns.items()
         }
     arrays = [column_of(cells, column, missing_codes) for column, cells in columns.items()]
@@ -82,7 +82,7 @@ def _present(cells: Sequence[Any], codes: Sequence[str]) -> list[Any]:
     return [None if codes and cell_text(cell) in codes else cell for cell in cells]
 
 
-def _labelled(cells: Sequence[Any], labels: Mapping[Any, str], name: str) -> list[Any]:
+def _label(cells: Sequence[Any], labels: Mapping[Any, str], name: str) -> list[Any]:
     """The label of each code; refuse codes without a label beside codes with one, and labels that two codes share."""
     used = {cell for cell in cells if cell is not None and cell == cell}
     if not labels or not used:

@@ -38,7 +38,7 @@ def write_csv(
     """
     arrow = table.arrow if isinstance(table, Table) else table
     check_names(arrow.column_names)
-    header = _quoted(_disarmed(pa.array(arrow.column_names, pa.string()), escape_formulas))
+    header = _quoted(_disarm(pa.array(arrow.column_names, pa.string()), escape_formulas))
     with Path(path).open("ab" if append else "wb") as file:
         if not append:
             file.write(",".join(header.to_pylist()).encode() + b"\n")
@@ -47,14 +47,14 @@ def write_csv(
             file.write(_joined(cells))
 
 
-def _disarmed(texts: pa.Array, escape_formulas: bool) -> pa.Array:
+def _disarm(texts: pa.Array, escape_formulas: bool) -> pa.Array:
     return escape(texts) if escape_formulas else texts
 
 
 def _cells(column: pa.Array, escape_formulas: bool) -> pa.Array:
     if pa.types.is_string(column.type):
         distinct = column.dictionary_encode()
-        cells = _quoted(_disarmed(distinct.dictionary, escape_formulas)).take(distinct.indices)
+        cells = _quoted(_disarm(distinct.dictionary, escape_formulas)).take(distinct.indices)
     elif pa.types.is_floating(column.type):
         cells = _with_point(column.cast(pa.string()))
     else:

@@ -126,7 +126,7 @@ class PosteriorAudit:
         how = "exact" if self.is_exact else f"sampled, within {self.worst.margin:.2f}"
         sentence = (
             f"Whoever knows how {self.method} works gives an event about one row a probability of up to "
-            f"{_written(self.worst.posterior)}; promised is {self.promise}, {kept} ({how}; {self.worlds:,} worlds, "
+            f"{_write_text(self.worst.posterior)}; promised is {self.promise}, {kept} ({how}; {self.worlds:,} worlds, "
             f"{self.releases:,} releases)."
         )
         more = [_beyond(what, one) for what, one in (("a row", self.row), ("a pair of rows", self.pair))]
@@ -138,10 +138,10 @@ def _beyond(what: str, finding: PosteriorFinding | None) -> str:
         return ""
     if not finding.is_above_shown:
         return f"About {what} the algorithm tells nothing that the release does not show."
-    return f"About {what} the release shows {_written(finding.shown)} where it is {_written(finding.posterior)}."
+    return f"About {what} the release shows {_write_text(finding.shown)} where it is {_write_text(finding.posterior)}."
 
 
-def _written(share: Fraction) -> str:
+def _write_text(share: Fraction) -> str:
     return str(share) if share.denominator <= 100 else f"{float(share):.3f}"
 
 

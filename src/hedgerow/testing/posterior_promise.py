@@ -110,7 +110,7 @@ def _worst(events: Sequence[tuple[tuple[Any, ...], Fraction, Fraction | None]]) 
     return max(verdicts, key=lambda verdict: (verdict.is_broken, verdict.excess, verdict.probability))
 
 
-def _capped(words: str, cap: Callable[[Any], Fraction | None]) -> Promise:
+def _cap(words: str, cap: Callable[[Any], Fraction | None]) -> Promise:
     def judge(chances: Chances, published: tuple[Any, ...]) -> Verdict:
         return _worst([((value,), chance, cap(value)) for value, chance in of_values(chances).items()])
 
@@ -129,17 +129,17 @@ def _possible(words: str, is_enough: Callable[[list[Any]], bool]) -> Promise:
 
 
 def _nothing(release: Release) -> Promise:
-    return _capped("nothing about sensitive values", lambda value: None)
+    return _cap("nothing about sensitive values", lambda value: None)
 
 
 def _frequency(release: Release) -> Promise:
     l = release.guarantee.parameters["l"]  # noqa: E741
-    return _capped(f"at most 1/{l} for every value", lambda value: Fraction(1, int(l)))
+    return _cap(f"at most 1/{l} for every value", lambda value: Fraction(1, int(l)))
 
 
 def _m_invariance(release: Release) -> Promise:
     m = release.guarantee.parameters["m"]
-    return _capped(f"at most 1/{m} for every value", lambda value: Fraction(1, int(m)))
+    return _cap(f"at most 1/{m} for every value", lambda value: Fraction(1, int(m)))
 
 
 def _ke(release: Release) -> Promise:
@@ -206,7 +206,7 @@ def _target(release: Release) -> Promise:
     tree = TargetTree.of(release.tables["target"])
     if Fraction(release.guarantee.parameters["shift"]):
         return _nothing(release)
-    return _capped("the target's probability for every value", lambda value: tree.chance(value))
+    return _cap("the target's probability for every value", lambda value: tree.chance(value))
 
 
 def _personal(release: Release) -> Promise:
@@ -236,7 +236,7 @@ def _groupwise(release: Release) -> Promise:
     caps = [(words, cap) for words, cap in _caps(release) if words]
     if not caps:
         return _nothing(release)
-    return _capped(" and ".join(words for words, _ in caps), lambda value: min(cap(value) for _, cap in caps))
+    return _cap(" and ".join(words for words, _ in caps), lambda value: min(cap(value) for _, cap in caps))
 
 
 def _caps(release: Release) -> list[tuple[str, Callable[[Any], Fraction]]]:

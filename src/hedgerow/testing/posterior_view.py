@@ -94,7 +94,7 @@ def _groups(release: Release, names: tuple[str, ...]) -> list[Shown]:
     column = release.columns.sensitive[0]
     if release.form.has_subdomains:
         column = subdomain_columns(release.columns, release.group_column)[2]
-    by_group = _gathered(release, people), _gathered(release, hidden)
+    by_group = _rows_by_group(release, people), _rows_by_group(release, hidden)
     return [
         Shown(
             len(rows),
@@ -116,7 +116,7 @@ def _all_columns(release: Release, hidden: Mapping[str, Sequence[Any]], rows: li
     return tuple(_sorted(hidden[name][row] for row in rows) for name in names)
 
 
-def _gathered(release: Release, table: Mapping[str, Sequence[Any]]) -> dict[int, list[int]]:
+def _rows_by_group(release: Release, table: Mapping[str, Sequence[Any]]) -> dict[int, list[int]]:
     """The rows of each group; without groups, each row alone."""
     if not release.groups:
         return {row: [row] for row in range(len(next(iter(table.values()))))}

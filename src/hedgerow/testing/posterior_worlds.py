@@ -223,7 +223,7 @@ def sampled_likelihood(setup: AuditSetup, prior: Prior | None, *, samples: int, 
 def _drawer(setup: AuditSetup, prior: Prior | None, view: ReleaseView, keys: Keys) -> Callable[[], World]:
     if prior is not None:
         each = chances_by_row(prior, len(setup.world))
-        return lambda: tuple(_picked(list(one), list(one.values()), keys) for one in each)
+        return lambda: tuple(_pick(list(one), list(one.values()), keys) for one in each)
     groups = _groups(setup, view)
 
     def shuffled() -> World:
@@ -244,7 +244,7 @@ def _groups(setup: AuditSetup, view: ReleaseView) -> list[list[int]]:
     return [[row for row, home in enumerate(homes) if home == (number,)] for number in range(len(view.groups))]
 
 
-def _picked(secrets: Sequence[tuple[Any, ...]], weights: Sequence[Fraction], keys: Keys) -> tuple[Any, ...]:
+def _pick(secrets: Sequence[tuple[Any, ...]], weights: Sequence[Fraction], keys: Keys) -> tuple[Any, ...]:
     """One of the secrets, by its weight."""
     edges = np.cumsum([float(weight) for weight in weights])
     unit = float(keys(1)[0]) / 2.0**64

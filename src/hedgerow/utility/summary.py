@@ -97,7 +97,7 @@ def summarize(
     }
     sizes = {when: np.bincount(codes) for when, codes in classes.items()}
     whole, words = _population(release, table, schema, classes, population)
-    by_weight = {when: _weighted(sizes[when], sums) for when, sums in whole.items()} if schema.weight else {}
+    by_weight = {when: _weighted_risk(sizes[when], sums) for when, sums in whole.items()} if schema.weight else {}
     found = {when: class_risk(sizes[when], whole.get(when), threshold=threshold) for when in classes}
     estimates = {}
     if isinstance(population, int):
@@ -181,7 +181,7 @@ def _population(
     return {when: np.maximum(sums[when], np.bincount(classes[when])) for when in sums}, words
 
 
-def _weighted(sizes: Ints, sums: Floats) -> WeightedRisk:
+def _weighted_risk(sizes: Ints, sums: Floats) -> WeightedRisk:
     risks = individual_risk(sizes, sums)
     expected = float((risks * sizes).sum())
     return WeightedRisk(expected / float(sizes.sum()), expected, float(risks.max()))

@@ -132,7 +132,7 @@ def check_retention(release: PublishedRelease) -> str:
     p = Fraction(release.guarantee.parameters["p"])
     if not 0 <= p <= 1:
         raise BrokenPromise("The retention probability must lie between 0 and 1.")
-    (name,) = _replaced(release)
+    (name,) = _replaced_columns(release)
     values, domain = release.tables["release"].column(name), release.tables["domain"].column(name)
     if values.null_count or domain.null_count or len(domain.unique()) != len(domain):
         raise BrokenPromise(f"The published values of '{name}' or of its domain are missing or listed twice.")
@@ -150,7 +150,7 @@ def check_noise(release: PublishedRelease) -> str:
 def check_rank_swap(release: PublishedRelease) -> str:
     """The swapped columns hold nothing missing, and a window is declared for each."""
     _require_complete(release)
-    windows = [release.guarantee.parameters.get(f"window of '{name}'") for name in _replaced(release)]
+    windows = [release.guarantee.parameters.get(f"window of '{name}'") for name in _replaced_columns(release)]
     if not all(isinstance(window, int) and window >= 1 for window in windows):
         raise BrokenPromise("No rank-swap window is recorded for this column.")
     return "swapped columns have no gaps; who swapped with whom cannot be seen"
@@ -175,7 +175,7 @@ def _combinations(release: PublishedRelease) -> tuple[Ints, Ints]:
     """The number of each row's combination of means, and how many rows have each."""
     table = release.tables["release"]
     classes = np.zeros(table.num_rows, np.int64)
-    for name in _replaced(release):
+    for name in _replaced_columns(release):
         classes = joint(classes, value_codes(table.column(name)))
     return classes, np.bincount(classes)
 
@@ -191,7 +191,7 @@ def note_rare(release: PublishedRelease) -> None:
 def _rows_of(release: PublishedRelease, classes: Ints, wanted: Ints) -> list[tuple[object, ...]]:
     first = np.zeros(int(classes.max(initial=0)) + 1, np.int64)
     first[classes] = np.arange(len(classes))
-    table = release.tables["release"].select(list(_replaced(release))).take(pa.array(first[wanted]))
+    table = release.tables["release"].select(list(_replaced_columns(release))).take(pa.array(first[wanted]))
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
@@ -223,7 +223,7 @@ def joint(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]
     return numbers
 
 
-def _replaced(release: PublishedRelease) -> tuple[str, ...]:
+def _replaced_columns(release: PublishedRelease) -> tuple[str, ...]:
     names = release.guarantee.columns
     if not names or not set(names) <= set(release.columns.all):
         raise BrokenPromise("The guarantee speaks of columns that are not published.")
@@ -231,5 +231,5 @@ def _replaced(release: PublishedRelease) -> tuple[str, ...]:
 
 
 def _require_complete(release: PublishedRelease) -> None:
-    if any(release.tables["release"].column(name).null_count for name in _replaced(release)):
+    if any(release.tables["release"].column(name).null_count for name in _replaced_columns(release)):
         raise BrokenPromise("A replaced column has missing values.")

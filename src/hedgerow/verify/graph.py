@@ -361,12 +361,12 @@ def _bits(told: Ints, groups: Ints) -> float:
     """How unlikely it is, as a number of bits, that an unrelated column of these values fits every group."""
     _, codes, counts = np.unique(told, return_inverse=True, return_counts=True)
     _, inside = np.unique(groups * (int(codes.max()) + 1) + codes, return_counts=True)
-    sizes = np.bincount(groups)
+    sizes = np.bincount(groups)  # none is empty
 
     def factorial(numbers: Ints) -> float:
         return float(np.log2(np.arange(1, int(numbers.max()) + 1, dtype=float)).cumsum()[numbers - 1].sum())
 
-    return factorial(np.array([len(told)])) + factorial(inside) - factorial(counts) - factorial(sizes[sizes > 0])
+    return factorial(np.array([len(told)])) + factorial(inside) - factorial(counts) - factorial(sizes)
 
 
 def _check_counts(release: PublishedGraph, manifest: GraphManifest) -> None:

@@ -26,7 +26,7 @@ def graph_words(parameters: Mapping[str, int | str]) -> Words:
         learned = f" Whoever learns r links of others (fewer than {least}) takes at most r nodes out of each group."
     hidden = _hidden("Left", k), _hidden("right", l)
     promise = (
-        f"{', '.join(hidden)}{_lowered(numbers)}, and no two nodes of a group share a neighbour. So any left and "
+        f"{', '.join(hidden)}{_lowered_words(numbers)}, and no two nodes of a group share a neighbour. So any left and "
         f"any right entity are joined in at most one of {most} of the assignments of entities to nodes that fit the "
         f"release.{learned if least > 1 else opened}{_shared_values(numbers)}"
     )
@@ -49,7 +49,7 @@ def graph_words(parameters: Mapping[str, int | str]) -> Words:
     return promise, adversary, missing
 
 
-def _lowered(numbers: Mapping[str, int]) -> str:
+def _lowered_words(numbers: Mapping[str, int]) -> str:
     """What is promised instead to the neighbours of nodes with very many links."""
     if "left_slack" not in numbers:
         return ""

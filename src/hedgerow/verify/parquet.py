@@ -142,7 +142,7 @@ def read_parquet(name: str, content: bytes, *, rows: int | None, max_bytes: int 
             raise BundleError(f"{name} has a column of a type that no release has, or two of one name.")
         if (rows or 0) * sum(map(_width, schema.types)) > limit:
             raise _too_large(name, limit)
-        return _decoded(name, content, schema, limit)
+        return _decode(name, content, schema, limit)
     except MemoryError:
         raise
     except (pa.ArrowException, OSError, OverflowError, ValueError, KeyError, TypeError):
@@ -240,7 +240,7 @@ def _checked_pages(content: bytes, footer: Struct) -> Iterator[int]:
             _require(place == end and values == about[5], "pages do not fill their column")
 
 
-def _decoded(name: str, content: bytes, schema: pa.Schema, limit: int) -> pa.Table:
+def _decode(name: str, content: bytes, schema: pa.Schema, limit: int) -> pa.Table:
     """Decode texts as dictionaries, add up how long they are, and only then write them out."""
     texts = [field.name for field in schema if field.type == pa.string()]
     with pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts) as file:

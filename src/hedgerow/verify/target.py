@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools, Ints
 from hedgerow.errors import BrokenPromise, counted
+from hedgerow.verify.ke import group_starts
 from hedgerow.verify.names import subdomain_columns
 from hedgerow.verify.values import PublishedRelease, is_end, total
 
@@ -154,23 +155,10 @@ def check_subdomains(release: PublishedRelease) -> tuple[int, int]:
         said, listed = values.column(column), target.column(end).take(values.column(node))
         if said.null_count or not pc.all(pc.equal(said, listed)).as_py():
             raise BrokenPromise("The bounds of a published subdomain are not those of its node.")
-    of_rows, of_values = _group_sizes(rows, release), _group_sizes(values, release)
+    of_rows, of_values = (np.diff(np.append(group_starts(table, release), table.num_rows)) for table in (rows, values))
     if (of_values < of_rows).any():
         raise BrokenPromise("A group has fewer subdomains than rows.")
     return rows.num_rows, values.num_rows
-
-
-def _group_sizes(table: pa.Table, release: PublishedRelease) -> Ints:
-    """Rows per group; raise unless groups come one after the other, numbered from 0, as many as declared."""
-    column = table.column(release.group_column)
-    if column.null_count or not pa.types.is_integer(column.type):
-        raise BrokenPromise("The group column must hold whole numbers and nothing missing.")
-    numbers = column.to_numpy()
-    is_sorted = len(numbers) and numbers[0] == 0 and numbers[-1] == release.groups - 1
-    sizes = np.bincount(numbers) if is_sorted and not (numbers[1:] < numbers[:-1]).any() else np.zeros(1, int)
-    if len(sizes) != release.groups or (sizes == 0).any():
-        raise BrokenPromise("The rows are not published group after group, numbered from 0, as many as declared.")
-    return sizes
 
 
 def climb(counts: Counts, trees: Trees, tops: Ints) -> list[tuple[Ints, Ints, Ints, Ints]]:

@@ -94,9 +94,18 @@ AGGREGATES = {
 def check(release, whole, text, aggregate, condition):
     """The bounds are the least and the greatest answer of all possible tables."""
     answer = ask(release, text)
-    # DuckDB rounds the median of decimals to their last digit; that of the same numbers as floats it does not.
+    # DuckDB cuts the median of decimals to their last digit; that of the same numbers as floats it does not.
     asked = aggregate.replace("median(s)", "median(s::DOUBLE)")
     answers = [number for number in possible_answers(whole, "permuted", asked, condition) if number is not None]
+    if aggregate == "median(s)" and answers:
+        unit = 10.0 ** -whole.tables["release"].schema.field("s").type.scale
+        cut = [number for number in possible_answers(whole, "permuted", aggregate, condition) if number is not None]
+        both = [float(number) for number in (*answers, *cut)]
+        assert answer.lower <= min(both) + 1e-9
+        assert max(both) - 1e-9 <= answer.upper
+        assert float(answer.lower) > min(answers) - unit - 1e-9
+        assert float(answer.upper) < max(answers) + unit + 1e-9
+        return
     if not answers:
         assert answer.lower is None or answer.upper == 0
     elif isinstance(answers[0], str | date):

@@ -141,7 +141,7 @@ class RobustLimits:
     def least_suppressed(self, r: Fraction, *, most: int) -> NDArray[np.int64]:
         """By protected set: how many of its rows no r-robust partition publishes; once above `most`, not further."""
         counts = np.bincount(self.candidates.secret, minlength=self.candidates.secrets + 1)[: self.candidates.secrets]
-        lost = np.array([self._lost(x, float(r)) for x in range(self.candidates.secrets)], np.int64)
+        lost = np.array([self._count_lost(x, float(r)) for x in range(self.candidates.secrets)], np.int64)
         return least_suppressed(counts, self.candidates.size, r, most=most, lost=lost)
 
     def largest_r(self, below: Fraction, allowed: int, x: int | None = None) -> Fraction:
@@ -151,7 +151,7 @@ class RobustLimits:
             if x is None:
                 return bool(self.least_suppressed(r, most=allowed).sum() > allowed)
             count = np.array([(self.candidates.secret == x).sum()])
-            lost = least_suppressed(count, self.candidates.size, r, most=allowed, lost=self._lost(x, float(r)))
+            lost = least_suppressed(count, self.candidates.size, r, most=allowed, lost=self._count_lost(x, float(r)))
             return bool(lost.sum() > allowed)
 
         if not is_ruled_out(below):
@@ -178,7 +178,7 @@ class RobustLimits:
             found.append(of_x)
         return found
 
-    def _lost(self, x: int, r: float) -> int:
+    def _count_lost(self, x: int, r: float) -> int:
         return max((level.lost(r) for level in self._levels[x]), default=0)
 
 

@@ -239,7 +239,7 @@ def art(
         if len(best[1]) <= allowed or len(best[1]) > _FAR * max(allowed, 100):
             break
     assert best is not None
-    return RobustGroups(_numbered(candidates, *best[:2]), best[2])
+    return RobustGroups(_number_groups(candidates, *best[:2]), best[2])
 
 
 @dataclass(eq=False)
@@ -357,7 +357,7 @@ def _greatest(candidates: RobustRows, start: int, order: Rows) -> NDArray[np.flo
     )
 
 
-def _numbered(candidates: RobustRows, groups: list[Rows], stuck: Rows) -> NDArray[np.int32]:
+def _number_groups(candidates: RobustRows, groups: list[Rows], stuck: Rows) -> NDArray[np.int32]:
     """Number the groups; every row that needed no companion is a group by itself."""
     number = np.full(candidates.size, -2, np.int32)
     number[stuck] = -1

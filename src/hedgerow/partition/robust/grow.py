@@ -257,7 +257,7 @@ def _add(free: FreeRows, group: Group, size: int, row: int) -> None:
 
 
 @kernel
-def _violated(group: Group, size: int, r: float, at_least: int) -> int:
+def _violation(group: Group, size: int, r: float, at_least: int) -> int:
     """A value of the group with which somebody stands out, or -1.
 
     With one occurrence p = o / sum of o, with c at most c times that. Sums round, so a margin covers that; equal odds
@@ -343,7 +343,7 @@ def grow(free: FreeRows, group: Group, size: int, limits: GroupLimits, x: int, i
     """
     r, at_least, most = limits.r, limits.at_least, limits.most
     while True:
-        v = x if x >= 0 else _violated(group, size, r, at_least)
+        v = x if x >= 0 else _violation(group, size, r, at_least)
         x = -1
         if v < 0:
             return size

@@ -57,7 +57,7 @@ def place_by_sums(check: Check, groups: list[Rows], stuck: Rows, keys: Keys, mos
         return groups, stuck
     candidates = check.candidates
     people = People(candidates.odds, candidates.entry, candidates.cell, candidates.secret)
-    lists, r = _linked(groups, candidates.size), float_above(check.r)
+    lists, r = _link(groups, candidates.size), float_above(check.r)
     is_small = candidates.size * candidates.secrets * len(candidates.signatures) <= SMALL
     stuck = stuck[np.argsort(keys(len(stuck)))]
     # Those alike come one after the other: a group that could not take one of them can hardly take the next.
@@ -69,10 +69,10 @@ def place_by_sums(check: Check, groups: list[Rows], stuck: Rows, keys: Keys, mos
     asked = min(_ASKED, _WORK // (int(kind.max()) + 1), len(groups))
     starts = (keys(len(stuck)) % np.uint64(len(groups))).astype(np.int64)
     placed = (join_any.plain if is_small else join_any.compiled)(people, lists, stuck, starts, r, asked)
-    return _listed(lists), stuck[~placed]
+    return _lists_of(lists), stuck[~placed]
 
 
-def _linked(groups: list[Rows], size: int) -> Lists:
+def _link(groups: list[Rows], size: int) -> Lists:
     rows, sizes = np.concatenate(groups), np.array([len(group) for group in groups], np.int64)
     ends = np.cumsum(sizes)
     following = np.full(size, -1, np.int32)
@@ -81,7 +81,7 @@ def _linked(groups: list[Rows], size: int) -> Lists:
     return Lists(rows[ends - sizes].astype(np.int32), following, sizes)
 
 
-def _listed(lists: Lists) -> list[Rows]:
+def _lists_of(lists: Lists) -> list[Rows]:
     current = lists.first[lists.sizes > 0].astype(np.int32)
     owners, rows, owner = [], [], np.arange(len(current))
     while len(current):  # one step along all lists at once

@@ -102,7 +102,7 @@ def arrays_of_trees(trees: Sequence[Hierarchy]) -> TreeArrays:
         nodes=nodes,
         bases=np.array([shapes[id(tree.parents)][0] for tree in trees], np.int64),
         weight_bases=np.cumsum(nodes, dtype=np.int64) - nodes,
-        weights=np.concatenate([_capped(tree) for tree in trees]),
+        weights=np.concatenate([_cap(tree) for tree in trees]),
     )
 
 
@@ -127,7 +127,7 @@ def _columns(tree: Hierarchy) -> tuple[NDArray[np.int32], ...]:
     return tree.parents, children, first, fan
 
 
-def _capped(tree: Hierarchy) -> NDArray[np.int64]:
+def _cap(tree: Hierarchy) -> NDArray[np.int64]:
     return np.array([min(weight, HEAVIEST) for weight in tree.weights or ()], np.int64)
 
 

@@ -151,7 +151,7 @@ _WIDEST = 2**62
 
 def deepest_points(polytopes: Sequence[Polytope]) -> list[NDArray[np.int64]]:
     """A start for each polytope; they are solved together, which spares most of the solver's overhead."""
-    problems = [_scaled(polytope) for polytope in polytopes]
+    problems = [_scale(polytope) for polytope in polytopes]
     found = _solve_together([(rows, slacks) for rows, slacks, _ in problems])
     scales = [scale for _, _, scale in problems]
     return [_rounded(*each) for each in zip(polytopes, found, scales, strict=True)]
@@ -189,7 +189,7 @@ def _require_small(basis: list[list[int]], coefficients: NDArray[np.int64]) -> N
         raise ParameterError("Given equations have coefficients too large for a column; use fewer or rounder ones.")
 
 
-def _scaled(polytope: Polytope) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+def _scale(polytope: Polytope) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """The rows that change inside the hull, in its coordinates, scaled to slacks of at most one."""
     rows = polytope.system.coefficients @ polytope.basis.T
     changing = rows.any(axis=1)

@@ -267,7 +267,7 @@ def _block(segments: Segments, chosen: Localities, together: list[int], tied: li
     lows, highs = segments.lows[variables], segments.highs[variables]
     base = int(lows.min())
     _require_narrow(int(highs.max()) - base, tied)
-    system = _stacked(
+    system = _stack(
         _given_rows(variables, base, tied),
         _locality_rows(len(variables), np.searchsorted(variables, chosen.triples[picked]), chosen.nearer[picked]),
         *_order_and_bound_rows(
@@ -325,7 +325,7 @@ def _order_and_bound_rows(
     )
 
 
-def _stacked(*systems: System) -> System:
+def _stack(*systems: System) -> System:
     return System(
         np.concatenate([system.coefficients for system in systems]),
         np.concatenate([system.bounds for system in systems]),

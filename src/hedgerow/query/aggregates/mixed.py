@@ -194,14 +194,14 @@ def _least(pairs: Pairs, cost: Ints, other: Ints, *, prefer: bool = True) -> tup
     scale = most + 1 if prefer and (largest + 1) * (most + 1) < _LARGEST_COST else 1
     shift = max(largest.bit_length() - _LARGEST_COST.bit_length() + 1, 0)
     used = (cost >> shift) * scale - (other if scale > 1 else 0)
-    total, second, is_best = _solved(pairs, used, other)
+    total, second, is_best = _solve(pairs, used, other)
     ends = [end << shift for end in totals(pairs, (total + second) // scale if scale > 1 else total)]
     every = np.ones(pairs.cells, dtype=np.bool_)
     np.logical_and.at(every, pairs.cell, is_best)
     return ends, totals(pairs, second), (every & (shift == 0)).tolist()
 
 
-def _solved(pairs: Pairs, cost: Ints, other: Ints) -> tuple[Ints, Ints, Mask]:
+def _solve(pairs: Pairs, cost: Ints, other: Ints) -> tuple[Ints, Ints, Mask]:
     # The work grows faster than the number of pairs, so that compiled code pays earlier than elsewhere.
     solve = _transported.compiled if len(cost) > _FEW else _transported
     return solve(pairs.edges, pairs.supply, pairs.demand, cost, other, LARGEST_WORK)

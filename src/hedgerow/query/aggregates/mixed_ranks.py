@@ -219,7 +219,7 @@ def variance_of_pairs(pairs: Pairs, count: MixedBounds, *, is_sample: bool) -> M
     """The variance in squared units, from the mean square and the mean about a centre; it holds."""
     centre = _centre(pairs)
     about = replace(pairs, low=pairs.low - centre, high=pairs.high - centre)
-    squares, scale = _squared(about)
+    squares, scale = _square(about)
     mean, square = _mean_ends(about, count), _mean_ends(squares, count)
     spans = _spans(pairs)
     lower: list[Fraction | None] = []
@@ -252,7 +252,7 @@ def _centre(pairs: Pairs) -> Ints:
     return centre
 
 
-def _squared(pairs: Pairs) -> tuple[Pairs, int]:
+def _square(pairs: Pairs) -> tuple[Pairs, int]:
     """The squares of what pairs give, in multiples of a scale where they would be too large."""
     largest = max(int(np.abs(pairs.low).max(initial=0)), int(np.abs(pairs.high).max(initial=0)))
     shift = max(largest.bit_length() - _LARGEST_SQUARE, 0)

@@ -135,12 +135,12 @@ def side_by_side(columns: list[Digits]) -> Digits:
     length = max(len(column.parts) for column in columns)
     nothing = np.zeros((len(columns[0].parts[0]), 1))
     padded = [(*column.parts, *([nothing] * (length - len(column.parts)))) for column in columns]
-    parts = tuple(_stacked(part) for part in zip(*padded, strict=True))
+    parts = tuple(_stack(part) for part in zip(*padded, strict=True))
     units = tuple(unit for column in columns for unit in column.units)
     return Digits(parts, max(column.bits for column in columns), units)
 
 
-def _stacked(columns: tuple[NDArray[np.float64], ...]) -> NDArray[np.float64]:
+def _stack(columns: tuple[NDArray[np.float64], ...]) -> NDArray[np.float64]:
     """Columns beside each other, each in one piece of memory."""
     stacked = np.empty((len(columns[0]), len(columns)), order="F")
     for place, column in enumerate(columns):

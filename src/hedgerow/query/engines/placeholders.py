@@ -84,7 +84,7 @@ def placeholders_of(bound: Bound, *, closed: frozenset[str], single: frozenset[s
         computed[name] = node
         return _is_true(name)
 
-    known, mixed = (_replaced(part, is_open, flag) for part in (bound.known, bound.mixed))
+    known, mixed = (_replace_parts(part, is_open, flag) for part in (bound.known, bound.mixed))
     computed |= {name: expression for name, expression in bound.derived.items() if is_open(expression)}
     derived = {name: expression for name, expression in bound.derived.items() if name not in computed}
     return _decided(replace(bound, known=known, mixed=mixed, derived=derived), computed, single, limits)
@@ -109,7 +109,7 @@ def _decided(
         return node in decided.values()
 
     known, hidden, mixed = (
-        _replaced(part, is_decided, lambda node: _is_true(*columns_of(node))) for part in conditions
+        _replace_parts(part, is_decided, lambda node: _is_true(*columns_of(node))) for part in conditions
     )
     return Placeholders(replace(bound, known=known, hidden=hidden, mixed=mixed), computed, decided)
 
@@ -122,15 +122,15 @@ def _named(bound: Bound) -> frozenset[str]:
     return frozenset(names).union(*(columns_of(expression) for expression in bound.derived.values()))
 
 
-def _replaced(
+def _replace_parts(
     node: Predicate, is_replaced: Callable[[Predicate], bool], by: Callable[[Predicate], Predicate]
 ) -> Predicate:
     """Replace the largest parts that can be."""
     if is_replaced(node):
         return by(node)
     if isinstance(node, And | Or):
-        return type(node)(tuple(_replaced(operand, is_replaced, by) for operand in node.operands))
-    return Not(_replaced(node.operand, is_replaced, by)) if isinstance(node, Not) else node
+        return type(node)(tuple(_replace_parts(operand, is_replaced, by) for operand in node.operands))
+    return Not(_replace_parts(node.operand, is_replaced, by)) if isinstance(node, Not) else node
 
 
 def _largest(node: Predicate) -> Iterator[Predicate]:

@@ -231,7 +231,7 @@ def _load(connection: Connection[Any], name: str, table: pa.Table) -> None:
     storage = "PLAIN" if sum(_longest(table[column]) for column in lists) < _PAGE else "EXTERNAL"
     for column in lists:
         connection.execute(f"ALTER TABLE {quote(name)} ALTER {quote(column)} SET STORAGE {storage}")
-        table = table.set_column(table.schema.get_field_index(column), column, _braced(table[column]))
+        table = table.set_column(table.schema.get_field_index(column), column, _brace(table[column]))
     text = io.BytesIO()
     # Arrow quotes texts and leaves missing values bare, which is how PostgreSQL tells an empty text from a missing one.
     pcsv.write_csv(table, text, pcsv.WriteOptions(include_header=False))
@@ -245,7 +245,7 @@ def _longest(lists: pa.ChunkedArray) -> int:
     return length * (32 if pa.types.is_decimal(lists.type.value_type) else 8)
 
 
-def _braced(lists: pa.ChunkedArray) -> pa.ChunkedArray:
+def _brace(lists: pa.ChunkedArray) -> pa.ChunkedArray:
     """Lists of numbers as PostgreSQL writes them."""
     inner = pc.binary_join(lists.cast(pa.list_(pa.string())), ",")
     return pc.binary_join_element_wise("{", inner, "}", "")

@@ -159,7 +159,7 @@ class _Writer:
 
     def _check(self, item: Aggregate, column: Column) -> None:
         is_number = column.kind in NUMBERS or item.function == "count"
-        if not _helped(item) or not is_number or (self.bound.hides(item) and column.name in self.bound.derived):
+        if not _help_columns(item) or not is_number or (self.bound.hides(item) and column.name in self.bound.derived):
             raise QueryError(
                 "plain SQL has bounds for COUNT, SUM, AVG, MIN and MAX of columns of numbers; ask the array engine"
             )
@@ -191,7 +191,7 @@ class _Writer:
         joins = "".join(f"\nLEFT JOIN spread_{n} ON {self._same_cell(n)}" for n, _ in self._extremes())
         order = ", ".join(f"parts.{key} NULLS LAST" for key in self._keys)
         select = select_sql(shown, "parts" + joins)
-        body = ",\n".join(f"{name} AS (\n{_indented(sql)}\n)" for name, sql in tables)
+        body = ",\n".join(f"{name} AS (\n{_indent(sql)}\n)" for name, sql in tables)
         return f"WITH {body}\n{select}" + (f"\nORDER BY {order}" if order else "")
 
     def _hits(self) -> str:
@@ -227,7 +227,7 @@ class _Writer:
         assert isinstance(item.column, Column)
         yield f"count({self._column(item.column)}) AS present_{number}"
         if item.function != "count":
-            function = _helped(item)
+            function = _help_columns(item)
             yield f"{function}({self._exact(item.column)}) AS part_{number}"
 
     def _exact(self, column: Column) -> str:
@@ -249,10 +249,10 @@ class _Writer:
             return _named(number, "coalesce(sum(hits), 0)", "coalesce(sum(hits), 0)")
         if not self.bound.hides(item):
             counted = f"coalesce(sum(present_{number}), 0)"
-            function = _helped(item)
+            function = _help_columns(item)
             return _named(number, counted, counted if item.function == "count" else f"{function}(part_{number})")
         assert isinstance(item.column, Column)
-        function = _helped(item)
+        function = _help_columns(item)
         statistics = (
             f"{function}({self.layout.statistic(self.view, item.column.name, f'{function}_{end}')})"
             for end in (("lower", "upper", "expected", "variance") if function == "sum" else ("lower", "upper"))
@@ -277,7 +277,7 @@ class _Writer:
         return " AND ".join(pairs) or "TRUE"
 
 
-def _helped(item: Aggregate) -> str:
+def _help_columns(item: Aggregate) -> str:
     """The columns of the help table that answer an aggregate; none for those that one statement cannot answer."""
     return AGGREGATES[item.function].helped if item.function in AGGREGATES else ""
 
@@ -296,7 +296,7 @@ _LINE_BREAK = re.compile(r"""'[^']*'|"[^"]*"|\n""")
 """A line break of the statement, or a quoted text or name, whose own line breaks are left as they are."""
 
 
-def _indented(sql: str) -> str:
+def _indent(sql: str) -> str:
     return "    " + _LINE_BREAK.sub(lambda found: "\n    " if found[0] == "\n" else found[0], sql)
 
 

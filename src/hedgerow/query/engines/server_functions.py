@@ -50,7 +50,7 @@ def server_functions(view: View, group_column: str, schema: str) -> Iterator[str
             for name in helped
         )
         answered = ", ".join(helped) or "none"
-        message = f"'no bounds for %; the sensitive columns of numbers without gaps are: {_escaped(answered)}'"
+        message = f"'no bounds for %; the sensitive columns of numbers without gaps are: {_escape(answered)}'"
         yield (
             f"CREATE FUNCTION bounds_{function}(\"column\" text, condition text DEFAULT 'true') "
             f"RETURNS TABLE ({_RESULT}) LANGUAGE plpgsql {settings} AS {_body(branches, message)}"
@@ -100,7 +100,7 @@ def _body(branches: str, message: str) -> str:
     return literal(text)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("'", "''").replace("%", "%%")
 
 

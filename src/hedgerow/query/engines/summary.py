@@ -95,7 +95,7 @@ class _Summary:
         self._release, self._tables = release, published_tables(release)
         self._group, self._is_paired = release.group_column, is_paired(release)
         _check_twins(release.columns)
-        closed, single = self._closed(), self._single()
+        closed, single = self._closed_columns(), self._single()
         self.asked: Placeholders = placeholders_of(bound, closed=closed, single=single, limits=whole_limits(release))
         used = [name for name in release.columns.all if name in self.asked.read or name in self.asked.decided]
         hidden = tuple(name for name in used if name in release.columns.sensitive)
@@ -107,7 +107,7 @@ class _Summary:
         """Columns that are published as something else than values."""
         return frozenset()
 
-    def _closed(self) -> frozenset[str]:
+    def _closed_columns(self) -> frozenset[str]:
         """Columns that the database may not combine with others."""
         return frozenset(self._release.columns.sensitive) | self._boxes()
 
@@ -158,7 +158,7 @@ class _Summary:
 class _Scattered(_Summary):
     """Every column is counted apart."""
 
-    def _closed(self) -> frozenset[str]:
+    def _closed_columns(self) -> frozenset[str]:
         return frozenset(self._release.columns.all)
 
     def _single(self) -> frozenset[str]:

@@ -30,6 +30,7 @@ from hedgerow.query.aggregates.mixed import (
     ratio_of_pairs,
     sum_of_pairs,
 )
+from hedgerow.query.aggregates.mixed_distinct import estimate_distinct
 from hedgerow.query.aggregates.mixed_ranks import RANKED, estimate_ranked
 from hedgerow.query.answer import Estimate, Rounding
 from hedgerow.query.evidence.factors import comparison_of, product_of
@@ -68,6 +69,8 @@ class Crossing(ProductCrossing):
         expression = self._expression(item)
         if item.function in RANKED:
             return self._ranked(item, expression)
+        if item.function == "distinct":
+            return self._distinct(expression)
         product = product_of(expression, self._sensitive) if isinstance(self.bound.mixed, Truth) else None
         if product is not None and (found := self._by_products(item.function, product)) is not None:
             return found
@@ -78,7 +81,13 @@ class Crossing(ProductCrossing):
         return self._by_pairs(item.function, expression)
 
     def _check(self, item: Aggregate) -> None:
-        if item.function not in ("count", "sum", "avg", *RANKED):
+        is_moment = isinstance(item.column, Column) and item.column.kind is Kind.TIME
+        if is_moment and item.function in ("avg", "quantile_cont"):
+            raise QueryError(
+                "AVG, MEDIAN and quantile_cont of dates have no bound where a sensitive column enters an expression or "
+                "a comparison with others; MIN, MAX and quantile_disc have"
+            )
+        if item.function not in ("count", "sum", "avg", "distinct", *RANKED):
             raise QueryError(
                 f"{item.function.removesuffix('_distinct').upper()} has no bound where a sensitive column, or one that "
                 "is published as ranges, enters an expression or a comparison with others; COUNT, SUM, AVG, MIN, MAX, "
@@ -89,6 +98,11 @@ class Crossing(ProductCrossing):
         if not isinstance(item.column, Column):
             return None
         return self.bound.derived.get(item.column.name, item.column)
+
+    def _distinct(self, expression: Expression | None, *, is_loose: bool = False) -> Estimate:
+        """COUNT(DISTINCT x)."""
+        pairs, _, _ = replace(self, by_rank=True)._pairs(expression)
+        return estimate_distinct(pairs, is_loose=is_loose)
 
     def _ranked(self, item: Aggregate, expression: Expression | None) -> Estimate:
         """MIN, MAX, quantiles and variances."""

@@ -48,7 +48,7 @@ def product_of(expression: Expression | None, sensitive: frozenset[str]) -> Prod
         return Product(_ONE, expression)
     if isinstance(expression, Arithmetic) and expression.operator == "*":
         return _of_sides(expression, sensitive)
-    if isinstance(expression, Cast):
+    if isinstance(expression, Cast) and expression.scale is None:
         inner = product_of(expression.operand, sensitive)
         return None if inner is None else Product(inner.known, Cast(inner.hidden, expression.kind), inner.is_whole)
     return _of_case(expression, sensitive) if isinstance(expression, Case) else None

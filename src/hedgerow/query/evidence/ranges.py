@@ -191,7 +191,7 @@ class RangeReader:
         operands = [self.value(operand) for operand in node.operands]
         if node.function == "coalesce":
             # What is there for sure stands; what may be missing is joined with what comes next.
-            return functools.reduce(lambda last, one: one.where(one.sure, _filled(one, last)), reversed(operands))
+            return functools.reduce(lambda last, one: one.where(one.sure, _fill(one, last)), reversed(operands))
         if len(operands) != 1:
             raise QueryError(_REFUSED)
         (one,) = operands
@@ -204,7 +204,7 @@ class RangeReader:
         return Range(steps[node.function](one.low), steps[node.function](one.high), one.sure, one.possible)
 
 
-def _filled(one: Range, last: Range) -> Range:
+def _fill(one: Range, last: Range) -> Range:
     joined = one.hull(last)
     return Range(joined.low, joined.high, last.sure, joined.possible)
 
@@ -300,6 +300,8 @@ class LooseCrossing(Crossing):
         self._check(item)
         if item.function in RANKED:
             return self._ranked(item, self._expression(item))
+        if item.function == "distinct":
+            return self._distinct(self._expression(item), is_loose=True)
         return self._by_pairs(item.function, self._expression(item))
 
     def _expression(self, item: Aggregate) -> Expression | None:
@@ -348,7 +350,7 @@ class LooseCrossing(Crossing):
                 nothing, nothing, sure, possible, chance=np.where(possible, share, 0.0), middle=np.zeros(len(rows))
             )
         found = reader.value(expression)
-        low, high, unit = _enclosed(found.low, found.high)
+        low, high, unit = _enclose(found.low, found.high)
         sure, possible = sure & found.sure, possible & found.possible
         share = np.where(possible, np.where(found.sure, share, share / 2), 0.0)
         return Terms(low, high, sure, possible, unit, middle=low / 2.0 + high / 2.0, chance=share)
@@ -367,7 +369,7 @@ def float_ends(ticks: Ints, unit: Fraction) -> tuple[Floats, Floats]:
     return tuple(np.nextafter(np.nextafter(near, end), end) for end in (-np.inf, np.inf))  # type: ignore[return-value]
 
 
-def _enclosed(low: Floats, high: Floats) -> tuple[Ints, Ints, Fraction]:
+def _enclose(low: Floats, high: Floats) -> tuple[Ints, Ints, Fraction]:
     """Whole units around ranges of floats: exactly, where they are whole numbers, else 15 digits of the largest."""
     largest = float(max(np.abs(low).max(initial=0.0), np.abs(high).max(initial=0.0)))
     if largest < 2.0**53 and np.array_equal(low, np.rint(low)) and np.array_equal(high, np.rint(high)):

@@ -58,10 +58,10 @@ def by_value(
     old, keys = np.empty(cells, dtype=np.int64), np.empty(cells, dtype=np.int64)
     old[cell], keys[cell] = hits.cell[entry], code[run]
     order = np.argsort(cell, kind="stable")
-    return _moved(hits, cells, cell[order], run[order], entry[order]), values, old, keys
+    return _move(hits, cells, cell[order], run[order], entry[order]), values, old, keys
 
 
-def _moved(hits: Hits, cells: int, cell: Ints, group: Ints, entry: Ints) -> Hits:
+def _move(hits: Hits, cells: int, cell: Ints, group: Ints, entry: Ints) -> Hits:
     """The same numbers of rows, in other cells and groups."""
     variance = None if hits.variance is None else hits.variance[entry]
     return Hits(cells, cell, group, hits.lower[entry], hits.upper[entry], hits.expected[entry], variance)

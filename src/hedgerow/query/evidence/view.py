@@ -208,6 +208,8 @@ def _value(node: Expression, columns: Mapping[str, pa.Array]) -> Any:
         return columns[node.name]
     if isinstance(node, Constant):
         return pa.scalar(node.value, None if node.kind is Kind.DECIMAL or node.kind is None else TYPES[node.kind])
+    if isinstance(node, Cast) and node.scale is not None:
+        return _value(node.spelled, columns)
     if isinstance(node, Cast):
         # Whole numbers beyond 2^53 become the nearest float, as every database has it.
         operand = _value(node.operand, columns)

@@ -19,7 +19,7 @@ from typing import Any
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES, Gives
-from hedgerow.query.sql.computing import typed
+from hedgerow.query.sql.computing import scale_of, typed
 from hedgerow.query.sql.kinds import alike, arithmetic, call, case
 from hedgerow.query.sql.printing import value_sql
 from hedgerow.query.sql.question import (
@@ -115,7 +115,7 @@ class Binder:
         return binders[type(node)](node) if type(node) in binders else node
 
     def _compare(self, node: Compare) -> Predicate:
-        left, right = self.expression(node.left), self.expression(node.right)
+        left, right = self.exactly(node.left), self.exactly(node.right)
         if isinstance(left, Constant):
             return _compare_constant(_FLIPPED[node.operator], right, left)
         if isinstance(right, Constant):
@@ -123,7 +123,7 @@ class Binder:
         return Compare(node.operator, *alike(left, right))
 
     def _in(self, node: In) -> Predicate:
-        operand = self.expression(node.operand)
+        operand = self.exactly(node.operand)
         if isinstance(operand, Constant):
             return Or((Truth(False), *(_compare_constant("=", operand, value) for value in node.values)))
         values = tuple(fitted for value in node.values if (fitted := _on_column(operand, value)) is not None)
@@ -148,27 +148,42 @@ class Binder:
         """Bind an expression; constants keep no kind until they meet a column."""
         if isinstance(node, Name):
             return self.column(node)
+        # Inside decimal arithmetic floats may be off in their last digits; what it gives to others may not.
+        is_smooth = isinstance(node, Arithmetic | Case) or (isinstance(node, Call) and node.function in _SMOOTH)
+        inner = self.expression if is_smooth and scale_of(node, self.column) is not None else self.exactly
         if isinstance(node, Arithmetic):
-            return arithmetic(node.operator, self.expression(node.left), self.expression(node.right))
+            return arithmetic(node.operator, inner(node.left), inner(node.right))
         if isinstance(node, Part):
             operand = self.expression(node.operand)
             if kind_of(operand) not in (Kind.DATE, Kind.TIME):
                 raise QueryError(f"{node.unit.upper()} needs a column of dates or timestamps")
             return Part(node.unit, operand)
         if isinstance(node, Call):
-            return call(node.function, [self.expression(operand) for operand in node.operands])
+            return call(node.function, [inner(operand) for operand in node.operands])
         if isinstance(node, Scalar):
-            return typed(replace(node, operands=tuple(self.expression(operand) for operand in node.operands)))
+            return typed(replace(node, operands=tuple(inner(operand) for operand in node.operands)))
         if isinstance(node, Case):
-            branches = [(self.predicate(when), self.expression(then)) for when, then in node.branches]
-            return case(branches, self.expression(node.otherwise))
+            branches = [(self.predicate(when), inner(then)) for when, then in node.branches]
+            return case(branches, inner(node.otherwise))
         return node
 
+    def exactly(self, node: Expression) -> Expression:
+        """Bind an expression; what is a decimal number for SQL becomes the float nearest to that number."""
+        bound = self.expression(node)
+        if kind_of(bound) is not Kind.FLOAT or not isinstance(bound, Arithmetic | Call | Case | Scalar):
+            return bound
+        scale = scale_of(node, self.column)
+        return bound if scale is None else Cast(bound, Kind.FLOAT, scale)
 
+
+_SMOOTH = ("abs", "coalesce")
+"""Functions of decimals that floats follow closely."""
+_SUMS = ("sum", "avg", "count", "corr", "covar_pop", "covar_samp")
+"""Aggregates whose bounds have room for the last digits of floats."""
 _MEANS = ("avg", "quantile_cont")
 """Aggregates between the values: of dates and timestamps they are timestamps."""
 _RANKS = ("min", "max", "quantile_disc", "quantile_cont", "var_pop", "var_samp", "stddev_pop", "stddev_samp")
-_MIXING = ("count", "sum", "avg", *_RANKS)
+_MIXING = ("count", "sum", "avg", "distinct", *_RANKS)
 _BETWEEN = (
     "between aggregates there may be + - * / and numbers: sum(x) / count(*) * 100; and functions: round(avg(x), 2)"
 )
@@ -263,7 +278,10 @@ class _Fitter:
                 f"{name} needs numbers; '{_readable(item.column, column)}' is a {column.kind} column. "
                 "COUNT, MIN and MAX work."
             )
-        item = replace(item, column=column, alias=item.alias or f"{item.function}_{_readable(item.column, column)}")
+        scale = scale_of(item.column, self.binder.column) if item.function == "quantile_cont" else None
+        scale = 0 if item.function in _MEANS and column.kind is Kind.TIME else scale  # whole microseconds
+        alias = item.alias or f"{item.function}_{_readable(item.column, column)}"
+        item = replace(item, column=column, alias=alias, scale=scale)
         return item if item.other is None else self._paired(item, item.other)
 
     def _paired(self, item: Aggregate, other: Expression) -> Aggregate:
@@ -277,7 +295,8 @@ class _Fitter:
 
     def column(self, expression: Expression, function: str = "") -> Column:
         """Bind an expression: a published column, or a derived one. Few aggregates may mix a sensitive column in."""
-        bound = self.binder.expression(expression)
+        is_sum = function in _SUMS or function.startswith("regr_")
+        bound = self.binder.expression(expression) if is_sum else self.binder.exactly(expression)
         if isinstance(bound, Column):
             return bound
         names = columns_of(bound)
@@ -369,10 +388,11 @@ def bind_outcome(bound: Bound, outcome: Outcome, computed: Sequence[Computed]) -
     named = tuple(
         replace(item, alias=item.alias or _free(f"result_{n}", results)) for n, item in enumerate(computed, 1)
     )
-    results |= {item.alias: Column(item.alias, Kind.FLOAT) for item in named}
     keys = {key.alias: Column(key.alias, _kind(key)) for key in bound.keys}
     for item in named:
         _check_computed(item.expression, keys)
+    kinds = {name.lower(): column.kind for name, column in (results | keys).items()}
+    results |= {item.alias: Column(item.alias, _computed_kind(item.expression, kinds)) for item in named}
     others = {c.name: Column(f"{SLOT}{c.name}", c.kind) for c in bound.groups if c.name not in results | keys}
     binder = Binder({**others, **results, **keys})
     order = tuple(_order(term, binder, [*keys, *results]) for term in outcome.order)
@@ -426,6 +446,18 @@ def _check_computed(node: Expression | Predicate, keys: Mapping[str, Column]) ->
             )
     elif not isinstance(node, Constant | Truth):
         raise QueryError(_BETWEEN)
+
+
+def _computed_kind(node: Expression, kinds: Mapping[str, Kind]) -> Kind:
+    """Tell dates, which are some days from other dates, from numbers."""
+    if isinstance(node, Name):
+        return kinds.get(node.text.lower(), Kind.FLOAT)
+    if isinstance(node, Constant):
+        return Kind.DATE if isinstance(node.value, date) else Kind.FLOAT
+    if not isinstance(node, Arithmetic):
+        return Kind.FLOAT
+    sides = [_computed_kind(side, kinds) for side in (node.left, node.right)]
+    return Kind.DATE if sides.count(Kind.DATE) == 1 else Kind.FLOAT
 
 
 def _compare_constant(operator: str, side: Expression, constant: Constant) -> Predicate:

@@ -10,7 +10,8 @@ import contextlib
 import functools
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -20,9 +21,26 @@ import pyarrow.compute as pc
 from hedgerow.errors import QueryError
 from hedgerow.exact import floats_of
 from hedgerow.query.sql.dialect import QuestionSQL
-from hedgerow.query.sql.question import Column, Constant, Expression, Kind, Scalar, kind_of
+from hedgerow.query.sql.printing import value_sql
+from hedgerow.query.sql.question import (
+    Arithmetic,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Constant,
+    Expression,
+    Kind,
+    Lookup,
+    Name,
+    Part,
+    Predicate,
+    Scalar,
+    children_of,
+    kind_of,
+)
 
-__all__ = ["compute", "run_over", "typed"]
+__all__ = ["compute", "run_over", "scale_of", "typed"]
 
 _SETTINGS = (
     "ieee_floating_point_ops = false",
@@ -86,6 +104,8 @@ def typed(node: Scalar) -> Scalar:
 
 def _type_of(operand: Expression) -> str:
     kind = kind_of(operand)
+    if isinstance(operand, Cast) and operand.scale is not None:
+        return f"DECIMAL({max(18, operand.scale)}, {operand.scale})"
     if kind is Kind.DECIMAL:
         digits, scale = (operand.digits, operand.scale) if isinstance(operand, Column) else (18, 3)
         return f"DECIMAL({digits}, {scale})"
@@ -94,17 +114,76 @@ def _type_of(operand: Expression) -> str:
     return _TYPES[kind]
 
 
+def scale_of(node: Expression, column: Callable[[Name], Expression]) -> int | None:
+    """Digits after the point that DuckDB's type of an expression has; None for types other than decimals.
+
+    The expression is as it was written, before decimals become floats; `column` finds its names.
+    """
+    if not _may_be_decimal(node, column):
+        return None
+    try:
+        found = re.fullmatch(r"DECIMAL\(\d+, ?(\d+)\)", _natural_type(node, column))
+    except QueryError:
+        return None
+    return None if found is None else int(found[1])
+
+
+def _may_be_decimal(node: Predicate | Expression, column: Callable[[Name], Expression]) -> bool:
+    """Tell whether something in an expression is a decimal number, or may be one."""
+    if isinstance(node, Name):
+        return kind_of(column(node)) is Kind.DECIMAL
+    if isinstance(node, Constant):
+        return isinstance(node.value, Decimal)
+    return isinstance(node, Scalar) or any(_may_be_decimal(child, column) for child in children_of(node))
+
+
+def _natural_type(node: Expression, column: Callable[[Name], Expression]) -> str:
+    """The type that DuckDB gives an expression."""
+    if isinstance(node, Name):
+        node = column(node)
+    if isinstance(node, Column | Lookup | Part):
+        return "DECIMAL(18, 0)" if isinstance(node, Lookup) and node.kind is Kind.DECIMAL else _type_of(node)
+    children = [child for child in _values_in(node) if not isinstance(child, Constant)]
+    types = tuple(_natural_type(child, column) for child in children)
+    if isinstance(node, Scalar):
+        return _type_in_database(node.sql, tuple(_natural_type(operand, column) for operand in node.operands))
+    printed = [value_sql(c) if isinstance(c, Constant) else f"a{children.index(c)}" for c in _values_in(node)]
+    if isinstance(node, Arithmetic) or (isinstance(node, Call) and node.function == "mod"):
+        sign = node.operator if isinstance(node, Arithmetic) else "%"
+        return _type_in_database(f"{printed[0]} {sign} {printed[1]}", types)
+    if isinstance(node, Case):
+        whens = "".join(f" WHEN a0 IS NULL THEN {then}" for then in printed[:-1])
+        return _type_in_database(f"CASE{whens} ELSE {printed[-1]} END", types) if children else "INTEGER"
+    if isinstance(node, Call):
+        is_cast = node.function == "cast to whole"
+        return "HUGEINT" if is_cast else _type_in_database(f"{node.function}({', '.join(printed)})", types)
+    return _type_in_database(value_sql(node), ())
+
+
+def _values_in(node: Expression) -> list[Expression]:
+    """The operands of an expression that give values, in their order."""
+    if isinstance(node, Case):
+        return [*(then for _, then in node.branches), node.otherwise]
+    return [child for child in children_of(node) if isinstance(child, Expression)]
+
+
 @functools.lru_cache(1_000)
-def _result(sql: str, types: tuple[str, ...]) -> tuple[Kind, str]:
-    """The kind of a result, and the expression that brings it into a type of that kind."""
+def _type_in_database(sql: str, types: tuple[str, ...]) -> str:
+    """The type of an expression over places of some types."""
     columns = ", ".join(f"CAST(NULL AS {name}) AS a{place}" for place, name in enumerate(types)) or "1 AS nothing"
     try:
         with _lock:
             made = _database().sql(f"SELECT ({sql}) AS x FROM (SELECT {columns})")
-            found = str(made.types[0])
             made.fetchall()  # constants that cannot be read show here, before there is any value
+            return str(made.types[0])
     except duckdb.Error as error:
         raise QueryError(_reason(error)) from None
+
+
+@functools.lru_cache(1_000)
+def _result(sql: str, types: tuple[str, ...]) -> tuple[Kind, str]:
+    """The kind of a result, and the expression that brings it into a type of that kind."""
+    found = _type_in_database(sql, types)
     whole = f"TRY(({sql}))"
     if found in _WHOLE:
         return Kind.INT, f"CAST({whole} AS BIGINT)"
@@ -142,12 +221,14 @@ def compute(node: Scalar, operands: Sequence[pa.Array], length: int) -> pa.Array
         f"a{place}": _cast(column, operand)
         for place, (column, operand) in enumerate(zip(operands, node.operands, strict=True))
     }
+    casts = "".join(f"CAST(a{place} AS {name}) AS a{place}, " for place, name in enumerate(types))
     table = pa.table({**columns, "row_number": pa.array(range(length), pa.int64())})
     try:
         with _lock:
             database = _database()  # a cursor would not have its settings
             database.register("given", table)
-            chunks = database.sql(f"SELECT {sql} AS x FROM given ORDER BY row_number").to_arrow_table().column(0)
+            query = f"SELECT {sql} AS x FROM (SELECT {casts}row_number FROM given) ORDER BY row_number"
+            chunks = database.sql(query).to_arrow_table().column(0)
             database.unregister("given")
     except duckdb.Error:
         # The database's message may quote values; ours does not.

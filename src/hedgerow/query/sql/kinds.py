@@ -144,10 +144,13 @@ def _computed(function: str, operands: Sequence[Expression]) -> Expression:
 
 
 def _mod(left: Expression, right: Expression) -> Expression:
-    left, right = natural(left), natural(right)
-    if (kind_of(left), kind_of(right)) != (Kind.INT, Kind.INT):
-        return typed(Scalar("a0 % nullif(a1, 0)", (left, right)))
-    return Call("mod", (left, right), Kind.INT)
+    sides = natural(left), natural(right)
+    if (kind_of(sides[0]), kind_of(sides[1])) == (Kind.INT, Kind.INT):
+        return Call("mod", sides, Kind.INT)
+    # Constants are printed as they were written: of decimals the rest is one, too.
+    places = [side for side in (left, right) if not isinstance(side, Constant)]
+    printed = [value_sql(side) if isinstance(side, Constant) else f"a{places.index(side)}" for side in (left, right)]
+    return typed(Scalar(f"{printed[0]} % nullif({printed[1]}, 0)", tuple(places)))
 
 
 def _rounded(function: str, operand: Expression) -> Expression:

@@ -301,21 +301,21 @@ def _membership(node: exp.In, value: Callable[[Any], Expression]) -> Predicate:
 
 
 def _like(node: exp.Like, value: Callable[[Any], Expression], escape: str = "") -> Predicate:
-    return _negated(Like(value(node.this), _text(node.expression), escape), node)
+    return _negate(Like(value(node.this), _text(node.expression), escape), node)
 
 
-def _negated(predicate: Predicate, node: exp.Expression) -> Predicate:
+def _negate(predicate: Predicate, node: exp.Expression) -> Predicate:
     """Some negations are nodes of their own, others a flag of the node that they negate."""
     return Not(predicate) if node.args.get("negate") else predicate
 
 
 def _is(node: exp.Is, value: Callable[[Any], Expression]) -> Predicate:
     if isinstance(node.expression, exp.Null):
-        return _negated(IsNull(value(node.this)), node)
+        return _negate(IsNull(value(node.this)), node)
     if isinstance(node.expression, exp.Boolean):
         operand = value(node.this)
         equal = Compare("=", operand, Constant(bool(node.expression.this)))
-        return _negated(And((Not(IsNull(operand)), equal)), node)
+        return _negate(And((Not(IsNull(operand)), equal)), node)
     raise refusal(node, "IS goes with NULL, NOT NULL, TRUE or FALSE")
 
 
@@ -584,7 +584,7 @@ class _Results:
 
     def _aggregate(self, node: exp.Expression, alias: str) -> Aggregate | None:
         if isinstance(node, exp.Filter):
-            return self._filtered(node, alias)
+            return self._filter_aggregate(node, alias)
         if isinstance(node, exp.CountIf):
             return Aggregate("count", None, alias, where=self.rows.predicate(node.this))
         if isinstance(node, exp.LogicalAnd | exp.LogicalOr):
@@ -607,7 +607,7 @@ class _Results:
             return self._distinct(node, alias)
         return Aggregate(_AGGREGATES[type(node)], self._argument(node), alias, fraction)
 
-    def _filtered(self, node: exp.Filter, alias: str) -> Aggregate:
+    def _filter_aggregate(self, node: exp.Filter, alias: str) -> Aggregate:
         inner = self._aggregate(node.this, alias)
         if inner is None or not isinstance(node.expression, exp.Where):
             raise refusal(node, "FILTER (WHERE ...) goes with an aggregate: avg(x) FILTER (WHERE a > 1)")

@@ -82,6 +82,8 @@ def value_sql(node: Expression) -> str:
         return quote(node.name)
     if isinstance(node, Constant):
         return _constant(node)
+    if isinstance(node, Cast) and node.scale is not None:
+        return value_sql(node.spelled)
     if isinstance(node, Cast):
         return f"CAST({value_sql(node.operand)} AS {_TYPES[node.kind]})"
     if isinstance(node, Part):

@@ -117,10 +117,22 @@ class Constant:
 
 @dataclass(frozen=True)
 class Cast:
-    """The same value as another kind: whole numbers as floats, dates as timestamps."""
+    """The same value as another kind: whole numbers as floats, dates as timestamps.
+
+    With a `scale` it is a decimal number with so many digits after the point that was computed in floats: the float
+    nearest to it, so that it equals what is equal to it.
+    """
 
     operand: Expression
     kind: Kind
+    scale: int | None = None
+
+    @property
+    def spelled(self) -> Expression:
+        """A decimal number in operations that every engine has."""
+        by = Constant(float(10 ** (self.scale or 0)), Kind.FLOAT)
+        steps = Call("round", (Arithmetic("*", self.operand, by, Kind.FLOAT),), Kind.FLOAT)
+        return Arithmetic("/", steps, by, Kind.FLOAT)
 
 
 @dataclass(frozen=True)
@@ -343,7 +355,8 @@ class Key:
 class Aggregate:
     """A function of an expression; COUNT of all rows has none. Quantiles have the `fraction` of values below them.
 
-    Covariances and lines of regression take a second expression, `other`; FILTER is one more condition, `where`.
+    Covariances and lines of regression take a second expression, `other`; FILTER is one more condition, `where`. Once
+    bound, `scale` is how many digits after the point an interpolated quantile, or a mean of moments, has room for.
     """
 
     function: str
@@ -352,6 +365,7 @@ class Aggregate:
     fraction: Fraction | None = None
     other: Expression | None = None
     where: Predicate = ALWAYS
+    scale: int | None = None
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,7 @@ def _contents(node: exp.Expression) -> list[Any]:
     found = [(name, content) for name, content in node.args.items() if is_set(content)]
     for name, _ in found:
         if name not in NODES[type(node)]:
-            raise QueryError(f"{_WORDS.get(name) or _written(node)} is not understood; leave it out")
+            raise QueryError(f"{_WORDS.get(name) or _write_text(node)} is not understood; leave it out")
     return [content for _, content in found]
 
 
@@ -184,10 +184,10 @@ def _named(node: Any) -> str:
         return str(node.this).upper()[:_LONGEST]
     if isinstance(node, exp.Func):
         return node.sql_name()
-    return _written(node) if isinstance(node, exp.Condition) else node.key.upper()
+    return _write_text(node) if isinstance(node, exp.Condition) else node.key.upper()
 
 
-def _written(node: exp.Expression) -> str:
+def _write_text(node: exp.Expression) -> str:
     """The text of a node without its constants, shortened."""
     try:
         masked = node.transform(lambda part: exp.Var(this="...") if isinstance(part, exp.Literal) else part)
@@ -324,18 +324,18 @@ def scalar_of(node: exp.Expression, name: Callable[[Any], Name]) -> Scalar:
             return exp.Paren(this=type(part)(this=exp.Paren(this=top), expression=zero))
         return part
 
-    printed = _transformed(node, placed).sql(dialect=QuestionSQL)
+    printed = _transform(node, placed).sql(dialect=QuestionSQL)
     return Scalar(printed, tuple(operands))
 
 
-def _transformed(node: exp.Expression, placed: Callable[[exp.Expression], exp.Expression]) -> exp.Expression:
+def _transform(node: exp.Expression, placed: Callable[[exp.Expression], exp.Expression]) -> exp.Expression:
     """Put places for columns from the top down; what was put is not looked at again."""
     made = placed(node)
     if made is not node:
         return made
     copied = node.copy()
     for child in list(copied.iter_expressions()):
-        child.replace(_transformed(child, placed))
+        child.replace(_transform(child, placed))
     return copied
 
 

@@ -82,8 +82,8 @@ def publish_disguised(
     """Publish the open columns beside shuffled subdomains; `separate` puts them into two tables."""
     name = columns.sensitive[0]
     order = permutation(len(groups.offsets) - 1, keys=order_keys(keys))
-    rows, row_offsets = _regrouped(groups.rows, groups.row_offsets, order)
-    nodes, offsets = _regrouped(groups.nodes, groups.offsets, order)
+    rows, row_offsets = _regroup(groups.rows, groups.row_offsets, order)
+    nodes, offsets = _regroup(groups.nodes, groups.offsets, order)
     shuffle_within(rows, row_offsets, keys=order_keys(keys))
     shuffle_within(nodes, offsets, keys=order_keys(keys))
     target = target_table(trees, kept.schema.field(name).type)
@@ -153,7 +153,7 @@ def _subdomains(nodes: NDArray[np.int32], target: pa.Table, names: tuple[str, st
     return {low: target.column("low").take(chosen), high: target.column("high").take(chosen), node: chosen}
 
 
-def _regrouped(
+def _regroup(
     array: NDArray[np.int32], offsets: NDArray[np.int64], order: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Put the runs of `array` into another order."""

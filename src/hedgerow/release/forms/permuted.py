@@ -40,7 +40,7 @@ def publish_permuted(
     keys: Keys = system_keys,
 ) -> pa.Table:
     """Publish the open columns of `kept` as they are beside a shuffled sensitive column and group numbers."""
-    groups = _relabelled(pieces.groups, keys)
+    groups = _relabel(pieces.groups, keys)
     rows, offsets = deal(sensitive.codes, pieces.values, groups, pieces.counts, keys=keys)
     shuffle_within(rows, offsets, keys=order_keys(keys))
     codes = _values_by_group(pieces, groups)
@@ -52,7 +52,7 @@ def publish_permuted(
     return pa.table(published)
 
 
-def _relabelled(groups: NDArray[np.int32], keys: Keys) -> NDArray[np.int32]:
+def _relabel(groups: NDArray[np.int32], keys: Keys) -> NDArray[np.int32]:
     """Give the groups secret random numbers."""
     return permutation(int(groups.max()) + 1, keys=order_keys(keys))[groups]
 
