@@ -39,7 +39,11 @@ def _band(axes: Any, rows: Rows, x: str, y: str, **look: Any) -> None:
     """The mean over seeds at each x, and the range of seeds."""
     at = sorted({row[x] for row in rows})
     values = [[row[y] for row in rows if row[x] == place] for place in at]
-    if at:
+    if len(at) == 1:  # no band: a bar
+        mean = float(np.mean(values[0]))
+        axes.errorbar(at, [mean], [[mean - min(values[0])], [max(values[0]) - mean]], markersize=4, capsize=3, **look)
+        axes.set_xticks(at)
+    elif at:
         line = axes.plot(at, [np.mean(v) for v in values], markersize=4, **look)[0]
         axes.fill_between(at, [min(v) for v in values], [max(v) for v in values], alpha=0.15, color=line.get_color(),
                           linewidth=0)  # fmt: skip

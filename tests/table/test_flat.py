@@ -183,3 +183,15 @@ def test_a_table_needs_a_row_and_a_column(empty):
     """Nothing cannot be published."""
     with pytest.raises(InputError, match="at least one row and one column"):
         read_table(empty)
+
+
+@pytest.mark.parametrize("others", [["b"] * 40, [f"b{n}" for n in range(40)]], ids=["repeated", "different"])
+@pytest.mark.parametrize(
+    ("ends", "data"), [([0, 1, 2], b"a\xff"), ([0, 2, 1], b"aa"), ([0, 9, 2], b"aa")], ids=["letters", "order", "end"]
+)
+def test_damaged_texts_are_refused_whether_texts_repeat_or_not(others, ends, data):
+    """Each distinct text is looked at, and where every text begins and ends."""
+    damaged = pa.Array.from_buffers(pa.string(), 2, [None, pa.py_buffer(np.array(ends, np.int32)), pa.py_buffer(data)])
+    column = pa.chunked_array([pa.array(others), damaged])
+    with pytest.raises(InputError, match="Column 'c' is damaged"):
+        read_table(pa.table({"c": column}))

@@ -63,3 +63,21 @@ def test_the_text_form_shows_no_cell(table):
 def test_the_text_form_of_a_wide_table_is_short():
     """Only the first columns are listed."""
     assert repr(read_table({f"c{i}": [1] for i in range(30)})).endswith("and 10 more)")
+
+
+@pytest.mark.parametrize(
+    "values", [["b", "a", None, "b", "a", "b"], [f"v{n}" for n in range(6)], [3, None, 1, 3, 3, 1]]
+)
+def test_columns_at_rows_are_the_values_there(values):
+    """Texts that are published by their codes are those of the table, missing ones included."""
+    rows = np.array([5, 2, 2, 0, 4], np.int32)
+    found = read_table({"c": values, "d": values}).at(("c", "d"), rows)
+    assert [column.to_pylist() for column in found.values()] == [[values[row] for row in rows]] * 2
+
+
+def test_other_values_have_other_codes(table):
+    """A column that is replaced is encoded anew; the others keep what is known of them."""
+    known = table.encode("age")
+    other = table.with_columns({"name": table.arrow.column("name").fill_null("c").combine_chunks()})
+    assert other.encode("age") is known
+    assert other.encode("name").domain.to_pylist() == ["b", "c", "canary"]

@@ -13,7 +13,7 @@ from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, F
 from hedgerow.criteria.shares import AlphaK, BetaLikeness, DeltaDisclosure
 from hedgerow.criteria.t_closeness import TCloseness
 from hedgerow.errors import BrokenPromise
-from hedgerow.verify.groupwise import check_groupwise
+from hedgerow.verify.groupwise import _count_pairs, check_groupwise
 from tests.support.groups import grouped_codes
 
 BASE = hr.Mondrian(k=2, form="permuted").publish(
@@ -115,3 +115,12 @@ def test_a_value_that_a_group_lacks_breaks_any_delta():
     labels, codes = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 0])
     with pytest.raises(BrokenPromise, match="missing from a group"):
         check_groupwise(_published(labels, codes, {"k": 2, "delta": "50"}))
+
+
+def test_pairs_are_counted_as_by_sorting():
+    """A table of all pairs and sorted ones, which serve where there could be many, tell the same."""
+    pairs = np.random.default_rng(1).integers(0, 50, 200)
+    (few, counts), (sorted_few, sorted_counts) = _count_pairs(pairs, 50), _count_pairs(pairs, 10**6)
+    assert np.array_equal(few, sorted_few)
+    assert np.array_equal(counts, sorted_counts)
+    assert counts.sum() == 200

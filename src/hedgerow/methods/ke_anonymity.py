@@ -146,7 +146,7 @@ class KEAnonymity(Method):
         group_column = free_name("group", prepared.columns.all)
         free_unused()
         table = publish_permuted(
-            prepared.table.arrow, prepared.columns, sensitive, pieces, group_column=group_column, keys=prepared.keys
+            prepared.table, prepared.columns, sensitive, pieces, group_column=group_column, keys=prepared.keys
         )
         return Release(
             form=PERMUTED,

@@ -86,7 +86,7 @@ class MInvariant(Method):
 
         group_column = free_name("group", prepared.columns.all)
         tables = publish_padded(
-            prepared.table.arrow,
+            prepared.table,
             prepared.columns,
             found.labels,
             found.fake_groups,

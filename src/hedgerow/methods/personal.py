@@ -126,7 +126,7 @@ class Personal(Method):
         column = prepared.columns.sensitive[0]
         group_column = free_name("group", prepared.columns.all)
         tables = publish_disguised(
-            prepared.table.arrow, prepared.columns, groups, [tree], group_column=group_column, keys=prepared.keys
+            prepared.table, prepared.columns, groups, [tree], group_column=group_column, keys=prepared.keys
         )
         exact = _count_exact(groups, tree)
         parameters: dict[str, int | str] = {

@@ -148,8 +148,9 @@ def release_of(
         least = [name for name in prepared.columns.quasi if name not in (nodes or {})]
         made = replace(made, parameters={**made.parameters, **column_list(LEAST, least)})
     assert layout.publish is not None
-    if not layout.has_boxes:
-        prepared.table.forget(prepared.columns.quasi)
+    if not layout.has_boxes:  # texts are published by their codes
+        schema = prepared.table.arrow.schema
+        prepared.table.forget([name for name in prepared.columns.quasi if schema.field(name).type != pa.string()])
     free_unused()
     rows = Labelled(
         prepared.table,

@@ -169,7 +169,7 @@ class TargetDistribution(Method):
         return Release(
             form=DISGUISED,
             tables=publish_disguised(
-                prepared.table.arrow,
+                prepared.table,
                 prepared.columns,
                 replace(
                     _as_groups(groups, published, targets.trees, targets.which), is_shifted=read_shift(self.shift) > 0

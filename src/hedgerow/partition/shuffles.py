@@ -15,8 +15,6 @@ inside a group and the order of the input are independent of each other. That co
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -27,7 +25,6 @@ from hedgerow.randomness import Keys, order_keys, system_keys
 __all__ = [
     "by_code",
     "by_value",
-    "columns_at",
     "deal",
     "group_numbers",
     "grouped_rows",
@@ -160,8 +157,7 @@ def grouped_rows(labels: NDArray[np.int32], *, keys: Keys = system_keys) -> tupl
     secret = permutation(int(labels.max(initial=-1)) + 1, keys=order_keys(keys))
     numbers = secret[labels[kept]]
     counts = np.bincount(numbers, minlength=len(secret))
-    groups = np.arange(len(secret), dtype=np.int32)
-    places, offsets = deal(numbers, groups, groups, counts, keys=keys)
+    places, offsets = by_code(numbers, counts), np.append(0, np.cumsum(counts))
     shuffle_within(places, offsets, keys=order_keys(keys))
     return kept[places], offsets
 
@@ -176,9 +172,3 @@ def reshuffle(rows: Rows, offsets: Offsets, *, keys: Keys = system_keys) -> Rows
 def group_numbers(offsets: Offsets) -> pa.Array:
     """The published group column: 0, 0, ..., 1, 1, ..."""
     return pa.array(np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets)))
-
-
-def columns_at(kept: pa.Table, names: Iterable[str], rows: Rows) -> dict[str, pa.ChunkedArray]:
-    """The named columns at these rows."""
-    places = pa.array(rows)
-    return {name: kept.column(name).take(places) for name in names}

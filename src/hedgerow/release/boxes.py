@@ -2,7 +2,7 @@
 
 Source     [LeFevre 2006] (minimum bounding boxes), [Samarati 2001] (nodes); see docs/methods/generalized.md
 Guarantee  a box covers every value of its group; without a hierarchy no smaller interval or set does
-Cost       O(n) per column for intervals and nodes; a sort of (group, value) for sets
+Cost       O(n) per column, and a sort of the groups for sets
 
 A column is seen as codes in the order of the published rows; group g has the rows `offsets[g]:offsets[g + 1]`. Missing
 values have the last code. They are no part of an interval, set or node: a flag beside it tells that some are missing.
@@ -20,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Codes
-from hedgerow.randomness import Keys, order_keys, system_keys
+from hedgerow.kernel import kernel
 
 if TYPE_CHECKING:
     from hedgerow.schema import Hierarchy
@@ -30,7 +30,6 @@ __all__ = ["Box", "interval_box", "is_ordered", "node_box", "set_box"]
 
 Offsets = NDArray[np.int64]
 _MOST_LISTED = 6
-_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,21 +83,22 @@ def node_box(
     return Box(label, _taken(leaves, lows), _taken(leaves, highs), missing=flags)
 
 
-def set_box(codes: Codes, offsets: Offsets, encoded: Encoded, *, keys: Keys = system_keys) -> Box:
-    """The set of the values of each group; equal sets share a number, which tells nothing about the groups."""
-    values, starts, missing = _distinct(codes, offsets, len(encoded.domain))
-    number, chosen = _numbered(values, starts, order_keys(keys)(len(encoded.domain) + 1))
-    sizes = np.diff(starts)
-    texts = encoded.domain.to_pylist()
-    shown = [_listed([texts[code] for code in values[starts[g] : starts[g + 1]]]) for g in chosen.tolist()]
-    label = _labels(number, missing, lambda key: shown[key])
-    places = _joined([np.arange(starts[g], starts[g + 1]) for g in chosen.tolist()])
-    members = np.repeat(np.arange(len(chosen), dtype=np.int32), sizes[chosen])
+def set_box(codes: Codes, offsets: Offsets, encoded: Encoded, secret: NDArray[np.uint64]) -> Box:
+    """The set of the values of each group; equal sets share a number, which tells nothing about the groups.
+
+    `secret` is a random key per code, by which sets are numbered.
+    """
+    number, chosen, sizes = _numbered(codes, offsets, secret)
+    sets, values = np.divmod(_listing(codes, offsets, chosen, sizes, len(secret)), len(secret))
+    members = encoded.domain.take(pa.array(values))
+    texts, ends = members.to_pylist(), np.cumsum([0, *sizes.tolist()]).tolist()
+    shown = [_listed(texts[start:end]) for start, end in pairwise(ends)]
+    missing = np.logical_or.reduceat(codes == len(encoded.domain), offsets[:-1])
     return Box(
-        label,
+        _labels(number, missing, lambda key: shown[key]),
         number=pa.array(np.maximum(number, 0).astype(np.int32), mask=number < 0),
         missing=_flags(missing, encoded),
-        members=(members, encoded.domain.take(pa.array(values[places]))),
+        members=(sets.astype(np.int32), members),
     )
 
 
@@ -149,67 +149,99 @@ def _node_sets(node: Offsets, hierarchy: Hierarchy) -> tuple[pa.Array, tuple[NDA
     return pa.array(number, mask=node < 0), (sets, leaves)
 
 
-def _distinct(codes: Codes, offsets: Offsets, gap: int) -> tuple[Offsets, Offsets, NDArray[np.bool_]]:
-    """The ascending distinct codes of each group, where each group's begin and end, and which groups have gaps."""
-    blocks = [_distinct_in_block(codes, offsets[first : last + 1], gap) for first, last in _blocks(offsets)]
-    values, sizes, missing = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    return values, np.append(0, np.cumsum(sizes)), missing
+def _numbered(codes: Codes, offsets: Offsets, secret: NDArray[np.uint64]) -> tuple[Offsets, Offsets, Offsets]:
+    """Give equal sets of values one number, -1 to empty ones; return it, a group for each number, and how many it has.
 
-
-def _blocks(offsets: Offsets) -> list[tuple[int, int]]:
-    """Runs of groups of about so many rows, so that 64-bit scratch arrays stay small."""
-    wanted = np.arange(0, int(offsets[-1]), _BLOCK)
-    cuts = np.unique(np.append(np.searchsorted(offsets, wanted), len(offsets) - 1)).tolist()
-    return list(pairwise(cuts))
-
-
-def _distinct_in_block(codes: Codes, offsets: Offsets, gap: int) -> tuple[Offsets, Offsets, NDArray[np.bool_]]:
-    """The ascending distinct codes of each group of a block, how many each group has, and which groups have gaps."""
-    sizes = np.diff(offsets)
-    keys = np.repeat(np.arange(len(sizes)) * (gap + 1), sizes)
-    keys += codes[offsets[0] : offsets[-1]]
-    owners, values = np.divmod(_occurring(keys, len(sizes) * (gap + 1)), gap + 1)
-    missing = np.zeros(len(sizes), np.bool_)
-    missing[owners[values == gap]] = True
-    owners, values = owners[values < gap], values[values < gap]
-    return values, np.bincount(owners, minlength=len(sizes)), missing
-
-
-def _occurring(keys: Offsets, width: int) -> Offsets:
-    """The distinct keys below `width`, ascending: by marking them where there is room, by sorting otherwise."""
-    if width > 32 * len(keys) + 1024:
-        return np.unique(keys)
-    seen = np.zeros(width, np.bool_)
-    seen[keys] = True
-    return np.flatnonzero(seen)
-
-
-def _numbered(values: Offsets, starts: Offsets, secret: NDArray[np.uint64]) -> tuple[Offsets, Offsets]:
-    """Give equal runs of values one number, -1 to empty ones; return it and a run that stands for each number.
-
-    Runs are told apart by the sum of a random key per value, and then compared: two sets never share a number.
+    Sets are told apart by the exclusive or of a random key per value, and then compared: two sets never share a number.
     """
-    sums = np.append(np.uint64(0), np.cumsum(secret[values]))
-    sizes = np.diff(starts)
+    joined, sizes = np.zeros(len(offsets) - 1, np.uint64), np.zeros(len(offsets) - 1, np.int64)
+    _join_keys(codes, offsets, secret, np.full(len(secret), -1), joined, sizes)
     filled = np.flatnonzero(sizes)
-    _, first, place = np.unique((sums[starts[1:]] - sums[starts[:-1]])[filled], return_index=True, return_inverse=True)
-    chosen = filled[first]
-    if not _are_equal(values, starts, filled, chosen[place]):
-        chosen, place = filled, np.arange(len(filled))
+    _, first, place = np.unique(joined[filled], return_index=True, return_inverse=True)
     number = np.full(len(sizes), -1, np.int64)
-    number[filled] = place
-    return number, chosen
+    number[filled], chosen = place, filled[first]
+    order = np.argsort(number, kind="stable")
+    if not _are_equal(codes, offsets, sizes, number, chosen, order, np.full(len(secret), -1)):
+        number[filled], chosen = np.arange(len(filled)), filled
+    return number, chosen, sizes[chosen]
 
 
-def _are_equal(values: Offsets, starts: Offsets, runs: Offsets, others: Offsets) -> bool:
-    """Tell whether each run has the values of the other."""
-    sizes = np.diff(starts)
-    if not np.array_equal(sizes[runs], sizes[others]):
-        return False
-    lengths = sizes[runs]
-    inner = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    mine, theirs = (values[np.repeat(starts[which], lengths) + inner] for which in (runs, others))
-    return np.array_equal(mine, theirs)
+def _listing(codes: Codes, offsets: Offsets, chosen: Offsets, sizes: Offsets, width: int) -> Offsets:
+    """The distinct codes of the chosen groups, ascending, each as place of its group * width + code."""
+    found = np.empty(int(sizes.sum()), np.int64)
+    _list_codes(codes, offsets, chosen, np.full(width, -1), found)
+    found += np.repeat(np.arange(len(chosen)) * width, sizes)
+    found.sort()
+    return found
+
+
+@kernel
+def _list_codes(codes: Codes, offsets: Offsets, chosen: Offsets, last: Offsets, found: Offsets) -> None:
+    """List the distinct codes of each chosen group as they come; missing values have the last code."""
+    place = 0
+    for group in chosen:
+        for row in range(offsets[group], offsets[group + 1]):
+            code = codes[row]
+            if last[code] != group and code < len(last) - 1:
+                last[code] = group
+                found[place] = code
+                place += 1
+
+
+@kernel
+def _join_keys(
+    codes: Codes,
+    offsets: Offsets,
+    secret: NDArray[np.uint64],
+    last: Offsets,
+    joined: NDArray[np.uint64],
+    sizes: Offsets,
+) -> None:
+    """Join the keys of the distinct codes of each group by exclusive or, and count them.
+
+    `last` says for each code in which group it was seen last; its last code is that of missing values.
+    """
+    gap = len(last) - 1
+    for group in range(len(joined)):
+        for row in range(offsets[group], offsets[group + 1]):
+            code = codes[row]
+            if last[code] != group and code < gap:
+                last[code] = group
+                joined[group] ^= secret[code]
+                sizes[group] += 1
+
+
+@kernel
+def _are_equal(
+    codes: Codes,
+    offsets: Offsets,
+    sizes: Offsets,
+    number: Offsets,
+    chosen: Offsets,
+    order: Offsets,
+    last: Offsets,
+) -> bool:
+    """Tell whether each group has as many distinct codes as the one that stands for its number, and all of them there.
+
+    `order` lists the groups number after number.
+    """
+    gap = len(last) - 1
+    marked = -1
+    for group in order:
+        mine = number[group]
+        if mine < 0:
+            continue
+        other = chosen[mine]
+        if mine != marked:
+            marked = mine
+            for row in range(offsets[other], offsets[other + 1]):
+                last[codes[row]] = mine
+        if sizes[group] != sizes[other]:
+            return False
+        for row in range(offsets[group], offsets[group + 1]):
+            if codes[row] < gap and last[codes[row]] != mine:
+                return False
+    return True
 
 
 def _joined(runs: list[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -219,9 +251,20 @@ def _joined(runs: list[NDArray[np.int64]]) -> NDArray[np.int64]:
 def _labels(keys: Offsets, missing: NDArray[np.bool_], text: Callable[[int], str]) -> pa.Array:
     """Write each distinct box once: its text, whether values are missing, or that all are."""
     marked = np.maximum(keys, -1) * 2 + missing
-    used, place = np.unique(marked, return_inverse=True)
-    written = [_written(int(mark), text) for mark in used]
-    return pa.array(written, pa.string()).take(pa.array(place.reshape(-1)))
+    used, place = _distinct(marked + 2)
+    written = [_written(int(mark) - 2, text) for mark in used]
+    return pa.array(written, pa.string()).take(pa.array(place))
+
+
+def _distinct(keys: Offsets) -> tuple[Offsets, Offsets]:
+    """The distinct keys, ascending, and the place of each: by marking them where there is room, else by sorting."""
+    most = int(keys.max(initial=0))
+    if most > 4 * len(keys) + 1024:
+        used, place = np.unique(keys, return_inverse=True)
+        return used, place
+    seen = np.zeros(most + 1, np.bool_)
+    seen[keys] = True
+    return np.flatnonzero(seen), (np.cumsum(seen) - 1)[keys]
 
 
 def _written(mark: int, text: Callable[[int], str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
@@ -18,7 +18,7 @@ from hedgerow.errors import SchemaError, counted
 from hedgerow.markup import html_table
 from hedgerow.schema.domain import Domain
 from hedgerow.schema.hierarchy import Hierarchy
-from hedgerow.verify.names import POLICIES, in_form
+from hedgerow.verify.names import POLICIES, in_form, is_in_form
 
 if TYPE_CHECKING:
     from hedgerow.table import Table
@@ -150,25 +150,27 @@ class Schema:
         Returned with them is, for each column of text that has a policy, how many values became one with others.
         """
         self.require_names(table.names)
-        arrow, merged = table.arrow, {}
+        merged: dict[str, int] = {}
+        changed: dict[str, pa.Array] = {}
         domains, hierarchies = dict(self.domains), dict(self.hierarchies)
         for name, policy in ((name, self.text_policy(name)) for name in self.roles):
-            column = arrow.column(name)
-            if policy is None or not pa.types.is_string(column.type):
+            if policy is None or not pa.types.is_string(table.arrow.schema.field(name).type):
                 if name in self.texts:
                     raise SchemaError(f"'texts' names '{name}', which is no column of text; leave it out.")
                 continue
-            came = _came(table, name)
-            new = in_form(came, policy)
-            merged[name] = len(came.unique()) - len(new.unique())
-            if not one_array(column).equals(new):
-                arrow = arrow.set_column(arrow.column_names.index(name), name, new)
+            merged[name] = 0
+            if name in table.untrimmed or not is_in_form(table.encode(name).domain, policy):
+                came = _came(table, name)
+                new = in_form(came, policy)
+                merged[name] = len(came.unique()) - len(new.unique())
+                if not one_array(table.arrow.column(name)).equals(new):
+                    changed[name] = new
             domains |= {name: domains[name].in_form(policy)} if name in domains else {}
             hierarchies |= {name: hierarchies[name].in_form(name, policy)} if name in hierarchies else {}
         schema = copy.copy(self)
         object.__setattr__(schema, "domains", domains)
         object.__setattr__(schema, "hierarchies", hierarchies)
-        return (table if arrow is table.arrow else replace(table, arrow=arrow, untrimmed={})), schema, merged
+        return (table.with_columns(changed) if changed else table), schema, merged
 
     def domain(self, column: str, table: Table) -> Domain:
         """The declared domain of a column, else the open one of its type."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import one_array
 from hedgerow.errors import counted
 
-__all__ = ["Encoded", "encode"]
+__all__ = ["Encoded", "encode", "encode_texts"]
 
 _BLOCK = 1 << 18
 """Rows handled at a time, so that 64-bit scratch arrays stay in the cache."""
@@ -69,6 +69,12 @@ def encode(array: pa.Array | pa.ChunkedArray) -> Encoded:
     codes, domain = _encode(column)
     codes.flags.writeable = False
     return Encoded(codes, domain, column.null_count > 0)
+
+
+def encode_texts(texts: pa.Array) -> Encoded | None:
+    """Encode a column of text; None where a sample says that most values differ, so that few would be seen again."""
+    sample = texts.take(pa.array(np.arange(0, len(texts), max(1, len(texts) // _SAMPLE)))).drop_null()
+    return None if 2 * len(sample.unique()) > len(sample) else encode(texts)
 
 
 def _encode(column: pa.Array) -> tuple[NDArray[np.int32], pa.Array]:
@@ -146,7 +152,7 @@ def _by_hashing(column: pa.Array) -> tuple[NDArray[np.int32], pa.Array]:
     ranks[order.to_numpy()] = np.arange(distinct, dtype=np.int32)
     ranks[distinct] = distinct
     indices = hashed.indices.fill_null(distinct).to_numpy(zero_copy_only=True)
-    return ranks[indices], hashed.dictionary.take(order)
+    return ranks.take(indices), hashed.dictionary.take(order)
 
 
 def _mark_missing(codes: NDArray[np.int32], column: pa.Array, missing: int) -> NDArray[np.int32]:

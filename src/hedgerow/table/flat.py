@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from hedgerow.cores import cores
+from hedgerow.cores import on_cores
 from hedgerow.errors import InputError
 from hedgerow.table.checks import BLANKS, attempt, check_names, check_shape
+from hedgerow.table.encode import Encoded, encode_texts
 from hedgerow.table.table import Table
 
 __all__ = ["MOST_TEXT", "check_type", "flatten"]
@@ -40,28 +42,50 @@ def flatten(arrow: pa.Table, kind: str, *, borrow: bool = False) -> Table:
     `borrow` shares columns that are in that form already, for as long as nobody changes them; else they are copied.
     """
     arrow = _without_index(arrow)
-    check_names(arrow.column_names)
+    names = arrow.column_names
+    check_names(names)
     check_shape(arrow.num_rows, arrow.num_columns)
 
-    def trim(place: int) -> tuple[pa.Array, pa.Array | None]:
-        column = _flat(arrow.column(place), arrow.column_names[place], borrow or kind == "file")
-        if column.type == pa.string() and _has_blanks(column):
-            return pc.ascii_trim(column, characters=BLANKS), column
-        return column, None
+    def read(place: int) -> _Column:
+        column = _flat(arrow.column(place), names[place], borrow or kind == "file")
+        return _trimmed(column, names[place]) if column.type == pa.string() else _Column(column)
 
-    with ThreadPoolExecutor(cores()) as pool:
-        found = list(pool.map(trim, range(arrow.num_columns)))
-    pairs = zip(arrow.column_names, found, strict=True)
-    untrimmed = {name: before for name, (_, before) in pairs if before is not None}
-    return Table(pa.table([after for after, _ in found], names=arrow.column_names), kind, untrimmed=untrimmed)
+    columns = on_cores(read, range(arrow.num_columns), rows=arrow.num_rows)
+    found = dict(zip(names, columns, strict=True))
+    return Table(
+        pa.table({name: column.values for name, column in found.items()}),
+        kind,
+        untrimmed={name: column.untrimmed for name, column in found.items() if column.untrimmed is not None},
+        _encoded={name: column.encoded for name, column in found.items() if column.encoded is not None},
+    )
+
+
+class _Column(NamedTuple):
+    values: pa.Array
+    untrimmed: pa.Array | None = None
+    encoded: Encoded | None = None
+
+
+def _trimmed(texts: pa.Array, name: str) -> _Column:
+    """A column of text without blanks around its texts; of texts that repeat each is looked at once."""
+    encoded = encode_texts(texts)
+    distinct = texts if encoded is None else encoded.domain
+    _require_undamaged(distinct, name)
+    if _has_blanks(distinct):
+        return _Column(pc.ascii_trim(texts, characters=BLANKS), texts)
+    return _Column(texts, encoded=encoded)
+
+
+def _require_undamaged(column: pa.Array | pa.ChunkedArray, name: str) -> None:
+    attempt(lambda: column.validate(full=True), f"Column '{name}' is damaged: its bytes are not what its type says.")
 
 
 def _has_blanks(texts: pa.Array) -> bool:
     """Tell whether some text begins or ends with what is dropped around texts."""
-    _, offsets, data = texts.buffers()
+    data = texts.buffers()[2]
     if data is None or not len(data):
         return False
-    ends = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    ends = _ends(texts)
     letters = np.frombuffer(data, np.uint8)
     is_blank = np.zeros(256, np.bool_)
     is_blank[list(BLANKS.encode())] = True
@@ -86,13 +110,28 @@ def _without_index(arrow: pa.Table) -> pa.Table:
 
 def _flat(column: pa.ChunkedArray, name: str, borrow: bool) -> pa.Array:
     check_type(column.type, name)
-    attempt(lambda: column.validate(full=True), f"Column '{name}' is damaged: its bytes are not what its type says.")
+    if column.type != pa.string() or not all(map(_is_cut_well, column.chunks)):
+        _require_undamaged(column, name)
     if borrow and column.num_chunks == 1 and _is_compact(column.chunk(0)):
         array = column.chunk(0)
     else:
         array = attempt(lambda: _compact(column), f"Column '{name}' holds more than 2 GiB of text; shorten it.")
     converted = _converter(array.type, name)(array, name)
     return _blank_nulls(converted)
+
+
+def _is_cut_well(texts: pa.Array) -> bool:
+    """Tell whether texts lie one after the other inside their bytes; whether those are Unicode is looked at later."""
+    if not len(texts) or texts.buffers()[1] is None:
+        return False
+    ends, data = _ends(texts), texts.buffers()[2]
+    most = data.size if data is not None else 0
+    return bool(ends[0] >= 0 and ends[-1] <= most and not (ends[1:] < ends[:-1]).any())
+
+
+def _ends(texts: pa.Array) -> NDArray[np.int32]:
+    """Where each text begins, and where the last one ends."""
+    return np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
 
 
 def _is_compact(chunk: pa.Array) -> bool:

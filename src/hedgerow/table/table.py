@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.cores import cores
+from hedgerow.cores import on_cores
 from hedgerow.errors import SchemaError, counted
 from hedgerow.markup import html_note, html_table
 
@@ -30,7 +29,7 @@ class Table:
     string, date32 and timestamp[us]. `kind` says what it was made from, so that results can go back as the same kind.
     `reading` says in words how a file was read, where it did not say so itself. `untrimmed` holds the columns of text
     that had spaces or tabs around some texts, as they came in. A table that `is_borrowed` serves one publication, and
-    forgets codes that are not needed any more.
+    forgets codes that are not needed any more. Texts that repeat come with their codes, by which they were checked.
     """
 
     arrow: pa.Table
@@ -38,7 +37,7 @@ class Table:
     reading: Mapping[str, str] = field(default_factory=dict)
     untrimmed: Mapping[str, pa.Array] = field(default_factory=dict)
     is_borrowed: bool = False
-    _encoded: dict[str, Encoded] = field(default_factory=dict, init=False)
+    _encoded: dict[str, Encoded] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -69,9 +68,28 @@ class Table:
             shared.flags.writeable = False
             self._encoded[names[place]] = replace(encoded, codes=shared)
 
-        with ThreadPoolExecutor(cores()) as pool:
-            list(pool.map(encode, range(len(names))))
+        on_cores(encode, range(len(names)), rows=self.num_rows)
         return rows
+
+    def at(self, names: Sequence[str], rows: NDArray[np.int32]) -> dict[str, pa.Array | pa.ChunkedArray]:
+        """The named columns at these rows; texts by their codes, which lie closer together than texts do."""
+        places = pa.array(rows)
+
+        def values(name: str) -> pa.Array | pa.ChunkedArray:
+            column = self.arrow.column(name)
+            if not pa.types.is_string(column.type) or (encoded := self._encoded.get(name)) is None:
+                return column.take(places)
+            return encoded.decode(encoded.codes.take(rows))
+
+        return dict(zip(names, on_cores(values, names, rows=len(rows)), strict=True))
+
+    def with_columns(self, columns: Mapping[str, pa.Array]) -> Table:
+        """The table with other values in some columns; the others keep their codes."""
+        arrow = self.arrow
+        for name, values in columns.items():
+            arrow = arrow.set_column(arrow.column_names.index(name), name, values)
+        known = {name: encoded for name, encoded in self._encoded.items() if name not in columns}
+        return replace(self, arrow=arrow, untrimmed={}, _encoded=known)
 
     def forget(self, names: Sequence[str]) -> None:
         """Drop the codes of some columns; one's own table keeps them for the next publication."""

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.arrays import one_array
+from hedgerow.cores import on_cores
 from hedgerow.errors import BrokenPromise
 from hedgerow.verify.ke import group_starts
 from hedgerow.verify.made import least_boxes
@@ -36,19 +37,8 @@ def check_boxes(release: PublishedRelease) -> str:
     starts = group_starts(table, release)
     boxes = box_columns(release.columns, release.group_column)
     _check_listed(release, [name for name, box in boxes.items() if box.set in table.column_names])
-    named = []
-    for name, box in boxes.items():
-        parts = [part for part in box.all if part in table.column_names]
-        if not all(_is_constant(table.column(part), starts) for part in parts):
-            raise BrokenPromise(f"Rows of a group can be told apart by '{name}'.")
-        if box.set in parts:
-            _check_sets(release, name, _heads(table, box.set, starts), _gaps(table, box, starts))
-        else:
-            _check_ends(
-                name, _heads(table, box.low, starts), _heads(table, box.high, starts), _gaps(table, box, starts)
-            )
-        if not _labels_follow(release, name, box, starts):
-            named.append(f"'{name}'")
+    follow = on_cores(lambda name: _check_box(release, name, boxes[name], starts), boxes, rows=table.num_rows)
+    named = [f"'{name}'" for name, follows in zip(boxes, follow, strict=True) if not follows]
     if release.whole is not None:
         release.whole.seen |= set(named)
         named = sorted(release.whole.seen)
@@ -56,6 +46,20 @@ def check_boxes(release: PublishedRelease) -> str:
     told = f"; the labels of {', '.join(named)} are names that the owner gave" if named else ""
     told += "; that each end and value of a box is some row's is the owner's word" if least_boxes(release.made) else ""
     return f"the rows of a group look alike in {len(boxes)} quasi-identifiers{told}"
+
+
+def _check_box(release: PublishedRelease, name: str, box: BoxColumns, starts: NDArray[np.int64]) -> bool:
+    """The rows of each group have one well-formed box in this column; tell whether its labels follow from it."""
+    table = release.tables["release"]
+    parts = [part for part in box.all if part in table.column_names]
+    if not all(_is_constant(table.column(part), starts) for part in parts):
+        raise BrokenPromise(f"Rows of a group can be told apart by '{name}'.")
+    gaps = _gaps(table, box, starts)
+    if box.set in parts:
+        _check_sets(release, name, _heads(table, box.set, starts), gaps)
+    else:
+        _check_ends(name, _heads(table, box.low, starts), _heads(table, box.high, starts), gaps)
+    return _labels_follow(release, name, box, starts)
 
 
 def _check_least(release: PublishedRelease, starts: NDArray[np.int64]) -> None:

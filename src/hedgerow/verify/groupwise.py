@@ -5,11 +5,11 @@ Guarantee  passes exactly the releases whose groups satisfy every criterion that
 Cost       O(n log n) for the counts; then O(distinct pairs of counts), and see `l_diversity` and `t_closeness`
 
 What a published release shows of its groups (rows, and how often each sensitive value occurs in each) is found by
-sorting the published rows, in O(n log n) per column. l-diversity in the senses distinct, frequency and recursive is
-decided by whole numbers and fractions; entropy by decimals of 100 digits, and a group within 10^-80 of the border
-counts as on it. t-closeness moves each group's shares onto those of all published rows, decided by whole numbers; the
-hierarchical distance uses the tree that the guarantee lists. It costs O(groups * values) for the ordered distance and
-O(pairs * levels) for the others.
+counting pairs of group and value, or by sorting them where there could be many, in O(n log n) per column. l-diversity
+in the senses distinct, frequency and recursive is decided by whole numbers and fractions; entropy by decimals of 100
+digits, and a group within 10^-80 of the border counts as on it. t-closeness moves each group's shares onto those of all
+published rows, decided by whole numbers; the hierarchical distance uses the tree that the guarantee lists. It costs
+O(groups * values) for the ordered distance and O(pairs * levels) for the others.
 """
 
 from __future__ import annotations
@@ -85,11 +85,20 @@ def _column(name: str, column: pa.ChunkedArray, groups: NDArray[np.int64], sizes
     ranks[-1] = len(order)
     codes = ranks[encoded.indices.fill_null(len(order)).to_numpy()]
     width = int(codes.max()) + 1
-    ascending = np.sort(groups * width + codes)
-    firsts = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
-    owners, inside = np.divmod(ascending[firsts], width)
-    counts = np.diff(np.append(firsts, len(ascending)))
+    pairs, counts = _count_pairs(groups * width + codes, len(sizes) * width)
+    owners, inside = np.divmod(pairs, width)
     return Counted(name, encoded.dictionary.take(pa.array(order)), sizes, owners, inside, counts, np.bincount(codes))
+
+
+def _count_pairs(pairs: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct pairs below `width`, ascending, and how often each occurs: in a table of all, or by sorting."""
+    if width <= 4 * len(pairs):
+        table = np.bincount(pairs, minlength=width)
+        seen = np.flatnonzero(table)
+        return seen, table[seen]
+    ascending = np.sort(pairs)
+    firsts = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
+    return ascending[firsts], np.diff(np.append(firsts, len(ascending)))
 
 
 def require_shares(column: Counted, good: Callable[[Fraction, Fraction], bool], broken: str) -> None:

@@ -16,10 +16,11 @@ from hedgerow.release.forms.disguised import (
     target_table,
 )
 from hedgerow.schema.target import uniform
+from hedgerow.table import read_table
 
 TREE = uniform(hr.Hierarchy.binary([30, 40, 50, 60]))
 COLUMNS = PublishedColumns(("age",), ("pay",), ())
-TABLE = pa.table({"age": [1, 2, 3, 4, 5], "pay": [30, 40, 50, 60, 60]})
+TABLE = read_table(pa.table({"age": [1, 2, 3, 4, 5], "pay": [30, 40, 50, 60, 60]}))
 GROUPS = DisguisedGroups(
     np.arange(5, dtype=np.int32), np.array([0, 3, 5]), np.array([6, 4, 5, 5, 4, 0], np.int32), np.array([0, 3, 6])
 )

@@ -8,8 +8,9 @@ import pyarrow as pa
 from hedgerow.randomness import seeded_keys
 from hedgerow.release.forms.padded import publish_padded
 from hedgerow.release.release import PublishedColumns
+from hedgerow.table import read_table
 
-KEPT = pa.table({"age": [10, 20, 30, 40], "pay": [1, 2, 1, 3]})
+KEPT = read_table(pa.table({"age": [10, 20, 30, 40], "pay": [1, 2, 1, 3]}))
 LABELS = np.array([0, 0, 1, 1], np.int32)
 
 

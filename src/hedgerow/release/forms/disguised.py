@@ -48,6 +48,7 @@ from hedgerow.verify.names import subdomain_columns
 
 if TYPE_CHECKING:
     from hedgerow.release.release import Release
+    from hedgerow.table import Table
 
 __all__ = ["DISGUISED", "DisguisedGroups", "implied_table", "publish_disguised", "subdomain_columns", "target_table"]
 
@@ -70,7 +71,7 @@ class DisguisedGroups:
 
 
 def publish_disguised(
-    kept: pa.Table,
+    kept: Table,
     columns: PublishedColumns,
     groups: DisguisedGroups,
     trees: Sequence[Hierarchy],
@@ -86,10 +87,10 @@ def publish_disguised(
     nodes, offsets = _regroup(groups.nodes, groups.offsets, order)
     shuffle_within(rows, row_offsets, keys=order_keys(keys))
     shuffle_within(nodes, offsets, keys=order_keys(keys))
-    target = target_table(trees, kept.schema.field(name).type)
+    target = target_table(trees, kept.arrow.schema.field(name).type)
     require_ticks(target.column("low"), name)  # a tree may have values that no row has, and answers sum those, too
     others = {"target": target, **({"implied": implied_table(nodes, offsets, target)} if groups.is_shifted else {})}
-    opened = {one: kept.column(one).take(pa.array(rows)) for one in (*columns.quasi, *columns.plain)}
+    opened = kept.at((*columns.quasi, *columns.plain), rows)
     hidden = _subdomains(nodes, target, subdomain_columns(columns, group_column))
     if not separate:
         return {"release": pa.table({**opened, **hidden, group_column: _numbers(row_offsets)}), **others}

@@ -3,7 +3,7 @@
 Source     k-anonymity by local recoding [LeFevre 2006] and by hierarchies [Samarati 2001]
 Guarantee  the rows of a group cannot be told apart by their quasi-identifiers, and every true value lies in its box;
            the order of the rows, the group numbers and the order inside a group are independent of the input's order
-Cost       O(n) per column of numbers or with a hierarchy; a sort of (group, value) per column of text without one
+Cost       O(n) per column
 
 A quasi-identifier `x` is published as a readable label `x` and in a form that SQL can use: numbers, dates and truth
 values as the ends `x_low` and `x_high` of an interval, texts as `x_set`, the number of a set that the table `sets`
@@ -15,7 +15,6 @@ Inside a group the sensitive values are shuffled against the plain columns, as i
 from __future__ import annotations
 
 from collections.abc import Collection
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,9 +23,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.arrays import free_unused
-from hedgerow.cores import cores
-from hedgerow.partition.shuffles import columns_at, group_numbers, grouped_rows
-from hedgerow.randomness import Keys
+from hedgerow.cores import on_cores
+from hedgerow.partition.shuffles import group_numbers, grouped_rows
+from hedgerow.randomness import Keys, order_keys
 from hedgerow.release.boxes import Box, interval_box, is_ordered, node_box, set_box
 from hedgerow.release.forms.example import Example, name_r, name_sql, value_sql
 from hedgerow.release.forms.form import SHUFFLED, Form, Labelled
@@ -36,7 +35,6 @@ from hedgerow.verify.names import SETS, BoxColumns, box_columns
 
 if TYPE_CHECKING:
     from hedgerow.release.release import Release
-    from hedgerow.schema import Hierarchy
     from hedgerow.table import Table
 
 __all__ = ["GENERALIZED", "SETS", "BoxColumns", "box_columns", "publish_generalized"]
@@ -52,40 +50,42 @@ def publish_generalized(labelled: Labelled) -> dict[str, pa.Table]:
     table, columns, keys = labelled.table, labelled.columns, labelled.keys
     rows, offsets = grouped_rows(labelled.labels, keys=keys)
     trees, floors = labelled.hierarchies, labelled.levels
-    boxes = {
-        name: _box(table, name, rows, offsets, trees.get(name), floors.get(name, 0), keys) for name in columns.quasi
-    }
+    # Keys are drawn before threads begin, so that a seed gives the same release again.
+    secrets = {name: _secret(table, name, keys) for name in columns.quasi if name not in trees}
+
+    def box(name: str) -> Box:
+        encoded = table.encode(name)
+        codes = encoded.codes.take(rows)
+        table.forget([name])
+        if name in trees:
+            return node_box(codes, offsets, encoded, trees[name], level=floors.get(name, 0), name=name)
+        secret = secrets[name]
+        return interval_box(codes, offsets, encoded) if secret is None else set_box(codes, offsets, encoded, secret)
+
+    # Intervals take no longer than a thread's start is worth; sets do.
+    as_sets = [name for name, secret in secrets.items() if secret is not None]
+    sets = dict(zip(as_sets, on_cores(box, as_sets, rows=len(rows)), strict=True))
+    boxes = {name: sets[name] if name in sets else box(name) for name in columns.quasi}
     free_unused()
     names = box_columns(columns, labelled.group_column)
     numbers = group_numbers(offsets)
     published: dict[str, pa.Array | pa.ChunkedArray] = {}
     parts = {column: part for name, box in boxes.items() for column, part in _parts(box, names[name]).items()}
-    with ThreadPoolExecutor(cores()) as pool:
-        published |= zip(parts, pool.map(lambda part: part.take(numbers), parts.values()), strict=True)
-    published |= columns_at(table.arrow, columns.plain, rows)
-    published |= sensitive_columns(table.arrow, columns, rows, offsets, together=labelled.together, keys=keys)
+    published |= zip(parts, on_cores(lambda part: part.take(numbers), parts.values(), rows=len(rows)), strict=True)
+    published |= table.at(columns.plain, rows)
+    if columns.plain or not labelled.together:
+        published |= sensitive_columns(table, columns, rows, offsets, together=labelled.together, keys=keys)
+    else:  # a row has nothing of its own but these values, and lies in a random place of its group already
+        published |= table.at(columns.sensitive, rows)
     tables = {"release": pa.table(published | {labelled.group_column: numbers})}
-    sets = [_set_table(name, *box.members) for name, box in boxes.items() if box.members is not None]
-    return tables | ({SETS: pa.concat_tables(sets).combine_chunks()} if sets else {})
+    listed = [_set_table(name, *box.members) for name, box in boxes.items() if box.members is not None]
+    return tables | ({SETS: pa.concat_tables(listed).combine_chunks()} if listed else {})
 
 
-def _box(
-    table: Table,
-    name: str,
-    rows: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    hierarchy: Hierarchy | None,
-    level: int,
-    keys: Keys,
-) -> Box:
-    encoded = table.encode(name)
-    codes = encoded.codes[rows]
-    table.forget([name])
-    if hierarchy is not None:
-        return node_box(codes, offsets, encoded, hierarchy, level=level, name=name)
-    if is_ordered(encoded.domain.type):
-        return interval_box(codes, offsets, encoded)
-    return set_box(codes, offsets, encoded, keys=keys)
+def _secret(table: Table, name: str, keys: Keys) -> NDArray[np.uint64] | None:
+    """A random key per code of a column that is published as sets."""
+    domain = table.encode(name).domain
+    return None if is_ordered(domain.type) else order_keys(keys)(len(domain) + 1)
 
 
 def _parts(box: Box, names: BoxColumns) -> dict[str, pa.Array]:

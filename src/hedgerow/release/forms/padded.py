@@ -10,20 +10,26 @@ Deviates   in the paper a counterfeit is a whole row and a second table counts t
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.partition.shuffles import columns_at, group_numbers, grouped_rows, shuffle_within
+from hedgerow.arrays import one_array
+from hedgerow.partition.shuffles import group_numbers, grouped_rows, shuffle_within
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.form import SHUFFLED, Form
 from hedgerow.release.release import PublishedColumns, Release
+
+if TYPE_CHECKING:
+    from hedgerow.table import Table
 
 __all__ = ["PADDED", "publish_padded"]
 
 
 def publish_padded(
-    kept: pa.Table,
+    kept: Table,
     columns: PublishedColumns,
     labels: NDArray[np.int32],
     fake_groups: NDArray[np.int32],
@@ -43,9 +49,9 @@ def publish_padded(
     order = np.argsort(owners, kind="stable").astype(np.int32)
     ends = np.append(0, np.cumsum(np.bincount(owners)))
     shuffle_within(order, ends, keys=keys)
-    opened = columns_at(kept, (*columns.quasi, *columns.plain), rows)
+    opened = kept.at((*columns.quasi, *columns.plain), rows)
     name = columns.sensitive[0]
-    values = pa.concat_arrays([*kept.column(name).take(pa.array(rows)).chunks, fakes]).take(pa.array(order))
+    values = pa.concat_arrays([one_array(kept.at((name,), rows)[name]), fakes]).take(pa.array(order))
     return {
         "quasi": pa.table({**opened, group_column: group_numbers(offsets)}),
         "sensitive": pa.table({name: values, group_column: group_numbers(ends)}),

@@ -25,13 +25,13 @@ from hedgerow.release.release import PublishedColumns
 
 if TYPE_CHECKING:
     from hedgerow.partition.ke.runs import Pieces
-    from hedgerow.table import Encoded
+    from hedgerow.table import Encoded, Table
 
 __all__ = ["PERMUTED", "publish_permuted"]
 
 
 def publish_permuted(
-    kept: pa.Table,
+    kept: Table,
     columns: PublishedColumns,
     sensitive: Encoded,
     pieces: Pieces,
@@ -46,7 +46,7 @@ def publish_permuted(
     codes = _values_by_group(pieces, groups)
     shuffle_within(codes, offsets, keys=order_keys(keys))
     numbers = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
-    published = {name: kept.column(name).take(pa.array(rows)) for name in (*columns.quasi, *columns.plain)}
+    published = kept.at((*columns.quasi, *columns.plain), rows)
     published[columns.sensitive[0]] = sensitive.decode(codes)
     published[group_column] = pa.array(numbers)
     return pa.table(published)

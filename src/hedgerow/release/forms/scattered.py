@@ -12,22 +12,27 @@ columns are shuffled as well: left in place they would tie the others together.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.partition.shuffles import columns_at, group_numbers, grouped_rows, reshuffle
+from hedgerow.partition.shuffles import group_numbers, grouped_rows, reshuffle
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.form import Form, Labelled
 from hedgerow.release.forms.separated import sensitive_columns
 from hedgerow.release.release import PublishedColumns
 from hedgerow.verify.words import PRESENCE_APART
 
+if TYPE_CHECKING:
+    from hedgerow.table import Table
+
 __all__ = ["SCATTERED", "publish_scattered"]
 
 
 def publish_scattered(
-    kept: pa.Table,
+    kept: Table,
     columns: PublishedColumns,
     labels: NDArray[np.int32],
     *,
@@ -42,16 +47,16 @@ def publish_scattered(
     """
     rows, offsets = grouped_rows(labels, keys=keys)
     numbers = {group_column: group_numbers(offsets)}
-    opened: dict[str, pa.ChunkedArray] = {}
+    opened: dict[str, pa.Array | pa.ChunkedArray] = {}
     for name in (*columns.quasi, *columns.plain):
-        opened |= columns_at(kept, (name,), reshuffle(rows, offsets, keys=keys))
+        opened |= kept.at((name,), reshuffle(rows, offsets, keys=keys))
     hidden = sensitive_columns(kept, columns, rows, offsets, together=together, keys=keys)
     return {"quasi": pa.table(opened | numbers), "sensitive": pa.table(hidden | numbers)}
 
 
 def _publish(rows: Labelled) -> dict[str, pa.Table]:
     return publish_scattered(
-        rows.table.arrow,
+        rows.table,
         rows.columns,
         rows.labels,
         group_column=rows.group_column,

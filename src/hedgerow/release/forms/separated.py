@@ -11,20 +11,25 @@ which hides how they go together inside a group, too.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.partition.shuffles import columns_at, group_numbers, grouped_rows, reshuffle
+from hedgerow.partition.shuffles import group_numbers, grouped_rows, reshuffle
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.form import Form, Labelled
 from hedgerow.release.release import PublishedColumns
+
+if TYPE_CHECKING:
+    from hedgerow.table import Table
 
 __all__ = ["SEPARATED", "publish_separated", "publish_two_tables", "sensitive_columns"]
 
 
 def publish_two_tables(
-    kept: pa.Table,
+    kept: Table,
     columns: PublishedColumns,
     labels: NDArray[np.int32],
     *,
@@ -38,33 +43,33 @@ def publish_two_tables(
     """
     rows, offsets = grouped_rows(labels, keys=keys)
     numbers = {group_column: group_numbers(offsets)}
-    opened = columns_at(kept, (*columns.quasi, *columns.plain), rows)
+    opened = kept.at((*columns.quasi, *columns.plain), rows)
     hidden = sensitive_columns(kept, columns, rows, offsets, together=together, keys=keys)
     return {"quasi": pa.table(opened | numbers), "sensitive": pa.table(hidden | numbers)}
 
 
 def sensitive_columns(
-    kept: pa.Table,
+    kept: Table,
     columns: PublishedColumns,
     rows: NDArray[np.int32],
     offsets: NDArray[np.int64],
     *,
     together: bool,
     keys: Keys,
-) -> dict[str, pa.ChunkedArray]:
+) -> dict[str, pa.Array | pa.ChunkedArray]:
     """Shuffle the sensitive columns inside their groups: by one permutation, or each by its own."""
     if together:
-        return columns_at(kept, columns.sensitive, reshuffle(rows, offsets, keys=keys))
-    apart: dict[str, pa.ChunkedArray] = {}
+        return kept.at(columns.sensitive, reshuffle(rows, offsets, keys=keys))
+    apart: dict[str, pa.Array | pa.ChunkedArray] = {}
     for name in columns.sensitive:
-        apart |= columns_at(kept, (name,), reshuffle(rows, offsets, keys=keys))
+        apart |= kept.at((name,), reshuffle(rows, offsets, keys=keys))
     return apart
 
 
 def publish_separated(rows: Labelled) -> dict[str, pa.Table]:
     """Publish labelled rows in two tables."""
     return publish_two_tables(
-        rows.table.arrow,
+        rows.table,
         rows.columns,
         rows.labels,
         group_column=rows.group_column,
