@@ -37,7 +37,9 @@ def check_boxes(release: PublishedRelease) -> str:
     starts = group_starts(table, release)
     boxes = box_columns(release.columns, release.group_column)
     _check_listed(release, [name for name, box in boxes.items() if box.set in table.column_names])
-    follow = on_cores(lambda name: _check_box(release, name, boxes[name], starts), boxes, rows=table.num_rows)
+    # Labels of intervals are put together for every group, which would take the memory of several columns at once.
+    rows = table.num_rows if SETS in release.tables else 0
+    follow = on_cores(lambda name: _check_box(release, name, boxes[name], starts), boxes, rows=rows)
     named = [f"'{name}'" for name, follows in zip(boxes, follow, strict=True) if not follows]
     if release.whole is not None:
         release.whole.seen |= set(named)
