@@ -42,6 +42,8 @@ def verify(bundle: str, max_bytes: int | None) -> None:
     from hedgerow import verify as verifier
     from hedgerow.front import holds_graph
 
-    reader = graph if holds_graph(bundle) else verifier
-    for check in verify_or_exit(lambda: reader.verify_bundle(bundle, max_bytes=max_bytes)).checks:
+    def check_bundle() -> Verification:
+        return (graph if holds_graph(bundle) else verifier).verify_bundle(bundle, max_bytes=max_bytes)
+
+    for check in verify_or_exit(check_bundle).checks:
         click.echo(f"ok  {check}")
