@@ -43,7 +43,9 @@ def verify(bundle: str, max_bytes: int | None) -> None:
     from hedgerow.front import holds_graph
 
     def check_bundle() -> Verification:
-        return (graph if holds_graph(bundle) else verifier).verify_bundle(bundle, max_bytes=max_bytes)
+        if holds_graph(bundle):
+            return graph.verify_bundle(bundle, max_bytes=max_bytes)
+        return verifier.verify_bundle(bundle, max_bytes=max_bytes)
 
     for check in verify_or_exit(check_bundle).checks:
         click.echo(f"ok  {check}")
