@@ -39,13 +39,13 @@ def verify_or_exit(check: Callable[[], Verification]) -> Verification:
 def verify(bundle: str, max_bytes: int | None) -> None:
     """Check BUNDLE: every checksum, then the promise re-derived from the published rows, then the helper table."""
     from hedgerow import graph
+    from hedgerow import verify as verifier
     from hedgerow.front import holds_graph
-    from hedgerow.verify.promise import verify_bundle
 
     def check_bundle() -> Verification:
-        if holds_graph(bundle):
-            return graph.verify_bundle(bundle, max_bytes=max_bytes)
-        return verify_bundle(bundle, max_bytes=max_bytes)
+        reader = graph if holds_graph(bundle) else verifier
+        found: Verification = reader.verify_bundle(bundle, max_bytes=max_bytes)
+        return found
 
     for check in verify_or_exit(check_bundle).checks:
         click.echo(f"ok  {check}")
