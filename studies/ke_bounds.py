@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.query.aggregates.average import average
-from hedgerow.query.evidence.groups import Hits, Values
+from hedgerow.query.evidence.groups import Evidence, Hits, Values
 from studies.ke_tables import Table
 
 __all__ = ["Grouped", "Swapped", "from_boxes", "from_groups", "from_nothing", "from_ranks"]
@@ -103,6 +103,6 @@ def _width(grouped: Grouped, lower: NDArray[np.int64], upper: NDArray[np.int64],
     touched = np.flatnonzero(upper)
     zeros = np.zeros(len(touched), np.int64)
     hits = Hits(1, zeros, touched, lower[touched], upper[touched], upper[touched])
-    bounds = average(hits, grouped.values)
+    bounds = average(Evidence.of(hits, grouped.values))
     truth = float(grouped.table.losses[rows].mean())
     return float((bounds.upper[0] - bounds.lower[0]) / truth)

@@ -1,16 +1,19 @@
 """A release as files for other programs: CSV, SQLite, Excel, Stata, SPSS. Each also gets the help table and ready SQL.
 
 Guarantee  files are there whole or not at all, and never replace what is there
+Cost       the release in memory; of a bundle in parts one part for CSV and SQLite
 Limits     SQLite, Stata and SPSS have no decimals, and the last two no whole numbers beyond 2**53: such numbers are
            written to 15 digits, the bounds of the help table rounded outwards
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,11 +23,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.errors import BundleError, InputError, ParameterError
-from hedgerow.query import help_table
+from hedgerow.exact import DecimalGrid
+from hedgerow.query import help_table, help_table_of_part
+from hedgerow.release.bundle import PartedTables
 from hedgerow.release.folder import folder_beside, put_in_place
 from hedgerow.release.forms.example import name_sql
+from hedgerow.release.parts import numbered_tables, whole_grids
 from hedgerow.release.readme import readme
 from hedgerow.table import write_csv
+from hedgerow.verify.parts import SHARED
 
 if TYPE_CHECKING:
     from hedgerow.graph.grouped import GroupedGraph
@@ -40,12 +47,16 @@ _LARGEST = 8.9e307
 
 @dataclass(frozen=True, eq=False)
 class ExportContents:
-    """What is written: tables, what is said of them, the page of the bundle, and a question with bounds in SQL."""
+    """What is written: tables, what is said of them, the page of the bundle, and a question with bounds in SQL.
+
+    `more` gives further rows of the tables, part by part.
+    """
 
     tables: Mapping[str, pa.Table]
     about: Sequence[tuple[str, str]]
     page: str
     sql: str | None
+    more: Callable[[], Iterable[Mapping[str, pa.Table]]] = tuple
 
 
 def export_files(release: Release | GroupedGraph, target: str | Path, kind: str) -> list[Path]:
@@ -58,7 +69,7 @@ def export_files(release: Release | GroupedGraph, target: str | Path, kind: str)
     place = Path(target).absolute()
     if place.exists():
         raise BundleError(f"'{place.name}' exists already; choose another name.")
-    contents = _contents(release)
+    contents = _contents(release, by_parts=kind in _BY_PARTS)
     with folder_beside(place) as beside:
         written = KINDS[kind](contents, beside)
         if kind in _ONE_FILE:
@@ -69,7 +80,7 @@ def export_files(release: Release | GroupedGraph, target: str | Path, kind: str)
     return [place / file.name for file in written]
 
 
-def _contents(release: Release | GroupedGraph) -> ExportContents:
+def _contents(release: Release | GroupedGraph, *, by_parts: bool) -> ExportContents:
     from hedgerow.graph.grouped import GroupedGraph
 
     if isinstance(release, GroupedGraph):
@@ -80,10 +91,32 @@ def _contents(release: Release | GroupedGraph) -> ExportContents:
         return ExportContents(
             release.tables, _about(release), graph_page(release), None if shown is None else shown.sql
         )
-    tables = dict(release.tables) | ({"help": help_table(release)} if release.groups else {})
+    if by_parts and isinstance(release.tables, PartedTables):
+        grids = whole_grids(release) if release.groups else {}
+        parts = functools.partial(_parts, release, grids)
+        first = dict(next(parts()))
+        # Pages take their examples from the first part.
+        told = replace(release, tables={name: table for name, table in first.items() if name != "help"})
+        return replace(_described(told, first), more=lambda: itertools.islice(parts(), 1, None))
+    return _described(release, dict(release.tables) | ({"help": help_table(release)} if release.groups else {}))
+
+
+def _described(release: Release, tables: Mapping[str, pa.Table]) -> ExportContents:
     tables = {name: table for name, table in tables.items() if table.num_columns}
     helpers = {name: tables[name] for name in tables if name == "help"}
     return ExportContents(tables, _about(release), readme(release, helpers), example_sql(release, tables))
+
+
+def _parts(release: Release, grids: Mapping[str, DecimalGrid]) -> Iterator[Mapping[str, pa.Table]]:
+    """The tables of each part, groups numbered on; the tables that parts share come with the first."""
+    assert isinstance(release.tables, PartedTables)
+    first = 0
+    for number, part in enumerate(release.tables.parts()):
+        shared = {name: table for name, table in part.tables.items() if name in SHARED and not number}
+        helper = help_table_of_part(replace(part, grids=grids), release.rows.published) if release.groups else None
+        yield numbered_tables(part, helper, first, wide=False) | shared
+        first += part.groups
+        del part, helper
 
 
 def example_sql(release: Release, tables: Mapping[str, pa.Table]) -> str | None:
@@ -95,6 +128,9 @@ def example_sql(release: Release, tables: Mapping[str, pa.Table]) -> str | None:
 def _write_csv(contents: ExportContents, folder: Path) -> list[Path]:
     for name, table in contents.tables.items():
         write_csv(table, folder / f"{name}.csv")
+    for piece in contents.more():
+        for name in contents.tables.keys() & piece.keys():
+            write_csv(piece[name], folder / f"{name}.csv", append=True)
     return _with_words(contents, folder, "csv")
 
 
@@ -115,6 +151,8 @@ def _write_sqlite(contents: ExportContents, folder: Path) -> list[Path]:
     connection = sqlite3.connect(file)
     try:
         _fill_sqlite(connection, contents.tables)
+        for piece in contents.more():
+            _fill_sqlite(connection, piece, is_new=False)
         connection.execute("CREATE TABLE about (topic TEXT, text TEXT)")
         connection.executemany("INSERT INTO about VALUES (?, ?)", contents.about)
         for name, columns in (("help", ("group", "hits")), ("edges", ("left_node",)), ("edges", ("right_node",))):
@@ -131,8 +169,8 @@ def _write_sqlite(contents: ExportContents, folder: Path) -> list[Path]:
     return [file]
 
 
-def _fill_sqlite(connection: sqlite3.Connection, tables: Mapping[str, pa.Table]) -> None:
-    """Make a table of each, with the nearest types that SQLite has."""
+def _fill_sqlite(connection: sqlite3.Connection, tables: Mapping[str, pa.Table], *, is_new: bool = True) -> None:
+    """Make a table of each, with the nearest types that SQLite has, or add rows to those that are there."""
     for name, table in tables.items():
         columns = [
             _simple(column, table.field(place).name, name == "help") for place, column in enumerate(table.columns)
@@ -141,7 +179,8 @@ def _fill_sqlite(connection: sqlite3.Connection, tables: Mapping[str, pa.Table])
             f"{name_sql(field)} {_sqlite_type(column.type)}"
             for field, column in zip(table.column_names, columns, strict=True)
         )
-        connection.execute(f"CREATE TABLE {name_sql(name)} ({named})")
+        if is_new:
+            connection.execute(f"CREATE TABLE {name_sql(name)} ({named})")
         marks = ", ".join("?" * len(columns))
         rows = zip(*(_plain(column) for column in columns), strict=True)
         connection.executemany(f"INSERT INTO {name_sql(name)} VALUES ({marks})", rows)
@@ -324,3 +363,4 @@ KINDS: Mapping[str, Callable[[ExportContents, Path], list[Path]]] = {
 """How a release is written, by the name of the program."""
 
 _ONE_FILE = ("sqlite", "excel")
+_BY_PARTS = ("csv", "sqlite")

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.query.aggregates import AGGREGATES
-from hedgerow.query.evidence.groups import Hits, Values
+from hedgerow.query.evidence.groups import Evidence, Hits, Values
 from tests.support.boxes import generalized_release
 
 
@@ -57,7 +57,8 @@ def test_generalized_bounds_contain_permuted_bounds(drawn):
     known, known_values = _hits(counts, counts), _values(pays, labels)
     for name in ("count", "sum", "avg", "min", "max"):
         answer = AGGREGATES[name].answer
-        wide, tight = answer(boxed, boxed_values, None)[0], answer(known, known_values, None)[0]
+        wide, _ = answer(Evidence.of(boxed, boxed_values), None)
+        tight, _ = answer(Evidence.of(known, known_values), None)
         if tight.lower[0] is not None and counts.any():
             assert wide.lower[0] <= tight.lower[0]
             assert wide.upper[0] >= tight.upper[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import random
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 import hedgerow as hr
 from benchmarks.parts import measure, write
+from hedgerow.certificate.model import encode
 from hedgerow.datasets import census
 from hedgerow.errors import BundleError, HedgerowError, ParameterError
 from hedgerow.exact import column_grid, ticks
@@ -21,6 +23,7 @@ from hedgerow.export import export_files
 from hedgerow.release import bundle as module_of_bundle
 from hedgerow.release import parts as module
 from hedgerow.verify import verify_bundle
+from hedgerow.verify.structure import check_structure
 from tests.support.every_form import EVERY_FORM, sample_of
 from tests.support.every_method import SCHEMA, Case, cases, people
 
@@ -29,6 +32,21 @@ QUESTIONS = (
     "SELECT town, sum(salary) AS s, count(*) AS n FROM release WHERE age < 40 GROUP BY town ORDER BY town",
     "SELECT median(salary) AS m, count(*) FILTER (WHERE salary > 3) AS n FROM release WHERE age >= 30",
 )
+EVIDENCE = (
+    "SELECT town, median(salary) AS m, quantile_disc(salary, 0.3) AS q, min(salary) AS low, max(salary) AS high, "
+    "var_pop(salary) AS v, stddev(salary) AS d, count(DISTINCT salary) AS n FROM release WHERE age < 45 GROUP BY town",
+    "SELECT count(*) AS n, sum(salary) AS s, avg(salary) AS a, median(salary) AS m, min(salary) AS low, "
+    "var_samp(salary) AS v, count(DISTINCT salary) AS d FROM release WHERE salary > 2 AND age > 25",
+    "SELECT min(town) AS first, max(town) AS last, median(age) AS m, avg(age) AS a, max(age) AS o FROM release",
+    "SELECT min(town) AS t, avg(age) AS a, sum(age) AS s FROM release WHERE salary BETWEEN 2 AND 6",
+    "SELECT salary, count(*) AS n FROM release WHERE age < 60 GROUP BY salary ORDER BY salary",
+    "SELECT town, max(salary) AS high, count(salary) AS n FROM release WHERE age < 30 OR salary > 5 GROUP BY town",
+    "SELECT count(*) AS n, sum(salary) AS s FROM release WHERE age < 30 OR salary > 5",
+    "SELECT sum(DISTINCT salary) AS s, avg(DISTINCT salary) AS a FROM release WHERE town = 'Oak' OR age > 40",
+    "SELECT avg(salary * 2 + 1) AS a, max(salary / 4) AS x FROM release WHERE salary <> 3",
+    "SELECT sum(salary) / count(*) AS q, max(salary) - min(salary) AS w FROM release GROUP BY town HAVING count(*) > 2",
+)
+"""Every aggregate and kind of condition, for every form."""
 PEOPLE = people(96)
 
 
@@ -67,8 +85,9 @@ def test_parts_verify_and_answer_as_the_whole(case: Case, tmp_path: Path) -> Non
         check for check in verify_bundle(tmp_path / "one").checks if "combinations of means" in check
     }
     one, many = hr.open(tmp_path / "one"), hr.open(tmp_path / "many")
-    for question in QUESTIONS:
-        assert _answer(many, question) == _answer(one, question)
+    for question in (*QUESTIONS, *EVIDENCE):
+        assert _answer(many, question) == _answer(one, question), question
+    _check_files_and_sample(one, many, tmp_path)
 
 
 @pytest.mark.parametrize("form", [form for form in EVERY_FORM if form != "substituted"])
@@ -300,19 +319,55 @@ def test_bounds_of_parts_add_up_to_those_of_the_whole(kind: str, form: str, tmp_
                 assert other == [pytest.approx(x, rel=1e-12, abs=1e-9) if x is not None else None for x in one]
 
 
-def test_sums_do_not_read_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """COUNT, SUM and AVG are added up over parts; other questions put the parts together."""
+def test_questions_do_not_read_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Evidence of parts answers; only questions that need all pairs of rows and values put the parts together."""
     release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
     release.save(tmp_path / "out", rows_per_part=20)
     many = hr.open(tmp_path / "out")
     whole: list[int] = []
     read = module_of_bundle.concat_parts
     monkeypatch.setattr(module_of_bundle, "concat_parts", lambda parts: whole.append(1) or read(parts))
-    many.sql("SELECT town, avg(salary) AS a, count(*) AS n FROM release WHERE age < 50 GROUP BY town")
+    for question in (*QUESTIONS, *EVIDENCE, "SELECT sum(salary * age) AS s FROM release"):
+        many.sql(question)
     many.verify()
     assert not whole
-    many.sql("SELECT median(salary) AS m FROM release")
+    many.sql("SELECT corr(salary, age) AS m FROM release")
     assert whole == [1]
+
+
+def _check_files_and_sample(one: hr.Release, many: hr.Release, folder: Path) -> None:
+    """CSV and SQLite have the rows and the help of the whole; a sample has whole groups of every part."""
+    export_files(one, folder / "csv1", "csv")
+    export_files(many, folder / "csv2", "csv")
+    export_files(many, folder / "out.sqlite", "sqlite")
+    database = sqlite3.connect(folder / "out.sqlite")
+    for file in (folder / "csv1").glob("*.csv"):
+        wanted, found = file.read_text().splitlines(), (folder / "csv2" / file.name).read_text().splitlines()
+        assert found[0] == wanted[0]
+        if file.stem != "sets":  # of which each part lists its own
+            assert len(found) == len(wanted)
+            assert one.form.has_boxes or file.stem == "help" or sorted(found) == sorted(wanted)
+        assert database.execute(f'SELECT count(*) FROM "{file.stem}"').fetchone() == (len(found) - 1,)
+    database.close()
+    sample = module.sample_groups(many, one.rows.published // 2)
+    assert 0 < sample.rows.published < one.rows.published or one.groups < 10
+    check_structure(sample.published)
+    if one.form.keeps_rows:
+        assert sample.ask("SELECT count(*) FROM release").expected == sample.rows.published
+
+
+def test_attacks_and_certificates_of_many_rows_look_at_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They say which rows they looked at, read no more than these, and can be derived again."""
+    release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
+    release.save(tmp_path / "out", rows_per_part=20)
+    for place in ("hedgerow.attack.report.MOST_ATTACKED", "hedgerow.certificate.table.MOST_ATTACKED"):
+        monkeypatch.setattr(place, 50)
+    monkeypatch.setattr(module_of_bundle, "concat_parts", None)
+    report = hr.attack(tmp_path / "out")
+    assert report.rows == 96
+    assert " of 96 rows were looked at" in report.note
+    issued = hr.certify(tmp_path / "out")
+    assert " of 96 rows were looked at" in encode(issued).decode()
 
 
 def test_a_bundle_that_took_the_place_of_an_opened_one_is_refused(tmp_path: Path) -> None:
@@ -341,14 +396,14 @@ def test_every_verb_takes_a_bundle_in_parts(tmp_path: Path) -> None:
 
 
 def test_parts_beyond_32_bits_are_not_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sums take a part at a time whatever the number of rows; a part beyond 32 bits is refused."""
+    """Evidence takes a part at a time whatever the number of rows; a part beyond 32 bits is refused."""
     release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
     release.save(tmp_path / "out", rows_per_part=20)
     monkeypatch.setattr("hedgerow.verify.parts.MOST_IN_MEMORY", 50)
     many = hr.open(tmp_path / "out")
     assert many.ask("SELECT sum(salary) AS s FROM release") == release.ask("SELECT sum(salary) AS s FROM release")
     with pytest.raises(BundleError, match="not put together"):
-        many.ask("SELECT median(salary) AS m FROM release")
+        many.ask("SELECT corr(salary, age) AS m FROM release")
     monkeypatch.setattr("hedgerow.verify.parts.MOST_IN_MEMORY", 10)
     with pytest.raises(BundleError, match="A part has more than 10 rows"):
         verify_bundle(tmp_path / "out")
@@ -370,7 +425,8 @@ def test_memory_does_not_grow_with_the_number_of_parts(tmp_path: Path) -> None:
     )
     work = (
         "from hedgerow.verify import verify_bundle; verify_bundle({out!r})",
-        "import hedgerow as hr; hr.open({out!r}).sql('SELECT gender, avg(income) AS a FROM release GROUP BY gender')",
+        "import hedgerow as hr; hr.open({out!r}).sql('SELECT gender, avg(income) AS a, median(income) AS m, "
+        "min(income) AS low FROM release WHERE age < 60 AND income > 9000 GROUP BY gender')",
     )
     peaks = []
     for parts in (3, 12):

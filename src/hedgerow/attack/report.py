@@ -23,8 +23,12 @@ from hedgerow.markup import html_note, html_table
 from hedgerow.parameters import read_whole
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release import Release
+from hedgerow.release.parts import sample_groups
 
-__all__ = ["HEADER", "AttackReport", "adversaries", "run"]
+__all__ = ["HEADER", "MOST_ATTACKED", "AttackReport", "adversaries", "run", "sampled_words"]
+
+MOST_ATTACKED = 1_000_000
+"""Rows of a bundle in parts up to which all of it is attacked."""
 
 HEADER = ("adversary", "right", "95% interval", "guessing", "control", "worst off", "promised")
 """What the lines of a report say."""
@@ -38,6 +42,7 @@ class AttackReport(msgspec.Struct, frozen=True):
     rows: int
     findings: tuple[Finding, ...]
     skipped: tuple[Skipped, ...]
+    note: str = ""
 
     def json(self) -> bytes:
         """Return the report as JSON, each finding with its derived `risk` and `holds`."""
@@ -85,7 +90,7 @@ class AttackReport(msgspec.Struct, frozen=True):
     def _repr_html_(self) -> str:
         skipped = "".join(html_note(f"not tried: {one.adversary}, {one.reason}") for one in self.skipped)
         return (
-            html_note(f"{self.method}, {self.form}: {counted(self.rows, 'row')}")
+            html_note(f"{self.method}, {self.form}: {counted(self.rows, 'row')}. {self.note}".rstrip(" ."))
             + html_table(HEADER, self.lines())
             + skipped
         )
@@ -130,9 +135,13 @@ def run(
 
     `original` is the table behind it, against which guesses are checked; `also` are further releases of the same
     people; `holdout` are people of the same kind who were not published, the control. Costly adversaries try
-    `targets` people drawn at random.
+    `targets` people drawn at random. Without an original, of a bundle in parts with more than a million rows the first
+    groups of every part are attacked, and the report's `note` says so.
     """
     check_tables(release, original, holdout, also)
+    whole = release
+    release = sample_groups(release, MOST_ATTACKED) if original is None else release
+    note = "" if release is whole else sampled_words(release, whole)
     contexts = [
         Context(release, column, original, tuple(also), holdout, read_whole("targets", targets, least=1), keys)
         for column in release.columns.sensitive
@@ -144,7 +153,14 @@ def run(
         for context in contexts if adversary.per_column else contexts[:1]:
             outcome = _try(adversary, context)
             (findings if isinstance(outcome, Finding) else skipped).append(outcome)  # type: ignore[arg-type]
-    return AttackReport(release.made.method, release.form.name, release.rows.published, tuple(findings), tuple(skipped))
+    counts = (whole.made.method, whole.form.name, whole.rows.published)
+    return AttackReport(*counts, tuple(findings), tuple(skipped), note)
+
+
+def sampled_words(sample: Release, whole: Release) -> str:
+    """Say which rows were looked at."""
+    rows, every = f"{sample.rows.published:,}", counted(whole.rows.published, "row")
+    return f"{rows} of {every} were looked at: the first groups of every part, whose numbers are random."
 
 
 def _try(adversary: Adversary, context: Context) -> Finding | Skipped:

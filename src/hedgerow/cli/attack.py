@@ -73,6 +73,8 @@ def attack(
         screen.print(_explanations(report))
     if report.skipped:
         screen.print(_skipped_table(report))
+    if report.note:
+        screen.print(report.note)
     if report.findings:
         screen.print(_legend(report, targets))
     elif not report.skipped:

@@ -42,6 +42,10 @@ def verify(bundle: str, max_bytes: int | None) -> None:
     from hedgerow import verify as verifier
     from hedgerow.front import holds_graph
 
-    reader = graph if holds_graph(bundle) else verifier
-    for check in verify_or_exit(lambda: reader.verify_bundle(bundle, max_bytes=max_bytes)).checks:
+    def check_bundle() -> Verification:
+        reader = graph if holds_graph(bundle) else verifier
+        found: Verification = reader.verify_bundle(bundle, max_bytes=max_bytes)
+        return found
+
+    for check in verify_or_exit(check_bundle).checks:
         click.echo(f"ok  {check}")

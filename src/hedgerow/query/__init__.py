@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hedgerow.query.answer import Estimate, Result
     from hedgerow.query.answer_table import AnswerTable
     from hedgerow.query.answered import Answered
+    from hedgerow.query.evidence.permuted import ArrayEngine
     from hedgerow.query.evidence.view import View
     from hedgerow.query.sql.question import Bound, Lookup, Question
     from hedgerow.release import Release
@@ -171,15 +172,14 @@ def connect(
     """
     helpers: Mapping[str, pa.Table] = {}
     if isinstance(release, str | os.PathLike):
-        from hedgerow.release.bundle import read_all
-
-        bundle = read_all(release)
-        release, helpers = bundle.release, bundle.helpers
+        release, helpers = _opened(release)
     if not isinstance(engine, str):
-        from hedgerow.query.engines.spark import SparkEngine
+        from hedgerow.query.engines.spark import PartsOnSpark, SparkEngine
 
         if schema is not None:
             raise ParameterError("'schema' is where a PostgreSQL server holds a release; other engines have none.")
+        if isinstance(release.tables, PartedTables):
+            return Session(release, PartsOnSpark(release, engine, functools.partial(_whole_engine, release)))
         return Session(release, SparkEngine(release, engine, helpers.get("help")))
     if engine.startswith(("postgresql://", "postgres://")):
         from hedgerow.query.engines.postgres import SCHEMA, PostgresEngine
@@ -188,14 +188,11 @@ def connect(
     if schema is not None:
         raise ParameterError("'schema' is where a PostgreSQL server holds a release; other engines have none.")
     if engine == "arrays":
-        from hedgerow.query.evidence.permuted import ArrayEngine
-        from hedgerow.query.evidence.view import source_of
-
         if isinstance(release.tables, PartedTables):
             from hedgerow.query.engines.parts import PartsEngine
 
-            return Session(release, PartsEngine(release, lambda: ArrayEngine(source_of(release))))
-        return Session(release, ArrayEngine(source_of(release)))
+            return Session(release, PartsEngine(release, functools.partial(_whole_engine, release)))
+        return Session(release, _whole_engine(release))
     if engine == "duckdb":
         from hedgerow.query.engines.duckdb import DuckDBEngine
 
@@ -203,6 +200,25 @@ def connect(
     raise ParameterError(
         "'engine' must be 'arrays', 'duckdb', an address that begins with postgresql://, or a session of Spark"
     )
+
+
+def _opened(folder: str | os.PathLike[str]) -> tuple[Release, Mapping[str, pa.Table]]:
+    """The release of a bundle with its helper tables; one in parts is read when it is asked."""
+    from hedgerow.release.bundle import read, read_all
+
+    release = read(folder)
+    if isinstance(release.tables, PartedTables):
+        return release, {}
+    bundle = read_all(folder)
+    return bundle.release, bundle.helpers
+
+
+def _whole_engine(release: Release) -> ArrayEngine:
+    """The engine of arrays; of a bundle in parts it puts all of them together."""
+    from hedgerow.query.evidence.permuted import ArrayEngine
+    from hedgerow.query.evidence.view import source_of
+
+    return ArrayEngine(source_of(release))
 
 
 def ask(release: Release, sql: str, tables: Mapping[str, Any] | None = None, *, estimate: str = "fair") -> Any:

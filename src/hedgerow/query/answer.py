@@ -32,7 +32,9 @@ from hedgerow.query.sql.question import (
     Constant,
     Expression,
     Outcome,
+    Predicate,
     Truth,
+    columns_of,
 )
 
 __all__ = [
@@ -48,6 +50,7 @@ __all__ = [
     "combine",
     "constant",
     "finish_result",
+    "require_mean",
 ]
 
 Number = int | float
@@ -327,9 +330,25 @@ def _computed(node: Expression, estimates: dict[str, Estimate], cells: int) -> E
     return estimates[getattr(node, "text", "")]
 
 
-def _expected(result: Result) -> dict[str, pa.Array]:
+def require_mean(estimate: Estimate) -> None:
+    """Refuse an estimate of which some cell has bounds, which differ, and no expected number to look at."""
+    cells = zip(estimate.lower, estimate.exact, estimate.expected, strict=True)
+    if estimate.rounding is not Rounding.VALUE and any(
+        low is not None and not exact and math.isnan(mean) for low, exact, mean in cells
+    ):
+        raise QueryError(
+            "HAVING, ORDER BY and conditions on results look at expected answers, and COUNT(DISTINCT) of an expression "
+            "that mixes known and sensitive columns has bounds alone; leave it out there"
+        )
+
+
+def _expected(result: Result, *read: Predicate | Expression) -> dict[str, pa.Array]:
+    """Keys and expected results; those that some of the nodes read must have an expected result."""
     arrays = dict(result.keys)
+    names = frozenset().union(*map(columns_of, read))
     for alias, estimate in result.estimates.items():
+        if alias in names:
+            require_mean(estimate)
         array = estimate.middle()
         arrays[alias] = array.cast(pa.float64()) if pa.types.is_integer(array.type) else array
     return arrays
@@ -338,13 +357,13 @@ def _expected(result: Result) -> dict[str, pa.Array]:
 def _kept(outcome: Outcome, result: Result) -> np.ndarray:
     if outcome.having == Truth(True):
         return np.arange(result.cells)
-    truth = evaluate(outcome.having, _expected(result), result.cells)
+    truth = evaluate(outcome.having, _expected(result, outcome.having), result.cells)
     return np.flatnonzero(truth.fill_null(False).to_numpy(zero_copy_only=False))
 
 
 def _sorted(outcome: Outcome, result: Result, cells: np.ndarray) -> np.ndarray:
     """Sort by the last term first; each sort keeps the order of equals."""
-    arrays = _expected(result) if outcome.order else {}
+    arrays = _expected(result, *(term.expression for term in outcome.order)) if outcome.order else {}
     for term in reversed(outcome.order):
         column = values(term.expression, arrays, result.cells).take(pa.array(cells))
         ranks = pc.rank(column, tiebreaker="dense").to_numpy().astype(np.int64)

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
-from hedgerow.query.answer import NO_NUMBERS, Estimate, Result, Rounding, as_days, combine, constant
+from hedgerow.query.answer import NO_NUMBERS, Estimate, Result, Rounding, as_days, combine, constant, require_mean
 from hedgerow.query.calculated import FUNCTIONS, Uncertain, calculate, choose
 from hedgerow.query.evidence.view import column_of, evaluate, values
 from hedgerow.query.sql.bind import Binder
@@ -181,8 +181,10 @@ class Answered:
 
     def expected_truth(self, node: Predicate) -> list[bool]:
         """Whether a condition holds for the expected numbers."""
-        arrays = dict(self.keys)
+        arrays, read = dict(self.keys), {name.lower() for name in names_of(node)}
         for name, column in self.numbers.items():
+            if name.lower() in read:
+                require_mean(column.estimate)
             array = column.estimate.middle()
             arrays[name] = array.cast(pa.float64()) if pa.types.is_integer(array.type) else array
         bound = Binder({name: column_of(name, array.type) for name, array in arrays.items()}).predicate(node)

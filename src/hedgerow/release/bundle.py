@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cached_property
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from hedgerow._version import __version__
+from hedgerow.cores import cores
 from hedgerow.errors import BundleError
 from hedgerow.release.folder import write_folder
 from hedgerow.release.forms import form_of
@@ -43,6 +47,9 @@ __all__ = [
     "refuse_seeded",
     "write",
 ]
+
+
+Found = TypeVar("Found")
 
 
 def write(
@@ -98,6 +105,8 @@ class PartedTables(Mapping[str, pa.Table]):
         self.path, self._manifest, self._max_bytes = parts.bundle.path, parts.bundle.manifest, parts.max_bytes
         shared = [name for name in SHARED if f"{name}.parquet" in parts.manifest.files]
         self._names = (*(name for name in parts.tables if name != "help"), *shared)
+        self.remembered: dict[str, Any] = {}
+        """What questions found out about all parts, and need again."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -118,6 +127,23 @@ class PartedTables(Mapping[str, pa.Table]):
         """The first part."""
         return next(self.parts())
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a task takes along: the place, and the manifest that was read; no table that was."""
+        kept = ("path", "_manifest", "_max_bytes", "_names")
+        return {name: getattr(self, name) for name in kept} | {"remembered": {}}
+
+    @property
+    def number(self) -> int:
+        """How many parts there are."""
+        manifest = decode(self._manifest)
+        assert isinstance(manifest, PartsManifest)
+        return len(manifest.parts)
+
+    def part(self, number: int) -> Release:
+        """One part as a release of its own, groups numbered from 0."""
+        with self._held() as parts:
+            return as_release(parts.read(number)[0])
+
     def parts(self) -> Iterator[Release]:
         """The parts as releases of their own, groups numbered from 0, one after the other."""
         kinds: dict[str, pa.Schema] = {}
@@ -132,6 +158,18 @@ class PartedTables(Mapping[str, pa.Table]):
                 del release
                 yield part
                 del part  # before the next one is read
+
+    def each(self, function: Callable[[Release], Found]) -> list[Found]:
+        """What a function finds in each part: the next part is read while others are looked at."""
+        threads, found = max(cores() - 1, 1), []
+        with ThreadPoolExecutor(threads) as pool:
+            waiting: deque[Future[Found]] = deque()
+            for part in self.parts():
+                waiting.append(pool.submit(function, part))
+                del part
+                if len(waiting) > threads:
+                    found.append(waiting.popleft().result())
+            return [*found, *(one.result() for one in waiting)]
 
     def verify(self) -> Verification:
         """Check every part and what is promised of all."""

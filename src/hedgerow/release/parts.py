@@ -29,11 +29,13 @@ import pyarrow.parquet as pq
 
 from hedgerow._version import __version__
 from hedgerow.errors import BrokenPromise, BundleError, ParameterError, unwritten
+from hedgerow.exact import DecimalGrid
 from hedgerow.randomness import token
-from hedgerow.release.bundle import refuse_seeded
+from hedgerow.release.bundle import PartedTables, refuse_seeded
 from hedgerow.release.folder import folder_beside, named_folder, put_in_place, require_replaceable, sync_folder
 from hedgerow.release.readme import readme
 from hedgerow.release.release import Release, Rows
+from hedgerow.verify.help import grids_of
 from hedgerow.verify.holding import Held
 from hedgerow.verify.manifest import describe, describe_parts, encode
 from hedgerow.verify.names import SETS, box_columns
@@ -42,7 +44,18 @@ from hedgerow.verify.parts import PARTED, SHARED, is_wide, part_file
 from hedgerow.verify.promise import verify_bundle, verify_held
 from hedgerow.verify.values import MANIFEST, FileEntry, PartEntry
 
-__all__ = ["Stage", "WrittenPart", "require_free", "seal", "split_release", "stage_bundle", "write_part"]
+__all__ = [
+    "Stage",
+    "WrittenPart",
+    "numbered_tables",
+    "require_free",
+    "sample_groups",
+    "seal",
+    "split_release",
+    "stage_bundle",
+    "whole_grids",
+    "write_part",
+]
 
 
 @dataclass(frozen=True)
@@ -126,19 +139,58 @@ def write_part(folder: str, part: Release, *, first_group: int, rows: int, helpe
     parts share (`target`, `domain`) are written when the bundle is sealed.
     """
     system, place = _system(folder)
-    tables = {name: table for name, table in part.tables.items() if name not in SHARED}
-    if strange := set(tables) - set(PARTED):
-        raise ParameterError(f"a release with the table '{min(strange)}' is not written in parts.")
-    tables |= {"help": helper} if helper is not None else {}
+    tables = numbered_tables(part, helper, first_group, wide=is_wide(rows))
     files = {}
     for name, table in tables.items():
-        numbered = _renumbered(table, _number_columns(name, part), first_group, is_wide(rows))
         file = f"{token(8)}.parquet"
-        files[name] = (file, _write_table(system, f"{place}/{file}", numbered))
+        files[name] = (file, _write_table(system, f"{place}/{file}", table))
     people = tables.get("quasi", tables.get("release"))
     assert people is not None
     held = PartEntry(people.num_rows, first_group, part.groups)
     return WrittenPart(held, files, {name: str(table.schema) for name, table in tables.items()})
+
+
+def numbered_tables(part: Release, helper: pa.Table | None, first_group: int, *, wide: bool) -> dict[str, pa.Table]:
+    """The tables of a part that it does not share, its groups and sets numbered on from `first_group`."""
+    tables = {name: table for name, table in part.tables.items() if name not in SHARED}
+    if strange := set(tables) - set(PARTED):
+        raise ParameterError(f"a release with the table '{min(strange)}' is not written in parts.")
+    tables |= {"help": helper} if helper is not None else {}
+    return {name: _renumbered(table, _number_columns(name, part), first_group, wide) for name, table in tables.items()}
+
+
+def sample_groups(release: Release, rows: int) -> Release:
+    """About so many rows of a bundle in parts, in memory: the first groups of every part; all of it, where it is small.
+
+    Group numbers inside a part are random, so that these are groups drawn at random from each part.
+    """
+    if not isinstance(release.tables, PartedTables) or release.rows.published <= rows:
+        return release
+
+    def first_groups(part: Release) -> Release:
+        quota = max(rows * part.rows.published // release.rows.published, 1)
+        return next(split_release(part, quota))[1]
+
+    drawn = release.tables.each(first_groups)
+    tables: dict[str, list[pa.Table]] = {}
+    groups = 0
+    for part in drawn:
+        for name, table in numbered_tables(part, None, groups, wide=False).items():
+            tables.setdefault(name, []).append(table)
+        groups += part.groups
+    shared = {name: drawn[0].tables[name] for name in SHARED if name in drawn[0].tables}
+    joined = {name: pa.concat_tables(each).combine_chunks() for name, each in tables.items()}
+    number = sum(part.rows.published for part in drawn)
+    return replace(release, tables=joined | shared, rows=Rows(number, number), groups=groups)
+
+
+def whole_grids(release: Release) -> dict[str, DecimalGrid]:
+    """The units of sensitive columns in all parts."""
+    assert isinstance(release.tables, PartedTables)
+    found: dict[str, DecimalGrid] = {}
+    for grids in release.tables.each(lambda part: grids_of(part.published)):
+        found |= {name: grid.merge(found[name]) if name in found else grid for name, grid in grids.items()}
+    return found
 
 
 def _number_columns(name: str, part: Release) -> list[str]:

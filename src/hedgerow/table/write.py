@@ -29,13 +29,19 @@ _ROWS = 1 << 16
 """Rows put into text at a time."""
 
 
-def write_csv(table: Table | pa.Table, path: str | PathLike[str], *, escape_formulas: bool = True) -> None:
-    """Write a table of flat columns; `escape_formulas` keeps spreadsheets from running texts as formulas."""
+def write_csv(
+    table: Table | pa.Table, path: str | PathLike[str], *, escape_formulas: bool = True, append: bool = False
+) -> None:
+    """Write a table of flat columns; `escape_formulas` keeps spreadsheets from running texts as formulas.
+
+    With `append` its rows follow those of a file that is there.
+    """
     arrow = table.arrow if isinstance(table, Table) else table
     check_names(arrow.column_names)
     header = _quoted(_disarm(pa.array(arrow.column_names, pa.string()), escape_formulas))
-    with Path(path).open("wb") as file:
-        file.write(",".join(header.to_pylist()).encode() + b"\n")
+    with Path(path).open("ab" if append else "wb") as file:
+        if not append:
+            file.write(",".join(header.to_pylist()).encode() + b"\n")
         for batch in arrow.to_batches(max_chunksize=_ROWS):
             cells = [_cells(column, escape_formulas) for column in batch.columns]
             file.write(_joined(cells))

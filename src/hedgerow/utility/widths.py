@@ -21,7 +21,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.answer import Estimate
 from hedgerow.query.evidence.disguised import subdomain_estimate
-from hedgerow.query.evidence.groups import Hits
+from hedgerow.query.evidence.groups import Evidence, Hits
 from hedgerow.query.evidence.rows import Selection, hits_of, numbers_of, values_of
 from hedgerow.query.evidence.view import View, view_of
 from hedgerow.query.sql.printing import predicate_sql
@@ -138,7 +138,8 @@ def _error(release: Release, name: str, query: RandomQuery, function: str, truth
 def _estimate(view: View, name: str, function: str, hits: Hits) -> Estimate:
     numbers, codes = numbers_of(view, name), view.codes(name)
     keep = np.append(np.ones(len(codes.domain), dtype=np.bool_), not view.has_missing(name))
-    return AGGREGATES[function].estimate(hits, values_of(view, name, keep), numbers.rounding(function), numbers.slack)
+    evidence = Evidence.of(hits, values_of(view, name, keep))
+    return AGGREGATES[function].estimate(evidence, numbers.rounding(function), numbers.slack)
 
 
 def typical_widths(release: Release, *, count: int = 25, keys: Keys = system_keys) -> list[tuple[str, float]]:

@@ -279,7 +279,7 @@ def concat_parts(parts: PartsBundle) -> PublishedRelease:
     """All parts put together in memory, groups numbered on without gaps."""
     if parts.manifest.rows.published > MOST_IN_MEMORY:
         raise BundleError(
-            f"Parts of more than {MOST_IN_MEMORY:,} rows are not put together: ask COUNT, SUM or AVG, which read parts "
+            f"Parts of more than {MOST_IN_MEMORY:,} rows are not put together: ask about one column, which reads parts "
             "one by one, or ask a database."
         )
     found: dict[str, list[pa.Table]] = {}

@@ -11,6 +11,7 @@ from hedgerow.query.sql.spark_text import safe_name, to_spark
 from tests.support.agreement import disagreement
 from tests.support.assignments import release_of
 from tests.support.every_form import EVERY_FORM, sample_of
+from tests.support.every_method import SCHEMA, people
 from tests.support.random_sql import random_question
 
 QUESTIONS = 6
@@ -75,6 +76,21 @@ ODD = [
     "SELECT count(*) AS n FROM release WHERE x NOT IN (y - 1, 4) OR h > 1e299",
     "SELECT sum(big) AS t, count(*) AS n FROM release",
 ]
+
+
+@pytest.mark.spark
+def test_tasks_read_the_parts_of_a_bundle(spark, tmp_path, monkeypatch):
+    """The driver puts nothing together; answers and refusals are those of arrays."""
+    release = hr.KEAnonymity(k=2).publish(people(96), SCHEMA)
+    release.save(tmp_path / "out", rows_per_part=40)
+    monkeypatch.setattr("hedgerow.release.bundle.concat_parts", None)
+    with connect(tmp_path / "out", spark) as cluster:
+        for text in (
+            "SELECT town, avg(salary) AS a, median(salary) AS m, count(*) AS n FROM release GROUP BY town",
+            "SELECT min(town) AS t, max(salary) AS h FROM release WHERE salary > 3",
+            "SELECT salary, avg(age) AS a FROM release GROUP BY salary",
+        ):
+            assert disagreement(connect(release), cluster, text) is None, text
 
 
 @pytest.mark.spark

@@ -145,6 +145,23 @@ def test_every_number_may_be_new_or_not():
     assert release.ask("SELECT count(DISTINCT 10 * w + s) AS x FROM release").upper == 2
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT t, count(DISTINCT w * s) AS x FROM release GROUP BY t HAVING count(DISTINCT w * s) > 0",
+        "SELECT t, count(DISTINCT w * s) AS x FROM release GROUP BY t ORDER BY x",
+        "SELECT t, count(DISTINCT w * s) + 1 AS x FROM release GROUP BY t ORDER BY x DESC LIMIT 1",
+        "SELECT t FROM (SELECT t, count(DISTINCT w * s) AS x FROM release GROUP BY t) AS q WHERE x > 0",
+    ],
+)
+def test_what_has_no_expected_number_neither_chooses_nor_sorts(text):
+    """Groups would vanish without a word: they are refused instead."""
+    release = release_of({"w": [1, 2, 3, 4], "t": list("xxyy"), "s": [5, 6, 7, 8]}, [0] * 4, sensitive="s")
+    for engine in ("arrays", "duckdb"):
+        with pytest.raises(QueryError, match="has bounds alone"):
+            connect(release, engine).sql(text)
+
+
 RANKS = (
     "min", "max", "median", "quantile_disc 0.25", "quantile_disc 0.5", "quantile_disc 0.9", "quantile_cont 0.3",
     "quantile_disc 0", "quantile_cont 1", "var_pop", "var_samp", "stddev_pop", "stddev",

@@ -17,6 +17,7 @@ enters sums and counts; MIN and MAX take its mean.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,7 +30,19 @@ import pyarrow as pa
 
 from hedgerow.exact import float_above, float_below
 from hedgerow.query.answer import Estimate, Rounding
-from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, best, matches, means, rank, totals, unroll
+from hedgerow.query.evidence.groups import (
+    Evidence,
+    Floats,
+    Hits,
+    Ints,
+    Values,
+    best,
+    matches,
+    means,
+    rank,
+    totals,
+    unroll,
+)
 from hedgerow.query.evidence.tally import MANY, both_totals, drawn_totals, moment_sums
 
 __all__ = [
@@ -43,13 +56,14 @@ __all__ = [
     "chance_of_null",
     "divide",
     "draws_of",
-    "is_long",
+    "ends_of_known",
+    "is_known",
     "is_plain",
     "least_value",
-    "long_ends",
     "may_be_null",
     "mirror_ends",
     "missed_chances",
+    "numbers_of_matches",
     "rooted",
     "same_values",
     "sum_moments",
@@ -70,41 +84,59 @@ class Interval:
     exact: list[bool]
 
 
-def is_long(hits: Hits, values: Values) -> bool:
-    """Tell whether known numbers of rows draw from values that are points, in so many groups that one pass pays."""
-    is_known = hits.lower is hits.upper and values.is_complete and values.lows is values.highs
-    return len(hits.group) > MANY and is_known and not values.is_large
+def is_known(hits: Hits, values: Values) -> bool:
+    """Tell whether known numbers of rows draw from values that are points and all count."""
+    return hits.lower is hits.upper and values.is_complete and values.lows is values.highs
 
 
-def long_ends(hits: Hits, values: Values, finish: Callable[[int, int], Exact]) -> Interval:
-    """Both ends of SUM, or of AVG, which `finish` makes from a sum and its number of values."""
-    least, greatest, numbers = both_totals(hits, values)
+def ends_of_known(evidence: Evidence, finish: Callable[[int, int], Exact]) -> Interval:
+    """Both ends of SUM, or of AVG, which `finish` makes from a sum and its number of values, where both are known."""
+    least, greatest, numbers = evidence.added(_both_ends_of_sums)
     lower, upper = (
         [finish(end, n) if n else None for end, n in zip(ends, numbers, strict=True)] for ends in (least, greatest)
     )
     return Interval(lower, upper, [low == high for low, high in zip(lower, upper, strict=True)])
 
 
-def both_ends(least: Any, hits: Hits, values: Values) -> Interval:
+def _both_ends_of_sums(hits: Hits, values: Values) -> tuple[list[int], list[int], list[int]]:
+    if len(hits.group) > MANY and not values.is_large:
+        return both_totals(hits, values)
+    least, numbers = sums_of_smallest(hits, values, hits.upper)
+    greatest, _ = sums_of_smallest(hits.mirrored(len(values.sizes)), values.mirrored, hits.upper)
+    return least, mirror_ends(greatest), numbers
+
+
+def both_ends(least: Callable[[Evidence], list[Any]], evidence: Evidence) -> Interval:
     """Both ends of an aggregate from its least one; `exact` where all assignments agree."""
-    mirrored = hits.mirrored(len(values.sizes))
-    lower, upper = least(hits, values), mirror_ends(least(mirrored, values.mirrored))
-    if values.is_rounded:
-        return Interval(lower, upper, same_values(hits, values))
-    ends = zip(lower, upper, may_be_null(hits, values), strict=True)
+    lower, upper = least(evidence), mirror_ends(least(evidence.mirrored))
+    if evidence.is_rounded:
+        return Interval(lower, upper, same_values(evidence))
+    ends = zip(lower, upper, may_be_null(evidence), strict=True)
     return Interval(lower, upper, [low == high and not null for low, high, null in ends])
 
 
-def same_values(hits: Hits, values: Values) -> list[bool]:
-    """Cells in which every assignment takes the same rounded values, by their labels: ticks do not tell them apart."""
+def numbers_of_matches(evidence: Evidence) -> tuple[list[int], list[int]]:
+    """The least and the most values that count, per cell."""
+    found: tuple[list[int], list[int]] = evidence.added(_matching)
+    return found
+
+
+def _matching(hits: Hits, values: Values) -> tuple[list[int], list[int]]:
     least, most = matches(hits, values)
-    points, mirrored = values.points, hits.mirrored(len(values.sizes))
-    low, high = totals(hits, least), totals(hits, most)
-    first, last = (
-        sums_of_smallest(hits, points, most)[0],
-        mirror_ends(sums_of_smallest(mirrored, points.mirrored, most)[0]),
-    )
+    number = totals(hits, most)
+    return (number if least is most else totals(hits, least)), number
+
+
+def same_values(evidence: Evidence) -> list[bool]:
+    """Cells in which every assignment takes the same rounded values, by their labels: ticks do not tell them apart."""
+    low, high = numbers_of_matches(evidence)
+    points = evidence.points
+    first, last = points.added(_sum_of_most), mirror_ends(points.mirrored.added(_sum_of_most))
     return [a == b and c == d for a, b, c, d in zip(low, high, first, last, strict=True)]
+
+
+def _sum_of_most(hits: Hits, values: Values) -> list[int]:
+    return sums_of_smallest(hits, values, matches(hits, values)[1])[0]
 
 
 def mirror_ends(bounds: list[Any]) -> list[Any]:
@@ -112,12 +144,9 @@ def mirror_ends(bounds: list[Any]) -> list[Any]:
     return [None if bound is None else -bound for bound in bounds]
 
 
-def may_be_null(hits: Hits, values: Values) -> list[bool]:
+def may_be_null(evidence: Evidence) -> list[bool]:
     """Cells of which some assignments have a value to aggregate and some have none."""
-    least, most = matches(hits, values)
-    if least is most:
-        return [False] * hits.cells
-    return [low == 0 < high for low, high in zip(totals(hits, least), totals(hits, most), strict=True)]
+    return [low == 0 < high for low, high in zip(*numbers_of_matches(evidence), strict=True)]
 
 
 def sums_of_smallest(hits: Hits, values: Values, taken: Ints) -> tuple[list[int], list[int]]:
@@ -138,8 +167,12 @@ def take_below(hits: Hits, values: Values, threshold: int | Ints, least: Ints, m
     return taken
 
 
-def least_value(hits: Hits, values: Values) -> list[int | None]:
+def least_value(evidence: Evidence) -> list[int | None]:
     """The smallest value in reach, per cell."""
+    return evidence.least(_least_in_reach)
+
+
+def _least_in_reach(hits: Hits, values: Values) -> list[int | None]:
     _, most = matches(hits, values)
     return best(np.minimum, hits, most >= 1, lambda group: values.lows[values.offsets[group]])
 
@@ -186,8 +219,12 @@ def sum_moments(hits: Hits, values: Values, shift: Floats) -> tuple[Floats, Floa
     return means(hits, hits.expected * share * centre), means(hits, variance)
 
 
-def chance_of_null(hits: Hits, values: Values) -> Floats:
+def chance_of_null(evidence: Evidence) -> Floats:
     """Chance per cell that no row hit has a value that counts."""
+    return functools.reduce(np.multiply, evidence.each(_chance_of_null))
+
+
+def _chance_of_null(hits: Hits, values: Values) -> Floats:
     if values.is_complete or values.expectation is not None or hits.variance is not None:
         # Over an uncertain number of rows, nothing adds up to zero.
         reached = hits.only(hits.expected > 0).cell
@@ -230,7 +267,7 @@ class Gives(Enum):
     ROOT = "the root of such a square"
 
 
-Answering = Callable[[Hits, Values, Fraction | None], tuple[Interval, Spread]]
+Answering = Callable[[Evidence, Fraction | None], tuple[Interval, Spread]]
 
 
 @dataclass(frozen=True)
@@ -253,21 +290,22 @@ class Aggregator:
 
     def estimate(
         self,
-        hits: Hits,
-        values: Values,
+        evidence: Evidence,
         rounding: Rounding,
         slack: Fraction,
         fraction: Fraction | None = None,
         domain: pa.Array | None = None,
     ) -> Estimate:
         """Bounds and expectation of one aggregate over hidden values."""
-        interval, spread = self.answer(hits, values, fraction)
-        if values.is_rounded and self.gives is Gives.VALUE:
-            return _published(self.answer(hits, values.points, fraction)[0], _scaled_spread(spread, values), domain)
-        unit = _unit(self.gives, values)
+        interval, spread = self.answer(evidence, fraction)
+        if evidence.is_rounded and self.gives is Gives.VALUE:
+            places = self.answer(evidence.points, fraction)[0]
+            return _published(places, _scaled_spread(spread, evidence.unit), domain)
+        unit = _unit(self.gives, evidence.unit)
         widths = None
         if slack and self.gives in (Gives.TOTAL, Gives.MEAN):
-            numbers = totals(hits, hits.upper) if self.gives is Gives.TOTAL else [1] * hits.cells
+            is_total = self.gives is Gives.TOTAL
+            numbers = evidence.added(lambda hits, _: totals(hits, hits.upper)) if is_total else [1] * evidence.cells
             widths = [slack * number for number in numbers]
         found = Estimate(
             [None if tick is None else tick * unit for tick in interval.lower],
@@ -293,14 +331,14 @@ def _published(interval: Interval, spread: Spread, domain: pa.Array | None) -> E
     return Estimate(lower, upper, spread.mean.tolist(), spread.std.tolist(), interval.exact, Rounding.NEAREST)
 
 
-def _scaled_spread(spread: Spread, values: Values) -> Spread:
-    return Spread(_scaled(spread.mean, values.unit), _scaled(spread.std, values.unit))
+def _scaled_spread(spread: Spread, unit: Fraction) -> Spread:
+    return Spread(_scaled(spread.mean, unit), _scaled(spread.std, unit))
 
 
-def _unit(gives: Gives, values: Values) -> Fraction:
+def _unit(gives: Gives, unit: Fraction) -> Fraction:
     if gives is Gives.NUMBER:
         return Fraction(1)
-    return values.unit**2 if gives in (Gives.SQUARE, Gives.ROOT) else values.unit
+    return unit**2 if gives in (Gives.SQUARE, Gives.ROOT) else unit
 
 
 def _scaled(numbers: Floats, unit: Fraction) -> Floats:

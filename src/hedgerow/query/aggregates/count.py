@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from hedgerow.query.aggregates.aggregator import Aggregator, Gives, Interval, Spread, draws_of
-from hedgerow.query.evidence.groups import Hits, Values, deviation, matches, means, totals
+from hedgerow.query.aggregates.aggregator import Aggregator, Gives, Interval, Spread, draws_of, numbers_of_matches
+from hedgerow.query.evidence.groups import Evidence, Floats, Hits, Values, deviation, means
 
 __all__ = ["COUNT", "count", "expected_count"]
 
 
-def count(hits: Hits, values: Values) -> Interval:
+def count(evidence: Evidence) -> Interval:
     """COUNT: bounds are the sums of the groups' bounds."""
-    least, most = matches(hits, values)
-    lower, upper = totals(hits, least), totals(hits, most)
+    lower, upper = numbers_of_matches(evidence)
     return Interval(lower, upper, [low == high for low, high in zip(lower, upper, strict=True)])
 
 
-def expected_count(hits: Hits, values: Values) -> Spread:
+def expected_count(evidence: Evidence) -> Spread:
     """COUNT: hypergeometric in each group."""
+    mean, variance = evidence.added(_moments)
+    return Spread(mean, deviation(variance))
+
+
+def _moments(hits: Hits, values: Values) -> tuple[Floats, Floats]:
     moments = values.moments
     share = moments.share[hits.group]
     variance = draws_of(hits, values) * moments.counts[hits.group]
@@ -24,13 +28,13 @@ def expected_count(hits: Hits, values: Values) -> Spread:
         variance = variance + hits.expected * moments.inner[2][hits.group]
     if hits.variance is not None:
         variance = variance + hits.variance * share**2
-    return Spread(means(hits, hits.expected * share), deviation(means(hits, variance)))
+    return means(hits, hits.expected * share), means(hits, variance)
 
 
 COUNT = Aggregator(
     "count",
     Gives.NUMBER,
-    lambda hits, values, _: (count(hits, values), expected_count(hits, values)),
+    lambda evidence, _: (count(evidence), expected_count(evidence)),
     ("Count",),
     True,
     "hits",

@@ -27,7 +27,7 @@ from hedgerow.query.aggregates.linear import Linear, LinearBounds
 from hedgerow.query.aggregates.precise import Digits, gram, side_by_side
 from hedgerow.query.aggregates.variance import variance
 from hedgerow.query.answer import Estimate, Rounding
-from hedgerow.query.evidence.groups import Ints
+from hedgerow.query.evidence.groups import Evidence, Ints
 from hedgerow.query.evidence.products import digits_of, linear_over
 from hedgerow.query.evidence.rows import Selection, hits_of, values_of
 from hedgerow.query.evidence.view import View, missing_rows
@@ -104,7 +104,7 @@ class Covariance:
         if self.concealed is None:
             return [None] * selection.cells
         hits, drawn = hits_of(self.view, selection), values_of(self.hidden, self.concealed)
-        interval, _ = variance(hits, drawn, is_sample=False)
+        interval, _ = variance(Evidence.of(hits, drawn), is_sample=False)
         unit = drawn.unit**2
         return [
             None if low is None or high is None else (Fraction(low) * unit, Fraction(high) * unit)

@@ -12,16 +12,30 @@ matroid, so one choice makes all order statistics small at once, and interpolati
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from hedgerow.query.aggregates.aggregator import Aggregator, Gives, Interval, Spread, same_values
-from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, matches, means, rank, totals
+from hedgerow.query.aggregates.aggregator import Aggregator, Gives, Interval, Spread, numbers_of_matches, same_values
+from hedgerow.query.evidence.groups import (
+    Evidence,
+    Floats,
+    Hits,
+    Ints,
+    Values,
+    joined_sets,
+    matches,
+    means,
+    rank,
+    totals,
+    unroll,
+)
 
 __all__ = ["QUANTILE_CONT", "QUANTILE_DISC", "quantile"]
 
@@ -29,24 +43,22 @@ _MOST_TOTALS = 64
 _STEPS = 24
 
 
-def quantile(hits: Hits, values: Values, fraction: Fraction, *, is_discrete: bool) -> tuple[Interval, Spread]:
+def quantile(evidence: Evidence, fraction: Fraction, *, is_discrete: bool) -> tuple[Interval, Spread]:
     """Bounds and expectation of the value below which a fraction of all values lies."""
-    least, most = matches(hits, values)
-    low, high = np.array(totals(hits, least)), np.array(totals(hits, most))
-    sides = _sides(hits, values, fraction, low, high, is_discrete)
+    low, high = (np.array(numbers) for numbers in numbers_of_matches(evidence))
+    sides = _sides(evidence, fraction, low, high, is_discrete)
     null = (low == 0) & (high > 0)
-    if values.is_rounded:
-        exact = same_values(hits, values)
+    if evidence.is_rounded:
+        exact = same_values(evidence)
     else:
         exact = [a is not None and a == b and not n for a, b, n in zip(*sides, null, strict=True)]
-    return Interval(*sides, exact), _spread(hits, values.typical, fraction, sides)
+    return Interval(*sides, exact), _spread(evidence.typical, fraction, sides)
 
 
 def _sides(
-    hits: Hits, values: Values, fraction: Fraction, low: Ints, high: Ints, is_discrete: bool
+    evidence: Evidence, fraction: Fraction, low: Ints, high: Ints, is_discrete: bool
 ) -> tuple[list[Any], list[Any]]:
-    finder = _Finder(hits, values)
-    mirror = _Finder(hits.mirrored(len(values.sizes)), values.mirrored)
+    finder, mirror = _Finder(evidence), _Finder(evidence.mirrored)
     if is_discrete:
         lower = finder.smallest(lambda below, above: below >= _place(fraction, below + above))
         upper = mirror.smallest(lambda below, above: below > below + above - _place(fraction, below + above))
@@ -94,10 +106,10 @@ def _interpolated(finder: _Finder, fraction: Fraction, low: Ints, high: Ints, is
 class _Finder:
     """Searches, in all cells at once, the smallest value up to which enough values may lie."""
 
-    def __init__(self, hits: Hits, values: Values) -> None:
-        self._hits, self._values = hits, values
-        self._least, self._most = matches(hits, values)
-        self._domain = np.unique(values.lows)
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        self._domain = joined_sets(evidence.each(lambda _, values: np.unique(values.lows)))
+        self._table = _Counts.of(evidence, self._domain) if len(evidence.pieces) > 1 else None
 
     def ranked(self, total: Ints, place: Ints) -> list[int]:
         """The smallest possible value of a rank, from 1, among so many."""
@@ -105,8 +117,8 @@ class _Finder:
 
     def smallest(self, is_enough: Callable[[Ints, Ints], Any]) -> list[int]:
         """The smallest threshold at which the most values up to it, and the fewest above, are enough."""
-        low = np.zeros(self._hits.cells, dtype=np.int64)
-        high = np.full(self._hits.cells, max(len(self._domain) - 1, 0))
+        low = np.zeros(self._evidence.cells, dtype=np.int64)
+        high = np.full(self._evidence.cells, max(len(self._domain) - 1, 0))
         while np.any(low < high):
             middle = (low + high) >> 1
             enough = self._is_enough(is_enough, self._domain[middle])
@@ -120,23 +132,82 @@ class _Finder:
 
     def counts(self, threshold: Ints) -> tuple[Ints, Ints]:
         """The most values up to a threshold per cell, and the fewest above it."""
-        ranks = rank(self._values, self._values.lows, self._hits.group, threshold[self._hits.cell] + 1)
-        below = np.minimum(ranks, self._most)
-        above = np.maximum(self._least - below, 0)
-        return np.array(totals(self._hits, below)), np.array(totals(self._hits, above))
+        if self._table is not None:
+            return self._table.at(np.searchsorted(self._domain, threshold))
+        below, above = self._evidence.added(functools.partial(_counts, threshold))
+        return np.array(below), np.array(above)
 
 
-def _spread(hits: Hits, values: Values, fraction: Fraction, sides: tuple[list[Any], list[Any]]) -> Spread:
+@dataclass(frozen=True, eq=False)
+class _Counts:
+    """Of many pieces, read once: for each cell and value that occurs in it, how many values up to it may be taken.
+
+    Cells and places of values are one number, ascending; `most` and `least` are running counts of values that may be
+    taken, and of those that must be.
+    """
+
+    width: int
+    keys: Ints
+    most: Ints
+    least: Ints
+    first: Ints
+
+    @staticmethod
+    def of(evidence: Evidence, domain: Ints) -> _Counts:
+        """Count the smallest values of every group, as many as may be taken."""
+        width = max(len(domain), 1)
+
+        def counted(hits: Hits, values: Values) -> tuple[Ints, Ints, Ints]:
+            least, most = matches(hits, values)
+            owner, order = unroll(most)
+            place = np.searchsorted(domain, values.lows[values.offsets[hits.group[owner]] + order])
+            return _summed(hits.cell[owner] * width + place, np.ones(len(owner)), order < least[owner])
+
+        keys, most, least = functools.reduce(_both, evidence.each(counted))
+        first = np.searchsorted(keys, np.arange(evidence.cells + 1) * width)
+        return _Counts(width, keys, _running(most), _running(least), first)
+
+    def at(self, places: Ints) -> tuple[Ints, Ints]:
+        """The most values up to a place in the domain per cell, and the fewest above it."""
+        start, end = self.first[:-1], self.first[1:]
+        upto = np.searchsorted(self.keys, np.arange(len(places)) * self.width + places, side="right")
+        return self.most[upto] - self.most[start], self.least[end] - self.least[upto]
+
+
+def _summed(keys: Ints, most: Any, least: Any) -> tuple[Ints, Ints, Ints]:
+    found, place = np.unique(keys, return_inverse=True)
+    sums = [np.bincount(place.reshape(-1), each, minlength=len(found)).astype(np.int64) for each in (most, least)]
+    return found, sums[0], sums[1]
+
+
+def _both(one: tuple[Ints, Ints, Ints], other: tuple[Ints, Ints, Ints]) -> tuple[Ints, Ints, Ints]:
+    keys, most, least = (np.concatenate(pair) for pair in zip(one, other, strict=True))
+    return _summed(keys, most, least)
+
+
+def _running(numbers: Ints) -> Ints:
+    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(numbers)))
+
+
+def _counts(threshold: Ints, hits: Hits, values: Values) -> tuple[list[int], list[int]]:
+    least, most = matches(hits, values)
+    below = np.minimum(rank(values, values.lows, hits.group, threshold[hits.cell] + 1), most)
+    return totals(hits, below), totals(hits, np.maximum(least - below, 0))
+
+
+def _spread(evidence: Evidence, fraction: Fraction, sides: tuple[list[Any], list[Any]]) -> Spread:
     """Mean and deviation: the number of values up to a threshold is taken as normally distributed."""
     low, high = (np.array([0.0 if side is None else float(side) for side in ends]) for ends in sides)
-    share = values.moments.share[hits.group]
-    total = means(hits, hits.expected * share)
+    total = evidence.added(lambda hits, values: means(hits, hits.expected * values.moments.share[hits.group]))
     place = float(fraction) * (total - 1.0) + 1.0
-    mean, square, before = np.zeros(hits.cells), np.zeros(hits.cells), np.zeros(hits.cells)
+    cells = evidence.cells
+    mean, square, before = np.zeros(cells), np.zeros(cells), np.zeros(cells)
     steps = np.linspace(0.0, 1.0, _STEPS + 1)
-    for left, right in itertools.pairwise(steps.tolist()):
+    limits = [np.floor(low + (high - low) * right).astype(np.int64) for right in steps[1:-1].tolist()]
+    counted = evidence.added(functools.partial(_expected_below, limits))
+    chances = [*(_chance(number, spread, place) for number, spread in counted), np.ones(cells)]
+    for (left, right), chance in zip(itertools.pairwise(steps.tolist()), chances, strict=True):
         middle = (left + right) / 2
-        chance = _chance(hits, values, low + (high - low) * right, place) if right < 1 else np.ones(hits.cells)
         mean += (chance - before) * middle
         square += (chance - before) * middle**2
         before = np.maximum(before, chance)
@@ -144,25 +215,26 @@ def _spread(hits: Hits, values: Values, fraction: Fraction, sides: tuple[list[An
     return Spread(low + (high - low) * mean, (high - low) * deviation)
 
 
-def _chance(hits: Hits, values: Values, threshold: Floats, place: Floats) -> Floats:
-    """The chance that the value of a rank is at most a threshold."""
-    limits = np.floor(threshold).astype(np.int64)
-    ranks = rank(values, values.lows, hits.group, limits[hits.cell] + 1)
+def _expected_below(limits: list[Ints], hits: Hits, values: Values) -> tuple[tuple[Floats, Floats], ...]:
+    """Mean and variance of the number of values up to each threshold."""
     size = values.sizes[hits.group]
-    share = ranks / np.maximum(size, 1)
-    mean = means(hits, hits.expected * share)
     draws = hits.expected * (size - hits.expected) / np.maximum(size - 1, 1)
-    deviation = np.sqrt(np.maximum(means(hits, draws * share * (1.0 - share)), 0.0))
-    scores = (mean - place + 0.5) / np.maximum(deviation, 1e-9)
+    shares = [rank(values, values.lows, hits.group, limit[hits.cell] + 1) / np.maximum(size, 1) for limit in limits]
+    return tuple((means(hits, hits.expected * share), means(hits, draws * share * (1.0 - share))) for share in shares)
+
+
+def _chance(mean: Floats, variance: Floats, place: Floats) -> Floats:
+    """The chance that the value of a rank is at most a threshold."""
+    scores = (mean - place + 0.5) / np.maximum(np.sqrt(np.maximum(variance, 0.0)), 1e-9)
     return np.array([0.5 * math.erfc(-score / math.sqrt(2.0)) for score in np.clip(scores, -40.0, 40.0).tolist()])
 
 
-def _continuous(hits: Hits, values: Values, fraction: Fraction | None) -> tuple[Interval, Spread]:
-    return quantile(hits, values, fraction or Fraction(0), is_discrete=False)
+def _continuous(evidence: Evidence, fraction: Fraction | None) -> tuple[Interval, Spread]:
+    return quantile(evidence, fraction or Fraction(0), is_discrete=False)
 
 
-def _discrete(hits: Hits, values: Values, fraction: Fraction | None) -> tuple[Interval, Spread]:
-    return quantile(hits, values, fraction or Fraction(0), is_discrete=True)
+def _discrete(evidence: Evidence, fraction: Fraction | None) -> tuple[Interval, Spread]:
+    return quantile(evidence, fraction or Fraction(0), is_discrete=True)
 
 
 QUANTILE_CONT = Aggregator("quantile_cont", Gives.MEAN, _continuous)

@@ -11,84 +11,190 @@ takes its h nearest values, or its h farthest ones: a window, or both ends, that
 
 from __future__ import annotations
 
+import functools
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from hedgerow.query.aggregates.aggregator import Aggregator, Gives, Interval, Spread
-from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values, best, deviation, matches, means, totals, unroll
+from hedgerow.query.aggregates.aggregator import (
+    Aggregator,
+    Gives,
+    Interval,
+    Spread,
+    least_value,
+    mirror_ends,
+    numbers_of_matches,
+    sums_of_smallest,
+)
+from hedgerow.query.evidence.groups import Evidence, Floats, Hits, Ints, Values, deviation, matches, means, unroll
 
 __all__ = ["STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP", "variance"]
 
 _DIGIT = 1e-15  # each step of a running sum of floats may cost this much of its size
 
 
-def variance(hits: Hits, values: Values, *, is_sample: bool) -> tuple[Interval, Spread]:
+def variance(evidence: Evidence, *, is_sample: bool) -> tuple[Interval, Spread]:
     """Bounds and expectation of the variance, in squared ticks."""
-    least, most = matches(hits, values)
-    number = np.array(totals(hits, most))
+    number = np.array(numbers_of_matches(evidence)[1])
     enough = number > (1 if is_sample else 0)
-    if values.ranged or not np.array_equal(least, most):
-        interval = _crude(hits, values, enough, is_sample)
+    if evidence.is_ranged or not evidence.every(_is_fixed):
+        interval = _crude(evidence, enough, is_sample)
     else:
-        interval = _swept(hits, values, most, number, is_sample)
-    return interval, _spread(hits, values, is_sample)
+        interval = _swept(evidence, number, is_sample)
+    return interval, _spread(evidence, is_sample)
 
 
-def _crude(hits: Hits, values: Values, enough: Any, is_sample: bool) -> Interval:
+def _is_fixed(hits: Hits, values: Values) -> bool:
+    return np.array_equal(*matches(hits, values))
+
+
+def _crude(evidence: Evidence, enough: Any, is_sample: bool) -> Interval:
     """From nothing to a quarter of the squared range, which half of the values at either end would give."""
-    least, most = matches(hits, values)
-    low = best(np.minimum, hits, most >= 1, lambda group: values.lows[values.offsets[group]])
-    high = best(np.maximum, hits, most >= 1, lambda group: values.highs[values.offsets[group + 1] - 1])
-    upper: list[Any] = [None] * hits.cells
+    low, high = least_value(evidence), mirror_ends(least_value(evidence.mirrored))
+    upper: list[Any] = [None] * evidence.cells
     for cell, (a, b) in enumerate(zip(low, high, strict=True)):
         if a is not None and b is not None and enough[cell]:
             # Two values at the ends have the largest sample variance of all.
             upper[cell] = Fraction((b - a) ** 2, 2 if is_sample else 4)
     lower = [None if bound is None else Fraction(0) for bound in upper]
     needed = 2 if is_sample else 1
-    sure = [number >= needed for number in totals(hits, least)]  # otherwise some assignment has no variance at all
+    # Otherwise some assignment has no variance at all.
+    sure = [number >= needed for number in numbers_of_matches(evidence)[0]]
     return Interval(lower, upper, [bound is None or (bound == 0 and s) for bound, s in zip(upper, sure, strict=True)])
 
 
-def _swept(hits: Hits, values: Values, taken: Ints, number: Ints, is_sample: bool) -> Interval:
-    lower: list[Any] = [None] * hits.cells
-    upper: list[Any] = [None] * hits.cells
-    exact = [True] * hits.cells
-    edges = np.searchsorted(hits.cell, np.arange(hits.cells + 1))
-    for cell in np.flatnonzero(number > (1 if is_sample else 0)).tolist():
-        part = slice(int(edges[cell]), int(edges[cell + 1]))
+def _swept(evidence: Evidence, number: Ints, is_sample: bool) -> Interval:
+    lower: list[Any] = [None] * evidence.cells
+    upper: list[Any] = [None] * evidence.cells
+    exact = [True] * evidence.cells
+    sums = evidence.added(lambda hits, values: sums_of_smallest(hits, values, matches(hits, values)[1])[0])
+    centres = [round(Fraction(s, int(n))) if n else 0 for s, n in zip(sums, number, strict=True)]
+    wanted = np.flatnonzero(number > (1 if is_sample else 0)).tolist()
+
+    def choices(hits: Hits, values: Values) -> list[_Choices]:
+        taken, edges = matches(hits, values)[1], np.searchsorted(hits.cell, np.arange(hits.cells + 1))
+        parts = [(slice(int(edges[cell]), int(edges[cell + 1])), centres[cell]) for cell in wanted]
+        return [_Choices.of(values, hits.group[part], taken[part], centre) for part, centre in parts]
+
+    for cell, pieces in zip(wanted, zip(*evidence.each(choices), strict=True), strict=True):
         by = int(number[cell]) - (1 if is_sample else 0)
-        least, greatest, is_exact = _one_cell(values, hits.group[part], taken[part])
-        lower[cell], upper[cell], exact[cell] = least / by, greatest / by, is_exact
+        together = functools.reduce(_Choices.joined, pieces)
+        least, greatest, exact[cell] = together.ends(int(number[cell]), is_rounded=evidence.is_rounded)
+        lower[cell], upper[cell] = least / by, greatest / by
     return Interval(lower, upper, exact)
 
 
-def _one_cell(values: Values, group: Ints, taken: Ints) -> tuple[Fraction, Fraction, bool]:
-    """The least and the greatest sum of squared distances from the mean."""
-    filled = values.counts[group] > 0
-    group, taken = group[filled], taken[filled]
-    start, size = values.offsets[group], values.counts[group]
-    owner, order = unroll(taken)
-    first = values.lows[start[owner] + order]
-    number = len(first)
-    centre = round(float(first.mean()))
-    loose = np.flatnonzero(taken < size)
-    if not len(loose) and not values.is_rounded:
-        exact = _squares([int(tick) - centre for tick in first.tolist()])
-        return exact, exact, True
-    shifted = (values.lows - centre).astype(np.float64)
-    window = _sweep(shifted, start[loose], start[loose] + taken[loose], (size - taken)[loose])
-    least = _least(shifted[start[owner] + order], window, number)
-    last = shifted[(start + size - taken)[owner] + order]
-    ends = _sweep(shifted, (start + size - taken)[loose], start[loose], taken[loose])
-    greatest = _least_of_greatest(last, ends, number)
-    scale = float(np.abs(shifted[_spans(start, size)]).max(initial=1.0))
-    steps = number + len(window[0]) + len(ends[0])
-    margin = number * scale * (scale * steps * _DIGIT + (4.0 if values.is_rounded else 0.0))
-    is_exact = not values.is_rounded and greatest <= least + margin and _is_constant(values, group, taken)
-    return Fraction(max(least - margin, 0.0)), Fraction(greatest + margin), is_exact
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """A choice of values by its sum and sum of squares, and how it changes as the centre moves up past `where`."""
+
+    total: float
+    square: float
+    where: Floats
+    change: Floats
+    squares: Floats
+
+    @staticmethod
+    def of(first: Floats, out: Floats, into: Floats) -> _Steps:
+        """From the values that are chosen first, and those that leave and enter; steps at one place are one."""
+        where, place = np.unique((out + into) / 2.0, return_inverse=True)
+        place = place.reshape(-1)
+        change = np.bincount(place, into - out, minlength=len(where)).astype(np.float64)
+        squares = np.bincount(place, into**2 - out**2, minlength=len(where)).astype(np.float64)
+        return _Steps(float(first.sum()), float((first**2).sum()), where, change, squares)
+
+    def joined(self, other: _Steps) -> _Steps:
+        """The choices of both."""
+        where, place = np.unique(np.concatenate((self.where, other.where)), return_inverse=True)
+        change, squares = (
+            np.bincount(place.reshape(-1), np.concatenate(pair), minlength=len(where)).astype(np.float64)
+            for pair in ((self.change, other.change), (self.squares, other.squares))
+        )
+        return _Steps(self.total + other.total, self.square + other.square, where, change, squares)
+
+    @property
+    def _running(self) -> tuple[Floats, Floats]:
+        total = np.concatenate(([0.0], np.cumsum(self.change))) + self.total
+        return total, np.concatenate(([0.0], np.cumsum(self.squares))) + self.square
+
+    def least(self, number: int) -> float:
+        """The least sum of squared distances over all choices that the sweep passes."""
+        total, square = self._running
+        return float((square - total**2 / number).min())
+
+    def least_of_greatest(self, number: int) -> float:
+        """The least, over all centres, of the greatest sum of squared distances to it."""
+        total, square = self._running
+        centre = total / number
+        centre[1:] = np.maximum(centre[1:], self.where)
+        centre[:-1] = np.minimum(centre[:-1], self.where)
+        return float((square - 2.0 * centre * total + number * centre**2).min())
+
+
+@dataclass(frozen=True, eq=False)
+class _Choices:
+    """What the groups of one cell may take, in distances from its centre.
+
+    `sums` are the exact sum and sum of squares of what they take first; `nearest` sweeps windows of the nearest values,
+    `farthest` both ends. `scale` is the greatest distance, `steps` how often a running sum of them was added to.
+    """
+
+    sums: tuple[int, int]
+    nearest: _Steps
+    farthest: _Steps
+    scale: float
+    steps: int
+    is_loose: bool
+    is_constant: bool
+
+    @staticmethod
+    def of(values: Values, group: Ints, taken: Ints, centre: int) -> _Choices:
+        """The choices of some groups."""
+        filled = values.counts[group] > 0
+        group, taken = group[filled], taken[filled]
+        start, size = values.offsets[group], values.counts[group]
+        owner, order = unroll(taken)
+        away = values.lows[start[owner] + order] - centre
+        loose = np.flatnonzero(taken < size)
+        exact = (0, 0)
+        if not len(loose):
+            distances = away.tolist()
+            exact = (sum(distances), sum(distance * distance for distance in distances))
+        shifted = (values.lows - centre).astype(np.float64)
+        leaving, t = unroll((size - taken)[loose])
+        out, into = start[loose][leaving] + t, (start + taken)[loose][leaving] + t
+        nearest = _Steps.of(away.astype(np.float64), shifted[out], shifted[into])
+        leaving, t = unroll(taken[loose])
+        out, into = (start + size - taken)[loose][leaving] + t, start[loose][leaving] + t
+        last = shifted[(start + size - taken)[owner] + order]
+        farthest = _Steps.of(last, shifted[out], shifted[into])
+        scale = float(np.abs(shifted[_spans(start, size)]).max(initial=1.0))
+        steps = len(away) + len(loose) + int(size[loose].sum())
+        return _Choices(exact, nearest, farthest, scale, steps, len(loose) > 0, _is_constant(values, group, taken))
+
+    def joined(self, other: _Choices) -> _Choices:
+        """The choices of both."""
+        return _Choices(
+            (self.sums[0] + other.sums[0], self.sums[1] + other.sums[1]),
+            self.nearest.joined(other.nearest),
+            self.farthest.joined(other.farthest),
+            max(self.scale, other.scale),
+            self.steps + other.steps,
+            self.is_loose or other.is_loose,
+            self.is_constant and other.is_constant,
+        )
+
+    def ends(self, number: int, *, is_rounded: bool) -> tuple[Fraction, Fraction, bool]:
+        """The least and the greatest sum of squared distances from the mean of so many values."""
+        if not self.is_loose and not is_rounded:
+            exact = self.sums[1] - Fraction(self.sums[0] ** 2, number)
+            return exact, exact, True
+        least, greatest = self.nearest.least(number), self.farthest.least_of_greatest(number)
+        margin = number * self.scale * (self.scale * self.steps * _DIGIT + (4.0 if is_rounded else 0.0))
+        is_exact = not is_rounded and greatest <= least + margin and self.is_constant
+        return Fraction(max(least - margin, 0.0)), Fraction(greatest + margin), is_exact
 
 
 def _is_constant(values: Values, group: Ints, taken: Ints) -> bool:
@@ -98,69 +204,37 @@ def _is_constant(values: Values, group: Ints, taken: Ints) -> bool:
     return bool(np.all(same | (taken == end - start)))
 
 
-def _squares(numbers: list[int]) -> Fraction:
-    total = sum(numbers)
-    return sum(number * number for number in numbers) - Fraction(total * total, len(numbers))
-
-
-def _sweep(ticks: Floats, leaves: Ints, enters: Ints, steps: Ints) -> tuple[Floats, Floats, Floats]:
-    """Where, as the centre moves up, a value leaves a group's choice and another enters; change of sum and squares.
-
-    The t-th step of a group exchanges the t-th values from `leaves` and from `enters` on.
-    """
-    owner, order = unroll(steps)
-    out, into = ticks[leaves[owner] + order], ticks[enters[owner] + order]
-    where = (out + into) / 2.0
-    by_place = np.argsort(where, kind="stable")
-    return where[by_place], (into - out)[by_place], (into**2 - out**2)[by_place]
-
-
-def _least(first: Floats, steps: tuple[Floats, Floats, Floats], number: int) -> float:
-    """The least sum of squared distances over all choices that the sweep passes."""
-    _, change, squares = steps
-    total = np.concatenate(([0.0], np.cumsum(change))) + float(first.sum())
-    square = np.concatenate(([0.0], np.cumsum(squares))) + float((first**2).sum())
-    return float((square - total**2 / number).min())
-
-
-def _least_of_greatest(first: Floats, steps: tuple[Floats, Floats, Floats], number: int) -> float:
-    """The least, over all centres, of the greatest sum of squared distances to it."""
-    where, change, squares = steps
-    total = np.concatenate(([0.0], np.cumsum(change))) + float(first.sum())
-    square = np.concatenate(([0.0], np.cumsum(squares))) + float((first**2).sum())
-    centre = total / number
-    centre[1:] = np.maximum(centre[1:], where)
-    centre[:-1] = np.minimum(centre[:-1], where)
-    return float((square - 2.0 * centre * total + number * centre**2).min())
-
-
 def _spans(start: Ints, size: Ints) -> Ints:
     owner, order = unroll(size)
     spans: Ints = start[owner] + order
     return spans
 
 
-def _spread(hits: Hits, values: Values, is_sample: bool) -> Spread:
+def _spread(evidence: Evidence, is_sample: bool) -> Spread:
     """The mean: squares less the squared mean of all. The deviation: that of the squares about the mean."""
-    moments = values.moments
-    share = moments.share[hits.group]
-    number = means(hits, hits.expected * share)
-    centre = np.divide(
-        means(hits, hits.expected * share * moments.mean[hits.group]),
-        number,
-        out=np.zeros(hits.cells),
-        where=number > 0,
-    )
-    distance = moments.mean[hits.group] - centre[hits.cell]
-    outer, inner = moments.spread(hits.group, distance)
-    size, h = values.sizes[hits.group], hits.expected
-    square = outer + (share * distance) ** 2 + (0.0 if inner is None else inner)
-    draws = h * (size - h) / np.maximum(size - 1, 1)
-    of_sum = means(hits, draws * outer)
+
+    def sums(hits: Hits, values: Values) -> tuple[Floats, Floats]:
+        share = hits.expected * values.moments.share[hits.group]
+        return means(hits, share), means(hits, share * values.moments.mean[hits.group])
+
+    number, total = evidence.added(sums)
+    centre = np.divide(total, number, out=np.zeros(evidence.cells), where=number > 0)
+
+    def around(hits: Hits, values: Values) -> tuple[Floats, Floats, Floats]:
+        moments = values.moments
+        distance = moments.mean[hits.group] - centre[hits.cell]
+        outer, inner = moments.spread(hits.group, distance)
+        size, h = values.sizes[hits.group], hits.expected
+        square = outer + (moments.share[hits.group] * distance) ** 2 + (0.0 if inner is None else inner)
+        draws = h * (size - h) / np.maximum(size - 1, 1)
+        fourth = draws * _fourth(hits, values, centre)
+        return means(hits, h * square), means(hits, draws * outer), means(hits, fourth)
+
+    squares, of_sum, of_squares = evidence.added(around)
     by = number - (1.0 if is_sample else 0.0)
     by = np.where(by > 0, by, 1.0)  # where too few rows are to be expected, those of the sum stand in
-    mean = np.maximum(means(hits, h * square) - of_sum / np.maximum(number, 1e-300), 0.0) / by
-    return Spread(mean, deviation(means(hits, draws * _fourth(hits, values, centre))) / by)
+    mean = np.maximum(squares - of_sum / np.maximum(number, 1e-300), 0.0) / by
+    return Spread(mean, deviation(of_squares) / by)
 
 
 def _fourth(hits: Hits, values: Values, centre: Floats) -> Floats:
@@ -173,12 +247,12 @@ def _fourth(hits: Hits, values: Values, centre: Floats) -> Floats:
     return result
 
 
-def _sample(hits: Hits, values: Values, _: Fraction | None) -> tuple[Interval, Spread]:
-    return variance(hits, values, is_sample=True)
+def _sample(evidence: Evidence, _: Fraction | None) -> tuple[Interval, Spread]:
+    return variance(evidence, is_sample=True)
 
 
-def _population(hits: Hits, values: Values, _: Fraction | None) -> tuple[Interval, Spread]:
-    return variance(hits, values, is_sample=False)
+def _population(evidence: Evidence, _: Fraction | None) -> tuple[Interval, Spread]:
+    return variance(evidence, is_sample=False)
 
 
 VAR_SAMP = Aggregator("var_samp", Gives.SQUARE, _sample, ("Variance",), is_tight=False)

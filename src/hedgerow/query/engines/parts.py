@@ -1,38 +1,348 @@
-"""Questions to a bundle in parts, answered with the memory of one part where the parts' answers add up.
+"""Questions to a bundle in parts, answered with the memory of a part.
 
-Guarantee  bounds are those of the same release in one file: COUNT, SUM and AVG under conditions that are decided row by
-           row are sums over groups, and every group lies in one part. All other questions read the whole release
-Cost       one pass over the parts for each question; another one where floats need the unit of the whole column
+Guarantee  bounds are those of the same release in one file. Every part gives its evidence: rows hit and values drawn,
+           group by group, and no group lies in two parts. Aggregates reduce it over all parts (`evidence.groups`).
+           Units, places of texts and doubtful boxes are those of the whole release
+Cost       one pass over the parts, another one where units or places are needed; evidence waits in temporary files,
+           some 24 bytes a row, which hold nothing but published numbers. In memory: a part for each core, and as many
+           numbers as there are different values in the answer's cells
+
+Questions that look at rows and hidden values in pairs add up over parts for COUNT and SUM. Their MIN, MAX, quantiles,
+variances and averages over an uncertain number of rows, covariances and quotients of sums put the parts together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+import functools
+import math
+import pickle
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.exact import DecimalGrid, as_fraction, column_grid
-from hedgerow.query.answer import Estimate, Result, Rounding
-from hedgerow.query.evidence.permuted import ArrayEngine
+from hedgerow.errors import QueryError
+from hedgerow.exact import DecimalGrid, column_grid
+from hedgerow.query.answer import Estimate, Result
+from hedgerow.query.evidence.groups import Evidence, Hits, Ints, Piece, Values
+from hedgerow.query.evidence.permuted import ArrayEngine, Plan, Source, WholeRelease, estimate_from
 from hedgerow.query.evidence.view import fresh_source, view_of
-from hedgerow.query.sql.question import NUMBERS, Aggregate, Bound, Column, Kind
+from hedgerow.query.sql.question import SLOT, Aggregate, Arithmetic, Bound, Column, Key, Kind
 from hedgerow.release import Release
 from hedgerow.release.bundle import PartedTables
 
 __all__ = ["PartsEngine"]
 
-_ROWS = Aggregate("count", None, "number of rows")
-_FUNCTIONS = ("count", "sum", "avg")
+_ROWS = Aggregate("count", None, f"{SLOT}rows of parts")
+_PLACED = (Kind.TEXT, Kind.BOOL)
+
+
+class _Together(Exception):
+    """Parts cannot answer this one by one."""
+
+
+class PartsEngine:
+    """Answers questions about a bundle in parts."""
+
+    def __init__(
+        self,
+        release: Release,
+        whole: Callable[[], ArrayEngine],
+        each: Callable[[Callable[..., Any]], Any] | None = None,
+    ) -> None:
+        """Questions that parts cannot answer on their own go to `whole`, which reads all of them.
+
+        `each` runs a function on every part and gives what it finds, in order: here, unless something else is given.
+        """
+        assert isinstance(release.tables, PartedTables)
+        self._release, self._tables, self._whole = release, release.tables, whole
+        self._is_near = each is None
+        self._each = self._tables.each if each is None else each
+
+    def run(self, bound: Bound) -> Result:
+        """Answer a bound question."""
+        try:
+            with tempfile.TemporaryDirectory(prefix="hedgerow-") as scratch:
+                return self._by_parts(bound, Path(scratch))
+        except _Together:
+            return self._whole().run(bound)
+
+    def _by_parts(self, bound: Bound, scratch: Path) -> Result:
+        shown = {key.column for key in bound.keys}
+        unseen = [Key(group, f"{SLOT}key {n}") for n, group in enumerate(bound.groups) if group not in shown]
+        asked = replace(bound, keys=(*bound.keys, *unseen))
+        items = [*bound.aggregates, _ROWS] if bound.groups else list(bound.aggregates)
+        whole = self._learn(bound)
+        read = functools.partial(_Answered.of, asked, items, whole, scratch if self._is_near else None)
+        parts = [part.kept(scratch) for part in self._each(read)]
+        plan = _plan(asked, whole, self._tables.first)
+        cells = _Cells.of(asked, plan.grouped, parts)
+        found = {item: _joined(item, cells, [part.answers[item] for part in parts]) for item in parts[0].answers}
+        estimates = {item.alias: plan.finished(item, _estimate(item, found, plan)) for item in bound.aggregates}
+        keys = {key.alias: cells.keys[key.alias] for key in bound.keys}
+        result = Result(keys, estimates, cells.number)
+        if not bound.groups:
+            return result
+        most = plan.finished(_ROWS, _estimate(_ROWS, found, plan)).upper
+        possible = [cell for cell, number in enumerate(most) if number is None or number > 0]
+        return result if len(possible) == cells.number else result.take(np.array(possible, dtype=np.int64))
+
+    def _learn(self, bound: Bound) -> WholeRelease:
+        """Units and places of the columns that are aggregated, and doubtful boxes, from a pass over all parts."""
+        view = view_of(self._tables.first)
+        view.derive(bound.derived)
+        columns = {item.column.name for item in bound.aggregates if isinstance(item.column, Column)}
+        columns = {name for name in columns if view.column(name).kind in (*_PLACED, Kind.FLOAT)}
+        keys = {name: f"{name} = {bound.derived.get(name)}" for name in columns}
+        known: dict[str, _Learned] = self._tables.remembered.setdefault("columns", {})
+        missing = {name: view.column(name).kind for name in columns if keys[name] not in known}
+        if missing or (self._release.form.has_boxes and "" not in known):
+            parts = list(self._each(functools.partial(_learn_part, bound, missing)))
+            for name in (*missing, ""):
+                known[keys.get(name, "")] = functools.reduce(_Learned.joined, (part[name] for part in parts))
+        learned = {name: known[keys[name]] for name in columns}
+        ragged = {
+            name: Kind.FLOAT
+            for name, one in learned.items()
+            if one.grid is not None and one.grid.places is None and one.domain is None
+        }
+        if ragged:  # floats on no decimal grid are told apart by their places
+            parts = list(self._each(functools.partial(_learn_part, bound, ragged, places=True)))
+            for name in ragged:
+                learned[name] = known[keys[name]] = functools.reduce(_Learned.joined, (part[name] for part in parts))
+        grids = {name: one.grid for name, one in learned.items() if one.grid is not None}
+        domains = {name: one.domain for name, one in learned.items() if one.domain is not None}
+        return WholeRelease(grids, domains, known[""].doubtful if "" in known else frozenset())
+
+
+@dataclass(frozen=True, eq=False)
+class _Learned:
+    """What is to be known of a column of the whole release: its unit, its distinct values; which boxes are doubtful."""
+
+    grid: DecimalGrid | None = None
+    domain: pa.Array | None = None
+    doubtful: frozenset[str] = frozenset()
+
+    def joined(self, other: _Learned) -> _Learned:
+        """The same of two parts."""
+        grids = [one.grid for one in (self, other) if one.grid is not None]
+        domains = [one.domain for one in (self, other) if one.domain is not None]
+        return _Learned(
+            functools.reduce(DecimalGrid.merge, grids) if grids else None,
+            _sorted(pa.concat_arrays(domains)) if domains else None,
+            self.doubtful | other.doubtful,
+        )
+
+
+def _sorted(values: pa.Array) -> pa.Array:
+    different = values.drop_null().unique()
+    return different.take(pc.array_sort_indices(different))
+
+
+def _learn_part(bound: Bound, kinds: Mapping[str, Kind], part: Release, *, places: bool = False) -> dict[str, _Learned]:
+    source: Source = fresh_source(part)
+    source.plan(replace(bound, aggregates=()))  # derived columns are known from here on
+    found = {"": _Learned(doubtful=source.doubtful())}
+    for name, kind in kinds.items():
+        try:
+            domain = source.domain(name)
+        except QueryError:  # which the question itself will raise
+            domain = None
+        if domain is None:
+            found[name] = _Learned()
+        elif kind is Kind.FLOAT:
+            found[name] = _Learned(column_grid(domain), _sorted(domain) if places else None)
+        else:
+            found[name] = _Learned(domain=_sorted(domain))
+    return found
+
+
+def _plan(bound: Bound, whole: WholeRelease, part: Release) -> Plan:
+    """How a part answers. The source is not remembered: a view and a source that know each other would outlive it."""
+    source: Source = fresh_source(part)
+    source.take_part(whole)
+    return source.plan(bound)
+
+
+def _as_sum(item: Aggregate) -> Aggregate:
+    return replace(item, function="sum", alias=f"{SLOT}sum of {item.alias}")
+
+
+def _as_count(item: Aggregate) -> Aggregate:
+    return replace(item, function="count", alias=f"{SLOT}count of {item.alias}")
+
+
+@dataclass(frozen=True, eq=False)
+class _Stored:
+    """Evidence of one part about one aggregate in a file; whether its numbers of rows, and of values, are open."""
+
+    content: bytes | Path
+    is_open: bool
+    is_unsure: bool
+
+    @staticmethod
+    def of(hits: Hits, values: Values) -> _Stored:
+        """Write evidence; arrays that are one and the same stay so."""
+        told = [{each.name: getattr(one, each.name) for each in fields(one)} for one in (hits, values)]
+        return _Stored(pickle.dumps(told, protocol=5), hits.variance is not None, values.sure is not None)
+
+    def kept(self, scratch: Path) -> _Stored:
+        """The same in a file of a folder."""
+        if isinstance(self.content, Path):
+            return self
+        with tempfile.NamedTemporaryFile(dir=scratch, delete=False) as file:
+            file.write(self.content)
+        return replace(self, content=Path(file.name))
+
+    def read(self, cells: int, places: Ints, is_open: bool, is_unsure: bool) -> Piece:
+        """Read it, with the cells of the whole answer."""
+        assert isinstance(self.content, Path), "evidence is read from files"
+        with self.content.open("rb") as stream:
+            told = pickle.load(stream)
+        hits, values = Hits(**told[0]), Values(**told[1])
+        cell = places[hits.cell]
+        if np.any(cell[1:] < cell[:-1]):
+            order = np.argsort(cell, kind="stable")
+            cell = cell[order]
+            names = ("group", "lower", "upper", "expected", *(("variance",) if hits.variance is not None else ()))
+            hits = replace(hits, **{name: getattr(hits, name)[order] for name in names})
+        if is_open and hits.variance is None:
+            hits = replace(hits, variance=np.zeros(len(cell)))
+        if is_unsure and values.sure is None:
+            values = replace(values, sure=values.counts)
+        return replace(hits, cells=cells, cell=cell), values
+
+
+@dataclass(frozen=True, eq=False)
+class _Answered:
+    """What one part tells: its cells, and for each aggregate its evidence, or its answer where that is known."""
+
+    keys: Mapping[str, pa.Array]
+    cells: int
+    answers: dict[Aggregate, Estimate | _Stored]
+
+    @staticmethod
+    def of(bound: Bound, items: list[Aggregate], whole: WholeRelease, scratch: Path | None, part: Release) -> _Answered:
+        """Ask a part; an average that is no matter of evidence is a sum and a number of values.
+
+        Evidence goes to a folder, or along with the answer where there is none.
+        """
+        plan = _plan(bound, whole, part)
+        _refuse_ratios(plan, bound)
+        answers: dict[Aggregate, Estimate | _Stored] = {}
+        for item in items:
+            answers[item] = _answer(plan, item)
+            if item.function == "avg" and isinstance(answers[item], Estimate):
+                answers |= {one: _answer(plan, one) for one in (_as_sum(item), _as_count(item))}
+        found = _Answered(plan.keys, plan.cells, answers)
+        return found if scratch is None else found.kept(scratch)
+
+    def kept(self, scratch: Path) -> _Answered:
+        """The same, its evidence in files of a folder."""
+        kept = {item: one.kept(scratch) if isinstance(one, _Stored) else one for item, one in self.answers.items()}
+        return replace(self, answers=kept)
+
+
+def _answer(plan: Plan, item: Aggregate) -> Estimate | _Stored:
+    if plan.looks_at_pairs(item):
+        return _crossed(plan, item)
+    if (found := plan.crossed(item) or plan.known(item)) is not None:
+        return found
+    evidence = plan.evidence(item if item.column is not None else None)
+    if item.function == "count":  # which adds up, and is known in parts without missing values
+        return estimate_from(Evidence.of(*evidence), plan, item)
+    return _Stored.of(*evidence)
+
+
+def _crossed(plan: Plan, item: Aggregate) -> Estimate:
+    """An answer from pairs that adds up over parts."""
+    found = plan.crossed(item) if item.function in ("count", "sum", "avg") and item.other is None else None
+    if found is None:
+        raise _Together
+    return found
+
+
+def _refuse_ratios(plan: Plan, bound: Bound) -> None:
+    """Quotients of sums that pairs would bound better are left to the whole."""
+    sums = {item.alias: item for item in bound.aggregates if item.function == "sum"}
+    for computed in bound.outcome.computed:
+        node = computed.expression
+        if isinstance(node, Arithmetic) and node.operator == "/":
+            sides = [sums.get(getattr(side, "text", "")) for side in (node.left, node.right)]
+            if sides[0] is not None and sides[1] is not None and plan.ratio(sides[0], sides[1]) is not None:
+                raise _Together
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The cells of all parts: their keys in order, and for each part the places of its own."""
+
+    number: int
+    keys: Mapping[str, pa.Array]
+    places: list[Ints]
+
+    @staticmethod
+    def of(bound: Bound, grouped: list[str], parts: list[_Answered]) -> _Cells:
+        """Put the cells of parts side by side by their keys, in the order in which one release would have them."""
+        if not bound.groups:
+            return _Cells(1, {}, [np.zeros(part.cells, dtype=np.int64) for part in parts])
+        every = pa.concat_tables([pa.table(dict(part.keys)) for part in parts])
+        aliases = {key.column.name: key.alias for key in bound.keys if isinstance(key.column, Column)}
+        by = [aliases[name] for name in grouped]
+        order = pc.sort_indices(every, sort_keys=[(name, "ascending") for name in by]).to_numpy().astype(np.int64)
+        ordered = every.take(pa.array(order))
+        is_new = np.ones(len(order), dtype=np.bool_)
+        is_new[1:] = functools.reduce(np.logical_or, [_changes(ordered.column(name)) for name in by])
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.cumsum(is_new) - 1
+        edges = np.cumsum([part.cells for part in parts])[:-1]
+        kept = ordered.take(pa.array(np.flatnonzero(is_new)))
+        keys = {name: kept.column(name).combine_chunks() for name in kept.column_names}
+        return _Cells(kept.num_rows, keys, np.split(place, edges))
+
+
+def _changes(column: pa.ChunkedArray) -> np.ndarray:
+    """Where a value differs from the one before it; missing ones are alike."""
+    array = column.combine_chunks()
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks)
+    before, after = array.slice(0, max(len(array) - 1, 0)), array.slice(1)
+    differs = pc.not_equal(before, after).fill_null(False).to_numpy(zero_copy_only=False)
+    gaps = pc.xor(before.is_null(), after.is_null()).to_numpy(zero_copy_only=False)
+    found: np.ndarray = differs | gaps
+    return found
+
+
+def _joined(item: Aggregate, cells: _Cells, answers: list[Estimate | _Stored]) -> Estimate | Evidence:
+    """The answers of all parts to one aggregate as one, or their evidence in pieces."""
+    stored = [answer for answer in answers if isinstance(answer, _Stored)]
+    if stored:
+        assert len(stored) == len(answers), "parts answer an aggregate alike"
+        is_open, is_unsure = any(one.is_open for one in stored), any(one.is_unsure for one in stored)
+        return Evidence(
+            cells.number,
+            [
+                functools.partial(one.read, cells.number, places, is_open, is_unsure)
+                for one, places in zip(stored, cells.places, strict=True)
+            ],
+        )
+    estimates = [answer for answer in answers if isinstance(answer, Estimate)]
+    merged = [_Merged() for _ in range(cells.number)]
+    for estimate, places in zip(estimates, cells.places, strict=True):
+        for cell, place in enumerate(places.tolist()):
+            merged[place].add(item.function, estimate, cell)
+    return _Merged.estimate(merged, item.function, estimates)
 
 
 @dataclass
-class _Sum:
-    """One aggregate in one cell, added up over the parts."""
+class _Merged:
+    """One aggregate in one cell, over the parts: sums add up, the least or greatest value is taken."""
 
     lower: Fraction | None = None
     upper: Fraction | None = None
@@ -40,154 +350,66 @@ class _Sum:
     variance: float = 0.0
     slack: Fraction = Fraction(0)
     is_exact: bool = True
+    is_reached: bool = True
 
-    def add(self, part: Estimate, cell: int) -> None:
-        """Add a part's answer; NULL adds nothing."""
+    def add(self, function: str, part: Estimate, cell: int) -> None:
+        """Take a part's answer; NULL adds nothing."""
         lower, upper = part.lower[cell], part.upper[cell]
         if lower is None or upper is None:
+            return
+        if function in ("min", "max"):
+            choose = min if function == "min" else max
+            self.lower = lower if self.lower is None else choose(self.lower, lower)
+            self.upper = upper if self.upper is None else choose(self.upper, upper)
             return
         self.lower, self.upper = (self.lower or Fraction(0)) + lower, (self.upper or Fraction(0)) + upper
         self.expected += float((lower + upper) / 2) if part.exact[cell] else part.expected[cell]
         self.variance += 0.0 if part.exact[cell] else part.std[cell] ** 2
-        self.slack += part.slack[cell] if part.slack is not None else Fraction(0)
+        slack = part.slack[cell] if part.slack is not None else Fraction(0)
+        self.slack = max(self.slack, slack) if function == "avg" else self.slack + slack
         self.is_exact &= part.exact[cell]
+        self.is_reached &= part.reached is None or part.reached[cell]
+
+    @staticmethod
+    def estimate(cells: list[_Merged], function: str, parts: list[Estimate]) -> Estimate:
+        """The answer in all cells."""
+        is_count = function == "count"
+        return replace(
+            parts[0],
+            lower=[Fraction(0) if is_count and one.lower is None else one.lower for one in cells],
+            upper=[Fraction(0) if is_count and one.upper is None else one.upper for one in cells],
+            expected=[one.expected for one in cells],
+            std=[math.sqrt(one.variance) for one in cells],
+            exact=[one.is_exact for one in cells],
+            slack=[one.slack for one in cells] if any(one.slack for one in cells) else None,
+            reached=None if all(part.reached is None for part in parts) else [one.is_reached for one in cells],
+            is_known=all(part.is_known for part in parts),
+        )
 
 
-@dataclass
-class _Cells:
-    """The cells of all parts by their keys, and for each its sums by alias."""
-
-    names: list[str]
-    sums: dict[tuple[Any, ...], dict[str, _Sum]] = field(default_factory=dict)
-    known: dict[str, bool] = field(default_factory=dict)
-    roundings: dict[str, Rounding] = field(default_factory=dict)
-    kinds: dict[str, pa.DataType] = field(default_factory=dict)
-
-    def add(self, result: Result) -> None:
-        """Add the answer of one part."""
-        keys = list(zip(*(result.keys[name].to_pylist() for name in self.names), strict=True)) if self.names else [()]
-        self.kinds |= {name: result.keys[name].type for name in self.names}
-        for alias, estimate in result.estimates.items():
-            self.known[alias] = self.known.get(alias, True) and estimate.is_known
-            self.roundings.setdefault(alias, estimate.rounding)
-            for cell, key in enumerate(keys):
-                self.sums.setdefault(key, {}).setdefault(alias, _Sum()).add(estimate, cell)
-
-
-class PartsEngine:
-    """Answers questions about a bundle in parts."""
-
-    def __init__(self, release: Release, whole: Callable[[], ArrayEngine]) -> None:
-        """Questions that parts cannot answer on their own go to `whole`, which reads all of them."""
-        assert isinstance(release.tables, PartedTables)
-        self._release, self._tables, self._whole = release, release.tables, whole
-        self._grids: dict[str, DecimalGrid] = {}
-
-    def run(self, bound: Bound) -> Result:
-        """Answer a bound question."""
-        if not self._adds_up(bound):
-            return self._whole().run(bound)
-        names = [item.column.name for item in bound.aggregates if isinstance(item.column, Column)]
-        self._find_grids([name for name in names if self._kind(name) is Kind.FLOAT])
-        means = [item.column for item in bound.aggregates if item.function == "avg"]
-        full = {column.name for column in means if isinstance(column, Column)} | ({*names} & {*bound.bases})
-        asked = replace(bound, aggregates=tuple(_summed(bound)))
-        aliases = {key.column.name: key.alias for key in bound.keys if isinstance(key.column, Column)}
-        cells = _Cells([aliases[column.name] for column in bound.groups])
-        for part in self._parts():
-            if any(view_of(part).has_missing(name) for name in full):  # then a mean has fewer values than rows
-                return self._whole().run(bound)
-            # The source is not remembered: a view and a source that know each other would outlive their part.
-            cells.add(ArrayEngine(fresh_source(part)).run(asked))
-            del part
-        return self._result(bound, cells)
-
-    def _adds_up(self, bound: Bound) -> bool:
-        """Tell whether answers of parts add up to that of the whole."""
-        form = self._release.form
-        is_certain = form.has_groups and form.keeps_rows and bound.is_free and not bound.outcome.computed
-        shown = {key.column.name for key in bound.keys if isinstance(key.column, Column)}
-        grouped = {column.name for column in bound.groups}
-        is_keyed = all(isinstance(key.column, Column) for key in bound.keys) and grouped == shown
-        is_keyed = is_keyed and not grouped & bound.bases.keys()
-        return is_certain and is_keyed and all(self._is_summed(bound, item) for item in bound.aggregates)
-
-    def _is_summed(self, bound: Bound, item: Aggregate) -> bool:
-        if item.function not in _FUNCTIONS or item.other is not None:
-            return False
-        if item.column is None:
-            return True
-        is_published = isinstance(item.column, Column) and item.column.name not in bound.derived
-        if not is_published or not isinstance(item.column, Column):
-            return False
-        return item.function == "count" or self._kind(item.column.name) in NUMBERS
-
-    def _kind(self, name: str) -> Kind:
-        return view_of(self._tables.first).columns[name].kind
-
-    def _find_grids(self, names: list[str]) -> None:
-        """The units of columns of floats are those of all parts."""
-        missing = [name for name in names if name not in self._grids]
-        for part in self._tables.parts() if missing else ():
-            for name in missing:
-                column = self._column(part, name)
-                if column is not None and (grid := column_grid(column)) is not None:
-                    self._grids[name] = grid.merge(self._grids[name]) if name in self._grids else grid
-
-    def _column(self, part: Release, name: str) -> pa.ChunkedArray | None:
-        return next((table.column(name) for table in part.tables.values() if name in table.column_names), None)
-
-    def _parts(self) -> Iterator[Release]:
-        for part in self._tables.parts():
-            numbered = replace(part, grids=self._grids)
-            del part
-            yield numbered
-            del numbered
-
-    def _result(self, bound: Bound, cells: _Cells) -> Result:
-        keys = {name: [key[place] for key in cells.sums] for place, name in enumerate(cells.names)}
-        found = pa.table({name: pa.array(column, cells.kinds[name]) for name, column in keys.items()})
-        order = np.arange(len(cells.sums))
-        if cells.names and cells.sums:
-            order = pc.sort_indices(found, sort_keys=[(name, "ascending") for name in cells.names]).to_numpy()
-        sums = list(cells.sums.values())
-        ordered = [sums[place] for place in order.tolist()]
-        estimates = {item.alias: self._estimate(item, ordered, cells) for item in bound.aggregates}
-        shown = {name: found.column(name).combine_chunks().take(pa.array(order)) for name in cells.names}
-        aliases = {key.column.name: key.alias for key in bound.keys if isinstance(key.column, Column)}
-        named = {key.alias: shown[aliases[key.column.name]] for key in bound.keys if isinstance(key.column, Column)}
-        return Result(named, estimates, len(ordered))
-
-    def _estimate(self, item: Aggregate, cells: list[dict[str, _Sum]], found: _Cells) -> Estimate:
-        sums = [cell[item.alias] for cell in cells]
-        slack = [one.slack for one in sums] if any(one.slack for one in sums) else None
-        known, rounding = found.known[item.alias], found.roundings[item.alias]
-        lower, upper = [one.lower for one in sums], [one.upper for one in sums]
-        expected, std = [one.expected for one in sums], [one.variance**0.5 for one in sums]
-        if item.function == "avg":
-            rows = [cell[_ROWS.alias].lower or Fraction(0) for cell in cells]
-            lower, upper = _divided(lower, rows), _divided(upper, rows)
-            expected, std = ([x / max(float(n), 1.0) for x, n in zip(xs, rows, strict=True)] for xs in (expected, std))
-            assert isinstance(item.column, Column)
-            rounding, slack = Rounding.OUTWARD, self._slack(item.column.name, len(sums))
-        is_exact = [one.is_exact for one in sums]
-        return Estimate(lower, upper, expected, std, is_exact, rounding, slack, is_known=known)
-
-    def _slack(self, name: str, cells: int) -> list[Fraction] | None:
-        """What a mean of floats owes to floating point, as for the whole column."""
-        grid = self._grids.get(name)
-        if grid is None or grid.places in (None, 0):
-            return None
-        return [as_fraction(float(grid.largest)) / 2**52] * cells
+def _estimate(item: Aggregate, found: Mapping[Aggregate, Estimate | Evidence], plan: Plan) -> Estimate:
+    answer = found[item]
+    if isinstance(answer, Evidence):
+        return estimate_from(answer, plan, item)
+    if item.function != "avg":
+        return answer
+    total, number = found[_as_sum(item)], found[_as_count(item)]
+    assert isinstance(total, Estimate), "an average is known, or looked at in pairs, where its sum is"
+    assert isinstance(number, Estimate), "numbers of values add up"
+    if number.lower != number.upper:
+        raise _Together  # the best mean of pairs over an uncertain number of rows is no sum over parts
+    rows = [number or Fraction(0) for number in number.lower]
+    by = [max(float(row), 1.0) for row in rows]
+    return replace(
+        total,
+        lower=_divided(total.lower, rows),
+        upper=_divided(total.upper, rows),
+        expected=[x / n for x, n in zip(total.expected, by, strict=True)],
+        std=[x / n for x, n in zip(total.std, by, strict=True)],
+        rounding=answer.rounding,
+        slack=answer.slack,
+    )
 
 
 def _divided(ends: list[Fraction | None], rows: list[Fraction]) -> list[Fraction | None]:
     return [end / number if end is not None and number else None for end, number in zip(ends, rows, strict=True)]
-
-
-def _summed(bound: Bound) -> Iterator[Aggregate]:
-    """The aggregates to ask each part: an average is a sum and a number of rows."""
-    for item in bound.aggregates:
-        yield replace(item, function="sum") if item.function == "avg" else item
-    if any(item.function == "avg" for item in bound.aggregates):
-        yield _ROWS

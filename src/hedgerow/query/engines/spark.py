@@ -9,6 +9,9 @@ error, never a wrong one; such a question is counted by Spark and finished in ar
 
 from __future__ import annotations
 
+import functools
+import pickle
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -17,19 +20,22 @@ import pyarrow as pa
 from hedgerow.errors import InputError, ParameterError, QueryError
 from hedgerow.query.answer import Result
 from hedgerow.query.engines.help import GROUPED, help_by_group, help_of
+from hedgerow.query.engines.parts import PartsEngine
 from hedgerow.query.engines.rewriter import HelpLayout, is_plain, parts_sql, result_of
 from hedgerow.query.engines.summary import answer_from_counts, published_tables
 from hedgerow.query.evidence.view import view_of
 from hedgerow.query.sql.question import Bound, Kind
 from hedgerow.query.sql.spark_text import safe_name, to_spark
 from hedgerow.randomness import token
+from hedgerow.release.bundle import PartedTables
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from hedgerow.query.evidence.permuted import ArrayEngine
     from hedgerow.release import Release
 
-__all__ = ["SparkEngine"]
+__all__ = ["PartsOnSpark", "SparkEngine"]
 
 _SETTINGS = {
     "spark.sql.ansi.enabled": "true",
@@ -41,6 +47,8 @@ _SETTINGS = {
     "spark.sql.orderByOrdinal": "true",
 }
 _LAYOUT = HelpLayout(by_group=True)
+_WAVE = 16
+"""Parts whose evidence the driver takes at a time."""
 
 
 class SparkEngine:
@@ -90,8 +98,68 @@ class SparkEngine:
         with suppress(PySparkException):
             for view in self._views.values():
                 self._spark.catalog.dropTempView(view)
-        if type(self._spark).__module__.startswith("pyspark.sql.connect"):
-            self._spark.stop()  # of a classic session this would end the whole application
+        _leave(self._spark)
+
+
+class PartsOnSpark:
+    """Answers questions about a bundle in parts, read by the tasks of a cluster from a folder that all of them see.
+
+    A part is held against its checksum in the manifest that the driver read, wherever it is read. What comes back is
+    the evidence of a part; a few parts at a time, so that the driver holds no more.
+    """
+
+    def __init__(self, release: Release, spark: SparkSession, whole: Callable[[], ArrayEngine]) -> None:
+        """Questions that parts cannot answer on their own go to `whole`, which reads all of them on the driver."""
+        assert isinstance(release.tables, PartedTables)
+        self._tables, self._spark = release.tables, _own_session(spark)
+        self._engine = PartsEngine(release, whole, self.each)
+
+    def run(self, bound: Bound) -> Result:
+        """Answer a bound question."""
+        return self._engine.run(bound)
+
+    def close(self) -> None:
+        """Leave a remote server."""
+        _leave(self._spark)
+
+    def each(self, function: Callable[[Release], Any]) -> Iterator[Any]:
+        """What a function finds in each part, in order."""
+        from pyspark.errors import PySparkException
+
+        task = functools.partial(_ask_parts, self._tables, function)
+        for first in range(0, self._tables.number, _WAVE):
+            last = min(first + _WAVE, self._tables.number)
+            frame = self._spark.range(first, last, 1, last - first)
+            try:
+                found = frame.mapInArrow(task, "id long, found binary").toArrow().sort_by("id")
+            except PySparkException:
+                raise QueryError(
+                    "a task of Spark failed; every worker needs hedgerow and the bundle's folder"
+                ) from None
+            for told in found.column("found").to_pylist():
+                result = pickle.loads(told)  # what our own task wrote
+                if isinstance(result, Exception):
+                    raise result
+                yield result
+
+
+def _ask_parts(
+    tables: PartedTables, function: Callable[[Release], Any], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            try:
+                found = function(tables.part(number))
+            except Exception as error:  # raised again on the driver; Spark would add a trace to it
+                found = error
+            told = pa.array([pickle.dumps(found, protocol=5)], pa.binary())
+            yield pa.RecordBatch.from_arrays([pa.array([number], pa.int64()), told], ["id", "found"])
+
+
+def _leave(spark: Any) -> None:
+    """End a remote session of our own; of a classic one this would end the whole application."""
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        spark.stop()
 
 
 def _own_session(spark: Any) -> SparkSession:

@@ -20,11 +20,10 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
-from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.answer import Estimate, Rounding
 from hedgerow.query.evidence.groups import Hits, Values
 from hedgerow.query.evidence.known import known_estimate
-from hedgerow.query.evidence.permuted import Plan
+from hedgerow.query.evidence.permuted import Plan, WholeRelease
 from hedgerow.query.evidence.regroup import rows_by_cell
 from hedgerow.query.evidence.rows import Numbers, hits_of, numbers_of, select
 from hedgerow.query.evidence.view import View, evaluate, values, view_of
@@ -49,6 +48,18 @@ class AlteredSource:
     def plan(self, bound: Bound) -> Plan:
         """Prepare the answer to a question."""
         return _Plan(self._view, bound, self._retention)
+
+    def domain(self, name: str) -> pa.Array | None:
+        """The values of a column that have ticks."""
+        return self._view.codes(name).domain
+
+    def take_part(self, whole: WholeRelease) -> None:
+        """Take units and places from the release of which this is a part."""
+        self._view.grids, self._view.domains = whole.grids, whole.domains
+
+    def doubtful(self) -> frozenset[str]:
+        """None: rows are taken as they are published."""
+        return frozenset()
 
 
 class _Retention:
@@ -85,7 +96,11 @@ class _Plan:
         groups = [column.name for column in bound.groups]
         shown = {key.alias: key.column.name for key in bound.keys if isinstance(key.column, Column)}
         self._selection = select(view, rows, groups, shown)
-        self.keys, self.cells = self._selection.keys, self._selection.cells
+        self.keys, self.cells, self.grouped = self._selection.keys, self._selection.cells, groups
+
+    def looks_at_pairs(self, aggregate: Aggregate) -> bool:
+        """Rows are taken as they are published; a count that is inverted needs all of them."""
+        return self._changed(aggregate) is not None
 
     def ratio(self, upper: Aggregate, lower: Aggregate) -> Estimate | None:
         """No better than the quotient of the two."""
@@ -98,37 +113,37 @@ class _Plan:
         return None
 
     def known(self, aggregate: Aggregate) -> Estimate | None:
-        """Every answer is given here: what the rows say, without bounds."""
-        if aggregate.function in _DIRECT:
-            selection = self._selection
-            found = known_estimate(self._view, aggregate, selection.rows, selection.cell, selection.cells)
-        else:
-            numbers = self.numbers(aggregate)
-            assert numbers is not None, "only COUNT has no column"
-            rounding = numbers.rounding(aggregate.function)
-            evidence = self.evidence(aggregate)
-            found = AGGREGATES[aggregate.function].estimate(
-                *evidence, rounding, Fraction(0), aggregate.fraction, numbers.domain
-            )
+        """What the rows say."""
+        if aggregate.function not in _DIRECT:
+            return None
+        selection = self._selection
+        return known_estimate(self._view, aggregate, selection.rows, selection.cell, selection.cells)
+
+    def finished(self, aggregate: Aggregate, found: Estimate) -> Estimate:
+        """The same without bounds, which published values do not give."""
         return _estimated(found, self._inverted(aggregate, found))
 
     def _inverted(self, aggregate: Aggregate, found: Estimate) -> list[float] | None:
         """Counts that depend on the retained column, through a condition or a key, in every cell."""
-        retention, bound = self._retention, self._bound
-        if retention is None or aggregate.function != "count" or not isinstance(bound.mixed, Truth):
-            return None
-        reads = {column.name: self._reads(column.name) for column in bound.groups}
-        changed = [name for name, columns in reads.items() if retention.column in columns]
-        asked = columns_of(bound.hidden).union(*(reads[name] for name in changed))
-        if asked != {retention.column}:
+        retention, bound, changed = self._retention, self._bound, self._changed(aggregate)
+        if changed is None or retention is None:
             return None
         sample = self._sample()
         wanted = list(zip(*(self._view.array(name).take(sample).to_pylist() for name in changed), strict=True))
         keys = [self._view.derived.get(name, self._view.column(name)) for name in changed]
         shares = retention.shares(bound.hidden, keys, wanted if changed else [()] * self.cells)
-        selected = self._selected([name for name in reads if name not in changed], sample)
+        selected = self._selected([name for name in self.grouped if name not in changed], sample)
         cells = zip(found.lower, selected, shares, strict=True)
         return [inverted_count(float(seen or 0), float(rows), p=retention.p, share=part) for seen, rows, part in cells]
+
+    def _changed(self, aggregate: Aggregate) -> list[str] | None:
+        """Keys that read the retained column, where a count depends on it alone; None where none is to be inverted."""
+        retention, bound = self._retention, self._bound
+        if retention is None or aggregate.function != "count" or not isinstance(bound.mixed, Truth):
+            return None
+        changed = [name for name in self.grouped if retention.column in self._reads(name)]
+        asked = columns_of(bound.hidden).union(*(self._reads(name) for name in changed))
+        return changed if asked == {retention.column} else None
 
     def _reads(self, name: str) -> frozenset[str]:
         return columns_of(self._view.derived.get(name, self._view.column(name)))

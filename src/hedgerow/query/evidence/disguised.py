@@ -30,7 +30,7 @@ from hedgerow.query.aggregates.total import expected_total
 from hedgerow.query.answer import Estimate
 from hedgerow.query.engines.help import exact_column, is_decimal_unit, sum_columns
 from hedgerow.query.evidence.crossing import Crossing
-from hedgerow.query.evidence.groups import Floats, Hits, Ints, Moments, Values
+from hedgerow.query.evidence.groups import Evidence, Floats, Hits, Ints, Moments, Values
 from hedgerow.query.evidence.permuted import RowSource
 from hedgerow.query.evidence.ranges import LooseCrossing, Range, float_ends
 from hedgerow.query.evidence.rows import Chosen, Numbers, Selection, ticks_of
@@ -212,6 +212,10 @@ class DisguisedSource(RowSource):
         """All columns are, but the sensitive one."""
         return name != self._name
 
+    def domain(self, name: str) -> pa.Array | None:
+        """The values of a column that have ticks; those of the sensitive one are in a table that all parts share."""
+        return None if name == self._name else super().domain(name)
+
     def hidden_view(self, name: str) -> View:
         """Values are not published one by one."""
         raise QueryError(f"'{name}' is published as ranges of values, over which this question has no bounds")
@@ -249,7 +253,7 @@ def subdomain_estimate(release: Release, function: str, hits: Hits) -> Estimate:
     """Bounds and expectation of sum, avg, min or max of the sensitive column over the rows hit."""
     numbers = subdomains_of(release).numbers
     values = DisguisedSource(release).values("", "", Truth(True), aggregated=True)
-    return AGGREGATES[function].estimate(hits, values, numbers.rounding(function), numbers.slack)
+    return AGGREGATES[function].estimate(Evidence.of(hits, values), numbers.rounding(function), numbers.slack)
 
 
 def help_of_subdomains(release: Release) -> pa.Table:
@@ -275,7 +279,7 @@ def bounds_by_hits(values: Values, offsets: Ints, group: Ints, hits: Ints) -> di
         "max_lower": values.lows[start + hits - 1],
         "max_upper": values.highs[end - 1],
     }
-    spread = expected_total(Hits.exactly(len(hits), np.arange(len(hits)), group, hits), values)
+    spread = expected_total(Evidence.of(Hits.exactly(len(hits), np.arange(len(hits)), group, hits), values))
     scale = float(values.unit)
     return {
         **sum_columns(values, group, hits),

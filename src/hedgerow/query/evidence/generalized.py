@@ -31,9 +31,9 @@ from hedgerow.query.evidence.crossing import Crossing
 from hedgerow.query.evidence.events import Events, Leaves, events_of_chance
 from hedgerow.query.evidence.grid import Coverage, coverage_of_intervals, coverage_of_sets, property_of
 from hedgerow.query.evidence.groups import Moments, Values
-from hedgerow.query.evidence.permuted import RowSource
+from hedgerow.query.evidence.permuted import RowSource, WholeRelease
 from hedgerow.query.evidence.ranges import Chance, LooseCrossing, Range
-from hedgerow.query.evidence.rows import Chosen, Numbers, Selection, ticks_of
+from hedgerow.query.evidence.rows import Chosen, Numbers, Selection, ticks_in
 from hedgerow.query.evidence.view import values, view_of
 from hedgerow.query.sql.question import (
     NUMBERS,
@@ -333,8 +333,20 @@ class BoxSource(RowSource):
         """The ticks of a column; those of boxes are their ends."""
         if self.is_open(name):
             return super().numbers(name)
-        low, high = self._ends(name)
-        return ticks_of(pa.concat_arrays([low, high]), self.view.columns[name].kind)
+        return ticks_in(self.view, name, pa.concat_arrays(self._ends(name)), self.view.columns[name].kind)
+
+    def domain(self, name: str) -> pa.Array | None:
+        """The values of a column that have ticks: of boxes their ends."""
+        return super().domain(name) if self.is_open(name) else pa.concat_arrays(self._ends(name))
+
+    def take_part(self, whole: WholeRelease) -> None:
+        """Take units and places from the release of which this is a part; boxes that are doubtful are not least."""
+        super().take_part(whole)
+        self._least -= whole.doubtful
+
+    def doubtful(self) -> frozenset[str]:
+        """Columns whose boxes are too large for a group, and so not least."""
+        return frozenset(name for name in self._least if self._is_crowded(name, self._boxes(name)))
 
     def _ends(self, name: str) -> tuple[pa.Array, pa.Array]:
         if name not in self._names:

@@ -18,7 +18,7 @@ from hedgerow.errors import QueryError
 from hedgerow.query.engines.help import is_helped
 from hedgerow.query.evidence.disguised import bounds_by_hits
 from hedgerow.query.evidence.groups import Values
-from hedgerow.query.evidence.permuted import Plan, RowSource
+from hedgerow.query.evidence.permuted import Plan, RowSource, WholeRelease
 from hedgerow.query.evidence.rows import Numbers, values_of
 from hedgerow.query.evidence.view import View, view_of
 from hedgerow.query.sql.question import Bound, Predicate
@@ -41,6 +41,15 @@ class PaddedSource(RowSource):
         """Prepare the answer; what is computed from hidden values is computed where they are."""
         self._hidden.view.derive({name: node for name, node in bound.derived.items() if name in bound.bases})
         return super().plan(bound)
+
+    def domain(self, name: str) -> pa.Array | None:
+        """The values of a column that have ticks, counterfeits among them."""
+        return super().domain(name) if self.is_open(name) else self._hidden.domain(name)
+
+    def take_part(self, whole: WholeRelease) -> None:
+        """Take units and places from the release of which this is a part."""
+        super().take_part(whole)
+        self._hidden.take_part(whole)
 
     def is_open(self, name: str) -> bool:
         """All columns are, but the sensitive one and what is computed from it."""

@@ -7,7 +7,8 @@ group's rows draw. Their sources and plans are made from these.
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,11 +17,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
+from hedgerow.exact import DecimalGrid
 from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.aggregates.covariance import Covariance
 from hedgerow.query.answer import Estimate, Result, Rounding
 from hedgerow.query.evidence.crossing import Crossing
-from hedgerow.query.evidence.groups import Hits, Ints, Values, in_parts
+from hedgerow.query.evidence.groups import Evidence, Hits, Ints, Values, in_parts
 from hedgerow.query.evidence.known import known_estimate
 from hedgerow.query.evidence.regroup import HiddenKey, branches, matched_rows, rows_by_cell
 from hedgerow.query.evidence.rows import (
@@ -50,7 +52,7 @@ from hedgerow.query.sql.question import (
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-__all__ = ["ArrayEngine", "Plan", "RowPlan", "RowSource", "Source"]
+__all__ = ["ArrayEngine", "Plan", "RowPlan", "RowSource", "Source", "WholeRelease", "estimate_from"]
 
 _DIRECT = ("count", "sum", "avg", "min", "max")
 
@@ -60,6 +62,8 @@ class Plan(Protocol):
 
     keys: dict[str, pa.Array]
     cells: int
+    grouped: list[str]
+    """The columns of GROUP BY in the order in which they sort the cells."""
 
     def known(self, aggregate: Aggregate) -> Estimate | None:
         """The answer, where it is the same under every assignment."""
@@ -76,12 +80,27 @@ class Plan(Protocol):
     def ratio(self, upper: Aggregate, lower: Aggregate) -> Estimate | None:
         """The quotient of two sums, where it has better bounds than the quotient of their bounds."""
 
+    def looks_at_pairs(self, aggregate: Aggregate) -> bool:
+        """Tell whether `crossed` may have the answer."""
+
+    def finished(self, aggregate: Aggregate, found: Estimate) -> Estimate:
+        """The answer as it is handed over."""
+
 
 class Source(Protocol):
     """What a form tells about a question."""
 
     def plan(self, bound: Bound) -> Plan:
         """Prepare the answer."""
+
+    def domain(self, name: str) -> pa.Array | None:
+        """The values of a column that have ticks; None where these do not depend on the rows."""
+
+    def take_part(self, whole: WholeRelease) -> None:
+        """Take units, places and what is doubtful from the release of which this is a part."""
+
+    def doubtful(self) -> frozenset[str]:
+        """Columns that are not published as the release says."""
 
 
 class ArrayEngine:
@@ -121,21 +140,37 @@ def _ratios(plan: Plan, bound: Bound, estimates: dict[str, Estimate]) -> dict[st
 
 
 def _answered(plan: Plan, item: Aggregate) -> Estimate:
-    if (found := plan.crossed(item) or plan.known(item)) is not None:
-        return found
-    found = _estimate(plan, item)
+    found = plan.crossed(item) or plan.known(item)
+    if found is None:
+        evidence = Evidence.of(*plan.evidence(item if item.column is not None else None))
+        found = estimate_from(evidence, plan, item)
+    return plan.finished(item, found)
+
+
+def estimate_from(evidence: Evidence, plan: Plan, item: Aggregate) -> Estimate:
+    """The answer that follows from evidence, in the units of the plan."""
+    numbers = plan.numbers(item)
+    if numbers is None:
+        found = AGGREGATES[item.function].estimate(evidence, Rounding.WHOLE, Fraction(0))
+    else:
+        rounding, slack = numbers.rounding(item.function), numbers.slack
+        found = AGGREGATES[item.function].estimate(evidence, rounding, slack, item.fraction, numbers.domain)
     # Known and hidden parts that OR joins are bounded way by way, and these need not be best together.
     is_sharp = getattr(plan, "is_sharp", True)
     return found if is_sharp or found.reached is not None else replace(found, reached=list(found.exact))
 
 
-def _estimate(plan: Plan, item: Aggregate) -> Estimate:
-    numbers = plan.numbers(item)
-    hits, values = plan.evidence(item if item.column is not None else None)
-    if numbers is None:
-        return AGGREGATES[item.function].estimate(hits, values, Rounding.WHOLE, Fraction(0))
-    rounding, slack = numbers.rounding(item.function), numbers.slack
-    return AGGREGATES[item.function].estimate(hits, values, rounding, slack, item.fraction, numbers.domain)
+@dataclass(frozen=True, eq=False)
+class WholeRelease:
+    """What a part must know of its release.
+
+    The units of columns, the distinct values of those whose places count, and columns that some part does not publish
+    as the release says.
+    """
+
+    grids: Mapping[str, DecimalGrid]
+    domains: Mapping[str, pa.Array]
+    doubtful: frozenset[str] = frozenset()
 
 
 class RowPlan:
@@ -154,6 +189,7 @@ class RowPlan:
                 f"GROUP BY of the sensitive column '{self._hidden_key}' does not go with expressions that mix "
                 "sensitive and other columns; ask about each of its values with WHERE"
             )
+        self.grouped = open_groups if self._hidden_key is None else [*open_groups, self._hidden_key]
         shown = {key.alias: key.column.name for key in bound.keys if isinstance(key.column, Column)}
         open_keys = {alias: name for alias, name in shown.items() if name in open_groups}
         self._selection = select(self._view, self._chosen.possible, open_groups, open_keys)
@@ -225,6 +261,16 @@ class RowPlan:
         chosen = Aggregate("count", None, "") if is_counted else aggregate
         return known_estimate(self._view, chosen, selection.rows, selection.cell, selection.cells)
 
+    def finished(self, aggregate: Aggregate, found: Estimate) -> Estimate:
+        """As it was found."""
+        return found
+
+    def looks_at_pairs(self, aggregate: Aggregate) -> bool:
+        """Tell whether rows and hidden values are looked at in pairs."""
+        bound = self._bound
+        is_mixed = aggregate.other is not None or bound.is_crossed or bound.crosses(aggregate)
+        return is_mixed or self._is_ranged(aggregate) or self._may_join_by_or(aggregate)
+
     def crossed(self, aggregate: Aggregate) -> Estimate | None:
         """Aggregates of expressions that mix hidden and open columns, or under conditions that compare them."""
         if aggregate.other is not None:
@@ -236,13 +282,16 @@ class RowPlan:
     def _is_ranged(self, aggregate: Aggregate) -> bool:
         return self._split is None and self._source.is_ranged(aggregate, is_free=self._bound.is_free)
 
-    def _joined_by_or(self, aggregate: Aggregate) -> Estimate | None:
-        """Conditions that join known and hidden parts: pairs have the best bounds, where there are not too many."""
+    def _may_join_by_or(self, aggregate: Aggregate) -> bool:
         is_plain = self._split is None and self._chosen.sure is None and aggregate.function in ("count", "sum", "avg")
         if isinstance(self._bound.mixed, Truth) or not is_plain or not self._are_open(columns_of(self._bound.mixed)):
-            return None
+            return False
         name = aggregate.column.name if isinstance(aggregate.column, Column) else None
-        if name is not None and name not in self._bound.bases and not self._source.is_open(name):
+        return name is None or name in self._bound.bases or self._source.is_open(name)
+
+    def _joined_by_or(self, aggregate: Aggregate) -> Estimate | None:
+        """Conditions that join known and hidden parts: pairs have the best bounds, where there are not too many."""
+        if not self._may_join_by_or(aggregate):
             return None
         try:
             return self._source.crossing(self._bound, self._selection, self._chosen).estimate(aggregate)
@@ -399,6 +448,18 @@ class RowSource:
     def plan(self, bound: Bound) -> Plan:
         """Prepare the answer to a question."""
         return RowPlan(self, bound)
+
+    def domain(self, name: str) -> pa.Array | None:
+        """The values of a column that have ticks."""
+        return self.view.codes(name).domain
+
+    def take_part(self, whole: WholeRelease) -> None:
+        """Take units and places from the release of which this is a part."""
+        self.view.grids, self.view.domains = whole.grids, whole.domains
+
+    def doubtful(self) -> frozenset[str]:
+        """None: open columns are published as they are."""
+        return frozenset()
 
     def choose(self, condition: Predicate, wanted: bool | None = True) -> Chosen:
         """Rows for which a condition on open columns is true, or false, or unknown."""

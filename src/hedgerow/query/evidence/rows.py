@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError, SchemaError
@@ -31,6 +32,7 @@ __all__ = [
     "numbers_of",
     "select",
     "sorted_codes",
+    "ticks_in",
     "ticks_of",
     "uncertain_hits",
     "values_at",
@@ -52,6 +54,8 @@ class Numbers:
     kind: Kind
     domain: pa.Array | None = None
     grid: DecimalGrid | None = None
+    places: Ints | None = None
+    """Where the values of a part are in the `domain` of the whole."""
 
     @property
     def is_rounded(self) -> bool:
@@ -82,20 +86,39 @@ class Numbers:
     def value(self, code: int) -> Fraction:
         """A rounded value as the float that was published."""
         assert self.domain is not None, "rounded values come with the list of them"
-        return Fraction(self.domain[code].as_py())
+        return Fraction(self.domain[int(self.labels(np.array([code]))[0])].as_py())
+
+    def labels(self, codes: Ints) -> Ints:
+        """The places of values in the domain, by their codes; missing values have none of their own."""
+        found: Ints = codes if self.places is None else np.append(self.places, 0)[codes]
+        return found
+
+    def part(self, places: Ints) -> Numbers:
+        """The values at some places, as those of a part."""
+        lows = self.lows[places]
+        return replace(self, lows=lows, highs=self.highs[places] if self.is_rounded else lows, places=places)
 
     def at(self, codes: Ints) -> tuple[Ints, Ints, Ints | None]:
         """Lows, highs and labels of the values with these codes."""
         lows = self.lows[codes]
-        return (lows, self.highs[codes], codes) if self.is_rounded else (lows, lows, None)
+        return (lows, self.highs[codes], self.labels(codes)) if self.is_rounded else (lows, lows, None)
 
 
 def numbers_of(view: View, name: str) -> Numbers:
     """Return the ticks of a column's distinct values."""
     numbers: Numbers = view.remember(
-        f"numbers of {name}", lambda: ticks_of(view.codes(name).domain, view.column(name).kind, view.grids.get(name))
+        f"numbers of {name}", lambda: ticks_in(view, name, view.codes(name).domain, view.column(name).kind)
     )
     return numbers
+
+
+def ticks_in(view: View, name: str, found: pa.Array, kind: Kind) -> Numbers:
+    """The ticks of values of a column: those that they have in the whole release, if the view is a part of it."""
+    whole, grid = view.domains.get(name), view.grids.get(name)
+    if whole is None:
+        return ticks_of(found, kind, grid)
+    places = pc.index_in(found, value_set=whole).to_numpy(zero_copy_only=False).astype(np.int64)
+    return ticks_of(whole, kind, grid).part(places)
 
 
 def ticks_of(domain: pa.Array, kind: Kind, grid: DecimalGrid | None = None) -> Numbers:
@@ -160,7 +183,9 @@ def _values(view: View, name: str, codes: Ints) -> Values:
 def _with_missing(numbers: Numbers, codes: Ints) -> tuple[Ints, Ints, Ints | None]:
     """Lows, highs and labels; missing values never count in sums, but conditions on them can be counted."""
     lows = np.append(numbers.lows, 0)[codes]
-    return (lows, np.append(numbers.highs, 0)[codes], codes) if numbers.is_rounded else (lows, lows, None)
+    if not numbers.is_rounded:
+        return lows, lows, None
+    return lows, np.append(numbers.highs, 0)[codes], numbers.labels(codes)
 
 
 def values_at(view: View, name: str, rows: NDArray[np.bool_]) -> Values:

@@ -22,7 +22,7 @@ from hedgerow.errors import QueryError
 from hedgerow.query.answer import Estimate
 from hedgerow.query.evidence.events import Events, Leaves, events_of_number
 from hedgerow.query.evidence.groups import Hits, Ints, Values, runs_of
-from hedgerow.query.evidence.permuted import Plan
+from hedgerow.query.evidence.permuted import Plan, WholeRelease
 from hedgerow.query.evidence.rows import Numbers, compact, numbers_of, values_at, values_of
 from hedgerow.query.evidence.view import View, evaluate, view_of
 from hedgerow.query.sql.question import Aggregate, And, Bound, Column, Expression, Predicate, columns_of, conjuncts
@@ -49,6 +49,18 @@ class ScatteredSource:
         """Prepare the answer to a question."""
         return _Plan(self._view, bound)
 
+    def domain(self, name: str) -> pa.Array | None:
+        """The values of a column that have ticks."""
+        return self._view.codes(name).domain
+
+    def take_part(self, whole: WholeRelease) -> None:
+        """Take units and places from the release of which this is a part."""
+        self._view.grids, self._view.domains = whole.grids, whole.domains
+
+    def doubtful(self) -> frozenset[str]:
+        """None: columns are published as they are."""
+        return frozenset()
+
 
 class _Plan:
     """The answer to one question."""
@@ -66,6 +78,7 @@ class _Plan:
         self._is_never = not all(evaluate(part, {}, 1)[0].as_py() for part in parts if not columns_of(part))
         self._check_places()
         self._cell, self._group, self._number, self.keys, self.cells = self._entries()
+        self.grouped = [column.name for column in bound.groups]
 
     @property
     def _leaves(self) -> Leaves:
@@ -76,6 +89,14 @@ class _Plan:
     def ratio(self, upper: Aggregate, lower: Aggregate) -> Estimate | None:
         """No better than the quotient of the two."""
         return None
+
+    def looks_at_pairs(self, aggregate: Aggregate) -> bool:
+        """Columns that are shuffled apart never meet."""
+        return False
+
+    def finished(self, aggregate: Aggregate, found: Estimate) -> Estimate:
+        """As it was found."""
+        return found
 
     def crossed(self, aggregate: Aggregate) -> Estimate | None:
         """Columns that are shuffled apart never meet: expressions of two are refused above."""

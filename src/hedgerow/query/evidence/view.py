@@ -347,13 +347,18 @@ def _code_type(size: int) -> type[np.unsignedinteger[Any]]:
 
 
 class View:
-    """The arrays of one release."""
+    """The arrays of one release.
+
+    Where it is a part of one, `grids` are the units of columns in the whole release, and `domains` the distinct values
+    of columns whose places count.
+    """
 
     def __init__(self, table: pa.Table, columns: PublishedColumns, group_column: str, paired: bool = False) -> None:
         self._table, self.paired = table, paired
         self.memory = Recent(max(LEAST, PER_ROW * table.num_rows))
         self.derived: dict[str, Expression] = {}
         self.grids: Mapping[str, DecimalGrid] = {}
+        self.domains: Mapping[str, pa.Array] = {}
         self.sensitive: tuple[str, ...] = tuple(columns.sensitive)
         names = (*columns.quasi, *columns.plain, *columns.sensitive)
         self.columns = {name: column_of(name, self._table.schema.field(name).type) for name in names}

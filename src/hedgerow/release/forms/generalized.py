@@ -51,7 +51,7 @@ def publish_generalized(labelled: Labelled) -> dict[str, pa.Table]:
     rows, offsets = grouped_rows(labelled.labels, keys=keys)
     trees, floors = labelled.hierarchies, labelled.levels
     # Keys are drawn before threads begin, so that a seed gives the same release again.
-    secrets = {name: _secret(table, name, keys) for name in columns.quasi if name not in trees}
+    set_keys = {name: _secret(table, name, keys) for name in columns.quasi if name not in trees}
 
     def box(name: str) -> Box:
         encoded = table.encode(name)
@@ -59,11 +59,11 @@ def publish_generalized(labelled: Labelled) -> dict[str, pa.Table]:
         table.forget([name])
         if name in trees:
             return node_box(codes, offsets, encoded, trees[name], level=floors.get(name, 0), name=name)
-        secret = secrets[name]
+        secret = set_keys[name]
         return interval_box(codes, offsets, encoded) if secret is None else set_box(codes, offsets, encoded, secret)
 
     # Intervals take no longer than a thread's start is worth; sets do.
-    as_sets = [name for name, secret in secrets.items() if secret is not None]
+    as_sets = [name for name, secret in set_keys.items() if secret is not None]
     sets = dict(zip(as_sets, on_cores(box, as_sets, rows=len(rows)), strict=True))
     boxes = {name: sets[name] if name in sets else box(name) for name in columns.quasi}
     free_unused()
