@@ -337,8 +337,8 @@ def require_mean(estimate: Estimate) -> None:
         low is not None and not exact and math.isnan(mean) for low, exact, mean in cells
     ):
         raise QueryError(
-            "HAVING, ORDER BY and conditions on results look at expected answers, and COUNT(DISTINCT) of an expression "
-            "that mixes known and sensitive columns has bounds alone; leave it out there"
+            "HAVING, ORDER BY and conditions on results look at expected answers; a COUNT(DISTINCT) that mixes known "
+            "and sensitive columns, or counts ranges, has bounds alone; leave it out there"
         )
 
 
