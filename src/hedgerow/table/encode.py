@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.arrays import one_array
+from hedgerow.cores import cores, on_cores
 from hedgerow.errors import counted
 
 __all__ = ["Encoded", "encode", "encode_texts"]
@@ -145,14 +146,20 @@ def _by_sorting(numbers: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.in
 
 
 def _by_hashing(column: pa.Array) -> tuple[NDArray[np.int32], pa.Array]:
-    hashed = column.dictionary_encode()
-    order = pc.sort_indices(hashed.dictionary)
+    step = -(-len(column) // cores())
+    parts = [column.slice(first, step) for first in range(0, len(column), step)]
+    # Parts of a column keep every core at work until the last column is done.
+    hashed = pa.chunked_array(on_cores(pa.Array.dictionary_encode, parts, rows=len(column))).unify_dictionaries()
+    dictionary = hashed.chunk(0).dictionary
+    order = pc.sort_indices(dictionary)
     distinct = len(order)
     ranks = np.empty(distinct + 1, dtype=np.int32)
     ranks[order.to_numpy()] = np.arange(distinct, dtype=np.int32)
     ranks[distinct] = distinct
-    indices = hashed.indices.fill_null(distinct).to_numpy(zero_copy_only=True)
-    return ranks.take(indices), hashed.dictionary.take(order)
+    codes = np.empty(len(column), dtype=np.int32)
+    for chunk, first in zip(hashed.chunks, range(0, len(column), step), strict=True):
+        np.take(ranks, chunk.indices.fill_null(distinct).to_numpy(), out=codes[first : first + step], mode="clip")
+    return codes, dictionary.take(order)
 
 
 def _mark_missing(codes: NDArray[np.int32], column: pa.Array, missing: int) -> NDArray[np.int32]:
