@@ -211,9 +211,10 @@ def test_the_rescue_of_one_row_does_not_visit_every_group() -> None:
 
     def calls(number: int) -> int:
         seen: list[str] = []
+        groups = np.array_split(has_not[: 12 * number], number)
         sys.setprofile(lambda frame, event, _: seen.append(event) if event == "call" else None)
         try:
-            rescue(check, np.array_split(has_not[: 12 * number], number), has[:1], seeded_keys(1))
+            rescue(check, groups, has[:1], seeded_keys(1))
         finally:
             sys.setprofile(None)
         return len(seen)
