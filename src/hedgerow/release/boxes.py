@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Codes
+from hedgerow.arrays import Codes, distinct
 from hedgerow.kernel import kernel
 
 if TYPE_CHECKING:
@@ -251,20 +251,9 @@ def _joined(runs: list[NDArray[np.int64]]) -> NDArray[np.int64]:
 def _labels(keys: Offsets, missing: NDArray[np.bool_], text: Callable[[int], str]) -> pa.Array:
     """Write each distinct box once: its text, whether values are missing, or that all are."""
     marked = np.maximum(keys, -1) * 2 + missing
-    used, place = _distinct(marked + 2)
+    used, place = distinct(marked + 2)
     written = [_written(int(mark) - 2, text) for mark in used]
     return pa.array(written, pa.string()).take(pa.array(place))
-
-
-def _distinct(keys: Offsets) -> tuple[Offsets, Offsets]:
-    """The distinct keys, ascending, and the place of each: by marking them where there is room, else by sorting."""
-    most = int(keys.max(initial=0))
-    if most > 4 * len(keys) + 1024:
-        used, place = np.unique(keys, return_inverse=True)
-        return used, place
-    seen = np.zeros(most + 1, np.bool_)
-    seen[keys] = True
-    return np.flatnonzero(seen), (np.cumsum(seen) - 1)[keys]
 
 
 def _written(mark: int, text: Callable[[int], str]) -> str:
