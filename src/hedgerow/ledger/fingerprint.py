@@ -24,8 +24,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from hedgerow.table import Table
 
-__all__ = ["Hashes", "Key", "hash_texts", "hash_words", "key_of", "table_mark"]
-
 _LONG = 64
 """Texts of more bytes are hashed one by one."""
 

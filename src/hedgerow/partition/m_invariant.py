@@ -34,8 +34,6 @@ from hedgerow.errors import Infeasible, counted
 from hedgerow.partition.shuffles import by_code, by_value, permutation, shuffle_within
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["Invariant", "Signatures", "assign_signatures", "balancing", "m_invariant"]
-
 
 @dataclass(frozen=True, eq=False)
 class Invariant:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from hedgerow.schema import Hierarchy
     from hedgerow.table import Encoded
 
-__all__ = ["Box", "interval_box", "is_ordered", "node_box", "set_box"]
-
 Offsets = NDArray[np.int64]
 _MOST_LISTED = 6
 

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from hedgerow.arrays import one_array
 from hedgerow.errors import counted
 
-__all__ = ["Encoded", "encode", "encode_texts"]
-
 _BLOCK = 1 << 18
 """Rows handled at a time, so that 64-bit scratch arrays stay in the cache."""
 

@@ -18,8 +18,6 @@ from hedgerow.markup import html_note, html_table
 if TYPE_CHECKING:
     from hedgerow.table.encode import Encoded
 
-__all__ = ["Table"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:

@@ -47,8 +47,6 @@ from hedgerow.partition.robust.grow import (
 from hedgerow.partition.robust.place import place_by_sums
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["RobustGroups", "art", "rescue", "widening"]
-
 Rows = NDArray[np.int32]
 _TRIES = 6
 """How many of the closest groups are asked: beyond these the spread of odds is too wide anyway."""
