@@ -44,24 +44,24 @@ class Hashes:
             total = np.zeros(self.table.num_rows, np.uint64)
             for name in columns:
                 total += self._column(name, key)[self.table.encode(name).codes]
-            self._made[columns, key] = hash_words(total, _derived(key, "row"))
+            self._made[columns, key] = hash_words(total, _derive_key(key, "row"))
         return self._made[columns, key]
 
     def _column(self, name: str, key: bytes) -> NDArray[np.uint64]:
         """The hashes of a column's distinct values, and last that of a missing one."""
         if (name, key) not in self._values:
-            hashes = _value_hashes(self.table.encode(name).domain, _derived(key, f"column {name}"))
-            missing = hash_words(np.zeros(1, np.uint64), _derived(key, f"missing {name}"))
+            hashes = _value_hashes(self.table.encode(name).domain, _derive_key(key, f"column {name}"))
+            missing = hash_words(np.zeros(1, np.uint64), _derive_key(key, f"missing {name}"))
             self._values[name, key] = np.append(hashes, missing)
         return self._values[name, key]
 
-    def sorted(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
+    def sorted_rows(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
         """The same in ascending order, which tells nothing about the order of the rows."""
         return np.sort(self.rows(columns, key))
 
     def mark(self, key: bytes) -> str:
         """The hash of the whole table."""
-        return table_mark(self.sorted(tuple(sorted(self.table.names)), key), key)
+        return table_mark(self.sorted_rows(tuple(sorted(self.table.names)), key), key)
 
 
 def table_mark(rows: NDArray[np.uint64], key: bytes) -> str:
@@ -69,7 +69,7 @@ def table_mark(rows: NDArray[np.uint64], key: bytes) -> str:
     return hashlib.blake2b(rows.astype("<u8").tobytes(), key=key, digest_size=16, person=b"table").hexdigest()
 
 
-def _derived(key: bytes, use: str) -> Key:
+def _derive_key(key: bytes, use: str) -> Key:
     return key_of(hashlib.blake2b(use.encode(), key=key, digest_size=16).digest())
 
 

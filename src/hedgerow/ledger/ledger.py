@@ -141,9 +141,9 @@ class Ledger:
             now = Ledger.open(self.path)
             if unknown := wanted - {entry.id for entry in now.entries}:
                 raise ParameterError(f"The ledger has no release {', '.join(sorted(unknown))}.")
-            return now.written([entry for entry in now.entries if entry.id not in wanted])
+            return now.write([entry for entry in now.entries if entry.id not in wanted])
 
-    def written(self, entries: Iterable[Entry]) -> Ledger:
+    def write(self, entries: Iterable[Entry]) -> Ledger:
         """Replace the file by one with these entries, and remove the hashes that no entry names; hold the lock."""
         contents = Contents(self.contents.key, tuple(entries))
         write_contents(self.path, contents)
@@ -162,7 +162,7 @@ class Ledger:
         if mark is None:
             return None
         before = read_hashes(self.path, mark)
-        rows = hashes.sorted(mark.columns, self.key)
+        rows = hashes.sorted_rows(mark.columns, self.key)
         places = np.minimum(np.searchsorted(before, rows), len(before) - 1)
         count = int((before[places] == rows).sum())
         return Overlap(entry, count, mark.columns, hashes.mark(self.key) == entry.table) if count else None
@@ -277,7 +277,7 @@ class Receipt:
         """Note the checksum of the bundle that was saved."""
         with lock(self.path):
             ledger = Ledger.open(self.path)
-            ledger.written(
+            ledger.write(
                 msgspec.structs.replace(entry, bundle=bundle) if entry.id == self.id else entry
                 for entry in ledger.entries
             )
@@ -327,10 +327,12 @@ class PendingEntry:
         with lock(path):
             ledger = self._current()
             ledger.check(self.hashes, again=self.again, series=self.series)
-            marks = tuple(write_hashes(path, names, self.hashes.sorted(names, ledger.key)) for names in self.columns)
+            marks = tuple(
+                write_hashes(path, names, self.hashes.sorted_rows(names, ledger.key)) for names in self.columns
+            )
             if self.series is not None and self.memory is not None:
                 write_memory(path, self.series, self.memory, self.before)
-            ledger.written((*ledger.entries, self._entry(release, marks)))
+            ledger.write((*ledger.entries, self._entry(release, marks)))
 
     def _current(self) -> Ledger:
         """The ledger as it is now; a new one that somebody else began has another key, which hashes do not fit."""

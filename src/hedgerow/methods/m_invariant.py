@@ -69,7 +69,7 @@ class MInvariant(Method):
         progress("publishing", 0.6)
         if prepared.pending is not None:
             prepared.pending.memory = series.memory(found)
-        return self._published(prepared, column, series, found)
+        return self._make_release(prepared, column, series, found)
 
     def _check_fakes(self, found: Invariant) -> None:
         fakes, values = len(found.fake_codes), len(found.fake_codes) + len(found.labels)
@@ -80,7 +80,7 @@ class MInvariant(Method):
                 f"{self.fakes} that 'fakes' allows. Allow more, or hold newcomers back until more people come."
             )
 
-    def _published(self, prepared: Prepared, column: str, series: _Series, found: Invariant) -> Release:
+    def _make_release(self, prepared: Prepared, column: str, series: _Series, found: Invariant) -> Release:
         from hedgerow.release.forms import PADDED, SEPARATED
         from hedgerow.release.forms.padded import publish_padded
 
@@ -104,7 +104,7 @@ class MInvariant(Method):
             guarantee=self._guarantee(column, found),
             rows=prepared.rows,
             groups=int(found.labels.max()) + 1,
-            made=prepared.made("MInvariant", parameters),
+            made=prepared.provenance("MInvariant", parameters),
             kind=prepared.table.kind,
         )
 
@@ -138,7 +138,7 @@ class _Series:
         if before is None:
             known = np.full(len(now.codes), -1, np.int32)
             return _Series(persons, None, now.domain, now.codes, known, Signatures.none())
-        domain, old, new = _joined(before.values, now.domain, column)
+        domain, old, new = _join_domains(before.values, now.domain, column)
         places = np.minimum(np.searchsorted(before.persons, persons), max(len(before.persons) - 1, 0))
         known = np.where(before.persons[places] == persons, before.owners[places], np.int32(-1))
         return _Series(persons, before, domain, new[now.codes], known, _ascending(before.offsets, old))
@@ -186,7 +186,9 @@ def _check_distinct(persons: NDArray[np.uint64], prepared: Prepared) -> None:
         )
 
 
-def _joined(before: pa.Array, now: pa.Array, column: str) -> tuple[pa.Array, NDArray[np.int32], NDArray[np.int32]]:
+def _join_domains(
+    before: pa.Array, now: pa.Array, column: str
+) -> tuple[pa.Array, NDArray[np.int32], NDArray[np.int32]]:
     """One ascending domain for old and new values, and the places of both in it."""
     from hedgerow.table.encode import encode
 

@@ -156,7 +156,7 @@ def balancing(sensitive: Codes, owners: Codes, signatures: Signatures, m: int, *
     lacking = np.repeat(most, np.diff(signatures.offsets)) - counts
     offered = np.bincount(sensitive[new], minlength=int(signatures.members.max()) + 1)
     wanted = np.bincount(signatures.members, lacking, minlength=len(offered)).astype(np.int64)
-    taken = _taken(offered, np.minimum(offered, wanted), m)
+    taken = _count_taken(offered, np.minimum(offered, wanted), m)
     rows = new[by_value(sensitive[new], offered, keys=keys)]
     gaps = np.repeat(np.arange(len(lacking)), lacking)
     gaps = gaps[permutation(len(gaps), keys=keys)]
@@ -172,7 +172,7 @@ def _firsts(counts: Ints, taken: Ints) -> NDArray[np.bool_]:
     return places < np.repeat(taken, counts)
 
 
-def _taken(offered: Ints, most: Ints, m: int) -> Ints:
+def _count_taken(offered: Ints, most: Ints, m: int) -> Ints:
     """How many newcomers of each value fill gaps: as many as leave the others m-eligible; all, where nothing does.
 
     If r newcomers are left, no value may have more than r/m of them. So each value gives at least what it has above,
@@ -204,7 +204,7 @@ def assign_signatures(
     counts = np.bincount(sensitive[new])
     if criterion.is_eligible(counts):
         order = new[by_value(sensitive[new], counts, keys=keys)]
-        found, place = _dealt(sensitive[order], len(new) // criterion.m)
+        found, place = _deal(sensitive[order], len(new) // criterion.m)
     else:
         order, place = new, np.zeros(len(new), np.int64)
         found = [_pad(counts, signatures, criterion, keys)]
@@ -214,7 +214,7 @@ def assign_signatures(
     return whole, signatures
 
 
-def _dealt(ascending: Codes, groups: int) -> tuple[list[tuple[int, ...]], Ints]:
+def _deal(ascending: Codes, groups: int) -> tuple[list[tuple[int, ...]], Ints]:
     """Deal ascending values in turn to so many groups; return the distinct signatures and that of each value.
 
     Neighbouring groups differ only where a value ends, so there are few signatures.
