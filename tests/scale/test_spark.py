@@ -77,7 +77,7 @@ def publish(method, rows, schema, most=8, breaks=lambda: None):
 
         def work(block, coded):
             breaks()
-            release = decided.block(block, coded)
+            release, _ = decided.block(block, coded)
             return PublishedBlock(release.groups, release.to_arrow(), release.rows)
 
         return list(engine.run(work, decided.order))
