@@ -154,14 +154,14 @@ class Ledger:
         """The releases that rows of these columns can be compared with, and by which hashes."""
         there = set(names)
         tables = (entry for entry in self.entries if isinstance(entry, TableEntry))
-        found = ((entry, next((mark for mark in entry.marks if there.issuperset(mark.columns)), None)) for entry in tables)
+        found = (
+            (entry, next((mark for mark in entry.marks if there.issuperset(mark.columns)), None)) for entry in tables
+        )
         return [(entry, mark) for entry, mark in found if mark is not None]
 
     def _overlaps(self, hashes: RowHashes, series: str | None = None) -> list[Overlap]:
         others = [
-            (entry, mark)
-            for entry, mark in self.recognizing(hashes.names)
-            if series is None or entry.series != series
+            (entry, mark) for entry, mark in self.recognizing(hashes.names) if series is None or entry.series != series
         ]
         found = [overlap for entry, mark in others if (overlap := self._overlap(entry, mark, hashes))]
         return sorted(found, key=lambda overlap: -overlap.rows)
@@ -312,9 +312,7 @@ class PendingEntry:
     memory: Memory | None = None
 
     @classmethod
-    def open(
-        cls, ledger: Ledger, hashes: RowHashes, schema: Schema, *, again: bool, series: bool
-    ) -> PendingEntry:
+    def open(cls, ledger: Ledger, hashes: RowHashes, schema: Schema, *, again: bool, series: bool) -> PendingEntry:
         """Prepare an entry for a table, or raise Infeasible if its rows were published before."""
         people = identity(hashes, schema, ledger.key)
         by_quasi = (tuple(sorted(schema.quasi)),) if schema.quasi else ()

@@ -145,9 +145,7 @@ class Method(ABC):
             Ledger.open(keeping[0])  # one that cannot be read is refused before any pass
         with ExitStack() as opened:
             engine = opened.enter_context(open_engine(source, out, options, progress))
-            counted = count_table(
-                engine, schema, needs_sensitive=self.needs_sensitive, identifies=keeping is not None
-            )
+            counted = count_table(engine, schema, needs_sensitive=self.needs_sensitive, identifies=keeping is not None)
             pending = None
             if keeping is not None:
                 found = pending_in_blocks(keeping[0], counted, again=keeping[1], series=self.in_series)

@@ -1,4 +1,4 @@
-"""A ledger for a table that is larger than memory: its rows are hashed in a pass, and compared before any block is made.
+"""A ledger for a table that is larger than memory: rows are hashed in a pass, and compared before any block is made.
 
 Guarantee  that of the ledger: the same rows are recognized as in memory; every bundle that appears has an entry
 Cost       one pass over the table, and 8 bytes a row and set of columns in files beside the ledger

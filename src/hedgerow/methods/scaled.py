@@ -80,11 +80,14 @@ class BlockWork:
     coder: Coder
     seed: int | None
 
-    def __call__(self, number: int, coded: pa.Table) -> tuple[Release, Mapping[str, NDArray[Any]]]:
-        """Publish a block of coded rows; what it hands to the owner comes with it."""
+    def prepare(self, number: int, coded: pa.Table) -> Prepared:
+        """The rows of a block as a table."""
         keys = system_keys if self.seed is None else seeded_keys(hash((self.seed, number)) & (2**63 - 1))
-        prepared = replace(self.whole, table=self.coder.table(coded), keys=keys, handed={})
-        return self.plan(number, prepared), prepared.handed
+        return replace(self.whole, table=self.coder.table(coded), keys=keys, handed={})
+
+    def __call__(self, number: int, coded: pa.Table) -> Release:
+        """Publish a block of coded rows."""
+        return self.plan(number, self.prepare(number, coded))
 
 
 def pack_blocks(rows: NDArray[np.int64], most: int) -> NDArray[np.int32]:
@@ -191,8 +194,8 @@ class PartWork:
         """Publish and write a block of coded rows."""
         from hedgerow.query import help_table_of_part
 
-        release, handed = self.block(number, coded)
-        release = replace(release, grids=self.grids)
+        prepared = self.block.prepare(number, coded)
+        release = replace(self.block.plan(number, prepared), grids=self.grids)
         helper = help_table_of_part(release, self.rows, self.help) if release.groups and self.help != "none" else None
         first = self.first[number] if release.groups else 0
         written = write_part(self.folder, release, first_group=first, rows=self.rows, helper=helper)
@@ -205,7 +208,7 @@ class PartWork:
             made=release.made,
             sample={name: one if name in SHARED else _few(one) for name, one in release.tables.items()},
             helper=None if helper is None else _few(helper),
-            handed=handed,
+            handed=prepared.handed,
         )
 
 

@@ -272,7 +272,8 @@ def _dealt(counts: Ints, groups: int) -> tuple[list[tuple[int, ...]], Ints]:
     # Behind the last border groups have one value less.
     starts = np.unique(np.append((ends - counts)[counts > 0], [0, total]) % groups)
     found = [
-        tuple(np.searchsorted(ends, np.arange(start, total, groups), side="right").tolist()) for start in starts.tolist()
+        tuple(np.searchsorted(ends, np.arange(start, total, groups), side="right").tolist())
+        for start in starts.tolist()
     ]
     return found, np.diff(np.append(starts, groups))
 
