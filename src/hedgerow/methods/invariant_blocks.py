@@ -195,9 +195,9 @@ def _block(
     listed = np.repeat(signatures.offsets[:-1][numbers] - offsets[:-1], lengths) + np.arange(int(offsets[-1]))
     start, end = np.searchsorted(own, [mine[0], mine[-1] + 1])
     at = np.searchsorted(listed, cells[start:end])
-    counted = [np.bincount(at, one[start:end], minlength=len(listed)).astype(np.int64) for one in (held, new)]
+    kept, added = (np.bincount(at, one[start:end], minlength=len(listed)).astype(np.int64) for one in (held, new))
     total = np.bincount(places, groups[mine], minlength=len(numbers)).astype(np.int64)
-    return BlockBuckets(Buckets(Signatures(offsets, signatures.members[listed]), *counted, total), numbers)
+    return BlockBuckets(Buckets(Signatures(offsets, signatures.members[listed]), kept, added, total), numbers)
 
 
 def with_newcomers(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
@@ -303,7 +302,7 @@ def publish_in_blocks(
             helper=first.helper,
             help=help,
             allow_insecure=options.get("allow_insecure", False),
-            keeping=nullcontext if pending is None else partial(recorded, pending, release, out),
+            keeping=None if pending is None else partial(recorded, pending, release, out),
         )
     return BlockRelease(
         path=os.fspath(out),

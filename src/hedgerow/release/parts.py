@@ -254,7 +254,7 @@ def seal(
     helper: pa.Table | None = None,
     help: str = "all",
     allow_insecure: bool = False,
-    keeping: Callable[[str], AbstractContextManager[None]] = nullcontext,
+    keeping: Callable[[str], AbstractContextManager[None]] | None = None,
 ) -> None:
     """Let a bundle appear at its target: these parts, the tables that they share, its pages and its manifest.
 
@@ -283,16 +283,17 @@ def seal(
         else describe_parts(release.published, files, __version__, listed, help)
     )
     text = encode(manifest)
+    kept = nullcontext() if keeping is None else keeping(decode(text).checksum)
     _write_text(system, f"{place}/{MANIFEST}", text)
     _remove_orphans(system, place, {*files, MANIFEST})
     if stage.is_local:
         sync_folder(Path(stage.folder))
         verify_bundle(stage.folder)
-        with keeping(decode(text).checksum):
+        with kept:
             put_in_place(Path(stage.folder), Path(stage.target), replace=stage.overwrite)
     else:
         verify_held(_hold_elsewhere(system, place, stage.target))
-        with keeping(decode(text).checksum):
+        with kept:
             _move(system, place, _system(stage.target)[1], [*files, MANIFEST])
 
 
