@@ -81,7 +81,7 @@ def test_the_hashes_are_those_of_memory(kind, most, tmp_path, monkeypatch):
             key = pending.ledger.key
             assert pending.columns == (("name",), ("age", "born"))
             for columns in (*pending.columns, ("note",), ("pay", "town"), tuple(sorted(table.column_names))):
-                assert np.array_equal(pending.hashes.sorted(columns, key), whole.sorted(columns, key))
+                assert np.array_equal(pending.hashes.sorted_rows(columns, key), whole.sorted_rows(columns, key))
             assert pending.hashes.mark(key) == whole.mark(key)
             assert [pending.hashes.is_key(name, key) for name in SCHEMA.identifier] == [False, True]
     assert not [one for one in tmp_path.iterdir() if one.name.startswith(".")]

@@ -330,7 +330,7 @@ class FirstRowsFirst(Method):
         codes = sensitive_codes(prepared)[0]
         labels = np.empty(len(codes), np.int32)
         labels[by_code(codes, np.bincount(codes))] = np.arange(len(codes)) % (len(codes) // self.l)
-        guarantee, made = frequency_guarantee(prepared, self.l), prepared.made("FirstRowsFirst", {})
+        guarantee, made = frequency_guarantee(prepared, self.l), prepared.provenance("FirstRowsFirst", {})
         return release_of(prepared, labels, form="separated", together=True, guarantee=guarantee, made=made)
 
 

@@ -41,7 +41,7 @@ class PublishPages:
         if isinstance(recipe, Recipe):
             if not recipe.method:
                 return go("/promise")
-            if blocked := self.owner.blocked(recipe):
+            if blocked := self.owner.obstacle(recipe):
                 return self.owner.roles(request, blocked)
         elif not recipe.method:
             return go("/graph")

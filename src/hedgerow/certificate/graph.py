@@ -72,7 +72,7 @@ def certify_graph(
     sides, counts = (release.left, release.right), manifest.counts
     derived = Derived(
         what="graph",
-        done=_DONE.format(edges=counts.edges, kept=_kept(release)),
+        done=_DONE.format(edges=counts.edges, kept=_hub_clause(release)),
         counts=asdict(counts),
         sizes=tuple(group_sizes(f"{side.name} nodes", side.sizes) for side in sides),
         columns={side.name: _columns(side) for side in sides},
@@ -86,7 +86,7 @@ def certify_graph(
     return fill(issuer, text, manifest, derived)
 
 
-def _kept(release: GroupedGraph) -> str:
+def _hub_clause(release: GroupedGraph) -> str:
     return "that were not set aside with hubs " if "hub_links" in release.guarantee.parameters else ""
 
 

@@ -42,7 +42,7 @@ __all__ = [
     "check_size",
     "count_unsafe",
     "largest_possible",
-    "ordered",
+    "order_nodes",
     "side_by_side",
 ]
 
@@ -165,7 +165,7 @@ def check_order(order: object) -> None:
         raise ParameterError(f"'order' must be one of {', '.join(map(repr, ORDERS))}.")
 
 
-def ordered(side: Adjacency, opposite: Adjacency, order: Order, *, keys: Keys = system_keys) -> NDArray[np.int32]:
+def order_nodes(side: Adjacency, opposite: Adjacency, order: Order, *, keys: Keys = system_keys) -> NDArray[np.int32]:
     """Return the nodes of `side` in the order in which to group them; equals come in a uniformly random order."""
     shuffled = permutation(side.nodes, keys=keys)
     if order == "random":

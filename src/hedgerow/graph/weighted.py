@@ -62,13 +62,13 @@ class EdgeNumbers:
         low, high = self.low * scale - shift, self.high * scale - shift
         if not self.must.all():
             low, high = np.where(self.must, low, np.minimum(low, 0)), np.where(self.must, high, np.maximum(high, 0))
-        return self._summed(low, high)
+        return self._sum_pairs(low, high)
 
     def counts(self) -> WeightedPairs:
         """How many edges each pair has, at least and at most."""
-        return self._summed(self.must.astype(np.int64), np.ones(len(self.left), np.int64))
+        return self._sum_pairs(self.must.astype(np.int64), np.ones(len(self.left), np.int64))
 
-    def _summed(self, low: Ints, high: Ints) -> WeightedPairs:
+    def _sum_pairs(self, low: Ints, high: Ints) -> WeightedPairs:
         width = int(self.right.max(initial=0)) + 1
         pairs, owners = np.unique(self.left * width + self.right, return_inverse=True)
         sums = _sums(owners, low, len(pairs)), _sums(owners, high, len(pairs))

@@ -53,7 +53,7 @@ class RowHashes(Protocol):
         """Tell whether a column tells all rows apart."""
         ...
 
-    def sorted(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
+    def sorted_rows(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
         """The rows' hashes in ascending order, which tells nothing about the order of the rows."""
         ...
 
@@ -84,7 +84,7 @@ class Hashes:
             total = np.zeros(self.table.num_rows, np.uint64)
             for name in columns:
                 total += self._column(name, key)[self.table.encode(name).codes]
-            self._made[columns, key] = hash_words(total, _derived(key, "row"))
+            self._made[columns, key] = hash_words(total, _derive_key(key, "row"))
         return self._made[columns, key]
 
     def _column(self, name: str, key: bytes) -> NDArray[np.uint64]:
@@ -93,27 +93,27 @@ class Hashes:
             self._values[name, key] = value_hashes(name, self.table.encode(name).domain, key)
         return self._values[name, key]
 
-    def sorted(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
+    def sorted_rows(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
         """The same in ascending order, which tells nothing about the order of the rows."""
         return np.sort(self.rows(columns, key))
 
     def mark(self, key: bytes) -> str:
         """The hash of the whole table."""
-        return table_mark(self.sorted(tuple(sorted(self.table.names)), key), key)
+        return table_mark(self.sorted_rows(tuple(sorted(self.table.names)), key), key)
 
 
 def value_hashes(name: str, domain: pa.Array, key: bytes) -> NDArray[np.uint64]:
     """The hashes of a column's distinct values, and last that of a missing one."""
-    return np.append(_value_hashes(domain, _derived(key, f"column {name}")), _missing_hash(name, key))
+    return np.append(_value_hashes(domain, _derive_key(key, f"column {name}")), _missing_hash(name, key))
 
 
 def _missing_hash(name: str, key: bytes) -> NDArray[np.uint64]:
-    return hash_words(np.zeros(1, np.uint64), _derived(key, f"missing {name}"))
+    return hash_words(np.zeros(1, np.uint64), _derive_key(key, f"missing {name}"))
 
 
 def missing_row(name: str, key: bytes) -> int:
     """The hash of a row of one column whose value is missing."""
-    return int(hash_words(_missing_hash(name, key), _derived(key, "row"))[0])
+    return int(hash_words(_missing_hash(name, key), _derive_key(key, "row"))[0])
 
 
 def table_mark(rows: NDArray[np.uint64], key: bytes) -> str:
@@ -130,7 +130,7 @@ def pieces(rows: NDArray[np.uint64]) -> Iterator[NDArray[np.uint64]]:
         yield rows[first : first + _PIECE]
 
 
-def _derived(key: bytes, use: str) -> Key:
+def _derive_key(key: bytes, use: str) -> Key:
     return key_of(hashlib.blake2b(use.encode(), key=key, digest_size=16).digest())
 
 

@@ -141,16 +141,16 @@ class Ledger:
             now = Ledger.open(self.path)
             if unknown := wanted - {entry.id for entry in now.entries}:
                 raise ParameterError(f"The ledger has no release {', '.join(sorted(unknown))}.")
-            return now.written([entry for entry in now.entries if entry.id not in wanted])
+            return now.write([entry for entry in now.entries if entry.id not in wanted])
 
-    def written(self, entries: Iterable[Entry]) -> Ledger:
+    def write(self, entries: Iterable[Entry]) -> Ledger:
         """Replace the file by one with these entries, and remove the hashes that no entry names; hold the lock."""
         contents = Contents(self.contents.key, tuple(entries))
         write_contents(self.path, contents)
         sweep(self.path, contents)
         return Ledger(self.path, contents)
 
-    def recognizing(self, names: Iterable[str]) -> list[tuple[TableEntry, Mark]]:
+    def comparable(self, names: Iterable[str]) -> list[tuple[TableEntry, Mark]]:
         """The releases that rows of these columns can be compared with, and by which hashes."""
         there = set(names)
         tables = (entry for entry in self.entries if isinstance(entry, TableEntry))
@@ -161,7 +161,7 @@ class Ledger:
 
     def _overlaps(self, hashes: RowHashes, series: str | None = None) -> list[Overlap]:
         others = [
-            (entry, mark) for entry, mark in self.recognizing(hashes.names) if series is None or entry.series != series
+            (entry, mark) for entry, mark in self.comparable(hashes.names) if series is None or entry.series != series
         ]
         found = [overlap for entry, mark in others if (overlap := self._overlap(entry, mark, hashes))]
         return sorted(found, key=lambda overlap: -overlap.rows)
@@ -169,7 +169,7 @@ class Ledger:
     def _overlap(self, entry: TableEntry, mark: Mark, hashes: RowHashes) -> Overlap | None:
         before = read_hashes(self.path, mark)
         count = 0
-        for rows in pieces(hashes.sorted(mark.columns, self.key)):
+        for rows in pieces(hashes.sorted_rows(mark.columns, self.key)):
             places = np.minimum(np.searchsorted(before, rows), len(before) - 1)
             count += int((before[places] == rows).sum())
         return Overlap(entry, count, mark.columns, hashes.mark(self.key) == entry.table) if count else None
@@ -284,7 +284,7 @@ class Receipt:
         """Note the checksum of the bundle that was saved."""
         with lock(self.path):
             ledger = Ledger.open(self.path)
-            ledger.written(
+            ledger.write(
                 msgspec.structs.replace(entry, bundle=bundle) if entry.id == self.id else entry
                 for entry in ledger.entries
             )
@@ -334,10 +334,12 @@ class PendingEntry:
         with lock(path):
             ledger = self._current()
             ledger.check(self.hashes, again=self.again, series=self.series)
-            marks = tuple(write_hashes(path, names, self.hashes.sorted(names, ledger.key)) for names in self.columns)
+            marks = tuple(
+                write_hashes(path, names, self.hashes.sorted_rows(names, ledger.key)) for names in self.columns
+            )
             if self.series is not None and self.memory is not None:
                 write_memory(path, self.series, self.memory, self.before)
-            ledger.written((*ledger.entries, self._entry(release, marks)))
+            ledger.write((*ledger.entries, self._entry(release, marks)))
 
     def _current(self) -> Ledger:
         """The ledger as it is now; a new one that somebody else began has another key, which hashes do not fit."""

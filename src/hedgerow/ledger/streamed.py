@@ -50,7 +50,7 @@ class StreamedHashes:
         """Tell whether a column tells all rows apart, none of them without a value."""
         if column in self._keys:
             return self._keys[column]
-        rows = self.sorted((column,), key)
+        rows = self.sorted_rows((column,), key)
         empty = missing_row(column, key)
         place = int(np.searchsorted(rows, np.uint64(empty)))
         return self.count_doubles((column,), key) == 0 and (place == len(rows) or int(rows[place]) != empty)
@@ -58,19 +58,19 @@ class StreamedHashes:
     def count_doubles(self, columns: tuple[str, ...], key: bytes) -> int:
         """How many rows have the hash of another row before them."""
         found, last = 0, None
-        for piece in pieces(self.sorted(columns, key)):
+        for piece in pieces(self.sorted_rows(columns, key)):
             found += int((piece[1:] == piece[:-1]).sum()) + (last is not None and piece[0] == last)
             last = piece[-1]
         return found
 
-    def sorted(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
+    def sorted_rows(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
         """The rows' hashes in ascending order."""
         self.make([columns], key)
         return self._made[columns, key]
 
     def mark(self, key: bytes) -> str:
         """The hash of the whole table."""
-        return table_mark(self.sorted(tuple(sorted(self.names)), key), key)
+        return table_mark(self.sorted_rows(tuple(sorted(self.names)), key), key)
 
     def make(self, sets: ColumnSets, key: bytes) -> None:
         """Hash the rows by each of several sets of columns, in one pass."""

@@ -74,7 +74,7 @@ def known_people(counted: CountedTable, pending: PendingEntry | None) -> tuple[K
     if before is None:
         return replace(nobody, mark=mark), coder
     persons, owners = [], []
-    for piece in pieces(pending.hashes.sorted(columns, key)):
+    for piece in pieces(pending.hashes.sorted_rows(columns, key)):
         places = np.minimum(np.searchsorted(before.persons, piece), max(len(before.persons) - 1, 0))
         found = before.persons[places] == piece
         persons.append(piece[found])

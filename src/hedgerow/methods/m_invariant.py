@@ -86,7 +86,7 @@ class MInvariant(Method):
         progress("publishing", 0.6)
         if prepared.pending is not None:
             prepared.pending.memory = series.memory(found)
-        return self._published(prepared, column, series.domain, found, is_padded=fakes > 0)
+        return self._make_release(prepared, column, series.domain, found, is_padded=fakes > 0)
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
         from hedgerow.methods.invariant_blocks import (
@@ -128,7 +128,7 @@ class MInvariant(Method):
                 f"{self.fakes} that 'fakes' allows. Allow more, or hold newcomers back until more people come."
             )
 
-    def _published(
+    def _make_release(
         self, prepared: Prepared, column: str, domain: pa.Array, found: Invariant, *, is_padded: bool
     ) -> Release:
         from hedgerow.release.forms import PADDED, SEPARATED
@@ -154,7 +154,7 @@ class MInvariant(Method):
             guarantee=self._guarantee(column, found),
             rows=prepared.rows,
             groups=int(found.labels.max()) + 1,
-            made=prepared.made("MInvariant", parameters),
+            made=prepared.provenance("MInvariant", parameters),
             kind=prepared.table.kind,
         )
 
@@ -246,7 +246,7 @@ class _BlockSeries:
             persons = prepared.table.arrow.column(people.mark).to_numpy()[new]
             given = block.numbers[found.owners[new]].astype(np.int32)
             prepared.handed.update(persons=persons, owners=given)
-        return self.method._published(prepared, column, self.domain, found, is_padded=self.is_padded)
+        return self.method._make_release(prepared, column, self.domain, found, is_padded=self.is_padded)
 
 
 def _remember(
@@ -275,7 +275,7 @@ def _in_series(before: Memory | None, now: pa.Array, column: str) -> tuple[pa.Ar
     """The values of all releases, where the table's own stand among them, and the signatures of earlier releases."""
     if before is None:
         return now, np.arange(len(now), dtype=np.int32), Signatures.none()
-    domain, old, new = _joined(before.values, now, column)
+    domain, old, new = _join_domains(before.values, now, column)
     return domain, new, _ascending(before.offsets, old)
 
 
@@ -290,7 +290,9 @@ def _refuse_doubles(doubles: int, prepared: Prepared) -> None:
         )
 
 
-def _joined(before: pa.Array, now: pa.Array, column: str) -> tuple[pa.Array, NDArray[np.int32], NDArray[np.int32]]:
+def _join_domains(
+    before: pa.Array, now: pa.Array, column: str
+) -> tuple[pa.Array, NDArray[np.int32], NDArray[np.int32]]:
     """One ascending domain for old and new values, and the places of both in it."""
     from hedgerow.table.encode import encode
 

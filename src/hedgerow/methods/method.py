@@ -110,7 +110,7 @@ class Method(ABC):
         free_unused()
         release = replace(release, guarantee=word(release.published))
         if pending is not None:
-            release = release.recorded(pending.receipt)
+            release = release.with_receipt(pending.receipt)
         report("auditing", 0.8)
         verified(release.published)
         # Whoever stops the work by raising from here leaves no entry: after recording nothing is reported.

@@ -105,7 +105,7 @@ class Personal(Method):
         bundles, chosen = self._bundles(prepared, kinds, places)
         progress("permuting", 0.6)
         groups = _as_groups(bundles, places, prepared)
-        release = self._published(prepared, groups, tree, chosen)
+        release = self._make_release(prepared, groups, tree, chosen)
         check_nodes(release, groups, nodes)
         return release
 
@@ -122,7 +122,7 @@ class Personal(Method):
             return PARTITIONS[self.partition](kinds), self.partition
         return cheapest(kinds, _by_quasi(prepared, kinds, places))
 
-    def _published(self, prepared: Prepared, groups: DisguisedGroups, tree: Hierarchy, chosen: str) -> Release:
+    def _make_release(self, prepared: Prepared, groups: DisguisedGroups, tree: Hierarchy, chosen: str) -> Release:
         column = prepared.columns.sensitive[0]
         group_column = free_name("group", prepared.columns.all)
         tables = publish_disguised(
@@ -147,7 +147,7 @@ class Personal(Method):
             ),
             rows=prepared.rows,
             groups=len(groups.offsets) - 1,
-            made=prepared.made("Personal", parameters),
+            made=prepared.provenance("Personal", parameters),
             kind=prepared.table.kind,
         )
 

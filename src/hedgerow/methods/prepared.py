@@ -57,7 +57,7 @@ class Prepared:
         """The declared policy for missing values of each published column."""
         return {name: str(self.schema.missing_policy(name)) for name in self.columns.all}
 
-    def made(self, method: str, parameters: Mapping[str, int | str]) -> Made:
+    def provenance(self, method: str, parameters: Mapping[str, int | str]) -> Made:
         """How a release of this table is made."""
         weight = dict(zip(("weight",), self.schema.weight, strict=False))
         published = set(self.columns.all)

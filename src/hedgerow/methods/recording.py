@@ -27,7 +27,7 @@ from hedgerow.release.folder import folder_beside
 from hedgerow.release.parts import checksum_at
 from hedgerow.scale.coding import Coder, CountedTable
 
-__all__ = ["BatchHasher", "pending_in_blocks", "recorded"]
+__all__ = ["BatchHasher", "pending_in_blocks", "recording"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ def pending_in_blocks(
         }
         hashes = StreamedHashes(names, rows, partial(_pass, counted), folder, keys)
         alone = [(name,) for name in schema.identifier if keys.get(name, True)]
-        marks = [mark.columns for _, mark in ledger.recognizing(names)]
+        marks = [mark.columns for _, mark in ledger.comparable(names)]
         wanted = [*alone[:1], *marks, tuple(sorted(schema.quasi)), tuple(sorted(names))]
         hashes.make([columns for columns in wanted if columns], ledger.key)
         yield PendingEntry.open(ledger, hashes, schema, again=again, series=series)
@@ -85,7 +85,7 @@ def _pass(counted: CountedTable, sets: ColumnSets, key: bytes) -> Iterator[NDArr
 
 
 @contextmanager
-def recorded(pending: PendingEntry, release: Release, out: str | os.PathLike[str], checksum: str) -> Iterator[None]:
+def recording(pending: PendingEntry, release: Release, out: str | os.PathLike[str], checksum: str) -> Iterator[None]:
     """Record a release before its bundle appears inside, and confirm it then; what did not appear is taken back."""
     pending.record(release)
     try:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hedgerow.exact import DecimalGrid, column_grid, require_ticks
 from hedgerow.methods.prepared import Prepared
-from hedgerow.methods.recording import recorded
+from hedgerow.methods.recording import recording
 from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import Keys, order_keys, seeded_keys, system_keys
 from hedgerow.release import Guarantee, Made, PublishedColumns, Release, Rows
@@ -302,7 +302,7 @@ def publish_in_blocks(
             helper=first.helper,
             help=help,
             allow_insecure=options.get("allow_insecure", False),
-            keeping=None if pending is None else partial(recorded, pending, release, out),
+            keeping=None if pending is None else partial(recording, pending, release, out),
         )
     return BlockRelease(
         path=os.fspath(out),

@@ -119,7 +119,7 @@ def fill_buckets(
     grown, numbers, widths = signatures, np.empty(0, np.int32), np.empty(0, np.int64)
     is_dealt = criterion.is_eligible(left)
     if left.any():
-        found, widths = _dealt(left, int(left.sum()) // criterion.m) if is_dealt else (
+        found, widths = _deal_in_turn(left, int(left.sum()) // criterion.m) if is_dealt else (
             [_pad(left, signatures, criterion, keys)],
             widths,
         )  # fmt: skip
@@ -227,7 +227,7 @@ def _fill_gaps(held: Ints, offered: Ints, signatures: Signatures, m: int, keys: 
     lacking = np.maximum.reduceat(held, signatures.offsets[:-1])[signatures.owners] - held
     wanted = np.bincount(members, lacking, minlength=len(offered)).astype(np.int64)
     offered = np.append(offered, np.zeros(len(wanted) - len(offered), np.int64))
-    taken = _taken(offered, np.minimum(offered, wanted), m)
+    taken = _count_taken(offered, np.minimum(offered, wanted), m)
     gaps = np.repeat(np.arange(len(lacking)), lacking)
     gaps = gaps[permutation(len(gaps), keys=keys)]
     gaps = gaps[np.argsort(members[gaps], kind="stable")]
@@ -240,7 +240,7 @@ def _firsts(counts: Ints, taken: Ints) -> NDArray[np.bool_]:
     return places < np.repeat(taken, counts)
 
 
-def _taken(offered: Ints, most: Ints, m: int) -> Ints:
+def _count_taken(offered: Ints, most: Ints, m: int) -> Ints:
     """How many newcomers of each value fill gaps: as many as leave the others m-eligible; all, where nothing does.
 
     If r newcomers are left, no value may have more than r/m of them. So each value gives at least what it has above,
@@ -262,7 +262,7 @@ def _taken(offered: Ints, most: Ints, m: int) -> Ints:
     return taken
 
 
-def _dealt(counts: Ints, groups: int) -> tuple[list[tuple[int, ...]], Ints]:
+def _deal_in_turn(counts: Ints, groups: int) -> tuple[list[tuple[int, ...]], Ints]:
     """Deal newcomers in turn, in the order of values, to so many groups; the signatures, and how many groups have each.
 
     Neighbouring groups differ only where a value ends, so there are few signatures.

@@ -157,7 +157,7 @@ def numbered_tables(part: Release, helper: pa.Table | None, first_group: int, *,
     if strange := set(tables) - set(PARTED):
         raise ParameterError(f"a release with the table '{min(strange)}' is not written in parts.")
     tables |= {"help": helper} if helper is not None else {}
-    return {name: _renumbered(table, _number_columns(name, part), first_group, wide) for name, table in tables.items()}
+    return {name: _renumber(table, _number_columns(name, part), first_group, wide) for name, table in tables.items()}
 
 
 def sample_groups(release: Release, rows: int) -> Release:
@@ -206,7 +206,7 @@ def _number_columns(name: str, part: Release) -> list[str]:
     return [part.group_column, *(column for column in sets if column in part.tables[name].column_names)]
 
 
-def _renumbered(table: pa.Table, names: Sequence[str], first: int, wide: bool) -> pa.Table:
+def _renumber(table: pa.Table, names: Sequence[str], first: int, wide: bool) -> pa.Table:
     kind = pa.int64() if wide else pa.int32()
     for name in names:
         numbers = pc.add(table.column(name).cast(pa.int64()), pa.scalar(first, pa.int64())).cast(kind)
@@ -401,7 +401,7 @@ def _cut(release: Release, first: int, last: int) -> Release:
         column = "group" if name == "implied" else release.group_column
         numbers = tables[name].column(column).to_numpy()
         start, end = np.searchsorted(numbers, [first, last]).tolist()
-        tables[name] = _renumbered(tables[name].slice(start, end - start), [column], -first, False)
+        tables[name] = _renumber(tables[name].slice(start, end - start), [column], -first, False)
     if SETS in tables:
         tables |= _cut_sets(release, tables["release"], tables[SETS])
     people = tables["quasi" if "quasi" in tables else "release"]

@@ -68,7 +68,7 @@ class CodedColumn:
     def _is_narrow(self) -> bool:
         return bool(pa.types.is_integer(self.raw.type) or pa.types.is_date32(self.raw.type))
 
-    def encoded(self, codes: NDArray[np.int32]) -> Encoded:
+    def with_codes(self, codes: NDArray[np.int32]) -> Encoded:
         """Codes of some rows, with what they stand for in the whole table."""
         return Encoded(codes, self.domain, self.has_missing)
 
@@ -160,7 +160,7 @@ class Coder:
 
     def table(self, coded: pa.Table) -> Table:
         """The rows behind codes, as a table whose codes are those of the whole one."""
-        encoded = {name: one.encoded(codes_of(coded, name)) for name, one in self.columns.items()}
+        encoded = {name: one.with_codes(codes_of(coded, name)) for name, one in self.columns.items()}
         values = {name: one.decode(one.codes) for name, one in encoded.items()}
         kept = self.wide if self.mark is None else (*self.wide, self.mark.name)
         values |= {name: coded.column(name).combine_chunks() for name in kept}
@@ -226,7 +226,7 @@ class CountedTable:
         values, rows = found
         if int(rows.sum()) != self.rows.published:
             raise InputError(CHANGED)
-        encoded = {name: one.encoded(one.encode(values.column(name))) for name, one in columns.items()}
+        encoded = {name: one.with_codes(one.encode(values.column(name))) for name, one in columns.items()}
         table = Table(pa.table({name: one.decode(one.codes) for name, one in encoded.items()}))
         table._encoded.update(encoded)
         return table, rows
@@ -246,18 +246,18 @@ def count_table(
     if not came or not names:
         raise InputError(f"A table must have at least one row and one column; this one has {came} and {len(names)}.")
     table, own, merged = _example(engine, schema, names, found)
-    columns = _coded(table, found)
+    columns = _code_columns(table, found)
     for name, column in columns.items():
         if name not in schema.identifier:
             own.check_missing(name, int(column.counts[-1]) if column.has_missing else 0)
     own.check(table, needs_sensitive=needs_sensitive)
-    if missing := _suppressed(table, own, columns):
+    if missing := _suppressed_values(table, own, columns):
         engine.leave_out(missing)
         found = engine.distinct(names, MOST_CODES)
         if not engine.count_rows():
             raise Infeasible("No rows are left to publish: every row was suppressed for a missing value.")
         table, own, _ = _example(engine, schema, names, found)
-        columns = _coded(table, found)
+        columns = _code_columns(table, found)
     kept = engine.count_rows()
     if any(int(column.counts.sum()) != kept for column in columns.values()):
         raise InputError(CHANGED)
@@ -277,7 +277,9 @@ def _example(
     engine: ScaleEngine, schema: Schema, names: Sequence[str], found: Mapping[str, Distinct | None]
 ) -> tuple[Table, Schema, dict[str, int]]:
     """A short table with every value of every column that was counted, in the form of the policies for texts."""
-    listed = {name: engine.head(name) if (one := found[name]) is None else engine.typed(name, one[0]) for name in names}
+    listed = {
+        name: engine.head(name) if (one := found[name]) is None else engine.type_values(name, one[0]) for name in names
+    }
     longest = max(len(values) for values in listed.values())
     padded = {
         name: pa.concat_arrays([values, values.take(pa.array(np.zeros(longest - len(values), np.int64)))])
@@ -299,7 +301,7 @@ def _refuse_wide(name: str) -> None:
     )
 
 
-def _coded(table: Table, found: Mapping[str, Distinct | None]) -> dict[str, CodedColumn]:
+def _code_columns(table: Table, found: Mapping[str, Distinct | None]) -> dict[str, CodedColumn]:
     columns = {}
     for name, one in found.items():
         if one is None:
@@ -312,7 +314,7 @@ def _coded(table: Table, found: Mapping[str, Distinct | None]) -> dict[str, Code
     return columns
 
 
-def _suppressed(table: Table, schema: Schema, columns: Mapping[str, CodedColumn]) -> dict[str, pa.Array]:
+def _suppressed_values(table: Table, schema: Schema, columns: Mapping[str, CodedColumn]) -> dict[str, pa.Array]:
     """The values for which rows are suppressed, as the engine knows them."""
     values = {}
     for name in (*schema.quasi, *schema.plain, *schema.weight, *schema.sensitive):

@@ -65,7 +65,7 @@ class ScaleEngine(ABC):
     def head(self, column: str) -> pa.Array:
         """One value of a column, of the type that `distinct` and batches have; empty where there is no row."""
 
-    def typed(self, column: str, values: pa.Array) -> pa.Array:
+    def type_values(self, column: str, values: pa.Array) -> pa.Array:
         """What distinct values of a column mean, one for each: texts of delimited files become numbers and dates."""
         return values
 

@@ -77,7 +77,7 @@ class ReadOptions:
             if kind not in TYPES:
                 raise ParameterError(f"The type of '{column}' must be one of {', '.join(TYPES)}; got {kind!r}.")
 
-    def given(self) -> dict[str, Any]:
+    def given_options(self) -> dict[str, Any]:
         """The options that were given."""
         return {
             one.name: value

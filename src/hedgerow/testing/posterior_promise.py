@@ -52,7 +52,7 @@ class TargetTree:
             node = parent
         return found
 
-    def named(self, value: Any, wish: int | str) -> list[Any]:
+    def named_values(self, value: Any, wish: int | str) -> list[Any]:
         """The values of the part that somebody with this value named, by a level or by a label."""
         path = self._path(self.leaves[value])
         top = path[wish] if isinstance(wish, int) else next(n for n in reversed(path) if self.labels[n] == wish)
@@ -214,7 +214,9 @@ def _personal(release: Release) -> Promise:
 
     def judge(chances: Chances, published: tuple[Any, ...]) -> Verdict:
         values = of_values(chances)
-        events = [event for value, wish, *_ in chances for event in _inside(tree, values, tree.named(value, wish))]
+        events = [
+            event for value, wish, *_ in chances for event in _inside(tree, values, tree.named_values(value, wish))
+        ]
         return _worst(events)
 
     return Promise("the target's probabilities inside the named part", judge)

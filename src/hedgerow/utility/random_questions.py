@@ -46,7 +46,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     columns: tuple[str, ...] = ()
     sensitive: str | None = None
 
-    def checked(self) -> Workload:
+    def check(self) -> Workload:
         """Refuse what cannot be drawn, by name."""
         for name in ("aggregates", "dimensions", "selectivity"):
             if not getattr(self, name):
@@ -77,7 +77,7 @@ def read_workload(path: str | os.PathLike[str]) -> Workload:
     """Read a workload from a TOML file."""
     file = Path(path)
     try:
-        return msgspec.toml.decode(file.read_bytes(), type=Workload).checked()
+        return msgspec.toml.decode(file.read_bytes(), type=Workload).check()
     except OSError as error:
         raise InputError(f"'{file.name}' cannot be read: {error.strerror}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

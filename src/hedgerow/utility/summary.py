@@ -231,13 +231,13 @@ def _inside_boxes(release: Release, population: Table, classes: Ints) -> Floats:
     boxes = release.tables["release"].take(pa.array(_first_rows(classes)))
     people = {name: population.arrow.column(name).take(pa.array(rows)) for name in quasi}
     blocks = [boxes.slice(start, _BLOCK) for start in range(0, boxes.num_rows, _BLOCK)]
-    return np.concatenate([_held(release, block, people) @ counts for block in blocks])
+    return np.concatenate([_mark_inside(release, block, people) @ counts for block in blocks])
 
 
 _BLOCK = 256
 
 
-def _held(release: Release, boxes: pa.Table, people: Mapping[str, pa.ChunkedArray]) -> NDArray[np.bool_]:
+def _mark_inside(release: Release, boxes: pa.Table, people: Mapping[str, pa.ChunkedArray]) -> NDArray[np.bool_]:
     """Which people lie inside which boxes."""
     inside = np.ones((boxes.num_rows, len(next(iter(people.values())))), np.bool_)
     for name, box in box_columns(release.columns, release.group_column).items():

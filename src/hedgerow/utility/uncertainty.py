@@ -65,7 +65,7 @@ class Move:
     after: float
 
     @property
-    def saved(self) -> float:
+    def saved_share(self) -> float:
         """The share of the width that goes away."""
         return 1 - self.after / self.before
 

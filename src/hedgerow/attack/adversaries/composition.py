@@ -73,11 +73,11 @@ def _measure(context: Context) -> Finding:
     views = [(context.beliefs, context.placement)]
     for other in context.also:
         candidates = candidate_rows(other)
-        people = people_of(candidates, context.table, context.chosen)
+        people = people_of(candidates, context.table, context.target_rows)
         placement = place_people(candidates, people, columns_apart=other.form.columns_apart)
         views.append((beliefs(other, context.column), placement))
     found = composition(views)
-    truth = codes_in(found.domain, context.table.column(context.column), context.column)[context.chosen]
+    truth = codes_in(found.domain, context.table.column(context.column), context.column)[context.target_rows]
     is_only = (found.together == 1) & (found.likeliest == truth)
     finding = Finding(
         adversary=ADVERSARY.name,

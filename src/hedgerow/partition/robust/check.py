@@ -179,7 +179,7 @@ class RobustLimits:
         return found
 
     def _count_lost(self, x: int, r: float) -> int:
-        return max((level.lost(r) for level in self._levels[x]), default=0)
+        return max((level.count_lost(r) for level in self._levels[x]), default=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +190,7 @@ class _Level:
     rows: NDArray[np.int64]
     inside: NDArray[np.int64]
 
-    def lost(self, r: float) -> int:
+    def count_lost(self, r: float) -> int:
         """How many of those who have it no group can take, at least."""
         r *= 1.0 - _ROUNDING
         finite = np.where(np.isfinite(self.odds), self.odds, 0.0)

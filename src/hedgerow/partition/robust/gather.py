@@ -33,7 +33,17 @@ from hedgerow.exact import float_above
 from hedgerow.kernel import SMALL, kernel
 from hedgerow.partition.robust.candidates import RobustRows, new_group
 from hedgerow.partition.robust.check import Check
-from hedgerow.partition.robust.grow import FreeRows, Gathered, Group, GroupLimits, form, gather, give_back, grow, needed
+from hedgerow.partition.robust.grow import (
+    FreeRows,
+    Gathered,
+    Group,
+    GroupLimits,
+    form,
+    gather,
+    give_back,
+    grow,
+    needed_rows,
+)
 from hedgerow.partition.robust.place import place_by_sums
 from hedgerow.randomness import Keys, system_keys
 
@@ -227,7 +237,7 @@ def art(
         def report(share: float, done: int = start) -> None:
             progress((done + share) / (1 + restarts))
 
-        search = _Search(candidates, check, candidates.free(keys), new_group(candidates), exhaustive)
+        search = _GatherSearch(candidates, check, candidates.free(keys), new_group(candidates), exhaustive)
         hardest_first, multiple = _STARTS[start % len(_STARTS)]
         seeds = _seeds(candidates, keys, hardest_first=hardest_first)
         groups, stuck, is_given_up = _gather(search, seeds, multiple * search.at_least, hopeless, report)
@@ -243,7 +253,7 @@ def art(
 
 
 @dataclass(eq=False)
-class _Search:
+class _GatherSearch:
     candidates: RobustRows
     check: Check
     free: FreeRows
@@ -296,7 +306,10 @@ class _Search:
                 if size > 0:
                     groups.append(self.group.rows[:size].copy())
                     continue
-                rows = max((needed.plain if self.is_small else needed.compiled)(self.group, -size, self.r), 1.0 - size)
+                rows = max(
+                    (needed_rows.plain if self.is_small else needed_rows.compiled)(self.group, -size, self.r),
+                    1.0 - size,
+                )
                 needs[row] = rows if rows > limits.most else math.inf
         return groups, work
 
@@ -311,7 +324,7 @@ class _Search:
 
 
 def _gather(
-    search: _Search, waiting: Rows, most: int, hopeless: int, progress: Callable[[float], None]
+    search: _GatherSearch, waiting: Rows, most: int, hopeless: int, progress: Callable[[float], None]
 ) -> tuple[list[Rows], Rows, bool]:
     """Form groups around all rows with a protected value, of at most `most` rows at first; tell whether it gave up."""
     groups: list[Rows] = []

@@ -175,8 +175,8 @@ class Crossing(ProductCrossing):
         names = frozenset().union(*map(columns_of, read))
         rows, row_sample = self._row_classes(sorted(names - self._sensitive))
         groups, kinds, value_sample = self._value_classes(sorted(names & self._sensitive))
-        shape = _Shape.of(self._cell, self.view.groups[self.selection.index], rows)
-        known = _Shape.of(groups, np.zeros(len(groups), dtype=np.int64), kinds)
+        shape = _PairShape.of(self._cell, self.view.groups[self.selection.index], rows)
+        known = _PairShape.of(groups, np.zeros(len(groups), dtype=np.int64), kinds)
         row_place, value_place, demand, edges = _crossed(shape, known)
         left, right = shape.kind[row_place], known.kind[value_place]
         is_small = len(row_sample) * len(value_sample) <= len(row_place)
@@ -270,7 +270,7 @@ class Terms:
 
 
 @dataclass(frozen=True, eq=False)
-class _Shape:
+class _PairShape:
     """Classes of rows in entries of (cell, group): entry e has the classes `first[e]:first[e+1]`."""
 
     cell: Ints
@@ -280,16 +280,16 @@ class _Shape:
     number: Ints
 
     @staticmethod
-    def of(cell: Ints, group: Ints, kind: Ints) -> _Shape:
+    def of(cell: Ints, group: Ints, kind: Ints) -> _PairShape:
         """Count equal rows."""
         width, kinds = int(group.max(initial=0)) + 1, int(kind.max(initial=0)) + 1
         entries, entry = np.unique(cell * width + group, return_inverse=True)
         keys, number = np.unique(entry * kinds + kind, return_counts=True)
         first = np.searchsorted(keys, np.arange(len(entries) + 1) * kinds)
-        return _Shape(entries // width, entries % width, first, keys % kinds, number)
+        return _PairShape(entries // width, entries % width, first, keys % kinds, number)
 
 
-def _crossed(rows: _Shape, known: _Shape) -> tuple[Ints, Ints, Ints, tuple[Ints, Ints]]:
+def _crossed(rows: _PairShape, known: _PairShape) -> tuple[Ints, Ints, Ints, tuple[Ints, Ints]]:
     """For every pair its row class and value class; the values' numbers by entry; where values and pairs begin."""
     place = np.searchsorted(known.cell, rows.group)
     start, end = known.first[place], known.first[place + 1]

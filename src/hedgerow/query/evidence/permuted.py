@@ -7,6 +7,7 @@ group's rows draw. Their sources and plans are made from these.
 from __future__ import annotations
 
 import functools
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -87,20 +88,27 @@ class Plan(Protocol):
         """The answer as it is handed over."""
 
 
-class Source(Protocol):
+class Source(ABC):
     """What a form tells about a question."""
 
+    def __init__(self, view: View) -> None:
+        self.view = view
+
+    @abstractmethod
     def plan(self, bound: Bound) -> Plan:
-        """Prepare the answer."""
+        """Prepare the answer to a question."""
 
     def domain(self, name: str) -> pa.Array | None:
         """The values of a column that have ticks; None where these do not depend on the rows."""
+        return self.view.codes(name).domain
 
     def take_part(self, whole: WholeRelease) -> None:
         """Take units, places and what is doubtful from the release of which this is a part."""
+        self.view.grids, self.view.domains = whole.grids, whole.domains
 
     def doubtful(self) -> frozenset[str]:
-        """Columns that are not published as the release says."""
+        """Columns that are not published as the release says: none, unless a form tells more."""
+        return frozenset()
 
 
 class ArrayEngine:
@@ -439,27 +447,12 @@ def _blank(offsets: Ints, sizes: Ints) -> Values:
     return Values(offsets, sizes, nothing, nothing, Fraction(1))
 
 
-class RowSource:
+class RowSource(Source):
     """Rows whose open columns are published as they are, and whose hidden values are shuffled inside groups."""
-
-    def __init__(self, view: View) -> None:
-        self.view = view
 
     def plan(self, bound: Bound) -> Plan:
         """Prepare the answer to a question."""
         return RowPlan(self, bound)
-
-    def domain(self, name: str) -> pa.Array | None:
-        """The values of a column that have ticks."""
-        return self.view.codes(name).domain
-
-    def take_part(self, whole: WholeRelease) -> None:
-        """Take units and places from the release of which this is a part."""
-        self.view.grids, self.view.domains = whole.grids, whole.domains
-
-    def doubtful(self) -> frozenset[str]:
-        """None: open columns are published as they are."""
-        return frozenset()
 
     def choose(self, condition: Predicate, wanted: bool | None = True) -> Chosen:
         """Rows for which a condition on open columns is true, or false, or unknown."""

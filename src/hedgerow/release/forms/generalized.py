@@ -74,7 +74,7 @@ def publish_generalized(labelled: Labelled) -> dict[str, pa.Table]:
     published |= zip(parts, on_cores(lambda part: part.take(numbers), parts.values(), rows=len(rows)), strict=True)
     published |= table.at(columns.plain, rows)
     if columns.plain or not labelled.together:
-        published |= sensitive_columns(table, columns, rows, offsets, together=labelled.together, keys=keys)
+        published |= sensitive_columns(labelled, rows, offsets)
     else:  # a row has nothing of its own but these values, and lies in a random place of its group already
         published |= table.at(columns.sensitive, rows)
     tables = {"release": pa.table(published | {labelled.group_column: numbers})}
@@ -190,7 +190,7 @@ read_parquet("release.parquet") |>
     )
 
 
-def _boxed(release: Release) -> pa.Table:
+def _with_empty_columns(release: Release) -> pa.Table:
     """The rows with an empty column for each quasi-identifier, of the kind that its box is of."""
     table, names = release.tables["release"], box_columns(release.columns, release.group_column)
     opened = table.select([*release.columns.plain, *release.columns.sensitive, release.group_column])
@@ -216,6 +216,6 @@ GENERALIZED = Form(
     lower_ends=_lower_ends,
     publish=publish_generalized,
     example=_example,
-    rows=_boxed,
+    rows=_with_empty_columns,
     evidence="generalized",
 )
