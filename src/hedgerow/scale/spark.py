@@ -384,7 +384,7 @@ class _Gather:
 
     def __call__(self, batches: Batches) -> Batches:
         with _marked_errors():
-            for batch in _named(self.names, batches):
+            for batch in _name_batches(self.names, batches):
                 yield pa.record_batch({"found": pa.array([pickle.dumps(self.work(batch))], pa.binary())})
 
 
