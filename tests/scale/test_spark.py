@@ -25,7 +25,7 @@ from hedgerow.scale.dealing import Placing
 from hedgerow.scale.spark import (
     _NOTHING,
     ClusterEngine,
-    _added,
+    _add_tasks,
     _bytes,
     _Digest,
     _with_more,
@@ -425,6 +425,6 @@ def test_values_are_counted_while_they_are_few(rows):
     many = _with_more(_NOTHING, pa.array(range(rows)), rows)
     assert (many is None) == (rows > 20_000)
     assert _with_more(_NOTHING, pa.array([[1]]), 1) is None
-    assert _added([_bytes(own), _bytes(own)], 3) is None
-    values, counts = _added([_bytes(own), _bytes(own)], 4)
+    assert _add_tasks([_bytes(own), _bytes(own)], 3) is None
+    values, counts = _add_tasks([_bytes(own), _bytes(own)], 4)
     assert (len(values), int(counts.sum())) == (4, 2 * rows)
