@@ -93,7 +93,7 @@ class PartsEngine:
         items = [*bound.aggregates, _ROWS] if bound.groups else list(bound.aggregates)
         whole = self._learn(bound)
         place = scratch if self._is_near else None
-        read = functools.partial(_Answered.of, asked, items, _PartValues(whole, paired), place)
+        read = functools.partial(_Answered.of, asked, items, _WholeNeeds(whole, paired), place)
         parts = [part.kept(scratch) for part in self._each(read)]
         plan = _plan(asked, whole, self._tables.first)
         cells = _Cells.of(asked, plan.grouped, parts)
@@ -256,7 +256,7 @@ def _write_file(content: bytes, scratch: Path) -> Path:
 
 
 @dataclass(frozen=True, eq=False)
-class _PartValues:
+class _WholeNeeds:
     """What parts are told: units and places of the whole, and averages of which the pairs are wanted."""
 
     whole: WholeRelease
@@ -272,7 +272,7 @@ class _Answered:
     answers: dict[Aggregate, Estimate | _Stored | _StoredPairs]
 
     @staticmethod
-    def of(bound: Bound, items: list[Aggregate], known: _PartValues, scratch: Path | None, part: Release) -> _Answered:
+    def of(bound: Bound, items: list[Aggregate], known: _WholeNeeds, scratch: Path | None, part: Release) -> _Answered:
         """Ask a part; an average that is no matter of evidence is a sum and a number of values.
 
         Evidence goes to a folder, or along with the answer where there is none.
