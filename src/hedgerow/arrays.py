@@ -10,8 +10,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["Bools", "Codes", "Counts", "Floats", "Ints", "distinct", "free_unused", "one_array"]
-
 Ints = NDArray[np.int64]
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]

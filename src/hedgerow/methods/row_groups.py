@@ -281,7 +281,7 @@ def release_of_rows(
         guarantee=guarantee,
         rows=prepared.rows,
         groups=0,
-        made=prepared.made(method, parameters),
+        made=prepared.provenance(method, parameters),
         kind=prepared.table.kind,
     )
 

@@ -22,18 +22,6 @@ from numpy.typing import NDArray
 from hedgerow.kernel import kernel
 from hedgerow.randomness import Keys, order_keys, system_keys
 
-__all__ = [
-    "by_code",
-    "by_value",
-    "deal",
-    "gathered_rows",
-    "group_numbers",
-    "grouped_rows",
-    "permutation",
-    "reshuffle",
-    "shuffle_within",
-]
-
 _BLOCK = 1 << 17
 
 

@@ -19,8 +19,6 @@ from hedgerow.arrays import one_array
 from hedgerow.cores import cores, on_cores
 from hedgerow.errors import counted
 
-__all__ = ["Encoded", "encode", "encode_texts"]
-
 _BLOCK = 1 << 18
 """Rows handled at a time, so that 64-bit scratch arrays stay in the cache."""
 

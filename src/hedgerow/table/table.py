@@ -18,8 +18,6 @@ from hedgerow.markup import html_note, html_table
 if TYPE_CHECKING:
     from hedgerow.table.encode import Encoded
 
-__all__ = ["Table"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
@@ -128,12 +126,12 @@ class Table:
         if unknown:
             close = difflib.get_close_matches(unknown[0][1:-1], self.names, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise SchemaError(f"The table has no column {', '.join(unknown)}; it has {_listed(self.names)}.{hint}")
+            raise SchemaError(f"The table has no column {', '.join(unknown)}; it has {_list_names(self.names)}.{hint}")
 
     def __repr__(self) -> str:
         # Types and counts alone: Arrow's own text form shows cells, and this one ends up in logs.
         columns = [f"{field.name}: {field.type}" for field in self.arrow.schema]
-        return f"Table({counted(self.num_rows, 'row')}; {_listed(columns, quote=False)})"
+        return f"Table({counted(self.num_rows, 'row')}; {_list_names(columns, quote=False)})"
 
     def _repr_html_(self) -> str:
         # No cells here either: notebooks are passed on with what they show.
@@ -142,6 +140,6 @@ class Table:
         return html_note(f"{counted(self.num_rows, 'row')}") + html_table(("column", "type", "missing"), rows, texts=2)
 
 
-def _listed(names: Sequence[str], *, most: int = 20, quote: bool = True) -> str:
+def _list_names(names: Sequence[str], *, most: int = 20, quote: bool = True) -> str:
     shown = [repr(name) if quote else name for name in names[:most]]
     return ", ".join(shown) + (f" and {len(names) - most} more" if len(names) > most else "")

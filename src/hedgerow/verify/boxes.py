@@ -116,7 +116,7 @@ def _label(text: str | None, gap: bool) -> str:
     return "missing" if text is None else f"{text} or missing" if gap else text
 
 
-class _Sets(NamedTuple):
+class _ListedSets(NamedTuple):
     """The listed sets of a column: their numbers, ascending, how many values each has, and the values, ascending."""
 
     numbers: NDArray[np.int32]
@@ -124,13 +124,13 @@ class _Sets(NamedTuple):
     values: pa.Array
 
 
-def _listed_sets(sets: pa.Table, name: str) -> _Sets:
+def _listed_sets(sets: pa.Table, name: str) -> _ListedSets:
     listed = sets.filter(pc.equal(sets.column("column"), name)).sort_by([("set", "ascending"), ("value", "ascending")])
     numbers, sizes = np.unique(listed.column("set").to_numpy(), return_counts=True)
-    return _Sets(numbers, sizes, listed.column("value").combine_chunks())
+    return _ListedSets(numbers, sizes, listed.column("value").combine_chunks())
 
 
-def _set_texts(sets: _Sets) -> pa.Array:
+def _set_texts(sets: _ListedSets) -> pa.Array:
     """The label that each set has: its value, or the first of its values."""
     shown = np.minimum(sets.sizes, _MOST_LISTED)
     ends = np.append(0, np.cumsum(shown))
@@ -193,7 +193,7 @@ def _check_ends(name: str, low: pa.Array, high: pa.Array, gaps: NDArray[np.bool_
         raise BrokenPromise(f"An interval of '{name}' ends before it begins.")
 
 
-def _check_sets(name: str, sets: _Sets, numbers: pa.Array, gaps: NDArray[np.bool_]) -> None:
+def _check_sets(name: str, sets: _ListedSets, numbers: pa.Array, gaps: NDArray[np.bool_]) -> None:
     if (numbers.is_null().to_numpy(zero_copy_only=False) & ~gaps).any():
         raise BrokenPromise(f"A set of '{name}' is not named although no value is missing.")
     if not np.array_equal(np.unique(numbers.drop_null().to_numpy(zero_copy_only=False)), sets.numbers):

@@ -23,19 +23,6 @@ from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
 
-__all__ = [
-    "DONE",
-    "LEAF",
-    "PackedRows",
-    "SplitBuffers",
-    "SplitRules",
-    "apply_cuts",
-    "grow",
-    "propose",
-    "split",
-    "write_labels",
-]
-
 LEAF = -1
 _BLOCK = 256  # rows whose records stay in the nearest cache while each column is looked at
 _WIDE = 4  # counting a column is worth it while its range is at most this many times the rows

@@ -44,8 +44,6 @@ from hedgerow.partition.mondrian.grow import (
 )
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["Scale", "TreeScale", "grow_by_levels", "lines_of", "mondrian", "split_rules"]
-
 _SUBTREE = 1 << 16  # rows below which a subtree is one thread's work
 
 

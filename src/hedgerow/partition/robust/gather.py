@@ -34,11 +34,19 @@ from hedgerow.exact import float_above
 from hedgerow.kernel import SMALL, kernel
 from hedgerow.partition.robust.candidates import RobustRows, new_group
 from hedgerow.partition.robust.check import Check
-from hedgerow.partition.robust.grow import FreeRows, Gathered, Group, GroupLimits, form, gather, give_back, grow, needed
+from hedgerow.partition.robust.grow import (
+    FreeRows,
+    Gathered,
+    Group,
+    GroupLimits,
+    form,
+    gather,
+    give_back,
+    grow,
+    needed_rows,
+)
 from hedgerow.partition.robust.place import cut_groups, place_by_sums
 from hedgerow.randomness import Keys, system_keys
-
-__all__ = ["RobustGroups", "art", "rescue", "widening"]
 
 Rows = NDArray[np.int32]
 _TRIES = 6
@@ -73,7 +81,7 @@ def rescue(check: Check, groups: list[Rows], stuck: Rows, keys: Keys, allowed: i
     return [rows for rows in placement.groups if len(rows)], np.append(stuck, rest)
 
 
-class _Boxes(NamedTuple):
+class _PositionBoxes(NamedTuple):
     """For one value the least and the greatest position of each group in every attribute set, and its rows with it."""
 
     low: NDArray[np.int32]
@@ -87,21 +95,21 @@ class _Placement:
 
     check: Check
     groups: list[Rows]
-    known: dict[int, _Boxes] = field(default_factory=dict)
+    known: dict[int, _PositionBoxes] = field(default_factory=dict)
     changed: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.sizes = np.array([len(rows) for rows in self.groups])
         self.rows, self.starts = np.concatenate(self.groups), np.cumsum(self.sizes) - self.sizes
 
-    def boxes(self, x: int) -> _Boxes:
+    def boxes(self, x: int) -> _PositionBoxes:
         """Where the groups lie for value x, and how often they hold it: a pass over all rows, once for each x."""
         if x not in self.known:
             candidates = self.check.candidates
             positions = candidates.positions[x, candidates.cell[self.rows]]
             is_x = (candidates.secret[self.rows] == x).astype(np.int64)
             low, high = (end.reduceat(positions, self.starts) for end in (np.minimum, np.maximum))
-            self.known[x] = _Boxes(low, high, np.add.reduceat(is_x, self.starts))
+            self.known[x] = _PositionBoxes(low, high, np.add.reduceat(is_x, self.starts))
             for g in self.changed:
                 self._update(g, x)
         return self.known[x]
@@ -244,7 +252,7 @@ def art(
         def report(share: float, done: int = start) -> None:
             progress((done + share) / (1 + restarts))
 
-        search = _Search(candidates, check, candidates.free(keys), new_group(candidates), exhaustive)
+        search = _GatherSearch(candidates, check, candidates.free(keys), new_group(candidates), exhaustive)
         hardest_first, multiple = _STARTS[start % len(_STARTS)]
         seeds = _seeds(candidates, keys, hardest_first=hardest_first)
         groups, stuck, is_given_up = _gather(search, seeds, multiple * search.at_least, hopeless, report)
@@ -260,7 +268,7 @@ def art(
 
 
 @dataclass(eq=False)
-class _Search:
+class _GatherSearch:
     candidates: RobustRows
     check: Check
     free: FreeRows
@@ -285,10 +293,8 @@ class _Search:
     @cached_property
     def gathered(self) -> Gathered:
         """Room for the groups that one call finds."""
-        size = self.candidates.size
-        return Gathered(
-            np.empty(size, np.int32), np.zeros(size + 1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64)
-        )
+        size, numbers = self.candidates.size, np.zeros((2, 1), np.int64)
+        return Gathered(np.empty(size, np.int32), np.zeros(size + 1, np.int64), numbers[0], numbers[1])
 
     def gather(self, waiting: Rows, needs: NDArray[np.float64], most: int, work: int) -> tuple[list[Rows], int]:
         """Grow groups of at most `most` rows from the waiting ones; return them and the work that is left."""
@@ -318,7 +324,10 @@ class _Search:
                 if size > 0:
                     groups.append(self.group.rows[:size].copy())
                     continue
-                rows = max((needed.plain if self.is_small else needed.compiled)(self.group, -size, self.r), 1.0 - size)
+                rows = max(
+                    (needed_rows.plain if self.is_small else needed_rows.compiled)(self.group, -size, self.r),
+                    1.0 - size,
+                )
                 needs[row] = rows if rows > limits.most else math.inf
         return groups, work
 
@@ -333,7 +342,7 @@ class _Search:
 
 
 def _gather(
-    search: _Search, waiting: Rows, most: int, hopeless: int, progress: Callable[[float], None]
+    search: _GatherSearch, waiting: Rows, most: int, hopeless: int, progress: Callable[[float], None]
 ) -> tuple[list[Rows], Rows, bool]:
     """Form groups around all rows with a protected value, of at most `most` rows at first; tell whether it gave up."""
     groups: list[Rows] = []

@@ -21,8 +21,6 @@ from hedgerow.kernel import SMALL, kernel
 from hedgerow.partition.robust.check import Check
 from hedgerow.randomness import Keys
 
-__all__ = ["Lists", "People", "cut_groups", "join_any", "place_by_sums"]
-
 Rows = NDArray[np.int32]
 
 _ASKED = 20_000

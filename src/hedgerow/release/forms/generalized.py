@@ -80,7 +80,7 @@ def publish_generalized(labelled: Labelled) -> dict[str, pa.Table]:
     columns_of = dict(zip((*taken, *parts), _at_once(wide, len(rows)), strict=True))
     published = {name: columns_of[name] for name in (*parts, *taken)}
     if is_shuffled:
-        published |= sensitive_columns(table, columns, rows, offsets, together=labelled.together, keys=keys)
+        published |= sensitive_columns(labelled, rows, offsets)
     tables = {"release": pa.table(published | {labelled.group_column: group_numbers(offsets)})}
     listed = [_set_table(name, *box.members) for name, box in boxes.items() if box.members is not None]
     return tables | ({SETS: pa.concat_tables(listed).combine_chunks()} if listed else {})
@@ -203,7 +203,7 @@ read_parquet("release.parquet") |>
     )
 
 
-def _boxed(release: Release) -> pa.Table:
+def _with_empty_columns(release: Release) -> pa.Table:
     """The rows with an empty column for each quasi-identifier, of the kind that its box is of."""
     table, names = release.tables["release"], box_columns(release.columns, release.group_column)
     opened = table.select([*release.columns.plain, *release.columns.sensitive, release.group_column])
@@ -229,6 +229,6 @@ GENERALIZED = Form(
     lower_ends=_lower_ends,
     publish=publish_generalized,
     example=_example,
-    rows=_boxed,
+    rows=_with_empty_columns,
     evidence="generalized",
 )
