@@ -73,7 +73,11 @@ def encode(array: pa.Array | pa.ChunkedArray) -> Encoded:
 def encode_texts(texts: pa.Array) -> Encoded | None:
     """Encode a column of text; None where a sample says that most values differ, so that few would be seen again."""
     sample = texts.take(pa.array(np.arange(0, len(texts), max(1, len(texts) // _SAMPLE)))).drop_null()
-    return None if 2 * len(sample.unique()) > len(sample) else encode(texts)
+    if 2 * len(sample.unique()) > len(sample):
+        return None
+    codes, domain = _by_hashing(texts, parts=cores())
+    codes.flags.writeable = False
+    return Encoded(codes, domain, texts.null_count > 0)
 
 
 def _encode(column: pa.Array) -> tuple[NDArray[np.int32], pa.Array]:
@@ -143,11 +147,11 @@ def _by_sorting(numbers: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.in
     return codes, order[starts]
 
 
-def _by_hashing(column: pa.Array) -> tuple[NDArray[np.int32], pa.Array]:
-    step = -(-len(column) // cores())
-    parts = [column.slice(first, step) for first in range(0, len(column), step)]
-    # Parts of a column keep every core at work until the last column is done.
-    hashed = pa.chunked_array(on_cores(pa.Array.dictionary_encode, parts, rows=len(column))).unify_dictionaries()
+def _by_hashing(column: pa.Array, *, parts: int = 1) -> tuple[NDArray[np.int32], pa.Array]:
+    """Hash a column, in parts where values repeat: they keep every core at work until the last column is done."""
+    step = max(_SAMPLE, -(-len(column) // parts))
+    slices = [column.slice(first, step) for first in range(0, len(column), step)]
+    hashed = pa.chunked_array(on_cores(pa.Array.dictionary_encode, slices, rows=len(column))).unify_dictionaries()
     dictionary = hashed.chunk(0).dictionary
     order = pc.sort_indices(dictionary)
     distinct = len(order)
