@@ -83,7 +83,7 @@ def test_compiled_passes_equal_their_plain_loops():
         (tally._moments, (edges, group, number, np.zeros(7), each, 1)),
         (tally._moments, (edges, group, number, np.zeros(7), each, 3)),
         (tally._terms, (group, number, 2.5, each)),
-        (tally._marked, (*tally.bits_of(rng.random(300) < 0.3), offsets)),
+        (tally._marked, (*rows.bits_of(rng.random(300) < 0.3), offsets)),
     ):
         for plain, compiled in zip(kernel.plain(*arguments), kernel.compiled(*arguments), strict=True):
             np.testing.assert_array_equal(plain, compiled)

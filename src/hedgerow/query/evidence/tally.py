@@ -19,7 +19,6 @@ from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values
 
 __all__ = [
     "MANY",
-    "bits_of",
     "both_totals",
     "count_entries",
     "count_marked",
@@ -40,20 +39,10 @@ _CELLS = 1024
 """Up to this many cells the entries of pieces are put together cell by cell."""
 
 
-def count_marked(rows: NDArray[np.bool_], offsets: Ints) -> Hits:
-    """Count marked rows per group."""
-    group, number = _marked(*bits_of(rows), offsets)
+def count_marked(words: NDArray[np.uint64], before: Ints, offsets: Ints) -> Hits:
+    """Count marked rows per group, from marks as bits and the number of those before each word of them."""
+    group, number = _marked(words, before, offsets)
     return Hits.exactly(1, np.zeros(len(group), dtype=np.int64), group, number)
-
-
-def bits_of(rows: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], Ints]:
-    """Marks as bits of words, and how many there are before each word."""
-    bits = np.packbits(rows, bitorder="little")
-    words = np.zeros(len(rows) // 64 + 1, dtype=np.uint64)
-    words.view(np.uint8)[: len(bits)] = bits
-    before = np.zeros(len(words), dtype=np.int64)
-    np.cumsum(np.bitwise_count(words[:-1]), out=before[1:])
-    return words, before
 
 
 def count_entries(index: Ints, cell: Ints, groups: Ints, cells: int) -> Hits:
