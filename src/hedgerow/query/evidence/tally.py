@@ -33,6 +33,8 @@ MANY = 2**16
 _SHARED = 2**19
 _PIECES = 4
 """Pieces into which a pass over more entries than that is cut; waking another core takes longer than fewer do."""
+_STEPS = 8
+"""An entry takes as long in a bisection as so many in other passes."""
 _BLOCK = 512
 """Groups whose sums stay in a core's own memory."""
 _CELLS = 1024
@@ -65,9 +67,9 @@ def count_entries(index: Ints, cell: Ints, groups: Ints, cells: int) -> Hits:
     return Hits.exactly(cells, np.repeat(np.arange(cells), used), group, number)
 
 
-def _pieces(length: int) -> list[slice]:
+def _pieces(length: int, steps: int = 1) -> list[slice]:
     """Pieces of an array for several cores: more than there are cores, because these are not equally free."""
-    pieces = _PIECES if cores() > 1 and length > _SHARED else 1
+    pieces = _PIECES if cores() > 1 and length * steps > _SHARED else 1
     return _slices([length * piece // pieces for piece in range(pieces + 1)])
 
 
@@ -80,7 +82,7 @@ def rank(values: Values, group: Ints, threshold: Ints) -> Ints:
     if len(group) > MANY:
         found = on_cores(
             lambda part: _ranked(values.offsets, values.lows, group[part], threshold[part]),
-            _pieces(len(group)),
+            _pieces(len(group), _STEPS),
             rows=len(group),
         )
         return np.concatenate(found)
