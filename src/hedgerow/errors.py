@@ -47,7 +47,7 @@ class HedgerowError(Exception):
 
     def __str__(self) -> str:
         text = super().__str__()
-        return text if text.isprintable() else "".join(map(_shown, text))
+        return text if text.isprintable() else "".join(map(_printable, text))
 
 
 def counted(number: int, one: str, many: str = "") -> str:
@@ -55,7 +55,7 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def _shown(sign: str) -> str:
+def _printable(sign: str) -> str:
     return sign if sign.isprintable() else sign.encode("unicode_escape").decode()
 
 

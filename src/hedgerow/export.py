@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from hedgerow.graph.grouped import GroupedGraph
     from hedgerow.release import Release
 
-__all__ = ["KINDS", "ExportContents", "export_files"]
-
 _EXCEL_ROWS = 1_048_576
 _EXACT = 2**53
 _LARGEST = 8.9e307
@@ -97,11 +95,11 @@ def _contents(release: Release | GroupedGraph, *, by_parts: bool) -> ExportConte
         first = dict(next(parts()))
         # Pages take their examples from the first part.
         told = replace(release, tables={name: table for name, table in first.items() if name != "help"})
-        return replace(_described(told, first), more=lambda: itertools.islice(parts(), 1, None))
-    return _described(release, dict(release.tables) | ({"help": help_table(release)} if release.groups else {}))
+        return replace(_describe(told, first), more=lambda: itertools.islice(parts(), 1, None))
+    return _describe(release, dict(release.tables) | ({"help": help_table(release)} if release.groups else {}))
 
 
-def _described(release: Release, tables: Mapping[str, pa.Table]) -> ExportContents:
+def _describe(release: Release, tables: Mapping[str, pa.Table]) -> ExportContents:
     tables = {name: table for name, table in tables.items() if table.num_columns}
     helpers = {name: tables[name] for name in tables if name == "help"}
     return ExportContents(tables, _about(release), readme(release, helpers), example_sql(release, tables))

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from hedgerow.utility.compare import Score
     from hedgerow.utility.random_questions import Workload
 
-__all__ = ["attack", "certify", "compare", "holds_graph", "open_bundle", "regress"]
-
 StrPath = str | os.PathLike[str]
 
 
@@ -165,7 +163,7 @@ def compare(
     from hedgerow.utility.random_questions import Workload, read_workload
 
     asked = read_workload(workload) if isinstance(workload, str | os.PathLike) else workload or Workload()
-    opened = {name: _release(release) for name, release in _named(releases).items()}
+    opened = {name: _release(release) for name, release in _name_releases(releases).items()}
     found = compare_releases(opened, asked, _table(original))
     return {name: scores_by_aggregate(outcomes) for name, outcomes in found.items()}
 
@@ -186,7 +184,9 @@ def regress(
     return _release(release).regress(formula, where=where, weights=weights)
 
 
-def _named(releases: Mapping[str, Release | StrPath] | Sequence[Release | StrPath]) -> dict[str, Release | StrPath]:
+def _name_releases(
+    releases: Mapping[str, Release | StrPath] | Sequence[Release | StrPath],
+) -> dict[str, Release | StrPath]:
     if isinstance(releases, Mapping):
         return dict(releases)
     if isinstance(releases, str | os.PathLike) or not isinstance(releases, Sequence):

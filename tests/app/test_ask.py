@@ -53,7 +53,7 @@ def test_answers_are_the_command_lines_character_by_character(published, capsys)
 
 def test_the_truth_lies_inside_for_fifty_random_questions(published):
     """As digits on the page, beside the owner's truth."""
-    release = published.workspace.opened("release-1")
+    release = published.workspace.open_release("release-1")
     questions = questions_for([release], Workload(dimensions=(1, 2), selectivity=(0.1, 0.3), count=5), people())[:50]
     truths = true_answers(people(), questions)
     assert len(questions) == 50

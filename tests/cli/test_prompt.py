@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from hedgerow.cli import main
-from hedgerow.cli.prompt import Prompt, _typed, history_file, line_editing
+from hedgerow.cli.prompt import Prompt, _typed_statements, history_file, line_editing
 from hedgerow.query import connect
 
 
@@ -127,7 +127,7 @@ def test_ctrl_c_drops_a_line_and_ctrl_d_ends(monkeypatch):
         raise step
 
     monkeypatch.setattr("builtins.input", typed)
-    assert list(_typed()) == ["a question"]
+    assert list(_typed_statements()) == ["a question"]
 
 
 def test_ctrl_c_stops_an_answer_and_not_the_prompt(salaries_release, monkeypatch, capsys):
@@ -328,7 +328,7 @@ def test_a_person_goes_on_over_lines(monkeypatch):
         raise step
 
     monkeypatch.setattr("builtins.input", typed)
-    given = [" ".join(text.split()) for text in _typed()]
+    given = [" ".join(text.split()) for text in _typed_statements()]
     assert given == ["SELECT 1 FROM release", "SELECT 1 FROM release WHERE a;", "SELECT 2", "x"]
 
 

@@ -36,7 +36,7 @@ AGGREGATES = {
     "sum": (total, lambda values: Fraction(sum(values))),
     "avg": (average, lambda values: Fraction(sum(values), len(values))),
     "max": (largest, lambda values: Fraction(max(values))),
-    "min": (lambda draws: largest(draws.negated).negated, lambda values: Fraction(min(values))),
+    "min": (lambda draws: largest(draws.negation).negation, lambda values: Fraction(min(values))),
 }
 
 
@@ -52,7 +52,7 @@ def test_bounds_are_reached_and_means_are_exact(name) -> None:
             assert found.lower is None
             continue
         assert (found.lower, found.upper) == (min(values), max(values))
-        if name != "avg" or draws.forced.sum() == draws.most.sum():
+        if name != "avg" or draws.least_drawn.sum() == draws.most.sum():
             assert found.expected == pytest.approx(float(sum(values) / len(values)))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import ParameterError
-from hedgerow.graph.adjacency import ORDERS, adjacency, check_order, ordered
+from hedgerow.graph.adjacency import ORDERS, adjacency, check_order, order_nodes
 from hedgerow.randomness import seeded_keys
 
 
@@ -25,16 +25,16 @@ def test_every_order_has_every_node_once() -> None:
     """An order is a permutation."""
     side, opposite = _graph(0)
     for order in ORDERS:
-        assert sorted(ordered(side, opposite, order).tolist()) == list(range(30))
+        assert sorted(order_nodes(side, opposite, order).tolist()) == list(range(30))
 
 
 def test_degree_and_neighbourhood_descend() -> None:
     """Nodes come by degree, the busiest first, then by the sorted degrees of their neighbours."""
     for seed in range(20):
         side, opposite = _graph(seed)
-        by_degree = ordered(side, opposite, "degree")
+        by_degree = order_nodes(side, opposite, "degree")
         assert (np.diff(side.degrees[by_degree]) <= 0).all()
-        shapes = [_shape(side, opposite, node) for node in ordered(side, opposite, "neighbourhood")]
+        shapes = [_shape(side, opposite, node) for node in order_nodes(side, opposite, "neighbourhood")]
         assert shapes == sorted(shapes, reverse=True)
 
 
@@ -54,7 +54,7 @@ def test_ties_are_uniform(order) -> None:
     keys = seeded_keys(7)
     counts: dict[tuple[int, ...], int] = {}
     for _ in range(4800):
-        found = tuple(ordered(side, side, order, keys=keys).tolist())
+        found = tuple(order_nodes(side, side, order, keys=keys).tolist())
         counts[found] = counts.get(found, 0) + 1
     assert len(counts) == 24
     assert sum((count - 200) ** 2 / 200 for count in counts.values()) < 58.0

@@ -100,12 +100,12 @@ def _plain(side: Adjacency, opposite: Adjacency, k: int, order: list[int]) -> li
 
 def test_the_fast_search_is_the_plain_one() -> None:
     """Touch lists and linked lists place every node where first fit does."""
-    from hedgerow.graph.adjacency import ordered
+    from hedgerow.graph.adjacency import order_nodes
 
     for seed in range(300):
         side, opposite, _ = random_graph(seed, least=4, most=30, density=0.12)
         found, _ = greedy(side, opposite, k=3, order="random", strict=False, keys=seeded_keys(seed))
-        order = ordered(side, opposite, "random", keys=seeded_keys(seed)).tolist()
+        order = order_nodes(side, opposite, "random", keys=seeded_keys(seed)).tolist()
         assert (None if found is None else found.groups.tolist()) == _plain(side, opposite, 3, order)
 
 

@@ -9,8 +9,9 @@ import pytest
 import hedgerow as hr
 from hedgerow.datasets.printed import PATIENT_GROUPS, patients
 from hedgerow.release import PublishedColumns
+from hedgerow.release.forms.form import Labelled
 from hedgerow.release.forms.scattered import publish_scattered
-from hedgerow.release.forms.separated import SEPARATED, publish_two_tables
+from hedgerow.release.forms.separated import SEPARATED, publish_separated
 from hedgerow.table import read_table
 from hedgerow.testing import check_method
 from studies.counts import (
@@ -85,7 +86,7 @@ def test_the_printed_question_generalized():
 def test_the_separated_form_of_the_printed_groups_has_the_printed_bounds():
     """0..2 people, 0.9 expected, from the release alone."""
     columns, labels = PublishedColumns(("age", "sex"), ("disease",)), np.array(PATIENT_GROUPS, np.int32)
-    tables = publish_two_tables(read_table(patients()), columns, labels, group_column="group")
+    tables = publish_separated(Labelled(read_table(patients()), columns, labels, "group"))
     whole = hr.Anatomy(l=4).publish(patients(), SCHEMA)
     release = hr.Release(form=SEPARATED, tables=tables, columns=whole.columns, group_column="group",
                          guarantee=whole.guarantee, rows=whole.rows, groups=2, made=whole.made)  # fmt: skip
@@ -105,7 +106,7 @@ def test_separated_keeps_rows_and_values_and_breaks_the_link():
     table = pa.table({"q": [0, 1, 2], "p": ["a", "b", "c"], "s": [0, 1, 2]})
     columns, met = PublishedColumns(("q",), ("s",), ("p",)), np.zeros((3, 3))
     for _ in range(900):
-        out = publish_two_tables(read_table(table), columns, np.zeros(3, np.int32), group_column="group")
+        out = publish_separated(Labelled(read_table(table), columns, np.zeros(3, np.int32), "group"))
         assert rows_of(out["quasi"], ("q", "p")) == rows_of(table, ("q", "p"))
         met[out["quasi"]["q"].to_numpy(), out["sensitive"]["s"].to_numpy()] += 1
     assert ((met - 300) ** 2 / 300).sum() < 40
@@ -117,13 +118,11 @@ def test_scattered_columns_are_independent_of_each_other():
     columns = PublishedColumns(("q", "r"), ("s", "t"), ("p",))
     met = {pair: np.zeros((3, 3)) for pair in (("q", "r"), ("q", "p"), ("r", "s"), ("s", "t"))}
     for _ in range(900):
-        out = publish_scattered(read_table(table), columns, np.zeros(3, np.int32), group_column="group")
+        out = publish_scattered(Labelled(read_table(table), columns, np.zeros(3, np.int32), "group", together=False))
         shown = {name: side[name].to_numpy() for side in out.values() for name in side.column_names}
         for one, other in met:
             met[one, other][shown[one], shown[other]] += 1
-        kept = publish_scattered(
-            read_table(table), columns, np.zeros(3, np.int32), group_column="group", together=True
-        )["sensitive"]
+        kept = publish_scattered(Labelled(read_table(table), columns, np.zeros(3, np.int32), "group"))["sensitive"]
         assert kept["s"].to_pylist() == kept["t"].to_pylist()
     for counts in met.values():
         assert ((counts - 300) ** 2 / 300).sum() < 40
@@ -132,8 +131,8 @@ def test_scattered_columns_are_independent_of_each_other():
 def test_rows_that_are_suppressed_do_not_leave():
     """A label of -1 keeps a row out of both tables."""
     table = pa.table({"q": [0, 1, 2], "s": [5, 6, 7]})
-    out = publish_two_tables(
-        read_table(table), PublishedColumns(("q",), ("s",)), np.array([0, -1, 0], np.int32), group_column="group"
+    out = publish_separated(
+        Labelled(read_table(table), PublishedColumns(("q",), ("s",)), np.array([0, -1, 0], np.int32), "group")
     )
     assert sorted(out["quasi"]["q"].to_pylist()) == [0, 2]
     assert sorted(out["sensitive"]["s"].to_pylist()) == [5, 7]

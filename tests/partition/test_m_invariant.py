@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.partition.m_invariant import Signatures, _taken, m_invariant
+from hedgerow.partition.m_invariant import Signatures, _count_taken, m_invariant
 from hedgerow.randomness import seeded_keys
 from hedgerow.testing.posterior_draws import outcomes
 
@@ -89,7 +89,7 @@ def test_as_many_newcomers_fill_gaps_as_leave_the_others_eligible(pairs, m):
     choices = itertools.product(*(range(top + 1) for top in most))
     left = [(sum(choice), offered - choice) for choice in choices]
     good = [number for number, rest in left if m * rest.max() <= rest.sum()]
-    taken = _taken(offered, most, m)
+    taken = _count_taken(offered, most, m)
     assert np.all((taken >= 0) & (taken <= most))
     if good:
         rest = offered - taken

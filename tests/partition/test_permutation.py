@@ -71,5 +71,5 @@ def test_a_part_that_was_not_divided_is_tried_in_other_orders(tries, tables, row
         sensitive = np.minimum(rng.integers(0, 9, rows), 5).astype(np.int32)
         for most in parts:
             records = by_penalty.CornerRows(quasi.T.astype(np.int16), sensitive.copy(), np.arange(rows, dtype=np.int32))
-            parts[most] += int(by_penalty._divided(records, 2, most, seeded_keys(seed)).sum())
+            parts[most] += int(by_penalty._divide(records, 2, most, seeded_keys(seed)).sum())
     assert parts[tries] > gain * parts[1]

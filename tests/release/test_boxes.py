@@ -57,10 +57,10 @@ def test_compiled_sets_are_the_plain_ones(monkeypatch, clash):
     secret = (
         np.zeros(13, np.uint64) if clash else np.arange(1, 14, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15 >> 8)
     )
-    fast = boxes._numbered(codes, offsets, secret)
+    fast = boxes._number_sets(codes, offsets, secret)
     listed = boxes._listing(codes, offsets, fast[1], fast[2], 13)
     for name in ("_join_keys", "_are_equal", "_list_codes"):
         monkeypatch.setattr(boxes, name, getattr(boxes, name).plain)
-    plain = boxes._numbered(codes, offsets, secret)
+    plain = boxes._number_sets(codes, offsets, secret)
     assert all(np.array_equal(one, other) for one, other in zip(fast, plain, strict=True))
     assert np.array_equal(listed, boxes._listing(codes, offsets, plain[1], plain[2], 13))

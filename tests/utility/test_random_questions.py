@@ -31,7 +31,7 @@ def table():
 def drawn(table, names=("age", "weight", "born", "town's"), **settings):
     """Questions over some columns of the table."""
     known = {name: table.column(name) for name in names}
-    return draw_questions(Workload(**settings).checked(), known, table.column("pay"), "pay")
+    return draw_questions(Workload(**settings).check(), known, table.column("pay"), "pay")
 
 
 def selected(table, questions):

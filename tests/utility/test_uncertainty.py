@@ -79,7 +79,7 @@ def test_the_best_part_of_a_range_keeps_its_promise(release):
         answer, before = ask(release, again), ask(release, question)
         assert move.after == pytest.approx((answer.upper - answer.lower) / answer.expected)
         assert move.before == pytest.approx((before.upper - before.lower) / before.expected)
-        assert 0 < move.saved <= 1
+        assert 0 < move.saved_share <= 1
     assert 40 <= narrower.low <= narrower.high < 50
     assert (wider.low, wider.high) == (20, 59)
 

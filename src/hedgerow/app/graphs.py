@@ -22,8 +22,6 @@ from hedgerow.graph.compare import GraphPoint, graph_frontier, graph_settings
 from hedgerow.graph.method import SafeGrouping
 from hedgerow.graph.recipe import METHOD, GraphRecipe, GraphSource
 
-__all__ = ["GraphPages"]
-
 _SIDES = ("left", "right", "edges")
 _FIELDS = (*_SIDES, "values", "repeats", "dangling", "k", "l", "order", "hubs")
 
@@ -45,7 +43,9 @@ class GraphPages:
 
     def graph(self, request: Request, problem: str = "", given: Form | None = None) -> Response:
         """Which tables, how large groups are, what that hides, and what each size of groups would cost."""
-        filled = {name: str((given or self._said() | dict(request.query_params)).get(name, "")) for name in _FIELDS}
+        filled = {
+            name: str((given or self._form_values() | dict(request.query_params)).get(name, "")) for name in _FIELDS
+        }
         recipe = self.workspace.any_recipe()
         job = self._drawing(recipe) if isinstance(recipe, GraphRecipe) else None
         return self.site.page(
@@ -56,7 +56,7 @@ class GraphPages:
             given=filled,
             orders=list(ORDERS),
             job=job,
-            picture=None if job is None else Markup(self._shown(job)),
+            picture=None if job is None else Markup(self._render_points(job)),
             words="" if job is None else self.site.words(job),
         )
 
@@ -65,7 +65,7 @@ class GraphPages:
     def picture(self, request: Request) -> Response:
         """The picture with its table, without the page around it."""
         job = self.site.jobs.last("frontier")
-        return HTMLResponse("" if job is None or not isinstance(job.key, GraphSource) else self._shown(job))
+        return HTMLResponse("" if job is None or not isinstance(job.key, GraphSource) else self._render_points(job))
 
     def restart(self, request: Request, form: Form) -> Response:
         """Draw the picture again."""
@@ -97,7 +97,7 @@ class GraphPages:
 
         return self.site.jobs.start(Job("frontier", work, "/graph", key=recipe.graph))
 
-    def _shown(self, job: Job) -> str:
+    def _render_points(self, job: Job) -> str:
         """Picture, sentence and table of the points so far."""
         said, own = self.site.texts["frontier"], self.site.texts["graph"]
         recipe = self.workspace.any_recipe()
@@ -140,7 +140,7 @@ class GraphPages:
             points=lines,
         )
 
-    def _said(self) -> dict[str, Any]:
+    def _form_values(self) -> dict[str, Any]:
         """What the recipe says, as the form shows it."""
         recipe = self.workspace.any_recipe()
         if not isinstance(recipe, GraphRecipe):

@@ -18,8 +18,6 @@ from urllib.parse import parse_qs
 
 from hedgerow.randomness import token
 
-__all__ = ["LARGEST_FORM", "LARGEST_UPLOAD", "POLICY", "UPLOADS", "Guard"]
-
 LARGEST_UPLOAD = 64 << 20
 LARGEST_FORM = 1 << 20
 UPLOADS = ("/table/upload",)
@@ -79,7 +77,7 @@ class Guard:
         if refused is not None:
             await _answer(send, *refused, {"connection": "close"})
             return
-        await self._application(scope, _bounded(receive, _limit(scope)), _with_headers(send))
+        await self._application(scope, _limit_body(receive, _limit(scope)), _with_headers(send))
 
     def _is_entry(self, scope: Scope, headers: dict[str, list[str]]) -> bool:
         if scope["path"] != "/" or scope["method"] != "GET" or not self._is_own_host(headers):
@@ -131,28 +129,28 @@ def _limit(scope: Scope) -> int:
     return LARGEST_UPLOAD + _ENVELOPE if scope["path"] in UPLOADS else LARGEST_FORM
 
 
-def _bounded(receive: Receive, limit: int) -> Receive:
+def _limit_body(receive: Receive, limit: int) -> Receive:
     """Cut a body off that is longer than it said."""
     left = limit
 
-    async def bounded() -> Message:
+    async def receive_within() -> Message:
         nonlocal left
         message = await receive()
         left -= len(message.get("body", b""))
         return message if left >= 0 else {"type": "http.disconnect"}
 
-    return bounded
+    return receive_within
 
 
 def _with_headers(send: Send) -> Send:
-    async def guarded(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             given = {name.decode("latin-1").lower() for name, _ in message["headers"]}
             more = [(n.encode(), v.encode()) for n, v in _HEADERS.items() if n not in given]
             message = {**message, "headers": [*message["headers"], *more]}
         await send(message)
 
-    return guarded
+    return send_with_headers
 
 
 async def _answer(send: Send, status: int, body: bytes, headers: dict[str, str]) -> None:

@@ -27,8 +27,6 @@ from hedgerow.table.read import READERS, read_table
 if TYPE_CHECKING:
     from hedgerow.table import Table
 
-__all__ = ["ROLES", "OwnerPages", "absolute", "roles_by_column"]
-
 _ROWS_SHOWN = 8
 _READING = ("header", "delimiter", "decimal", "thousands", "encoding", "quote", "sheet", "missing_codes", "labels")
 ROLES = tuple(field.name for field in msgspec.structs.fields(Roles))
@@ -82,7 +80,7 @@ class OwnerPages:
 
     def columns(self) -> list[dict[str, Any]]:
         """What was seen of each column, with a suggested role."""
-        found = self.workspace.derived("suggestions", suggest)
+        found = self.workspace.derive("suggestions", suggest)
         kinds = self.site.texts["types"]
         return [
             {
@@ -123,7 +121,7 @@ class OwnerPages:
     def _take(self, path: str, version: str, reading: dict[str, Any]) -> Response:
         table = read_table(path, **reading)
         recipe, before = self.workspace.start(path, reading), self.workspace.recipe()
-        if before is not None and set(_named(before.roles)) <= set(table.names):
+        if before is not None and set(_role_columns(before.roles)) <= set(table.names):
             recipe = msgspec.structs.replace(before, table=path, reading=reading)
         self.workspace.change(version, recipe)
         return go("/table")
@@ -157,7 +155,7 @@ class OwnerPages:
         """How many people are unique by ever fewer quasi-identifiers; the most telling column goes first."""
         if not quasi:
             return []
-        steps = self.workspace.derived(("uniques", tuple(quasi)), lambda table: _unique_shares(table, quasi))
+        steps = self.workspace.derive(("uniques", tuple(quasi)), lambda table: _unique_shares(table, quasi))
         return [
             {
                 "names": names,
@@ -202,7 +200,7 @@ class OwnerPages:
         recipe = self.workspace.recipe()
         if recipe is None:
             return go("/table")
-        if blocked := self.blocked(recipe):
+        if blocked := self.obstacle(recipe):
             return self.roles(request, blocked)
         asked = request.query_params.get("method", "")
         name = asked if asked in METHODS else str(recipe.method.get("name", ""))
@@ -226,7 +224,7 @@ class OwnerPages:
             chosen=name,
             job=job,
             words="" if job is None else self.site.words(job),
-            picture=None if job is None else Markup(self.preview.shown(recipe, job)),
+            picture=None if job is None else Markup(self.preview.render_points(recipe, job)),
             parameters=[
                 {"name": one.name, "help": one.help, "required": one.required, "is_bool": one.type == "bool",
                  "default": _field(one.default), "value": given.get(one.name, "")}
@@ -234,7 +232,7 @@ class OwnerPages:
             ],
         )  # fmt: skip
 
-    def blocked(self, recipe: Recipe) -> str:
+    def obstacle(self, recipe: Recipe) -> str:
         """Say why there is nothing to promise yet."""
         table = self.workspace.table()
         assert table is not None
@@ -247,7 +245,7 @@ class OwnerPages:
     def _why_not(self, recipe: Recipe) -> dict[str, str]:
         """Methods that the columns do not allow, and why; what only trying tells is told by trying."""
         said = self.site.texts["why_not"]
-        found: dict[str, str] = self.workspace.derived(
+        found: dict[str, str] = self.workspace.derive(
             ("why", msgspec.json.encode((recipe.roles, recipe.hierarchies))),
             lambda table: _refusals(table, recipe, said),
         )
@@ -333,7 +331,7 @@ def _keep(file: UploadFile, folder: Path) -> Path:
     return place
 
 
-def _named(roles: Roles) -> list[str]:
+def _role_columns(roles: Roles) -> list[str]:
     return [name for names in msgspec.to_builtins(roles).values() for name in names]
 
 

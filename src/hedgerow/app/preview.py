@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from hedgerow.recipe import Recipe
     from hedgerow.table import Table
 
-__all__ = ["Preview"]
-
 
 class Preview:
     """The frontier of the present table and roles: one job, its points as they come."""
@@ -39,7 +37,7 @@ class Preview:
         recipe, job = self.workspace.recipe(), self.site.jobs.last("frontier")
         if recipe is None or job is None or job.key != _key(recipe):
             return HTMLResponse("")
-        return HTMLResponse(self.shown(recipe, job))
+        return HTMLResponse(self.render_points(recipe, job))
 
     def restart(self, request: Request, form: Form) -> Response:
         """Draw the picture again."""
@@ -57,14 +55,14 @@ class Preview:
         if job is None or job.key != _key(recipe):
             self.site.stop_previews()
             return self._start(recipe, [])
-        chosen = _chosen(recipe)
+        chosen = _recipe_setting(recipe)
         is_known = chosen is None or any(_same(point.setting, chosen) for point in job.parts)
         if job.state == "done" and not is_known:
             return self._start(recipe, job.parts)
         return job
 
     def _start(self, recipe: Recipe, known: list[FrontierPoint]) -> Job:
-        chosen = _chosen(recipe)
+        chosen = _recipe_setting(recipe)
 
         def work(job: Job) -> None:
             table = self.workspace.table()
@@ -82,16 +80,16 @@ class Preview:
 
         return self.site.jobs.start(Job("frontier", work, "/promise", key=_key(recipe), parts=list(known)))
 
-    def shown(self, recipe: Recipe, job: Job) -> str:
+    def render_points(self, recipe: Recipe, job: Job) -> str:
         """Picture, sentence and table of the points so far."""
         points: list[FrontierPoint] = list(job.parts)
-        chosen, said = _chosen(recipe), self.site.texts["frontier"]
+        chosen, said = _recipe_setting(recipe), self.site.texts["frontier"]
         advice = recommend(points)
         best = None if advice is None else advice.point
-        least = self.workspace.derived(("least chance", recipe.roles.sensitive[0]), lambda t: _least(t, recipe))
+        least = self.workspace.derive(("least chance", recipe.roles.sensitive[0]), lambda t: _least(t, recipe))
         pictures, questions = [], self._questions(recipe)
         for kind, question in questions.items():
-            drawn = [_drawn(point, chosen, point is best, kind) for point in points if _is_drawn(point, kind)]
+            drawn = [_chart_point(point, chosen, point is best, kind) for point in points if _is_drawn(point, kind)]
             words = {key: said[key] for key in ("x", "infeasible", "begin")} | {"id": f"hatch-{kind}"}
             words |= {key: said[key].format(question=question) for key in ("y", "label")}
             pictures += [charts.frontier_chart(drawn, least, words)] if drawn else []
@@ -122,7 +120,7 @@ def _key(recipe: Recipe) -> bytes:
     return msgspec.json.encode(parts)
 
 
-def _chosen(recipe: Recipe) -> Setting | None:
+def _recipe_setting(recipe: Recipe) -> Setting | None:
     """The recipe's own setting, as the frontier writes it."""
     if not recipe.method:
         return None
@@ -154,7 +152,7 @@ def _address(point: FrontierPoint) -> str:
     return f"/promise?{urlencode({'method': point.setting.method} | given)}#how-much"
 
 
-def _drawn(point: FrontierPoint, chosen: Setting | None, is_best: bool, kind: str) -> charts.ChartPoint:
+def _chart_point(point: FrontierPoint, chosen: Setting | None, is_best: bool, kind: str) -> charts.ChartPoint:
     assert point.likeliest is not None
     return charts.ChartPoint(
         _series(point),

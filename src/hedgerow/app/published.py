@@ -42,8 +42,6 @@ from hedgerow.app.release_contents import (
     truths_of,
 )
 
-__all__ = ["ReleasePages"]
-
 _LEAST_TO_COMPARE = 2
 _BASE = "/releases/{name}"
 
@@ -74,7 +72,7 @@ class ReleasePages:
         name = request.path_params["name"]
         if name not in self.workspace.releases():
             raise HTTPException(404)
-        return name, self.workspace.opened(name)
+        return name, self.workspace.open_release(name)
 
     def _page(self, template: str, request: Request, name: str, **more: Any) -> Response:
         tabs = [(tab, f"/releases/{quote(name)}{address}") for tab, address in _TABS]
@@ -85,7 +83,7 @@ class ReleasePages:
         found = []
         for name in self.workspace.releases():
             try:
-                release, problem = self.workspace.opened(name), ""
+                release, problem = self.workspace.open_release(name), ""
             except HedgerowError as error:
                 release, problem = None, str(error)
             promise = "" if release is None else release.guarantee.promise

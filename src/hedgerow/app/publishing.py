@@ -20,8 +20,6 @@ from hedgerow.graph.recipe import GraphRecipe
 from hedgerow.recipe import Recipe, publish_recipe
 from hedgerow.release.folder import named_folder
 
-__all__ = ["PublishPages"]
-
 
 class PublishPages:
     """The page before publishing, and its button."""
@@ -41,7 +39,7 @@ class PublishPages:
         if isinstance(recipe, Recipe):
             if not recipe.method:
                 return go("/promise")
-            if blocked := self.owner.blocked(recipe):
+            if blocked := self.owner.obstacle(recipe):
                 return self.owner.roles(request, blocked)
         elif not recipe.method:
             return go("/graph")

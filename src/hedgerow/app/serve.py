@@ -25,13 +25,11 @@ from hedgerow.errors import InputError
 from hedgerow.recipe import read_any
 from hedgerow.verify.values import MANIFEST
 
-__all__ = ["application", "open_workspace", "serve"]
-
 
 def open_workspace(source: str | None, folder: str) -> Workspace:
     """The workspace for a table, a recipe, a bundle or nothing; a table is put into a new recipe in `folder`."""
     if source is None:
-        return _made(Path(folder))
+        return _make_workspace(Path(folder))
     place = Path(source)
     if place.suffix == ".toml":
         if place.name != "recipe.toml":
@@ -46,14 +44,14 @@ def open_workspace(source: str | None, folder: str) -> Workspace:
 
     path = source if "://" in source or source.startswith("duckdb:") else str(place.absolute())
     read_table(path)
-    workspace = _made(Path(folder))
+    workspace = _make_workspace(Path(folder))
     before = workspace.recipe()
     if before is None or before.table != path:
         workspace.change(workspace.version(), workspace.start(path, {}))
     return workspace
 
 
-def _made(folder: Path) -> Workspace:
+def _make_workspace(folder: Path) -> Workspace:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

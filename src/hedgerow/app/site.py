@@ -29,8 +29,6 @@ from hedgerow.certificate.page import percent, visible
 from hedgerow.errors import HedgerowError
 from hedgerow.recipe import Recipe, recipe_command, recipe_script
 
-__all__ = ["Form", "Site", "go", "or_show", "texts"]
-
 _HERE = Path(__file__).parent
 _STATIC = {
     "style.css": "text/css; charset=utf-8",
@@ -78,7 +76,7 @@ class Site:
     def get(self, path: str, page: Callable[[Request], Response]) -> Route:
         """An address that shows something."""
 
-        def shown(request: Request) -> Response:
+        def respond(request: Request) -> Response:
             try:
                 return page(request)
             except HTTPException:
@@ -86,12 +84,12 @@ class Site:
             except Exception as error:
                 return self._problem(request, error)
 
-        return Route(path, shown, methods=["GET"])
+        return Route(path, respond, methods=["GET"])
 
     def post(self, path: str, act: Callable[[Request, Form], Response]) -> Route:
         """An address that changes something: it answers 303, a problem in one sentence, or 409 to a stale form."""
 
-        async def posted(request: Request) -> Response:
+        async def respond(request: Request) -> Response:
             try:
                 async with request.form(max_files=1, max_fields=5000, max_part_size=1 << 20) as form:
                     return await run_in_threadpool(self._act, act, request, form)
@@ -100,7 +98,7 @@ class Site:
             except Exception as error:
                 return await run_in_threadpool(self._problem, request, error)
 
-        return Route(path, posted, methods=["POST"])
+        return Route(path, respond, methods=["POST"])
 
     def _act(self, act: Callable[[Request, Form], Response], request: Request, form: FormData) -> Response:
         try:
@@ -273,14 +271,14 @@ def or_show(page: str) -> Callable[[Action], Action]:
 
     def decorate(act: Action) -> Action:
         @wraps(act)
-        def acted(self: Any, request: Request, form: Form) -> Response:
+        def act_or_show(self: Any, request: Request, form: Form) -> Response:
             try:
                 return act(self, request, form)
             except HedgerowError as error:
                 found: Response = getattr(self, page)(request, str(error), form)
                 return found
 
-        return acted
+        return act_or_show
 
     return decorate
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
     from hedgerow.table import Table
 
-__all__ = ["Stale", "Workspace"]
-
 _VERSIONS = ".recipe-versions"
 _MOST_VERSIONS = 200
 _MOST_REMEMBERED = 16
@@ -78,7 +76,7 @@ class Workspace:
             if self.file.exists() and self._is_written(recipe):
                 return
             self._keep("undo")
-            for later in self._kept("redo"):
+            for later in self._versions("redo"):
                 later.unlink()
             write_recipe(recipe, self.file)
             if not self._is_written(recipe):
@@ -100,14 +98,14 @@ class Workspace:
         """Go one version back ("undo") or forth ("redo")."""
         with self._lock:
             self.require(version)
-            kept = self._kept(way)
+            kept = self._versions(way)
             if kept:
                 self._keep("redo" if way == "undo" else "undo")
                 kept[-1].replace(self.file)
 
     def can(self, way: str) -> bool:
         """Tell whether there is a version to go to."""
-        return bool(self._kept(way))
+        return bool(self._versions(way))
 
     def start(self, table: str, reading: dict[str, Any]) -> Recipe:
         """A new recipe for a table; it keeps what the present one says about the ledger."""
@@ -148,7 +146,7 @@ class Workspace:
                 self._table = (key, read())
             return self._table[1]
 
-    def derived(self, key: Any, make: Callable[[Table], Any]) -> Any:
+    def derive(self, key: Any, make: Callable[[Table], Any]) -> Any:
         """Something about the present table that is worked out once; None without one."""
         with self._lock:
             table = self.table()
@@ -171,7 +169,7 @@ class Workspace:
             found.setdefault(self.bundle.resolve().name, self.bundle)
         return found
 
-    def opened(self, name: str) -> Release | GroupedGraph:
+    def open_release(self, name: str) -> Release | GroupedGraph:
         """A release, opened and verified once for as long as its manifest stays the same."""
         from hedgerow.front import open_bundle
 
@@ -189,7 +187,7 @@ class Workspace:
         """Open a release and count its rows, so that the first question does not wait for what all of them need."""
         from hedgerow.release import Release
 
-        release = self.opened(name)
+        release = self.open_release(name)
         if isinstance(release, Release):
             with suppress(QueryError):
                 release.sql("SELECT count(*) FROM release")
@@ -209,17 +207,17 @@ class Workspace:
             return
         folder = self.folder / _VERSIONS
         folder.mkdir(mode=0o700, exist_ok=True)
-        kept = self._kept(way)
+        kept = self._versions(way)
         number = int(kept[-1].stem.split("-")[1]) + 1 if kept else 1
         (folder / f"{way}-{number:06d}.toml").write_bytes(self.file.read_bytes())
         for oldest in kept[: len(kept) + 1 - _MOST_VERSIONS]:
             oldest.unlink()
 
-    def _kept(self, way: str) -> list[Path]:
+    def _versions(self, way: str) -> list[Path]:
         return sorted((self.folder / _VERSIONS).glob(f"{way}-*.toml"))
 
     def _find(self, version: str) -> Recipe | GraphRecipe | None:
-        for file in (*self._kept("undo"), *self._kept("redo")):
+        for file in (*self._versions("undo"), *self._versions("redo")):
             if _name(file.read_bytes()) == version:
                 return decode_recipe(file.read_bytes())
         return None

@@ -34,19 +34,6 @@ from hedgerow.exact import column_line
 from hedgerow.randomness import Keys
 from hedgerow.release import Release
 
-__all__ = [
-    "Context",
-    "Members",
-    "check_tables",
-    "need_groups",
-    "need_holdout",
-    "need_original",
-    "need_quasi",
-    "need_values",
-    "pick_rows",
-    "reach_of",
-]
-
 MOST_ROWS = 100_000
 """Whole groups up to so many rows are learned from; more teach little more."""
 MOST_PAIRS = 100_000_000
@@ -90,19 +77,19 @@ class Context:
         return self.original
 
     @cached_property
-    def chosen(self) -> Ints:
+    def target_rows(self) -> Ints:
         """The rows of the people whom costly adversaries try."""
         return pick_rows(self.table.num_rows, self.targets, keys=self.keys)
 
     @cached_property
     def people(self) -> People:
         """What is known of them."""
-        return people_of(self.candidates, self.table, self.chosen)
+        return people_of(self.candidates, self.table, self.target_rows)
 
     @cached_property
     def truth(self) -> Ints:
         """Their sensitive values as codes; -1 where the release has no such value."""
-        return self.codes(self.table, self.chosen)
+        return self.codes(self.table, self.target_rows)
 
     @cached_property
     def placement(self) -> Placement:
@@ -114,7 +101,7 @@ class Context:
         """As many people who were not published, and their sensitive values; None without a holdout."""
         if self.holdout is None:
             return None
-        rows = pick_rows(self.holdout.num_rows, len(self.chosen), keys=self.keys)
+        rows = pick_rows(self.holdout.num_rows, len(self.target_rows), keys=self.keys)
         return people_of(self.candidates, self.holdout, rows), self.codes(self.holdout, rows)
 
     @cached_property

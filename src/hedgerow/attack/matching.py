@@ -23,8 +23,6 @@ from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.attack.candidates import SET, CandidateRows, People, number_looks
 from hedgerow.kernel import kernel
 
-__all__ = ["Fit", "Occurrences", "Placement", "fit", "occurrences_of", "place_people"]
-
 MOST_TIES = 20_000
 _WORTH_COMPILING = 20_000
 
@@ -178,7 +176,7 @@ class Occurrences:
         ]
         return shared, np.stack(counts)
 
-    def expected(self, groups: Ints, counts: Ints) -> Floats:
+    def expected_rows(self, groups: Ints, counts: Ints) -> Floats:
         """How many rows of each group have all of the values, on average over the shuffles."""
         rows = self.sizes[groups].astype(np.float64)
         return np.asarray(rows * np.prod(counts / rows, axis=0))
@@ -227,5 +225,5 @@ def _place_by_counts(occurrences: Occurrences, people: People) -> Placement:
     for person in people.T:
         among, counts = occurrences.of(person)
         groups.append(among)
-        weights.append(occurrences.expected(among, counts))
+        weights.append(occurrences.expected_rows(among, counts))
     return Placement(tuple(groups), tuple(weights), np.array([len(one) > 0 for one in groups], bool))

@@ -35,8 +35,6 @@ from hedgerow.verify.graph import verify_opened_graph
 from hedgerow.verify.holding import hold
 from hedgerow.verify.manifest import decode_graph
 
-__all__ = ["certify_graph"]
-
 _ROUNDS = 4
 _COUNT = 15
 _SHARES = (0.01, 0.1, 0.3)
@@ -72,7 +70,7 @@ def certify_graph(
     sides, counts = (release.left, release.right), manifest.counts
     derived = Derived(
         what="graph",
-        done=_DONE.format(edges=counts.edges, kept=_kept(release)),
+        done=_DONE.format(edges=counts.edges, kept=_hub_clause(release)),
         counts=asdict(counts),
         sizes=tuple(group_sizes(f"{side.name} nodes", side.sizes) for side in sides),
         columns={side.name: _columns(side) for side in sides},
@@ -86,7 +84,7 @@ def certify_graph(
     return fill(issuer, text, manifest, derived)
 
 
-def _kept(release: GroupedGraph) -> str:
+def _hub_clause(release: GroupedGraph) -> str:
     return "that were not set aside with hubs " if "hub_links" in release.guarantee.parameters else ""
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from hedgerow.utility.risk import AttributeRisk, ClassRisk
     from hedgerow.utility.summary import ReleaseSummary
 
-__all__ = ["compared_measures", "published_measures"]
-
 _SHARES = {
     "prosecutor risk, highest": "prosecutor_highest",
     "prosecutor risk, average": "prosecutor_average",
@@ -42,10 +40,10 @@ def published_measures(release: Release) -> tuple[Measure, ...]:
     if found is None:
         return ()
     risk, attributes = found
-    return tuple(_published(release, risk, attributes))
+    return tuple(_release_measures(release, risk, attributes))
 
 
-def _published(release: Release, risk: ClassRisk, attributes: tuple[AttributeRisk, ...]) -> Iterator[Measure]:
+def _release_measures(release: Release, risk: ClassRisk, attributes: tuple[AttributeRisk, ...]) -> Iterator[Measure]:
     yield _measure("classes of equal quasi-identifiers", risk.classes, unit="number")
     for name, field in _SHARES.items():
         yield _measure(name.format(threshold=risk.threshold), getattr(risk, field))
@@ -67,10 +65,10 @@ def compared_measures(release: Release, original: pa.Table) -> tuple[Measure, ..
     declared = [] if weight is None else [str(weight)]
     schema = Schema(columns.quasi, columns.sensitive, rest, plain, weight=declared)
     found = summarize(release, read_table(original), schema)
-    return () if found is None else tuple(_compared(found))
+    return () if found is None else tuple(_comparison_measures(found))
 
 
-def _compared(found: ReleaseSummary) -> Iterator[Measure]:
+def _comparison_measures(found: ReleaseSummary) -> Iterator[Measure]:
     before, after = found.before, found.after
     yield _measure("classes of equal quasi-identifiers", after.classes, before.classes, unit="number")
     known = {} if found.population.startswith("none") else _POPULATION

@@ -22,8 +22,6 @@ from markupsafe import Markup, escape
 
 from hedgerow.certificate.model import Certificate, Measure, Risk, Width, list_parameters
 
-__all__ = ["LEAST", "measured", "page", "percent", "rate_bar", "scale_top", "visible", "width_bar"]
-
 LEAST = 0.0001
 """Where the logarithmic scale of widths begins; everything below is drawn there."""
 
@@ -94,7 +92,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters |= {
         "percent": percent,
-        "measured": measured,
+        "measure_text": measure_text,
         "marked": _mark_names,
         "headed": _embolden_head,
         "raised": _capitalize,
@@ -158,7 +156,7 @@ def percent(share: float | None) -> str:
     return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}" if share >= 0.001 else f"{100 * share:.1g}%"
 
 
-def measured(measure: Measure, which: str) -> str:
+def measure_text(measure: Measure, which: str) -> str:
     """Write a measure, before or after, in its unit."""
     value = getattr(measure, which)
     if value is None or measure.unit == "share":

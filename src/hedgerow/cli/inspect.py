@@ -8,8 +8,7 @@ import click
 
 from hedgerow.cli.habits import put_json
 from hedgerow.cli.reading import pop_reading, reading_flags
-
-__all__ = ["inspect"]
+from hedgerow.errors import counted
 
 
 @click.command()
@@ -33,7 +32,7 @@ def inspect(table: str, **flags: Any) -> None:
         screen.print(facts("Read as (flags of the same names declare it)", rows.reading.items()))
     screen.print(
         shown(
-            f"{_counted(rows.num_rows, 'row')}, {_counted(len(rows.names), 'column')}",
+            f"{counted(rows.num_rows, 'row')}, {counted(len(rows.names), 'column')}",
             ("column", "type", "distinct", "missing", "suggested role", "because"),
             [(s.column, s.type, f"{s.distinct:,}", f"{s.missing_share:.1%}", s.role, s.reason) for s in suggestions],
             right=("distinct", "missing"),
@@ -44,10 +43,6 @@ def inspect(table: str, **flags: Any) -> None:
         names = [s.column for s in suggestions if s.role == role]
         if names or role not in (Role.WEIGHT, Role.CLUSTER):
             screen.print(f"{role:<10} = {_toml(names)}", markup=False, soft_wrap=True)
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def _toml(names: list[str]) -> str:

@@ -27,21 +27,6 @@ if TYPE_CHECKING:
     from hedgerow.query.answer_table import AnswerTable
     from hedgerow.release import Release
 
-__all__ = [
-    "COMMANDS",
-    "DELIMITERS",
-    "WORDS",
-    "Prompt",
-    "as_written",
-    "completions",
-    "history_file",
-    "is_command",
-    "is_waiting",
-    "line_editing",
-    "show",
-    "statements",
-]
-
 _LONGEST = 1000
 
 
@@ -201,7 +186,7 @@ class Prompt:
 
         self._greet()
         with line_editing(self._release.columns.all, keep_history=keep_history) as remember:
-            for text in _until_quit(_typed()):
+            for text in _until_quit(_typed_statements()):
                 # A line that begins with WHERE, GROUP BY, ... goes on with the question that was just answered.
                 whole = f"{self._last}\n{text}" if self._last and goes_on(text) else text.strip()
                 remember(" ".join(whole.split("\n")))
@@ -297,7 +282,7 @@ def _fate(release: Release, name: str) -> str:
     return "hidden among those of its group" if name in release.columns.sensitive else release.form.known_columns
 
 
-def _typed() -> Iterator[str]:
+def _typed_statements() -> Iterator[str]:
     """Statements from a person; Ctrl-C gives up what is typed, Ctrl-D ends them. An empty line ends a statement."""
     held = ""
     while True:

@@ -25,8 +25,6 @@ from hedgerow.errors import ParameterError
 from hedgerow.parameters import read_number
 from hedgerow.schema.hierarchy import Hierarchy
 
-__all__ = ["DISTANCES", "TCloseness", "levels_of"]
-
 DISTANCES = ("equal", "ordered", "hierarchical")
 
 _SAFE = 2**62
@@ -66,7 +64,7 @@ class TCloseness:
         rows = int(groups.overall.sum())
         if self.distance == "ordered":
             steps = max(len(groups.overall) - 1, 1)
-            return _at_most(_ordered(groups), groups.sizes, self.t * steps * rows)
+            return _at_most(_ordered_distances(groups), groups.sizes, self.t * steps * rows)
         levels = self.levels or (np.arange(len(groups.overall), dtype=np.int32),)
         moved = sum((_equal(merge_values(groups, level)) for level in levels), np.zeros(len(groups.sizes), np.int64))
         return _at_most(moved, groups.sizes, 2 * self.t * len(levels) * rows)
@@ -93,7 +91,7 @@ def _equal(groups: Groups) -> Counts:
     return rows * groups.sizes + group_sums(groups, np.abs(groups.counts * rows - expected) - expected)
 
 
-def _ordered(groups: Groups) -> NDArray[Any]:
+def _ordered_distances(groups: Groups) -> NDArray[Any]:
     """The sum over all values of |cumulated count * rows - cumulated overall * size|."""
     rows, steps = int(groups.overall.sum()), len(groups.overall)
     kind = np.int64 if steps * rows * int(groups.sizes.max(initial=0)) < _SAFE else object

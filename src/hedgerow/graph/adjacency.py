@@ -33,19 +33,6 @@ from hedgerow.kernel import kernel
 from hedgerow.partition.shuffles import by_code, permutation
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = [
-    "ORDERS",
-    "Adjacency",
-    "Order",
-    "adjacency",
-    "check_order",
-    "check_size",
-    "count_unsafe",
-    "largest_possible",
-    "ordered",
-    "side_by_side",
-]
-
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -165,7 +152,7 @@ def check_order(order: object) -> None:
         raise ParameterError(f"'order' must be one of {', '.join(map(repr, ORDERS))}.")
 
 
-def ordered(side: Adjacency, opposite: Adjacency, order: Order, *, keys: Keys = system_keys) -> NDArray[np.int32]:
+def order_nodes(side: Adjacency, opposite: Adjacency, order: Order, *, keys: Keys = system_keys) -> NDArray[np.int32]:
     """Return the nodes of `side` in the order in which to group them; equals come in a uniformly random order."""
     shuffled = permutation(side.nodes, keys=keys)
     if order == "random":

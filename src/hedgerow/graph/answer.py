@@ -14,8 +14,6 @@ from hedgerow.exact import float_above, float_below
 from hedgerow.graph.draws import Extent
 from hedgerow.query.answer import Estimate, Learned, Rounding
 
-__all__ = ["GraphAnswer", "GraphBounds", "stack_bounds"]
-
 
 @dataclass(frozen=True)
 class GraphAnswer:
@@ -47,14 +45,14 @@ class GraphAnswer:
         if self.exact:
             number = self.expected if isinstance(self.lower, float) and self.expected is not None else self.lower
             return f"{_text(number)} (exact)"
-        middle = "no expectation in closed form" if self.expected is None else f"expected {_shown(self.expected)}"
+        middle = "no expectation in closed form" if self.expected is None else f"expected {_number_text(self.expected)}"
         middle += " (ratio of means)" if self.is_ratio and self.expected is not None else ""
         spread = "" if self.std is None else f" with a standard deviation of {self.std:.4g}"
         guess = "" if self.learned is None else f"; {self.learned}"
         return f"between {_text(self.lower)} and {_text(self.upper)}, {middle}{spread}{guess}"
 
 
-def _shown(number: Any) -> str:
+def _number_text(number: Any) -> str:
     return f"{number:.8g}" if isinstance(number, int | float) else str(number)
 
 

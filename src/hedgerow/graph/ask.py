@@ -49,8 +49,6 @@ from hedgerow.query.sql.graph_compose import GraphComposer, is_composed
 from hedgerow.query.sql.graph_statement import GraphStatement
 from hedgerow.query.sql.question import Expression, Kind, Predicate, Truth, columns_of
 
-__all__ = ["ask"]
-
 MOST_CELLS = 2_000
 """Rows of a GROUP BY; each is a question of its own."""
 _safe: weakref.WeakSet[GroupedGraph] = weakref.WeakSet()
@@ -71,7 +69,7 @@ def ask(release: GroupedGraph, text: str, *, estimate: str = "fair") -> GraphAns
     engine = _Engine(release, question)
     if question.is_single:
         (aggregate,) = question.aggregates.values()
-        found = engine.found(aggregate, _Cell())
+        found = engine.bounds_of(aggregate, _GraphCell())
         if estimate == "learned":
             from hedgerow.graph.learned_estimate import learn
 
@@ -109,7 +107,7 @@ def _check_safe(release: GroupedGraph) -> None:
 
 
 @dataclass(frozen=True)
-class _Cell:
+class _GraphCell:
     """One row of a GROUP BY: its values by column, and what they leave of entities, nodes and edges of each end."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -128,8 +126,10 @@ class _Engine:
     def result(self) -> Result:
         """Every row of GROUP BY, or the only one."""
         bound = self.question.bound
-        cells = list(self._cells()) if bound.groups else [_Cell()]
-        found = {name: [self.found(item, cell) for cell in cells] for name, item in self.question.aggregates.items()}
+        cells = list(self._cells()) if bound.groups else [_GraphCell()]
+        found = {
+            name: [self.bounds_of(item, cell) for cell in cells] for name, item in self.question.aggregates.items()
+        }
         if bound.groups:
             kept = [row for row, cell in enumerate(cells) if self._may_exist(cell)]
             cells = [cells[row] for row in kept]
@@ -141,14 +141,14 @@ class _Engine:
         }
         return Result(keys, {name: stack_bounds(column) for name, column in found.items()}, len(cells))
 
-    def _may_exist(self, cell: _Cell) -> bool:
+    def _may_exist(self, cell: _GraphCell) -> bool:
         """Whether some assignment has a row of this cell."""
         first = next(iter(self.question.aggregates.values()))
         wheres, edges = first.wheres, first.edges
         end = next(iter(ENDS[self.question.source]))
-        return bool(self.found(GraphAggregate("count", "*", end, wheres, edges), cell).extent.upper)
+        return bool(self.bounds_of(GraphAggregate("count", "*", end, wheres, edges), cell).extent.upper)
 
-    def _cells(self) -> Iterator[_Cell]:
+    def _cells(self) -> Iterator[_GraphCell]:
         """Combine the values of keys: those of one end that occur together, with those of other ends."""
         parts: dict[tuple[str, str], list[str]] = {}
         for name, place in self.question.places.items():
@@ -166,7 +166,7 @@ class _Engine:
             )
         for chosen in itertools.product(*choices):
             joined = {name: value for _, row, _ in chosen for name, value in row.items()}
-            yield _Cell(joined, {place: marks for place, _, marks in chosen})
+            yield _GraphCell(joined, {place: marks for place, _, marks in chosen})
 
     def _values(self, name: str) -> pa.Array:
         """The values of a GROUP BY column, for each entity, node or edge that it is about."""
@@ -182,13 +182,13 @@ class _Engine:
         rows = side.entities.num_rows
         return values(expression, _arrays(side, end, columns_of(expression), is_node=kind == "nodes"), rows)
 
-    def select(self, end: str, where: Where, cell: _Cell) -> Selected:
+    def select(self, end: str, where: Where, cell: _GraphCell) -> Selected:
         """Apply what a question asks of one end."""
         side = self.sides[self.places[end]]
         marks = []
         for kind, predicate in (("entities", where.entities), ("nodes", where.nodes)):
             arrays = _arrays(side, end, columns_of(predicate), is_node=kind == "nodes")
-            found = _marked(predicate, arrays, side.entities.num_rows)
+            found = _mark_rows(predicate, arrays, side.entities.num_rows)
             chosen = cell.marks.get((end, kind))
             marks.append(found if chosen is None else found & chosen)
         return Selected(side, marks[0], marks[1])
@@ -199,9 +199,11 @@ class _Engine:
             raise QueryError("a learned estimate is for COUNT(*) FROM edges; ask for others without it")
         if item.edges != Truth(True):
             raise QueryError("a learned estimate takes no conditions on columns of edges")
-        return self.select("left", item.wheres["left"], _Cell()), self.select("right", item.wheres["right"], _Cell())
+        return self.select("left", item.wheres["left"], _GraphCell()), self.select(
+            "right", item.wheres["right"], _GraphCell()
+        )
 
-    def found(self, item: GraphAggregate, cell: _Cell) -> GraphBounds:
+    def bounds_of(self, item: GraphAggregate, cell: _GraphCell) -> GraphBounds:
         """Answer one aggregate in one cell."""
         asked = {**item.wheres}
         if item.argument == "links":
@@ -219,12 +221,14 @@ class _Engine:
             return _over_links(item, chosen, kind)
         return _over_entities(item, chosen[item.end], kind)
 
-    def _over_edges(self, item: GraphAggregate, chosen: dict[str, Selected], cell: _Cell, kind: int) -> GraphBounds:
+    def _over_edges(
+        self, item: GraphAggregate, chosen: dict[str, Selected], cell: _GraphCell, kind: int
+    ) -> GraphBounds:
         left, right = chosen["left"], chosen["right"]
         marks = self.edges.marks(item.edges).both(cell.marks.get(("edges", "edges")))
         if item.argument == "distinct":
             end, other = (left, right) if item.end == "left" else (right, left)
-            return GraphBounds(_extent_of(self._joined(end, other, item.end, marks)), kind)
+            return GraphBounds(_extent_of(self._count_distinct(end, other, item.end, marks)), kind)
         if item.argument == "*":
             if marks.is_all and not self.edges.has_repeats:
                 return GraphBounds(_extent_of(count_links(left, right)), kind, is_reached=kind <= 1)
@@ -289,7 +293,7 @@ class _Engine:
         domain = ticks.domain if is_value else None
         return GraphBounds(found, kind, unit, rounding, domain, item.function == "avg", is_reached)
 
-    def _joined(self, counted: Selected, other: Selected, end: str, marks: Marks) -> Links:
+    def _count_distinct(self, counted: Selected, other: Selected, end: str, marks: Marks) -> Links:
         """COUNT(DISTINCT end) over the edges that count for sure, and over those that may."""
         if marks.is_all:
             return count_joined(counted, other)
@@ -319,7 +323,7 @@ _AT_ENDS: dict[str, Callable[[EndValues], Extent]] = {
     "sum": sum_at_ends,
     "avg": average_at_ends,
     "max": largest_at_ends,
-    "min": lambda ends: largest_at_ends(replace(ends, values=-ends.values)).negated,
+    "min": lambda ends: largest_at_ends(replace(ends, values=-ends.values)).negation,
 }
 
 
@@ -331,7 +335,7 @@ def _aggregate_edges(function: str, left: Selected, right: Selected, edges: Edge
     if function == "max":
         return largest_of_edges(left, right, edges)
     mirrored = EdgeNumbers(edges.left, edges.right, -edges.high, -edges.low, edges.must)
-    return largest_of_edges(left, right, mirrored).negated
+    return largest_of_edges(left, right, mirrored).negation
 
 
 def _codes(table: pa.Table) -> Ints:
@@ -350,7 +354,7 @@ def _arrays(side: Side, end: str, names: frozenset[str], *, is_node: bool) -> di
     return {name: side.entities.column(name.removeprefix(f"{end}.")).combine_chunks() for name in names}
 
 
-def _marked(predicate: Predicate, columns: Mapping[str, pa.Array], length: int) -> NDArray[np.bool_]:
+def _mark_rows(predicate: Predicate, columns: Mapping[str, pa.Array], length: int) -> NDArray[np.bool_]:
     """Mark the rows where a condition is true; unknown is not true."""
     truth = evaluate(predicate, columns, length).fill_null(False)
     return np.asarray(truth.to_numpy(zero_copy_only=False), np.bool_)
@@ -395,7 +399,7 @@ def _over_entities(item: GraphAggregate, chosen: Selected, kind: int) -> GraphBo
 
 def _found_in(function: str, draws: Draws, kind: int) -> GraphBounds:
     is_average = function == "avg"
-    ratio = is_average and not np.array_equal(draws.forced, draws.most)
+    ratio = is_average and not np.array_equal(draws.least_drawn, draws.most)
     rounding = Rounding.OUTWARD if is_average else Rounding.WHOLE
     # `draws` proves that numbers of nodes and values of entities reach their bounds where each is certain.
     return GraphBounds(_extent(function, draws), kind, rounding=rounding, is_ratio=ratio, is_reached=draws.is_certain)
@@ -425,9 +429,9 @@ def _over_links(item: GraphAggregate, chosen: dict[str, Selected], kind: int) ->
 def _through_edges(function: str, near: Selected, far: Selected, draws: Draws, extent: Extent) -> Extent:
     """Take the bounds of COUNT(*) FROM edges where they are the tighter ones: the sum of links is that count."""
     edges = count_links(near, far)
-    if function == "sum" and draws.forced.any():
+    if function == "sum" and draws.least_drawn.any():
         return Extent(*_tighter(extent, Fraction(edges.lower), Fraction(edges.upper)), edges.expected, edges.variance)
-    number = int(draws.forced.sum())
+    number = int(draws.least_drawn.sum())
     if function == "avg" and number == int(draws.most.sum()):
         bounds = _tighter(extent, Fraction(edges.lower, number), Fraction(edges.upper, number))
         return Extent(*bounds, edges.expected / number, None if edges.variance is None else edges.variance / number**2)
@@ -452,5 +456,5 @@ def _node_draws(chosen: Selected, low: Ints, high: Ints) -> Draws:
 
 def _extent(function: str, draws: Draws) -> Extent:
     if function == "min":
-        return largest(draws.negated).negated
+        return largest(draws.negation).negation
     return {"sum": total, "avg": average, "max": largest}[function](draws)

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from hedgerow.errors import InputError, ParameterError, SchemaError, counted
 from hedgerow.graph.adjacency import Adjacency, adjacency
 
-__all__ = ["BipartiteGraph", "EdgeReading", "EdgeValues"]
-
 
 @dataclass(frozen=True, eq=False)
 class BipartiteGraph:
@@ -70,7 +68,7 @@ class BipartiteGraph:
         ]
         named = (ends[0] >= 0) & (ends[1] >= 0)
         kept = tables["edges"] if named.all() else tables["edges"].filter(pa.array(named))
-        first, second, values = _joined(ends[0][named], ends[1][named], options.select(kept, columns), options)
+        first, second, values = _join_edges(ends[0][named], ends[1][named], options.select(kept, columns), options)
         graph = cls(tables["left"], tables["right"], keys[0], keys[1], first, second)
         return replace(graph, values=values, dropped=int((~named).sum()))
 
@@ -277,7 +275,7 @@ def _positions(ends: pa.ChunkedArray, key: pa.ChunkedArray, side: str, *, drop: 
 _DROP = "dangling='drop' leaves them out."
 
 
-def _joined(
+def _join_edges(
     left: NDArray[np.int32], right: NDArray[np.int32], columns: Mapping[str, pa.ChunkedArray], options: EdgeReading
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], EdgeValues | None]:
     """Part edges into the pairs that they join, without repetitions, and the edges one by one where that matters."""

@@ -29,8 +29,6 @@ from hedgerow.query.sql.bind import bind
 from hedgerow.query.sql.parse import parse
 from hedgerow.utility.random_questions import Workload, draw_questions
 
-__all__ = ["HEADER", "GraphComparison", "GraphPoint", "compare_answers", "graph_frontier", "graph_settings"]
-
 HEADER = ("question", "asked", "half width", "error of expected", "error of learned", "outside")
 _SHARES = (0.01, 0.1, 0.3)
 
@@ -67,9 +65,9 @@ def compare_answers(release: GroupedGraph, graph: BipartiteGraph, *, count: int 
     found = []
     for share in _SHARES:
         for name, chosen in (("left", drawn[0].get(share, [])), ("right", drawn[1].get(share, []))):
-            found.append(_compared(release, graph, f"edges, {share:.0%} of {name}", [{name: c} for c in chosen]))
+            found.append(_compare_release(release, graph, f"edges, {share:.0%} of {name}", [{name: c} for c in chosen]))
         both = [{"left": a, "right": b} for a, b in zip(drawn[0].get(share, []), drawn[1].get(share, []), strict=False)]
-        found.append(_compared(release, graph, f"edges, {share:.0%} of both", both))
+        found.append(_compare_release(release, graph, f"edges, {share:.0%} of both", both))
     if not any(line.half_widths for line in found):
         raise ParameterError("The entities have no columns beside their keys: every question about the graph is exact.")
     return [line for line in found if line.half_widths]
@@ -159,7 +157,7 @@ def _conditions(table: pa.Table, key: str, count: int) -> dict[float, list[str]]
     return shares
 
 
-def _compared(
+def _compare_release(
     release: GroupedGraph, graph: BipartiteGraph, name: str, questions: list[dict[str, str]]
 ) -> GraphComparison:
     line = GraphComparison(name)
@@ -167,7 +165,7 @@ def _compared(
         kept = np.ones(graph.edges, np.bool_)
         for side, condition in conditions.items():
             table, ends = (graph.left, graph.left_ends) if side == "left" else (graph.right, graph.right_ends)
-            kept &= _marked(table, condition)[ends]
+            kept &= _mark_entities(table, condition)[ends]
         owners = np.arange(graph.edges) if graph.values is None else graph.values.pairs
         truth = int(kept[owners].sum())
         where = " AND ".join(f"{side}.{condition}" for side, condition in conditions.items())
@@ -182,7 +180,7 @@ def _compared(
     return line
 
 
-def _marked(table: pa.Table, condition: str) -> NDArray[np.bool_]:
+def _mark_entities(table: pa.Table, condition: str) -> NDArray[np.bool_]:
     """The entities of the plain graph that satisfy a condition."""
     columns = {name: column_of(name, table.schema.field(name).type) for name in table.column_names}
     bound = bind(parse(f"SELECT count(*) FROM release WHERE {condition}"), columns, ())

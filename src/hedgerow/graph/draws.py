@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
 
-__all__ = ["Draws", "Extent", "average", "largest", "total"]
-
 
 @dataclass(frozen=True)
 class Extent:
@@ -35,7 +33,7 @@ class Extent:
     variance: float | None = None
 
     @property
-    def negated(self) -> Extent:
+    def negation(self) -> Extent:
         """The same for the negated value."""
         if self.lower is None or self.upper is None:
             return self
@@ -58,7 +56,7 @@ class Draws:
         return np.bincount(self.groups, minlength=len(self.population)).astype(np.int64)
 
     @cached_property
-    def forced(self) -> Ints:
+    def least_drawn(self) -> Ints:
         """The least number of members that a group gives up."""
         return np.asarray(np.maximum(0, self.drawn + self.members - self.population), np.int64)
 
@@ -79,14 +77,14 @@ class Draws:
         return self.low is self.high
 
     @property
-    def negated(self) -> Draws:
+    def negation(self) -> Draws:
         """The same with every number negated: its least is our greatest."""
         low = -self.high
         return Draws(self.groups, low, low if self.is_certain else -self.low, self.population, self.drawn)
 
     def count(self) -> Extent:
         """COUNT: how many members are drawn."""
-        lower, upper = Fraction(int(self.forced.sum())), Fraction(int(self.most.sum()))
+        lower, upper = Fraction(int(self.least_drawn.sum())), Fraction(int(self.most.sum()))
         return Extent(lower, upper, float(self.chances.sum()), self.variance(np.ones(len(self.groups))))
 
     def variance(self, numbers: NDArray[np.float64]) -> float:
@@ -106,7 +104,7 @@ class Draws:
         order = np.lexsort((self.low, self.groups))
         groups, values = self.groups[order], self.low[order]
         rank = np.arange(len(groups)) - np.searchsorted(groups, groups)
-        forced, most = self.forced[groups], self.most[groups]
+        forced, most = self.least_drawn[groups], self.most[groups]
         return values[rank < forced], np.sort(values[(rank >= forced) & (rank < most)])
 
 
@@ -114,7 +112,7 @@ def total(draws: Draws) -> Extent:
     """SUM; None where nothing can be drawn at all."""
     if not draws.most.any():
         return Extent(None, None, None)
-    lower, upper = _least_total(draws), -_least_total(draws.negated)
+    lower, upper = _least_total(draws), -_least_total(draws.negation)
     if not draws.is_certain:
         return Extent(Fraction(lower), Fraction(upper), None)
     mean, variance = float((draws.low * draws.chances).sum()), draws.variance(draws.low.astype(np.float64))
@@ -126,11 +124,11 @@ def average(draws: Draws) -> Extent:
     if not draws.most.any():
         return Extent(None, None, None)
     number = float(draws.chances.sum())
-    bounds = _least_average(draws), -_least_average(draws.negated)
+    bounds = _least_average(draws), -_least_average(draws.negation)
     if not draws.is_certain:
         return Extent(*bounds, None)
     expected = float((draws.low * draws.chances).sum()) / number
-    is_known = np.array_equal(draws.forced, draws.most)
+    is_known = np.array_equal(draws.least_drawn, draws.most)
     variance = draws.variance(draws.low.astype(np.float64)) / number**2 if is_known else None
     return Extent(*bounds, expected, variance)
 
@@ -194,7 +192,7 @@ def _seen_before(groups: Ints) -> Ints:
 
 def _given_some(mean: float, variance: float, draws: Draws) -> tuple[float, float]:
     """Condition mean and variance on something being drawn, where that is not certain."""
-    if draws.forced.any():
+    if draws.least_drawn.any():
         return mean, variance
     some = 1.0 - _chance_of_none(draws)
     return mean / some, max(0.0, (variance + mean * mean) / some - (mean / some) ** 2)

@@ -38,8 +38,6 @@ from hedgerow.query.sql.question import (
     kind_of,
 )
 
-__all__ = ["EdgeRows", "EdgeTicks", "Marks", "ticks_of_column"]
-
 _INTERVAL = "'{}' of the edges is published as intervals: compare it with constants, or aggregate it by itself"
 
 
@@ -157,7 +155,7 @@ class EdgeRows:
             return Marks(~inner.may & self._has_all(columns_of(condition) - self.intervals), ~inner.must)
         if isinstance(condition, In):
             return self.marks(Or(tuple(Compare("=", condition.operand, value) for value in condition.values)))
-        return self._compared(condition)
+        return self._compare_interval(condition)
 
     def _has_all(self, names: frozenset[str]) -> NDArray[np.bool_]:
         found = np.ones(self.table.num_rows, np.bool_)
@@ -165,14 +163,14 @@ class EdgeRows:
             found &= np.asarray(self._array(name).is_valid().to_numpy(zero_copy_only=False), np.bool_)
         return found
 
-    def _compared(self, condition: Predicate) -> Marks:
+    def _compare_interval(self, condition: Predicate) -> Marks:
         """A comparison of an interval with a constant: at both ends of it."""
         names = columns_of(condition)
         name = min(names & self.intervals)
         if not isinstance(condition, Compare) or len(names) > 1 or not isinstance(condition.left, Column):
             raise QueryError(_INTERVAL.format(name.removeprefix("edges.")))
         if condition.operator == "<>":
-            inner = self._compared(Compare("=", condition.left, condition.right))
+            inner = self._compare_interval(Compare("=", condition.left, condition.right))
             return Marks(~inner.may, ~inner.must)
         if condition.operator == "=":
             return self.marks(And(tuple(Compare(op, condition.left, condition.right) for op in ("<=", ">="))))

@@ -25,8 +25,6 @@ from hedgerow.graph.draws import Extent
 from hedgerow.graph.selected import Selected
 from hedgerow.graph.weighted import WeightedPairs, sum_of_pairs
 
-__all__ = ["EndValues", "average_at_ends", "largest_at_ends", "sum_at_ends"]
-
 _MOST_BITS = 60
 
 
@@ -87,12 +85,12 @@ def sum_at_ends(ends: EndValues) -> Extent:
 def _least(ends: EndValues, values: Ints, low: Ints, high: Ints) -> int:
     """A lower limit of the sum of products of values and edges, group by group."""
     if np.array_equal(low, high):
-        return _paired(ends, values, low, descending=True)
+        return _pair_sum(ends, values, low, descending=True)
     positive, negative = np.maximum(values, 0), np.maximum(-values, 0)
-    return _paired(ends, positive, low, descending=True) - _paired(ends, negative, high, descending=False)
+    return _pair_sum(ends, positive, low, descending=True) - _pair_sum(ends, negative, high, descending=False)
 
 
-def _paired(ends: EndValues, values: Ints, edges: Ints, *, descending: bool) -> int:
+def _pair_sum(ends: EndValues, values: Ints, edges: Ints, *, descending: bool) -> int:
     """The sum of products if, in each group, values ascend and edges descend or ascend."""
     side = ends.near.side
     ascending = values[np.lexsort((values, side.entity_groups))]

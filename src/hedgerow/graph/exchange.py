@@ -16,8 +16,6 @@ from hedgerow.errors import InputError
 if TYPE_CHECKING:
     from hedgerow.graph.bipartite import BipartiteGraph
 
-__all__ = ["from_igraph", "from_networkx", "from_sparse", "to_arrow", "to_igraph", "to_networkx", "to_sparse"]
-
 
 def from_networkx(made: type[BipartiteGraph], graph: Any) -> BipartiteGraph:
     """Read a networkx graph with the node attribute `bipartite`, as networkx's own bipartite namespace writes it."""
@@ -68,7 +66,7 @@ def _read(
     columns = _columns(data)
     if list(columns) == ["weight"] and all(weight in (1, None) for weight in columns["weight"]):
         columns = {}
-    edges = _typed({"left end": ends[0], "right end": ends[1], **columns})
+    edges = _typed_table({"left end": ends[0], "right end": ends[1], **columns})
     return made.read(*tables, edges, edge_columns=("left end", "right end"), values=list(columns), repeats="count")
 
 
@@ -79,10 +77,10 @@ def _columns(data: Sequence[Any], leave: str = "") -> dict[str, list[Any]]:
 
 
 def _table(key: str, nodes: list[Any], data: list[Any], leave: str) -> pa.Table:
-    return _typed({key: [_name(node) for node in nodes], **_columns(data, leave)})
+    return _typed_table({key: [_name(node) for node in nodes], **_columns(data, leave)})
 
 
-def _typed(columns: dict[str, list[Any]]) -> pa.Table:
+def _typed_table(columns: dict[str, list[Any]]) -> pa.Table:
     try:
         return pa.table(columns)
     except (pa.ArrowInvalid, pa.ArrowTypeError):

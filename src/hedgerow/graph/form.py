@@ -31,8 +31,6 @@ from hedgerow.verify.values import Guarantee
 if TYPE_CHECKING:
     from hedgerow.graph.safe_grouping import Grouping
 
-__all__ = ["check_no_structure", "grouped"]
-
 _CHANCE = 20.0
 """Bits beyond which a fit is no coincidence."""
 _SOME = 2_000
@@ -42,7 +40,7 @@ _INSERTED = 24
 """Neighbours up to which they are sorted by insertion."""
 
 
-def grouped(
+def group_graph(
     graph: BipartiteGraph,
     left: Grouping,
     right: Grouping,
@@ -123,10 +121,10 @@ def _mask(
     masks[nodes] = np.arange(len(nodes), dtype=np.int32)
     column = _free_name(table)
 
-    def published() -> pa.Table:
+    def publish() -> pa.Table:
         return table.take(pa.array(entities)).append_column(column, ascending).replace_schema_metadata(None)
 
-    return published, pa.table({"node": np.arange(len(nodes), dtype=np.int32), "group": ascending}), masks, column
+    return publish, pa.table({"node": np.arange(len(nodes), dtype=np.int32), "group": ascending}), masks, column
 
 
 def _free_name(table: pa.Table) -> str:

@@ -33,8 +33,6 @@ from hedgerow.query.answer import Learned
 if TYPE_CHECKING:
     from hedgerow.graph.answer import GraphAnswer
 
-__all__ = ["learn"]
-
 _ROUNDS = 30
 _PRIOR = 3.0
 """Standard deviation of the prior of the coefficients, features having a deviation of 1."""
@@ -61,7 +59,7 @@ def _estimate(near: Selected, far: Selected) -> tuple[float, float]:
     """The number of edges by a model of the near side, and its standard error."""
     graph = near.side.neighbours
     degrees = np.maximum(graph.degrees, 1).astype(np.float64)
-    sure = _Model(far, [_by_degree(far)]).chances() if far.is_partly else far.chances
+    sure = _LinkModel(far, [_by_degree(far)]).chances() if far.is_partly else far.chances
     chances = sure[graph.neighbours]
     both = chances, chances * (1 - chances)
     reached, spreads = (np.bincount(graph.ends, weights=weights, minlength=graph.nodes) for weights in both)
@@ -70,7 +68,7 @@ def _estimate(near: Selected, far: Selected) -> tuple[float, float]:
     if far.is_partly and (spread := float(share.std())) > 0:
         features.append((share - share.mean()) / spread)
         scatter = spreads / (spread * degrees)
-    model = _Model(near, features)
+    model = _LinkModel(near, features)
 
     def total(beta: Floats) -> float:
         found = model.chances(beta)
@@ -88,15 +86,15 @@ def _by_degree(side: Selected) -> Floats:
     return standard
 
 
-class _Model:
+class _LinkModel:
     """Chances that the nodes of one side are selected, as a logistic function of their features."""
 
     def __init__(self, near: Selected, features: list[Floats]) -> None:
         self.near = near
         self.features = np.stack([np.ones(len(near.nodes)), *features], axis=1)
-        self.coefficients, self.covariance = self._fitted()
+        self.coefficients, self.covariance = self._fit()
 
-    def _fitted(self) -> tuple[Floats, Floats]:
+    def _fit(self) -> tuple[Floats, Floats]:
         """Fisher scoring of the numbers of selected entities of groups."""
         near, x = self.near, self.features
         share = float(near.counts.sum() / near.sizes.sum())

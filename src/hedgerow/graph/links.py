@@ -36,17 +36,6 @@ from hedgerow.graph.adjacency import Adjacency, side_by_side
 from hedgerow.graph.selected import Codes, MultiEdgePairs, Selected, multi_edge_pairs
 from hedgerow.kernel import kernel
 
-__all__ = [
-    "Links",
-    "count_ends",
-    "count_links",
-    "count_paths",
-    "links_by_group",
-    "most_links",
-    "pair_variance",
-    "smallest_sums",
-]
-
 
 @dataclass(frozen=True)
 class Links:
@@ -298,8 +287,8 @@ def _choose(side: Selected, counts: Ints, way: int) -> int:
 
 def count_ends(start: Selected, via: Selected, end: Selected) -> tuple[int, int]:
     """COUNT(DISTINCT end): lower and upper."""
-    sure = _reached(start.must, via.must, start.side.neighbours, via.side.neighbours) & end.nodes
-    perhaps = _reached(start.may, via.may, start.side.neighbours, via.side.neighbours) & end.nodes
+    sure = _mark_reached(start.must, via.must, start.side.neighbours, via.side.neighbours) & end.nodes
+    perhaps = _mark_reached(start.may, via.may, start.side.neighbours, via.side.neighbours) & end.nodes
     groups, sizes = end.side.node_groups, end.sizes
     certain, possible = (np.bincount(groups, weights=mark, minlength=len(sizes)) for mark in (sure, perhaps))
     lower = np.maximum(0, end.counts + certain - sizes).sum()
@@ -315,7 +304,9 @@ def _pairs(via: Selected, start: NDArray[np.float64], end: NDArray[np.float64], 
     return float((middle * (first * last - both)).sum())
 
 
-def _reached(start: NDArray[np.bool_], via: NDArray[np.bool_], near: Adjacency, far: Adjacency) -> NDArray[np.bool_]:
+def _mark_reached(
+    start: NDArray[np.bool_], via: NDArray[np.bool_], near: Adjacency, far: Adjacency
+) -> NDArray[np.bool_]:
     """Mark the nodes that have a path from another marked one over a marked middle."""
     starts = far.sums(start[far.neighbours])
     # A middle node with one marked neighbour leads that neighbour back to itself only.

@@ -28,7 +28,7 @@ from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.graph.adjacency import Order, check_order, check_size, side_by_side
 from hedgerow.graph.bipartite import BipartiteGraph
 from hedgerow.graph.edge_values import disguise_edges
-from hedgerow.graph.form import check_no_structure, grouped
+from hedgerow.graph.form import check_no_structure, group_graph
 from hedgerow.graph.grouped import GroupedGraph
 from hedgerow.graph.hubs import HUB_CHOICES, HubChoice, Hubs, Lowered, group_lowered, set_hubs_aside
 from hedgerow.ledger import GraphEntry, Ledger
@@ -120,7 +120,7 @@ class SafeGrouping:
         def guarantee(measured: Mapping[str, int]) -> Guarantee:
             return self.guarantee({**measured, **stated})
 
-        release = grouped(kept, *found.groupings, guarantee=guarantee, made=made, keys=keys)
+        release = group_graph(kept, *found.groupings, guarantee=guarantee, made=made, keys=keys)
         if self.hubs == "apart":
             release = replace(release, tables={**release.tables, **aside.tables(keys)})
         progress("auditing", 0.8)
@@ -195,7 +195,7 @@ def record_graph(path: Place, graph: BipartiteGraph, k: int, l: int, *, again: b
         ledger = Ledger.open(path)
         mark = check_unpublished(ledger, graph, k, l, again=again)
         receipt = Receipt(opened.path, token(4))
-        ledger.written((*ledger.entries, GraphEntry(receipt.id, now(), mark, k, l)))
+        ledger.write((*ledger.entries, GraphEntry(receipt.id, now(), mark, k, l)))
     return receipt
 
 

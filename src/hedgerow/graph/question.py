@@ -37,17 +37,6 @@ from hedgerow.query.sql.question import (
 )
 from hedgerow.verify.made import interval_names
 
-__all__ = [
-    "ENDS",
-    "GraphAggregate",
-    "GraphQuestion",
-    "Where",
-    "bind_question",
-    "degree_name",
-    "interval_columns",
-    "read_question",
-]
-
 ENDS = {
     "left": {"left": "left"},
     "right": {"right": "right"},
@@ -118,24 +107,24 @@ def read_question(text: str, release: GroupedGraph) -> GraphQuestion:
 
 def bind_question(statement: GraphStatement, release: GroupedGraph) -> GraphQuestion:
     """Fit a question that was read to a grouped graph."""
-    return _Reader(statement.source, release).question(statement)
+    return _GraphReader(statement.source, release).question(statement)
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _GraphReader:
     source: str
     release: GroupedGraph
 
     def question(self, statement: GraphStatement) -> GraphQuestion:
         """Understand what is aggregated, under which conditions, by which keys."""
         self._refuse_degree_of_edges(statement.question)
-        bound = bind(statement.question, self._known(tuple(statement.links)), ())
+        bound = bind(statement.question, self._columns_by_name(tuple(statement.links)), ())
         where = self._part(bound.known)
         inner = {}
         other = "right" if self.source == "left" else "left"
         for name, asked in statement.links.items():
-            far = _Reader(other, self.release)
-            inner[name] = far._part(bind(asked, far._known(), ()).known)[0][other]
+            far = _GraphReader(other, self.release)
+            inner[name] = far._part(bind(asked, far._columns_by_name(), ()).known)[0][other]
         found = {item.alias: self._aggregate(item, bound, where, inner) for item in bound.aggregates}
         places = {column.name: self._place(bound.derived.get(column.name, column)) for column in bound.groups}
         return GraphQuestion(self.source, bound, found, places)
@@ -236,7 +225,7 @@ class _Reader:
     def _side(self, end: str) -> Side:
         return self.release.left if ENDS[self.source][end] == "left" else self.release.right
 
-    def _known(self, links: tuple[str, ...] = ()) -> dict[str, Column]:
+    def _columns_by_name(self, links: tuple[str, ...] = ()) -> dict[str, Column]:
         """Columns by all the names under which they may be asked for: without the end where only one end has it."""
         found = {
             f"{end}.{name}": Column(f"{end}.{name}", column.kind, column.digits, column.scale)

@@ -26,22 +26,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import Infeasible
-from hedgerow.graph.adjacency import Adjacency, Order, check_order, check_size, largest_possible, ordered, side_by_side
+from hedgerow.graph.adjacency import (
+    Adjacency,
+    Order,
+    check_order,
+    check_size,
+    largest_possible,
+    order_nodes,
+    side_by_side,
+)
 from hedgerow.kernel import kernel
 from hedgerow.randomness import Keys, system_keys
-
-__all__ = [
-    "Grouping",
-    "Largest",
-    "Patience",
-    "check_possible",
-    "greedy",
-    "group_both_sides",
-    "largest_found",
-    "not_found",
-    "safe_grouping",
-]
-
 
 ATTEMPTS = 10
 """Orders to try before giving up: the greedy search depends on its order, and a new one is cheap."""
@@ -93,7 +88,7 @@ def safe_grouping(
         found, loose = greedy(side, opposite, k=k, order=order, strict=strict, keys=keys)
         if found is not None:
             return found
-        patience.attempted()
+        patience.note_attempt()
     raise not_found(side, opposite, k=k, strict=strict, loose=loose, patience=patience)
 
 
@@ -112,7 +107,7 @@ class Patience:
     _start: float = field(default_factory=time.perf_counter)
     _first: float | None = None
 
-    def attempted(self) -> None:
+    def note_attempt(self) -> None:
         """Note that an attempt ended; the first one sets the measure."""
         if self._first is None:
             self._first = time.perf_counter() - self._start
@@ -122,7 +117,7 @@ class Patience:
         """Whether this part of the work has taken its time."""
         return time.perf_counter() - self._start > max(self.least, self.times * (self._first or 0.0))
 
-    def renewed(self) -> Patience:
+    def renew(self) -> Patience:
         """The same measure for another part of the work."""
         return replace(self, _start=time.perf_counter())
 
@@ -147,8 +142,8 @@ def greedy(
     """
     if k == 1:
         return Grouping(np.arange(side.nodes, dtype=np.int32), side.nodes), 0
-    search = _Search(side, opposite, np.full(side.nodes, k, np.int32) if wanted is None else wanted)
-    queue = ordered(side, opposite, order, keys=keys)
+    search = _GroupSearch(side, opposite, np.full(side.nodes, k, np.int32) if wanted is None else wanted)
+    queue = order_nodes(side, opposite, order, keys=keys)
     search.fill(queue)
     rest = loose = search.dissolve(queue)
     for beyond in [1] if strict else _beyond(k):
@@ -182,7 +177,7 @@ class _Built(NamedTuple):
     state: NDArray[np.int64]
 
 
-class _Search:
+class _GroupSearch:
     """Groups under construction: sizes, and a linked list of those that are open, in the order of their making."""
 
     def __init__(self, side: Adjacency, opposite: Adjacency, wanted: NDArray[np.int32]) -> None:
@@ -217,7 +212,7 @@ class _Search:
     def dissolve(self, queue: NDArray[np.int32]) -> NDArray[np.int32]:
         """Keep groups that are large enough, numbered anew; return the nodes of the others as the queue had them."""
         sizes = self.sizes[: int(self.state[_COUNT])]
-        is_kept = sizes >= self._needed()
+        is_kept = sizes >= self._needed_sizes()
         if is_kept.all():
             return np.empty(0, np.int32)
         numbers = np.where(is_kept, np.cumsum(is_kept) - 1, -1).astype(np.int32)
@@ -231,7 +226,7 @@ class _Search:
     def _build(self, wanted: NDArray[np.int32], groups: NDArray[np.int32]) -> _Built:
         return _Built(wanted, groups, self.sizes, self.room, self.nexts, self.avoided, self.state)
 
-    def _needed(self) -> NDArray[np.int32]:
+    def _needed_sizes(self) -> NDArray[np.int32]:
         """How large each group must be: as large as its most demanding node wants."""
         count, most = int(self.state[_COUNT]), int(self.wanted.max(initial=1))
         if int(self.wanted.min(initial=most)) == most:
@@ -242,7 +237,7 @@ class _Search:
 
     def _open(self, beyond: int) -> None:
         count = int(self.state[_COUNT])
-        self.room[:count] = self._needed() + beyond - self.sizes[:count]
+        self.room[:count] = self._needed_sizes() + beyond - self.sizes[:count]
         open_groups = np.flatnonzero(self.room[:count] > 0)
         self.nexts[open_groups] = np.append(open_groups[1:], -1)
         self.state[1:] = (open_groups[0], open_groups[-1]) if len(open_groups) else (-1, -1)
@@ -421,7 +416,7 @@ def largest_found(
     """Search by halving for the largest size that one try in some order reaches; 1 always works."""
     low, high, best = 1, largest_possible(opposite) + 1, SEARCHED[0]
     high = high if below is None else min(high, below)
-    patience = Patience() if patience is None else patience.renewed()
+    patience = Patience() if patience is None else patience.renew()
     while high - low > 1:
         middle = (low + high) // 2
         for order in SEARCHED:
@@ -429,7 +424,7 @@ def largest_found(
                 return Largest(low, best, False)
             patience.tell(f"looking for a size that works: {middle}?")
             found, _ = greedy(side, opposite, k=middle, order=order, strict=strict, keys=keys)
-            patience.attempted()
+            patience.note_attempt()
             if found is not None:
                 low, best = middle, order
                 break

@@ -28,8 +28,6 @@ from hedgerow.graph.draws import Extent
 from hedgerow.graph.links import smallest_sums
 from hedgerow.graph.selected import Selected
 
-__all__ = ["EdgeNumbers", "WeightedPairs", "average_of_edges", "largest_of_edges", "sum_of_pairs"]
-
 _MOST_BITS = 60
 
 
@@ -62,13 +60,13 @@ class EdgeNumbers:
         low, high = self.low * scale - shift, self.high * scale - shift
         if not self.must.all():
             low, high = np.where(self.must, low, np.minimum(low, 0)), np.where(self.must, high, np.maximum(high, 0))
-        return self._summed(low, high)
+        return self._sum_pairs(low, high)
 
     def counts(self) -> WeightedPairs:
         """How many edges each pair has, at least and at most."""
-        return self._summed(self.must.astype(np.int64), np.ones(len(self.left), np.int64))
+        return self._sum_pairs(self.must.astype(np.int64), np.ones(len(self.left), np.int64))
 
-    def _summed(self, low: Ints, high: Ints) -> WeightedPairs:
+    def _sum_pairs(self, low: Ints, high: Ints) -> WeightedPairs:
         width = int(self.right.max(initial=0)) + 1
         pairs, owners = np.unique(self.left * width + self.right, return_inverse=True)
         sums = _sums(owners, low, len(pairs)), _sums(owners, high, len(pairs))

@@ -36,8 +36,6 @@ from hedgerow.exact import as_fraction
 from hedgerow.table.checks import BLANKS
 from hedgerow.verify.names import text_in_form
 
-__all__ = ["Alphabet", "Distribution", "Knowledge", "KnowledgeEstimate"]
-
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
@@ -99,7 +97,7 @@ class Knowledge:
                 for name, value in zip(names, key or (), strict=key is not None):
                     known[name].append(value)
         alphabet = Alphabet({name: pa.array(_distinct(found)) for name, found in known.items()})
-        distributions = tuple(_given(names, table, values, alphabet) for names, table in sets)
+        distributions = tuple(_read_distribution(names, table, values, alphabet) for names, table in sets)
         return cls(column, values, alphabet, distributions)
 
     def in_form(self, policies: Mapping[str, str | None], columns: pa.Table) -> Knowledge:
@@ -209,7 +207,7 @@ def _distinct(values: Iterable[object]) -> list[object]:
     return sorted(found, key=lambda value: (str(type(value)), value))
 
 
-def _given(
+def _read_distribution(
     names: tuple[str, ...],
     table: Mapping[tuple[object, ...] | None, Mapping[object, object]],
     values: pa.Array,

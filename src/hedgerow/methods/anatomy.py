@@ -40,7 +40,24 @@ FORMS = ("separated", "scattered", "permuted")
 
 
 @dataclass(frozen=True)
-class Anatomy(Method):
+class _Diverse(Method):
+    """What both methods share: `l`, `grouping`, and how blocks are planned."""
+
+    keeps_clusters: ClassVar[bool] = True
+
+    l: int  # noqa: E741
+    grouping: str
+
+    def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
+        from hedgerow.methods.diverse_blocks import plan_diverse
+
+        check_several(whole, self.grouping)
+        placing = plan_diverse(whole, counted, l=self.l, grouping=self.grouping)
+        return BlockPlan(placing, self._publish_block)
+
+
+@dataclass(frozen=True)
+class Anatomy(_Diverse):
     """Groups in which no sensitive value fills more than 1/`l` of the rows, published in two tables.
 
     `grouping` says what the groups look at:
@@ -55,9 +72,6 @@ class Anatomy(Method):
     each column is shuffled on its own. `form` may be "scattered" or "permuted" instead of "separated".
     """
 
-    keeps_clusters: ClassVar[bool] = True
-
-    l: int  # noqa: E741
     grouping: str = "blind"
     form: str = "separated"
     together: bool = True
@@ -68,13 +82,6 @@ class Anatomy(Method):
         check_form(self.form, FORMS)
         check_flag("together", self.together)
 
-    def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
-        from hedgerow.methods.diverse_blocks import plan_diverse
-
-        check_several(whole, self.grouping)
-        placing = plan_diverse(whole, counted, l=self.l, grouping=self.grouping)
-        return BlockPlan(placing, self._publish_block)
-
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         labels = diverse_labels(prepared, self.l, self.grouping, progress)
         progress("permuting", 0.6)
@@ -84,7 +91,7 @@ class Anatomy(Method):
             form=self.form,
             together=self.together,
             guarantee=frequency_guarantee(prepared, self.l),
-            made=prepared.made(
+            made=prepared.provenance(
                 "Anatomy",
                 {"l": int(self.l), "grouping": self.grouping, "form": self.form, "together": int(self.together)},
             ),
@@ -92,7 +99,7 @@ class Anatomy(Method):
 
 
 @dataclass(frozen=True)
-class PermutationAnonymization(Method):
+class PermutationAnonymization(_Diverse):
     """Groups in which no sensitive value fills more than 1/`l` of the rows, every column shuffled on its own.
 
     `grouping` says what the groups look at:
@@ -107,9 +114,6 @@ class PermutationAnonymization(Method):
     Several sensitive columns are each protected. `together` keeps a person's sensitive values in one row.
     """
 
-    keeps_clusters: ClassVar[bool] = True
-
-    l: int  # noqa: E741
     grouping: str = "near"
     together: bool = False
 
@@ -117,13 +121,6 @@ class PermutationAnonymization(Method):
         FrequencyDiversity(self.l)
         check_grouping(self.grouping, GROUPINGS)
         check_flag("together", self.together)
-
-    def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
-        from hedgerow.methods.diverse_blocks import plan_diverse
-
-        check_several(whole, self.grouping)
-        placing = plan_diverse(whole, counted, l=self.l, grouping=self.grouping)
-        return BlockPlan(placing, self._publish_block)
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         labels = diverse_labels(prepared, self.l, self.grouping, progress, deal=True)
@@ -134,7 +131,7 @@ class PermutationAnonymization(Method):
             form="scattered",
             together=self.together,
             guarantee=frequency_guarantee(prepared, self.l),
-            made=prepared.made(
+            made=prepared.provenance(
                 "PermutationAnonymization",
                 {"l": int(self.l), "grouping": self.grouping, "together": int(self.together)},
             ),

@@ -168,14 +168,14 @@ def _number_settings(table: Table, schema: Schema, possible: Sequence[int]) -> l
     if line is None or encoded.has_missing or len(encoded.domain) < 2:
         return []
     spread = _middle(line, encoded.counts()[: len(encoded.domain)])
-    wide = [e for share in (10, 3) if (e := _rounded(spread / share)) > _SIZES[-1] * line.unit]
+    wide = [e for share in (10, 3) if (e := _round_down(spread / share)) > _SIZES[-1] * line.unit]
     found = []
     for k in (k for k in _SIZES[1:] if k <= len(encoded.domain)):
         ranges: list[dict[str, Any]] = [{"k": k, "e": fraction_text(e)} for e in (Fraction(0), *wide)]
         found += [Setting("ke", promise) for promise in ranges]
         found += [Setting("ke", ranges[0] | {"l": parts}) for parts in possible]
         found += [Setting("ke", ranges[0] | {"refine": "quasi"})] * bool(schema.quasi)
-    near = _rounded(spread / 10)
+    near = _round_down(spread / 10)
     if schema.quasi and near:
         found += [Setting("proximity", {"eps": fraction_text(near), "m": parts}) for parts in possible[:2]]
     return found
@@ -195,7 +195,7 @@ def _middle(line: Line, counts: Any) -> Fraction:
     return Fraction(int(line.positions[min(high, len(counts) - 1)] - line.positions[low])) * line.unit
 
 
-def _rounded(number: Fraction) -> Fraction:
+def _round_down(number: Fraction) -> Fraction:
     """A number of one digit that is not larger: an advice is easily remembered."""
     if number <= 0:
         return Fraction(0)

@@ -72,7 +72,7 @@ class FullDomain(Classic):
         suppressed = int((found.labels < 0).sum())
         rows = prepared.rows
         counted = replace(prepared, rows=Rows(rows.input, rows.published - suppressed, rows.suppressed + suppressed))
-        return self._published(counted, found.levels, found.labels)
+        return self._make_release(counted, found.levels, found.labels)
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
         from hedgerow.methods.scaled import BlockPlan, pack_blocks
@@ -94,9 +94,9 @@ class FullDomain(Classic):
 
     def _publish_groups(self, levels: Node, groups: LevelGroups, number: int, prepared: Prepared) -> Release:
         _, labels = np.unique(groups.numbers(quasi_codes(prepared)[0]), return_inverse=True)
-        return self._published(prepared, levels, labels.astype(np.int32))
+        return self._make_release(prepared, levels, labels.astype(np.int32))
 
-    def _published(self, prepared: Prepared, found: Node, labels: NDArray[np.int32]) -> Release:
+    def _make_release(self, prepared: Prepared, found: Node, labels: NDArray[np.int32]) -> Release:
         trees, levels = _trees(prepared), dict(zip(prepared.columns.quasi, found, strict=True))
         chosen = {f"level of {name}": level for name, level in levels.items()}
         share = fraction_text(read_number("suppression", self.suppression))
@@ -106,7 +106,7 @@ class FullDomain(Classic):
             form="generalized",
             together=True,
             guarantee=self._guarantee(prepared),
-            made=prepared.made(
+            made=prepared.provenance(
                 "FullDomain", self._parameters() | {"suppression": share, "blind": int(self.blind)} | chosen
             ),
             nodes={name: (tree, levels.get(name, 0)) for name, tree in trees.items()},

@@ -96,7 +96,7 @@ class KEAnonymity(Method):
         progress("partitioning", 0.3)
         pieces = self._partition(where, sensitive.counts(), prepared.keys)
         progress("permuting", 0.5)
-        return self._published(prepared, sensitive, where, pieces)
+        return self._make_release(prepared, sensitive, where, pieces)
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
         from hedgerow.methods.ke_blocks import deal_at_random, divide_large, pack_pieces
@@ -119,11 +119,11 @@ class KEAnonymity(Method):
 
     def _publish_pieces(self, where: Line, blocks: KEBlocks, number: int, prepared: Prepared) -> Release:
         sensitive = prepared.table.encode(prepared.columns.sensitive[0])
-        return self._published(prepared, sensitive, where, blocks.pieces(number))
+        return self._make_release(prepared, sensitive, where, blocks.pieces(number))
 
     def _publish_random(self, where: Line, number: int, prepared: Prepared) -> Release:
         sensitive = prepared.table.encode(prepared.columns.sensitive[0])
-        return self._published(prepared, sensitive, where, self._partition(where, sensitive.counts(), prepared.keys))
+        return self._make_release(prepared, sensitive, where, self._partition(where, sensitive.counts(), prepared.keys))
 
     def _line(self, prepared: Prepared, sensitive: Encoded | CodedColumn) -> Line:
         """Where the sensitive values lie, if they can keep the promise."""
@@ -139,7 +139,7 @@ class KEAnonymity(Method):
         KE(self.k, where.distance(KE(self.k, self.e).e)).require(where.positions, unit=where.unit, column=column)
         return where
 
-    def _published(self, prepared: Prepared, sensitive: Encoded, where: Line, pieces: Pieces) -> Release:
+    def _make_release(self, prepared: Prepared, sensitive: Encoded, where: Line, pieces: Pieces) -> Release:
         """Publish rows that pieces deal to groups."""
         if self.refine == "quasi" or prepared.schema.cluster:
             return self._of_rows(prepared, sensitive, where, pieces)
@@ -156,7 +156,7 @@ class KEAnonymity(Method):
             guarantee=_guarantee(prepared.columns.sensitive[0], KE(self.k, self.e), self.l),
             rows=prepared.rows,
             groups=pieces.num_groups,
-            made=prepared.made("KEAnonymity", self._parameters()),
+            made=prepared.provenance("KEAnonymity", self._parameters()),
             kind=prepared.table.kind,
         )
 
@@ -180,7 +180,7 @@ class KEAnonymity(Method):
             form=PERMUTED.name,
             together=True,
             guarantee=_guarantee(prepared.columns.sensitive[0], criterion, self.l),
-            made=prepared.made("KEAnonymity", self._parameters()),
+            made=prepared.provenance("KEAnonymity", self._parameters()),
         )
 
     def _partition(self, where: Line, counts: NDArray[np.int64], keys: Keys) -> Pieces:

@@ -64,7 +64,7 @@ def divide_large(pieces: Pieces, holds: Holds, *, most: int, keys: Keys) -> Piec
     for group in large.tolist():
         own = pieces.groups == group
         values, counts = pieces.values[own], pieces.counts[own]
-        table = _divided(values, counts, holds, most=most, keys=keys)
+        table = _divide_rows(values, counts, holds, most=most, keys=keys)
         line, kind = np.nonzero(table)
         numbers = np.append(group, following + np.arange(len(table) - 1))
         following += len(table) - 1
@@ -74,7 +74,7 @@ def divide_large(pieces: Pieces, holds: Holds, *, most: int, keys: Keys) -> Piec
     return Pieces(values[order], groups[order], counts[order])
 
 
-def _divided(
+def _divide_rows(
     values: NDArray[np.int32], counts: NDArray[np.int64], holds: Holds, *, most: int, keys: Keys
 ) -> NDArray[np.int64]:
     """The rows of each value in each part, one line a part."""
@@ -119,10 +119,10 @@ def deal_at_random(where: Line, column: CodedColumn, name: str, *, criterion: KE
         )
     sizes = np.full(blocks, rows // blocks) + (np.arange(blocks) < rows % blocks)
     table = draw_tables(counts, sizes, keys=keys)
-    return Placing.of_table(ColumnClass(name), _joined(table, where, criterion).T, keys=keys)
+    return Placing.of_table(ColumnClass(name), _join_blocks(table, where, criterion).T, keys=keys)
 
 
-def _joined(table: NDArray[np.int64], where: Line, criterion: KE) -> NDArray[np.int64]:
+def _join_blocks(table: NDArray[np.int64], where: Line, criterion: KE) -> NDArray[np.int64]:
     """Join a block that cannot keep the criterion with the one after it; the last one with the one before."""
     kept = KE(criterion.k, where.distance(criterion.e))
     done, pending = list[NDArray[np.int64]](), np.zeros(table.shape[1], np.int64)

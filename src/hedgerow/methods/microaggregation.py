@@ -65,7 +65,7 @@ class Microaggregation(Method):
         progress("grouping", 0.2)
         trees = prepared.schema.hierarchies
         points = np.stack([_leaves(prepared, name) if name in trees else _numbers(prepared, name) for name in names], 1)
-        return self._published(prepared, names, points)
+        return self._make_release(prepared, names, points)
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
         from hedgerow.methods.region_blocks import cut_regions
@@ -83,7 +83,7 @@ class Microaggregation(Method):
         self, names: tuple[str, ...], spread: NDArray[np.float64], number: int, prepared: Prepared
     ) -> Release:
         points = np.stack([_places(prepared, name)[prepared.table.encode(name).codes] for name in names], 1)
-        return self._published(prepared, names, points, spread)
+        return self._make_release(prepared, names, points, spread)
 
     def _check_columns(self, prepared: Prepared) -> tuple[str, ...]:
         """The columns to replace, or a reason why they cannot be."""
@@ -99,7 +99,7 @@ class Microaggregation(Method):
             raise Infeasible(f"Groups of {self.k:,} rows need at least as many; there are {prepared.rows.published:,}.")
         return names
 
-    def _published(
+    def _make_release(
         self,
         prepared: Prepared,
         names: tuple[str, ...],

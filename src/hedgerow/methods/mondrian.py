@@ -68,7 +68,7 @@ class Mondrian(Classic):
         progress("counting", 0.1)
         criteria = self._criteria(prepared)
         require(criteria, [np.bincount(codes) for codes in sensitive_codes(prepared)], prepared.columns.sensitive)
-        return self._published(prepared, criteria, progress)
+        return self._make_release(prepared, criteria, progress)
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
         from hedgerow.methods.region_blocks import cut_regions
@@ -86,9 +86,9 @@ class Mondrian(Classic):
 
     def _publish_region(self, overall: tuple[Counts, ...], number: int, prepared: Prepared) -> Release:
         pairs = zip(self._criteria(prepared), overall, strict=True)
-        return self._published(prepared, [AgainstWhole(*pair) for pair in pairs], lambda step, share: None)
+        return self._make_release(prepared, [AgainstWhole(*pair) for pair in pairs], lambda step, share: None)
 
-    def _published(self, prepared: Prepared, criteria: Sequence[Criterion], progress: Progress) -> Release:
+    def _make_release(self, prepared: Prepared, criteria: Sequence[Criterion], progress: Progress) -> Release:
         """Divide rows as long as the criteria allow, and publish the groups."""
         progress("partitioning", 0.3)
         labels, trees = self._labels(prepared, criteria), prepared.schema.hierarchies
@@ -99,7 +99,7 @@ class Mondrian(Classic):
             form=self.form,
             together=self.together,
             guarantee=self._guarantee(prepared),
-            made=prepared.made(
+            made=prepared.provenance(
                 "Mondrian",
                 self._parameters()
                 | {"relaxed": int(self.relaxed), "blind": int(self.blind)}

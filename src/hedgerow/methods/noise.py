@@ -69,7 +69,7 @@ class Noise(Method):
         progress("adding noise", 0.2)
         lines = {name: column_line(prepared.table.arrow.column(name), name) for name in names}
         widths = {name: self._width(where.positions.astype(np.float64).std()) for name, where in lines.items()}
-        return self._published(prepared, lines, widths)
+        return self._make_release(prepared, lines, widths)
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
         from hedgerow.methods.diverse_blocks import deal_rows
@@ -91,9 +91,9 @@ class Noise(Method):
             encoded = prepared.table.encode(name)
             where = column_line(encoded.domain, name)
             lines[name] = Line(where.positions[encoded.codes], where.unit)
-        return self._published(prepared, lines, widths)
+        return self._make_release(prepared, lines, widths)
 
-    def _published(self, prepared: Prepared, lines: Mapping[str, Line], widths: Mapping[str, float]) -> Release:
+    def _make_release(self, prepared: Prepared, lines: Mapping[str, Line], widths: Mapping[str, float]) -> Release:
         """Add noise of these widths to columns that lie so on their lines, and publish the rows."""
         names = tuple(lines)
         replaced = {name: self._noisy(prepared, name, where, widths[name]) for name, where in lines.items()}

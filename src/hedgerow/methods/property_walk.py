@@ -25,10 +25,10 @@ from hedgerow.criteria.properties import Property, Relation, Threshold
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.row_groups import require_protected
+from hedgerow.methods.row_groups import release_of_rows, require_protected
 from hedgerow.parameters import read_names
 from hedgerow.partition.walk.kept import Kept, Settings, plan_column
-from hedgerow.release import Guarantee, Made, Release
+from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.substituted import PROPERTY_KINDS
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class PropertyWalk(Method):
         if strange := {p.column for p in given} - set(names):
             raise ParameterError(f"A property speaks of '{min(strange)}', which is not among the replaced columns.")
         settings = Settings(_read_share(self.share), self.segment, self.layout, self.whole)
-        return tuple(_planned(prepared, name, given, settings) for name in names)
+        return tuple(_plan_column(prepared, name, given, settings) for name in names)
 
     def _properties(self) -> tuple[Property, ...]:
         """Read `keep`: texts are parsed, what `order`, `between` and the like return is taken as it is."""
@@ -146,20 +146,17 @@ class PropertyWalk(Method):
         )
         rates = measure_attack(results, _unchanged_codes(prepared, results), keys=prepared.keys)
         guarantee = _guarantee(tables["properties"], results, rates)
-        return Release(
+        return release_of_rows(
+            prepared,
+            tables,
             form=SUBSTITUTED,
-            tables=tables,
-            columns=prepared.columns,
-            group_column="",
             guarantee=guarantee,
-            rows=prepared.rows,
-            groups=0,
-            made=self._made(prepared),
-            kind=prepared.table.kind,
+            method="PropertyWalk",
+            parameters=self._made_with(),
         )
 
-    def _made(self, prepared: Prepared) -> Made:
-        parameters: dict[str, int | str] = {
+    def _made_with(self) -> dict[str, int | str]:
+        return {
             "share": fraction_text(as_fraction(self.share)),
             "segment": self.segment,
             "steps": _read_steps(self.steps),
@@ -167,10 +164,9 @@ class PropertyWalk(Method):
             "layout": self.layout,
             "keep": "; ".join(map(str, self._properties())),
         }
-        return prepared.made("PropertyWalk", parameters)
 
 
-def _planned(prepared: Prepared, name: str, given: Sequence[Property], settings: Settings) -> Kept:
+def _plan_column(prepared: Prepared, name: str, given: Sequence[Property], settings: Settings) -> Kept:
     mine = [p for p in given if p.column == name]
     domain = prepared.schema.domain(name, prepared.table)
     return plan_column(name, prepared.table.encode(name), domain, mine, settings, keys=prepared.keys)
@@ -218,7 +214,7 @@ def _guarantee(properties: pa.Table, results: Sequence[Replaced], rates: Mapping
     parameters |= {"pinned": sum(result.pinned for result in results)}
     parameters |= {name: str(rate) for name, rate in rates.items()}
     columns = tuple(result.column for result in results)
-    parameters["unchanged"] = f"{float(np.mean([result.unchanged for result in results])):.1%}"
+    parameters["unchanged"] = f"{float(np.mean([result.unchanged_share for result in results])):.1%}"
     return Guarantee(
         criterion="properties",
         parameters=parameters,
@@ -277,7 +273,7 @@ class Replaced:
     trips: tuple[Trip, ...]
 
     @property
-    def unchanged(self) -> float:
+    def unchanged_share(self) -> float:
         """The share of rows that kept their value."""
         return float((self.before == self.after).mean())
 
@@ -294,7 +290,7 @@ def walk_column(
         ends[trip.block.variables] = trip.point + trip.block.base
     return Replaced(
         column=plan.column,
-        published=_published(plan, ends, rows),
+        published=_published_column(plan, ends, rows),
         terms=_terms(plan, found, _representatives(plan, keys)),
         rows=plan.rows,
         before=segments.values[segments.variables],
@@ -337,7 +333,7 @@ def _align(results: Sequence[Replaced], shared: NDArray[np.int64], which: str) -
     return np.column_stack(columns).astype(float)
 
 
-def _published(plan: Kept, ends: NDArray[np.int64], rows: int) -> pa.Array:
+def _published_column(plan: Kept, ends: NDArray[np.int64], rows: int) -> pa.Array:
     """The column as published; rows without a value stay without one."""
     values = plan.grid.values(ends)
     place = np.zeros(rows, np.int64)

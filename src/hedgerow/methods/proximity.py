@@ -91,7 +91,7 @@ class Proximity(Method):
             form=self.form,
             together=True,
             guarantee=self._guarantee(column),
-            made=prepared.made("Proximity", parameters),
+            made=prepared.provenance("Proximity", parameters),
         )
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:

@@ -62,7 +62,7 @@ class RankSwap(Method):
         progress("ranking", 0.1)
         windows = {name: self._window(prepared, name, prepared.table.encode(name).counts()) for name in names}
         progress("swapping", 0.4)
-        return self._published(prepared, windows, windows)
+        return self._make_release(prepared, windows, windows)
 
     def _require_blocks(self, schema: Schema) -> None:
         super()._require_blocks(schema)
@@ -85,9 +85,9 @@ class RankSwap(Method):
     def _publish_ranks(
         self, windows: Mapping[str, int], inside: Mapping[str, int], number: int, prepared: Prepared
     ) -> Release:
-        return self._published(prepared, windows, inside)
+        return self._make_release(prepared, windows, inside)
 
-    def _published(self, prepared: Prepared, windows: Mapping[str, int], inside: Mapping[str, int]) -> Release:
+    def _make_release(self, prepared: Prepared, windows: Mapping[str, int], inside: Mapping[str, int]) -> Release:
         """Swap values inside these windows of the rows that are there; `windows` are those of the whole table."""
         names = prepared.columns.sensitive
         replaced = {name: _swap(prepared, name, inside[name]) for name in names}

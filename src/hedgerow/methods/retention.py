@@ -65,7 +65,7 @@ class Retention(Method):
         encoded = prepared.table.encode(column)
         p = self._probability(domain, np.bincount(places[encoded.codes], minlength=len(domain)), column)
         progress("replacing", 0.4)
-        return self._published(p, 0, prepared)
+        return self._make_release(p, 0, prepared)
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
         from hedgerow.methods.diverse_blocks import deal_rows
@@ -75,9 +75,9 @@ class Retention(Method):
         counts = np.zeros(len(domain), np.int64)
         np.add.at(counts, places, counted.column(column).counts)
         p = self._probability(domain, counts, column)
-        return BlockPlan(deal_rows(counted, keys=whole.keys), partial(self._published, p))
+        return BlockPlan(deal_rows(counted, keys=whole.keys), partial(self._make_release, p))
 
-    def _published(self, p: Fraction, number: int, prepared: Prepared) -> Release:
+    def _make_release(self, p: Fraction, number: int, prepared: Prepared) -> Release:
         """Replace values by chance and publish the rows."""
         column = prepared.columns.sensitive[0]
         domain, places = _domain(prepared, column)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from hedgerow.partition.robust.candidates import RobustRows
     from hedgerow.partition.robust.check import RobustLimits
 
-__all__ = ["FORMS", "Robust", "check_grouped", "check_odds", "grouped_of", "protected"]
+__all__ = ["FORMS", "Robust", "check_grouped", "check_odds", "grouped_of", "protected_values"]
 
 _MOST_FRACTIONS = 20_000
 """Beyond this many states a doubt is not settled by fractions."""
@@ -51,7 +51,7 @@ def check_odds(release: Release, knowledge: Knowledge) -> str:
     """Nobody has a protected value with a probability above 1/r under this knowledge."""
     model: Model = "full" if release.guarantee.parameters["model"] == "full" else "binary"
     criterion = Robustness(release.guarantee.parameters["r"], model)
-    member = protected(release, knowledge.values)
+    member = protected_values(release, knowledge.values)
     return check_grouped(knowledge, grouped_of(release, knowledge), member, criterion)
 
 
@@ -79,7 +79,7 @@ def grouped_of(release: Release, knowledge: Knowledge) -> GroupedRows:
     return GroupedRows(knowledge.signatures(people.select(list(release.columns.quasi))), codes, offsets)
 
 
-def protected(release: Release, values: pa.Array) -> NDArray[np.bool_]:
+def protected_values(release: Release, values: pa.Array) -> NDArray[np.bool_]:
     """Which of the values belong to which protected set that the guarantee names."""
     sets = json.loads(str(release.guarantee.parameters["protect"]))
     if sets is None:
@@ -256,7 +256,7 @@ class Robust(Method):
             else self._blind_labels(candidates, criterion, prepared)
         )
         progress("publishing", 0.7)
-        return self._published(prepared, candidates, criterion, labels)
+        return self._make_release(prepared, candidates, criterion, labels)
 
     def _knowledge(self, prepared: Prepared, column: str) -> Knowledge:
         if isinstance(self.knowledge, KnowledgeEstimate):
@@ -289,7 +289,7 @@ class Robust(Method):
                 return found.groups
             how_many = f"far more than {allowed:,}" if found.is_given_up else f"{found.left_out:,}"
             where = _stuck_most(candidates, found.groups)
-        reached = self._reached(
+        reached = self._reachable_r(
             candidates.sample(_TRIED, prepared.keys), limits.largest_r(r, allowed), prepared, progress
         )
         raise self._refusal(limits, r, allowed, how_many, f"{reached}{where}")
@@ -302,7 +302,7 @@ class Robust(Method):
         codes = candidates.values.astype(np.int32)
         labels = mondrian(quasi, scales, [codes], [KAnonymity(read_whole("k", self.k, least=2))], keys=prepared.keys)
         check = _check_binary if self.model == "binary" else _check_full
-        broken = check(candidates.knowledge, _grouped(candidates, labels), candidates.member, criterion.r)
+        broken = check(candidates.knowledge, _group_rows(candidates, labels), candidates.member, criterion.r)
         if broken.any():
             raise Infeasible(
                 f"In {int(broken.sum()):,} of {counted(len(broken), 'group')} somebody has a "
@@ -312,7 +312,7 @@ class Robust(Method):
             )
         return labels
 
-    def _reached(self, candidates: RobustRows, limit: Fraction, prepared: Prepared, progress: Progress) -> str:
+    def _reachable_r(self, candidates: RobustRows, limit: Fraction, prepared: Prepared, progress: Progress) -> str:
         """Say which r the search reaches, on some of the rows where there are many."""
         from hedgerow.partition.robust.check import Check
         from hedgerow.partition.robust.gather import art
@@ -348,10 +348,10 @@ class Robust(Method):
             values=tuple(f"{named[x]} (r = {float(own[x]):g})" for x in limiting),
         )
 
-    def _published(
+    def _make_release(
         self, prepared: Prepared, candidates: RobustRows, criterion: Robustness, labels: NDArray[np.int32]
     ) -> Release:
-        check_grouped(candidates.knowledge, _grouped(candidates, labels), candidates.member, criterion)
+        check_grouped(candidates.knowledge, _group_rows(candidates, labels), candidates.member, criterion)
         lost = np.setdiff1d(candidates.secret, candidates.secret[labels >= 0])
         if self.protect is not None and (lost < candidates.secrets).any():
             raise Infeasible(
@@ -366,7 +366,7 @@ class Robust(Method):
             form=self.form,
             together=True,
             guarantee=self._guarantee(prepared.columns.sensitive[0], candidates, criterion, suppressed),
-            made=prepared.made("Robust", self._parameters(criterion)),
+            made=prepared.provenance("Robust", self._parameters(criterion)),
         )
         if not form_of(self.form).has_boxes:
             check_odds(release, candidates.knowledge)
@@ -376,7 +376,7 @@ class Robust(Method):
         return {
             "r": str(criterion.r),
             "model": self.model,
-            "protect": _written(self.protect),
+            "protect": _protect_text(self.protect),
             "max_suppressed": str(_share(self.max_suppressed)),
             "form": self.form,
         } | ({} if self.k is None else {"k": self.k})
@@ -387,7 +387,7 @@ class Robust(Method):
         counts |= {"unprotected": int(not candidates.member.any(axis=0).all())}
         return Guarantee(
             criterion="robust",
-            parameters={"r": str(criterion.r), "model": self.model, "protect": _written(self.protect)} | counts,
+            parameters={"r": str(criterion.r), "model": self.model, "protect": _protect_text(self.protect)} | counts,
             columns=(column,),
         )
 
@@ -395,7 +395,7 @@ class Robust(Method):
 def _names(candidates: RobustRows, protect: Sequence[object] | None) -> list[str]:
     """The protected sets of values as the owner wrote them, or as they are in the table."""
     if protect is not None:
-        return ["/".join(f"'{value}'" for value in values) for values in json.loads(_written(protect))]
+        return ["/".join(f"'{value}'" for value in values) for values in json.loads(_protect_text(protect))]
     written = [str(value) for value in candidates.knowledge.values.to_pylist()]
     return ["/".join(f"'{written[y]}'" for y in np.flatnonzero(row)) for row in candidates.member]
 
@@ -424,7 +424,7 @@ def _one_sensitive(prepared: Prepared) -> str:
     return prepared.columns.sensitive[0]
 
 
-def _grouped(candidates: RobustRows, labels: NDArray[np.int32]) -> GroupedRows:
+def _group_rows(candidates: RobustRows, labels: NDArray[np.int32]) -> GroupedRows:
     kept = np.flatnonzero(labels >= 0)
     order = kept[np.argsort(labels[kept], kind="stable")]
     offsets = np.append(0, np.cumsum(np.bincount(labels[order])))
@@ -448,7 +448,7 @@ def _as_published(protect: Any, own: dict[Any, Any]) -> Any:
     return own.get(protect, protect) if isinstance(protect, Hashable) else protect
 
 
-def _written(protect: Sequence[object] | None) -> str:
+def _protect_text(protect: Sequence[object] | None) -> str:
     """The protected values as text that the audit reads back."""
     if protect is None:
         return "null"

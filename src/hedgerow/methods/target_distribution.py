@@ -113,16 +113,16 @@ class TargetDistribution(Method):
     def plan(self, prepared: Prepared) -> TargetPlan:
         """Group the rows and give every group its target: all that comes before subdomains are chosen."""
         one_column(prepared, "a target distribution")
-        parts, groups = self._grouped(prepared)
+        parts, groups = self._group_rows(prepared)
         targets = choose_targets(self.target, self.quantize, prepared, parts, np.unique(groups.parts))
-        return self._planned(prepared, groups, targets)
+        return self._plan(prepared, groups, targets)
 
-    def _grouped(self, prepared: Prepared) -> tuple[Parts, Grouped]:
+    def _group_rows(self, prepared: Prepared) -> tuple[Parts, Grouped]:
         parts = parts_of(prepared.table, self.parts, (*prepared.columns.quasi, *prepared.columns.plain))
         cells = parts.codes if self.grouping == "all" else equal_quasi(prepared.table, prepared.columns.quasi, parts)
         return parts, group_rows(cells, parts)
 
-    def _planned(self, prepared: Prepared, groups: Grouped, targets: PartTargets) -> TargetPlan:
+    def _plan(self, prepared: Prepared, groups: Grouped, targets: PartTargets) -> TargetPlan:
         (column,) = prepared.columns.sensitive
         which = targets.of_part[groups.parts]
         leaves = _leaves(prepared.table.encode(column), column, targets.trees, which, groups)
@@ -149,17 +149,17 @@ class TargetDistribution(Method):
                 of_row = ColumnClass(opened[0], of_code)
             sizes = np.bincount(parts.codes, rows, minlength=len(parts.keys)).astype(np.int64)
             placing = divide_classes(of_row, sizes, most=most, keys=whole.keys)
-        return BlockPlan(placing, partial(self._publish_parts, targets), combine=_combined)
+        return BlockPlan(placing, partial(self._publish_parts, targets), combine=_combine)
 
     def _publish_parts(self, targets: PartTargets, number: int, prepared: Prepared) -> Release:
-        plan = self._planned(prepared, self._grouped(prepared)[1], targets)
-        return self._published(prepared, plan, lambda step, share: None)
+        plan = self._plan(prepared, self._group_rows(prepared)[1], targets)
+        return self._make_release(prepared, plan, lambda step, share: None)
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         progress("counting", 0.1)
-        return self._published(prepared, self.plan(prepared), progress)
+        return self._make_release(prepared, self.plan(prepared), progress)
 
-    def _published(self, prepared: Prepared, plan: TargetPlan, progress: Progress) -> Release:
+    def _make_release(self, prepared: Prepared, plan: TargetPlan, progress: Progress) -> Release:
         column, groups, targets = plan.column, plan.groups, plan.targets
         progress("disguising", 0.3)
         published = plan.disguise(fakes=self._fakes(), shift=read_shift(self.shift))
@@ -184,7 +184,7 @@ class TargetDistribution(Method):
             guarantee=self._guarantee(column, fakes),
             rows=prepared.rows,
             groups=len(groups.parts),
-            made=self._made(prepared, targets),
+            made=self._provenance(prepared, targets),
             kind=prepared.table.kind,
         )
 
@@ -205,16 +205,16 @@ class TargetDistribution(Method):
             columns=(column,),
         )
 
-    def _made(self, prepared: Prepared, targets: Targets) -> Made:
+    def _provenance(self, prepared: Prepared, targets: Targets) -> Made:
         said = self.target if isinstance(self.target, str) else "given"
         parameters: dict[str, int | str] = {"target": said, "targets": len(targets.trees), "grouping": self.grouping}
         parameters |= {"parts": self.parts if isinstance(self.parts, str) else ",".join(self.parts or ())}
         parameters |= {"fakes": fraction_text(self._fakes()), "shift": fraction_text(read_shift(self.shift))}
         parameters |= {"quantize": self.quantize or 0, "distance_asked_used": f"{float(targets.distance):.6g}"}
-        return prepared.made("TargetDistribution", parameters)
+        return prepared.provenance("TargetDistribution", parameters)
 
 
-def _combined(guarantees: Sequence[Guarantee]) -> Guarantee:
+def _combine(guarantees: Sequence[Guarantee]) -> Guarantee:
     """What is true of all blocks: fakes add up."""
     fakes = sum(int(one.parameters["fakes"]) for one in guarantees)
     return replace(guarantees[0], parameters={**guarantees[0].parameters, "fakes": fakes})
@@ -368,7 +368,7 @@ def choose_targets(
     of_part = np.full(len(parts.keys), -1, np.int32)
     furthest = Fraction(0)
     for part in there.tolist():
-        wanted = _wanted(target, parts.keys[part])
+        wanted = _target_of(target, parts.keys[part])
         key = (SOURCE, part) if wanted == SOURCE else wanted if isinstance(wanted, str) else id(wanted)
         if key not in known:
             own = (parts.codes == part) * (1 if rows is None else rows)
@@ -380,7 +380,7 @@ def choose_targets(
     return PartTargets(trees, of_part, furthest)
 
 
-def _wanted(target: Any, key: Any) -> Any:
+def _target_of(target: Any, key: Any) -> Any:
     if not isinstance(target, Mapping):
         return target
     if key not in target:

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Codes, Ints
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["most_together", "separate_clusters"]
-
 _TRIED = 48
 _SPARE_STEPS = 40
 
@@ -37,13 +35,13 @@ def separate_clusters(labels: Codes, codes: Codes, clusters: Ints, *, keys: Keys
 
     Returns new labels. `codes` number the combinations of sensitive values, `clusters` the households or persons.
     """
-    search = _Search(labels.astype(np.int64), codes, clusters.astype(np.int64), keys)
+    search = _ClusterSearch(labels.astype(np.int64), codes, clusters.astype(np.int64), keys)
     before = most_together(labels, clusters)
     found = search.run().astype(labels.dtype)
     return found if most_together(found, clusters) <= before else labels
 
 
-class _Search:
+class _ClusterSearch:
     """Labels in the making, and how many rows each cluster has in each group."""
 
     def __init__(self, labels: NDArray[np.int64], codes: Codes, clusters: NDArray[np.int64], keys: Keys) -> None:

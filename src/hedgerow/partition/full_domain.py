@@ -31,20 +31,6 @@ from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.parameters import Number, read_number
 from hedgerow.schema.hierarchy import Hierarchy
 
-__all__ = [
-    "MOST_EXPLORED",
-    "MOST_NODES",
-    "ExploredLattice",
-    "Generalization",
-    "Ladder",
-    "Lattice",
-    "Node",
-    "explore",
-    "full_domain",
-    "ladder_of",
-    "plain_ladder",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Generalization:
@@ -70,11 +56,9 @@ def full_domain(
 
     With `rows` every entry stands for so many rows of the table.
     """
-    columns = [sensitive] if isinstance(sensitive, np.ndarray) else list(sensitive)
-    asked = list(criteria) if isinstance(criteria, Sequence) else [criteria] * len(columns)
-    search = _Search(quasi, ladders, columns, asked, suppression, rows)
-    if search.allowed == 0 and all(criterion.monotone for criterion in asked):
-        require(asked, search.overall, names)
+    search = _LatticeSearch(quasi, ladders, sensitive, criteria, suppression, rows)
+    if search.allowed == 0 and all(criterion.monotone for criterion in search.criteria):
+        require(search.criteria, search.overall, names)
     return search.run()
 
 
@@ -104,9 +88,7 @@ def explore(
     progress: Callable[[float], None] = lambda share: None,
 ) -> ExploredLattice:
     """Check every node that no other rules out; for lattices that a person can look at."""
-    columns = [sensitive] if isinstance(sensitive, np.ndarray) else list(sensitive)
-    asked = list(criteria) if isinstance(criteria, Sequence) else [criteria] * len(columns)
-    search = _Search(quasi, ladders, columns, asked, suppression)
+    search = _LatticeSearch(quasi, ladders, sensitive, criteria, suppression)
     if search.lattice.loss.size > MOST_EXPLORED:
         raise ParameterError(
             f"There are {search.lattice.loss.size:,} combinations of levels, and up to {MOST_EXPLORED:,} can be looked "
@@ -128,32 +110,34 @@ def _most_allowed(suppression: Number, rows: int, criteria: Sequence[Criterion])
     return math.floor(share * rows)
 
 
-class _Search:
+class _LatticeSearch:
     """One run: distinct combinations, what is known about nodes, and the best node so far."""
 
     def __init__(
         self,
         quasi: Codes,
         ladders: Sequence[Ladder],
-        sensitive: list[Codes],
-        criteria: list[Criterion],
+        sensitive: Codes | Sequence[Codes],
+        criteria: Criterion | Sequence[Criterion],
         suppression: Number,
         rows: Ints | None = None,
     ) -> None:
-        self.ladders, self.criteria = ladders, criteria
-        self.overall = overall = [_count(codes, rows) for codes in sensitive]
-        self.allowed = allowed = _most_allowed(suppression, int(overall[0].sum()), criteria)
-        self.owner, first = _distinct([*quasi], len(sensitive[0]))
+        columns = [sensitive] if isinstance(sensitive, np.ndarray) else list(sensitive)
+        asked = list(criteria) if isinstance(criteria, Sequence) else [criteria] * len(columns)
+        self.ladders, self.criteria = ladders, asked
+        self.overall = overall = [_count(codes, rows) for codes in columns]
+        self.allowed = allowed = _most_allowed(suppression, int(overall[0].sum()), asked)
+        self.owner, first = _distinct([*quasi], len(columns[0]))
         self.combinations = [column[first] for column in quasi]
-        self.pairs = [_pairs(self.owner, codes, counts, rows) for codes, counts in zip(sensitive, overall, strict=True)]
+        self.pairs = [_pairs(self.owner, codes, counts, rows) for codes, counts in zip(columns, overall, strict=True)]
         self.rows = _count(self.owner, rows)
         sizes = [len(ladder.classes[0]) for ladder in ladders]
         counts = [_count(column, rows, size) for column, size in zip(quasi, sizes, strict=True)]
         self.lattice = Lattice(ladders, counts)
         # Suppressed rows can grow on the way up unless good groups absorb whatever joins them.
-        self.tags = all(c.monotone if allowed == 0 else c.absorbing for c in criteria)
+        self.tags = all(c.monotone if allowed == 0 else c.absorbing for c in asked)
         # Least rows and distinct values are absorbed in any case, so failing them rules out everything finer, too.
-        limits = [criterion.limits(counts) for criterion, counts in zip(criteria, overall, strict=True)]
+        limits = [criterion.limits(counts) for criterion, counts in zip(asked, overall, strict=True)]
         self.floors = [
             Limits.of(counts, rows=limit.rows, distinct=limit.distinct)
             for limit, counts in zip(limits, overall, strict=True)
@@ -205,7 +189,7 @@ class _Search:
     def _is_possible(self, node: Node) -> bool:
         """Tell whether a node can be good: if not, nothing finer can; if so, everything coarser can, too."""
         if not self.lattice.hopeless[node] and not self.lattice.possible[node]:
-            fails = not self._check(node) if self.tags else self._suppressed(node, self.floors) > self.allowed
+            fails = not self._check(node) if self.tags else self._count_suppressed(node, self.floors) > self.allowed
             (self.lattice.give_up_below if fails else self.lattice.admit_above)(node)
         return bool(self.lattice.possible[node])
 
@@ -217,12 +201,12 @@ class _Search:
                 self.best = node
         return self.known[node] < math.inf
 
-    def _suppressed(self, node: Node, limits: Sequence[Limits]) -> int:
+    def _count_suppressed(self, node: Node, limits: Sequence[Limits]) -> int:
         """Count the rows of groups that break limits."""
         classes = self._classes(node)
         kept = np.ones(int(classes.max()) + 1, np.bool_)
         for limit, pairs, counts in zip(limits, self.pairs, self.overall, strict=True):
-            kept &= limit.hold(_merged(pairs, classes, counts))
+            kept &= limit.hold(_merge(pairs, classes, counts))
         return int((self.rows * ~kept[classes]).sum())
 
     def _total(self, node: Node) -> float:
@@ -249,7 +233,7 @@ class _Search:
     def _good(self, classes: NDArray[np.int32]) -> NDArray[np.bool_]:
         good = np.ones(int(classes.max()) + 1, np.bool_)
         for criterion, pairs, counts in zip(self.criteria, self.pairs, self.overall, strict=True):
-            good &= criterion.holds(_merged(pairs, classes, counts))
+            good &= criterion.holds(_merge(pairs, classes, counts))
         return good
 
     def _labels(self, node: Node) -> Codes:
@@ -290,7 +274,7 @@ def _pairs(owner: NDArray[np.int32], codes: Codes, overall: Ints, rows: Ints | N
     return keys // len(overall), (keys % len(overall)).astype(np.int32), counts
 
 
-def _merged(pairs: Pairs, classes: NDArray[np.int32], overall: NDArray[np.int64]) -> Groups:
+def _merge(pairs: Pairs, classes: NDArray[np.int32], overall: NDArray[np.int64]) -> Groups:
     combinations, codes, counts = pairs
     return weighted_groups(classes[combinations], codes, counts, overall)
 

@@ -40,8 +40,6 @@ from hedgerow.parameters import read_whole
 from hedgerow.partition.shuffles import by_code, by_value, permutation
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["deal_parts", "ncp_split", "round_robin"]
-
 _STEPS = np.iinfo(np.int16).max  # a difference of two places still fits
 _LANES = 8  # columns are filled up to a multiple of these with zeros, which cost nothing and let one instruction do 8
 
@@ -82,7 +80,7 @@ def ncp_split(
     lines = [scale if isinstance(scale, np.ndarray) else np.linspace(0.0, 1.0, scale) for scale in scales]
     rows = permutation(len(sensitive), keys=keys)
     points = np.take(_points(quasi, lines), rows, axis=0)  # far faster than an index for rows of many columns
-    starts = _divided(CornerRows(points, sensitive[rows], rows), criterion.l, most, keys)
+    starts = _divide(CornerRows(points, sensitive[rows], rows), criterion.l, most, keys)
     parts = np.empty(len(rows), np.int32)
     parts[rows] = np.cumsum(starts, dtype=np.int32) - np.int32(1)
     return deal_parts(parts, sensitive, l=criterion.l, keys=keys)
@@ -115,7 +113,7 @@ def deal_parts(parts: Codes, sensitive: Codes, *, l: int, keys: Keys) -> Codes: 
     return labels
 
 
-def _divided(records: CornerRows, l: int, tries: int, keys: Keys) -> Bools:  # noqa: E741
+def _divide(records: CornerRows, l: int, tries: int, keys: Keys) -> Bools:  # noqa: E741
     """Bring the rows of each part together and mark where parts begin: one attempt a round for each open part."""
     rows = len(records.rows)
     small = _is_small(*records.points.shape)

@@ -38,18 +38,6 @@ from hedgerow.parameters import read_whole
 from hedgerow.partition.shuffles import by_value
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = [
-    "NeighbourBuffers",
-    "NeighbourRules",
-    "Sorted",
-    "buffers_for",
-    "grow",
-    "is_crowded",
-    "largest_cover",
-    "proximity_split",
-    "split",
-]
-
 _SUBTREE = 1 << 16  # rows below which a subtree is one thread's work
 _FEW_COLUMNS = 16  # squared columns up to which the rows alone say whether compiling pays
 
@@ -78,13 +66,15 @@ def proximity_split(
     widths = np.array([len(line) for line in lines], np.int64)
     rules = NeighbourRules(np.concatenate(lines), np.cumsum(widths) - widths, reach.first, reach.last, m, finest)
     labels = np.empty(len(rows), np.int32)
-    _grow_in_threads(_sorted(quasi, int(widths.max()), sensitive, rows), rules, labels)
+    _grow_in_threads(_sort_rows(quasi, int(widths.max()), sensitive, rows), rules, labels)
     used = np.zeros(len(rows), np.bool_)
     used[labels] = True
     return (np.cumsum(used, dtype=np.int32) - np.int32(1))[labels]
 
 
-def _sorted(quasi: NDArray[np.int32], most_codes: int, sensitive: NDArray[np.int32], rows: NDArray[np.int32]) -> Sorted:
+def _sort_rows(
+    quasi: NDArray[np.int32], most_codes: int, sensitive: NDArray[np.int32], rows: NDArray[np.int32]
+) -> Sorted:
     """The rows in order of their sensitive values, their codes in 16 bits where they fit."""
     kind = np.dtype(np.uint16 if most_codes <= 1 << 16 else np.int32)
     points = np.empty(quasi.shape, kind)

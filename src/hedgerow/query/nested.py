@@ -63,7 +63,7 @@ def _unfiltered(question: Question) -> Question:
         if not isinstance(item, Aggregate) or item.where == Truth(True):
             return item
         then = Constant(1) if item.column is None else item.column
-        return replace(item, column=Case(((item.where, then),), Constant(None)), where=Truth(True), alias=_alias(item))
+        return replace(item, column=Case(((item.where, then),), Constant(None)), where=Truth(True))
 
     return replace(question, select=tuple(map(plain, question.select)), slots=tuple(map(plain, question.slots)))
 
@@ -127,7 +127,7 @@ def _named(question: Question) -> Question:
     select: list[Key | Aggregate | Computed] = []
     for place, item in enumerate(question.select, 1):
         if isinstance(item, Aggregate):
-            select.append(replace(item, alias=_alias(item)))
+            select.append(item)
         elif isinstance(item, Computed):
             select.append(replace(item, alias=item.alias or f"result_{place}"))
         else:
@@ -202,7 +202,7 @@ def _aggregated(rows: Answered, question: Question) -> Answered:
         alias = item.alias or (column.text if isinstance(column, Name) else "expression")
         keys[alias] = rows.values(column).take(pa.array([cell[0] for cell in members], pa.int64()))
     aggregates = [item for item in (*question.select, *question.slots) if isinstance(item, Aggregate)]
-    numbers = {_alias(item): _aggregate(rows, item, members) for item in aggregates}
+    numbers = {item.alias: _aggregate(rows, item, members) for item in aggregates}
     if len(numbers) < len(aggregates):
         raise QueryError("two results would have one name; name them with AS")
     sure = [not groups or any(rows.sure[row] for row in cell) for cell in members]
@@ -217,11 +217,6 @@ def _unaliased(item: Expression, aliases: Mapping[str, Expression], rows: Answer
     if not isinstance(item, Name) or item.text.lower() in {name.lower() for name in rows.names}:
         return item
     return aliases.get(item.text.lower(), item)
-
-
-def _alias(item: Aggregate) -> str:
-    name = item.column.text if isinstance(item.column, Name) else "expression"
-    return item.alias or (item.function if item.column is None else f"{item.function}_{name}")
 
 
 def _cells(columns: Sequence[pa.Array], length: int) -> list[list[int]]:

@@ -16,8 +16,6 @@ from hedgerow.recipe.run import saving
 if TYPE_CHECKING:
     from hedgerow.graph.recipe import GraphRecipe
 
-__all__ = ["recipe_command", "recipe_script"]
-
 
 def recipe_script(recipe: Recipe | GraphRecipe, *, seed: int | None = None) -> str:
     """A Python script that publishes what the recipe says; with a `seed`, byte by byte the same each time.
@@ -67,7 +65,7 @@ def recipe_script(recipe: Recipe | GraphRecipe, *, seed: int | None = None) -> s
 def _script_blocks(recipe: Recipe, seed: int | None) -> tuple[list[str], list[str]]:
     """The lines of a script that open a table outside of memory, and those that publish it."""
     given: dict[str, Any] = {"out": recipe.output, "engine": recipe.engine, "memory": recipe.memory, "seed": seed}
-    given["reading"] = recipe.reading or None
+    given |= {"reading": recipe.reading or None, "ledger": recipe.ledger}
     if recipe.help_tables != "all":
         given["help"] = recipe.help_tables
     if seed is not None:
@@ -130,10 +128,10 @@ def recipe_command(recipe: Recipe | GraphRecipe, *, seed: int | None = None) -> 
     method_class(recipe.method_name)
     words = ["hedgerow", "publish", recipe.table]
     for role, names in msgspec.to_builtins(recipe.roles).items():
-        words += [f"--{role}", _joined(names)] if names else []
+        words += [f"--{role}", _join_names(names)] if names else []
     words += ["--others", recipe.others] if recipe.others is not None else []
     for flag, policies in (("--missing", recipe.missing), ("--texts", recipe.texts)):
-        words += [flag, _joined([f"{name}={policy}" for name, policy in policies.items()])] if policies else []
+        words += [flag, _join_names([f"{name}={policy}" for name, policy in policies.items()])] if policies else []
     for column, file in recipe.hierarchies.items():
         words += ["--hierarchy", f"{column}={file}"]
     words += _reading_words(recipe.reading)
@@ -158,13 +156,13 @@ def _reading_words(reading: Mapping[str, Value]) -> list[str]:
         if isinstance(value, bool):
             words += [flag] if value else ["--no-header"] * (key == "header")
         elif isinstance(value, dict):
-            words += [flag, _joined([f"{column}={kind}" for column, kind in value.items()])]
+            words += [flag, _join_names([f"{column}={kind}" for column, kind in value.items()])]
         else:
             words += [flag, _flag(key, value)]
     return words
 
 
-def _joined(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     """Names parted by commas, if they can be read back."""
     if any("," in name or name != name.strip() or not name for name in names):
         raise ParameterError("Names with commas, or with blanks at their ends, cannot be flags: publish the recipe.")
@@ -175,7 +173,7 @@ def _flag(key: str, value: Value) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
-        return _joined(value)
+        return _join_names(value)
     if isinstance(value, dict):
         raise ParameterError(f"'{key}' is a table of the recipe and cannot be a flag: publish the recipe.")
     return str(value)

@@ -19,14 +19,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Codes
+from hedgerow.arrays import Codes, distinct
 from hedgerow.kernel import kernel
 
 if TYPE_CHECKING:
     from hedgerow.schema import Hierarchy
     from hedgerow.table import Encoded
-
-__all__ = ["Box", "interval_box", "is_ordered", "node_box", "set_box"]
 
 Offsets = NDArray[np.int64]
 _MOST_LISTED = 6
@@ -58,7 +56,7 @@ def interval_box(codes: Codes, offsets: Offsets, encoded: Encoded) -> Box:
     low, high, missing = _ends(codes, offsets, encoded)
     texts = encoded.domain.cast(pa.string()).to_pylist()
     label = _labels(low * (len(texts) + 1) + high, missing, lambda key: _span(texts, *divmod(key, len(texts) + 1)))
-    return Box(label, _taken(encoded.domain, low), _taken(encoded.domain, high), missing=_flags(missing, encoded))
+    return Box(label, _take(encoded.domain, low), _take(encoded.domain, high), missing=_flags(missing, encoded))
 
 
 def node_box(
@@ -80,7 +78,7 @@ def node_box(
         return Box(label, number=number, missing=flags, members=members)
     leaves = hierarchy.leaves.cast(encoded.domain.type)
     lows, highs = _node_extremes(node, hierarchy, leaves)
-    return Box(label, _taken(leaves, lows), _taken(leaves, highs), missing=flags)
+    return Box(label, _take(leaves, lows), _take(leaves, highs), missing=flags)
 
 
 def set_box(codes: Codes, offsets: Offsets, encoded: Encoded, secret: NDArray[np.uint64]) -> Box:
@@ -88,11 +86,11 @@ def set_box(codes: Codes, offsets: Offsets, encoded: Encoded, secret: NDArray[np
 
     `secret` is a random key per code, by which sets are numbered.
     """
-    number, chosen, sizes = _numbered(codes, offsets, secret)
+    number, chosen, sizes = _number_sets(codes, offsets, secret)
     sets, values = np.divmod(_listing(codes, offsets, chosen, sizes, len(secret)), len(secret))
     members = encoded.domain.take(pa.array(values))
     texts, ends = members.to_pylist(), np.cumsum([0, *sizes.tolist()]).tolist()
-    shown = [_listed(texts[start:end]) for start, end in pairwise(ends)]
+    shown = [_set_text(texts[start:end]) for start, end in pairwise(ends)]
     missing = np.logical_or.reduceat(codes == len(encoded.domain), offsets[:-1])
     return Box(
         _labels(number, missing, lambda key: shown[key]),
@@ -145,11 +143,11 @@ def _node_sets(node: Offsets, hierarchy: Hierarchy) -> tuple[pa.Array, tuple[NDA
     number = np.searchsorted(used, node).astype(np.int32)
     spans = [np.arange(hierarchy.low[one], hierarchy.high[one]) for one in used.tolist()]
     sets = np.repeat(np.arange(len(used), dtype=np.int32), [len(span) for span in spans])
-    leaves = hierarchy.leaves.cast(pa.string()).take(pa.array(_joined(spans)))
+    leaves = hierarchy.leaves.cast(pa.string()).take(pa.array(_join_runs(spans)))
     return pa.array(number, mask=node < 0), (sets, leaves)
 
 
-def _numbered(codes: Codes, offsets: Offsets, secret: NDArray[np.uint64]) -> tuple[Offsets, Offsets, Offsets]:
+def _number_sets(codes: Codes, offsets: Offsets, secret: NDArray[np.uint64]) -> tuple[Offsets, Offsets, Offsets]:
     """Give equal sets of values one number, -1 to empty ones; return it, a group for each number, and how many it has.
 
     Sets are told apart by the exclusive or of a random key per value, and then compared: two sets never share a number.
@@ -244,30 +242,19 @@ def _are_equal(
     return True
 
 
-def _joined(runs: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+def _join_runs(runs: list[NDArray[np.int64]]) -> NDArray[np.int64]:
     return np.concatenate([np.arange(0), *runs])
 
 
 def _labels(keys: Offsets, missing: NDArray[np.bool_], text: Callable[[int], str]) -> pa.Array:
     """Write each distinct box once: its text, whether values are missing, or that all are."""
     marked = np.maximum(keys, -1) * 2 + missing
-    used, place = _distinct(marked + 2)
-    written = [_written(int(mark) - 2, text) for mark in used]
+    used, place = distinct(marked + 2)
+    written = [_mark_text(int(mark) - 2, text) for mark in used]
     return pa.array(written, pa.string()).take(pa.array(place))
 
 
-def _distinct(keys: Offsets) -> tuple[Offsets, Offsets]:
-    """The distinct keys, ascending, and the place of each: by marking them where there is room, else by sorting."""
-    most = int(keys.max(initial=0))
-    if most > 4 * len(keys) + 1024:
-        used, place = np.unique(keys, return_inverse=True)
-        return used, place
-    seen = np.zeros(most + 1, np.bool_)
-    seen[keys] = True
-    return np.flatnonzero(seen), (np.cumsum(seen) - 1)[keys]
-
-
-def _written(mark: int, text: Callable[[int], str]) -> str:
+def _mark_text(mark: int, text: Callable[[int], str]) -> str:
     key, is_missing = divmod(mark, 2)
     if key < 0:
         return "missing"
@@ -278,14 +265,14 @@ def _span(texts: list[str], low: int, high: int) -> str:
     return texts[low] if low == high else f"{texts[low]}..{texts[high]}"
 
 
-def _listed(texts: list[str]) -> str:
+def _set_text(texts: list[str]) -> str:
     if len(texts) == 1:
         return texts[0]
     more = f", ... ({len(texts)} values)" if len(texts) > _MOST_LISTED else ""
     return "{" + ", ".join(texts[:_MOST_LISTED]) + more + "}"
 
 
-def _taken(values: pa.Array, places: Offsets) -> pa.Array:
+def _take(values: pa.Array, places: Offsets) -> pa.Array:
     return values.take(pa.array(np.maximum(places, 0), mask=places < 0))
 
 

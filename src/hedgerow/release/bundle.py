@@ -119,7 +119,7 @@ class PartedTables(Mapping[str, pa.Table]):
 
     @cached_property
     def _whole(self) -> Mapping[str, pa.Table]:
-        with self._held() as parts:
+        with self._hold() as parts:
             return concat_parts(parts).tables
 
     @cached_property
@@ -141,13 +141,13 @@ class PartedTables(Mapping[str, pa.Table]):
 
     def part(self, number: int) -> Release:
         """One part as a release of its own, groups numbered from 0."""
-        with self._held() as parts:
+        with self._hold() as parts:
             return as_release(parts.read(number)[0])
 
     def parts(self) -> Iterator[Release]:
         """The parts as releases of their own, groups numbered from 0, one after the other."""
         kinds: dict[str, pa.Schema] = {}
-        with self._held() as parts:
+        with self._hold() as parts:
             for number in range(len(parts)):
                 release, _ = parts.read(number)
                 found = {name: table.schema for name, table in release.tables.items()}
@@ -173,11 +173,11 @@ class PartedTables(Mapping[str, pa.Table]):
 
     def verify(self) -> Verification:
         """Check every part and what is promised of all."""
-        with self._held() as parts:
+        with self._hold() as parts:
             return verify_held(parts.bundle, max_bytes=self._max_bytes)
 
     @contextmanager
-    def _held(self) -> Iterator[PartsBundle]:
+    def _hold(self) -> Iterator[PartsBundle]:
         with hold(self.path) as bundle:
             if bundle.manifest != self._manifest:
                 raise BundleError(f"'{bundle.folder}' was replaced after it was opened; open it again.")

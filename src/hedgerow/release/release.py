@@ -158,7 +158,7 @@ class Release:
         if self.receipt is not None:
             self.receipt.confirm(checksum(path))
 
-    def recorded(self, receipt: Receipt) -> Release:
+    def with_receipt(self, receipt: Receipt) -> Release:
         """The same release, with its place in the owner's ledger."""
         return replace(self, receipt=receipt)
 

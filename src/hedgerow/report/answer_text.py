@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
     from hedgerow.utility.uncertainty import Move
 
-__all__ = ["COLUMNS", "AnswerLines", "Explanation", "answer_lines", "explanation", "has_width", "number"]
-
 COLUMNS = ("lower", "expected", "upper", "std")
 _NOTHING = 1e-12
 """Relative width of an exact answer: bounds that are no whole numbers are rounded outwards."""
@@ -131,5 +129,5 @@ def _sentence(verb: str, move: Move) -> str:
     asked = f"{verb} your range of {move.column} to {move.low}..{move.high} and"
     if move.after < _NOTHING:
         return f"{asked} the answer is exact."
-    saved = "by half" if 0.45 <= move.saved <= 0.55 else f"by {100 * move.saved:.0f}%"
+    saved = "by half" if 0.45 <= move.saved_share <= 0.55 else f"by {100 * move.saved_share:.0f}%"
     return f"{asked} the bounds shrink {saved}: {_around(move.after)} of the answer instead of {_around(move.before)}."

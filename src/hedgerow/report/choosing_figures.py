@@ -17,8 +17,6 @@ from hedgerow.report.release_figures import COLOURS, new_figure, save_figure
 if TYPE_CHECKING:
     from hedgerow.partition.full_domain import ExploredLattice
 
-__all__ = ["frontier_figure", "lattice_figure"]
-
 _MARKS = "osD^vPX<>*"
 _MOST_LABELLED = 120
 _MOST_LINKED = 400
@@ -35,8 +33,8 @@ def frontier_figure(points: Sequence[FrontierPoint], path: Path, chosen: Frontie
             for resists, face in ((True, COLOURS[place % len(COLOURS)]), (False, "none")):
                 some = [point for point in mine if point.resists == resists]
                 axes.plot(
-                    [100 * _known(point.likeliest) for point in some],
-                    [100 * _known(getattr(point, measure)) for point in some],
+                    [100 * _or_nan(point.likeliest) for point in some],
+                    [100 * _or_nan(getattr(point, measure)) for point in some],
                     linestyle="none", marker=_MARKS[place % len(_MARKS)], markersize=6.5, markeredgewidth=1.3,
                     color=COLOURS[place % len(COLOURS)], markerfacecolor=face,
                 )  # fmt: skip
@@ -55,12 +53,12 @@ def frontier_figure(points: Sequence[FrontierPoint], path: Path, chosen: Frontie
     return save_figure(figure, path.parent, path.stem)
 
 
-def _known(number: float | None) -> float:
+def _or_nan(number: float | None) -> float:
     return float("nan") if number is None else number
 
 
 def _draw_frontier(axes: Any, best: Sequence[FrontierPoint]) -> None:
-    x, y = ([100 * _known(getattr(point, name)) for point in best] for name in ("likeliest", "width"))
+    x, y = ([100 * _or_nan(getattr(point, name)) for point in best] for name in ("likeliest", "width"))
     axes.plot(x, y, drawstyle="steps-post", color="#999999", linewidth=1.1, zorder=0)
 
 

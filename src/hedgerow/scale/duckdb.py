@@ -70,9 +70,9 @@ class DuckEngine(ScaleEngine):
         """One value of a column."""
         return self._source.head(column)
 
-    def typed(self, column: str, values: pa.Array) -> pa.Array:
+    def type_values(self, column: str, values: pa.Array) -> pa.Array:
         """What distinct values of a column mean."""
-        return self._source.typed(column, values)
+        return self._source.type_values(column, values)
 
     def count_rows(self) -> int:
         """How many rows there are, without those that are left out."""
@@ -102,14 +102,24 @@ class DuckEngine(ScaleEngine):
     ) -> list[NDArray[np.int64]]:
         """Add up what `count` says of all batches; there is one task. Codes are kept for the passes that follow."""
         total: NDArray[np.int64] | None = None
-        for batch in self._coded(coder, step, 0.2, 0.3):
+        for batch in self._code_batches(coder, step, 0.2, 0.3):
             found = count(batch)
             total = found if total is None else total + found
         return [] if total is None else [total]
 
+    def gather(
+        self, columns: Sequence[str], work: Callable[[pa.Table], NDArray[np.uint64]]
+    ) -> Iterator[NDArray[np.uint64]]:
+        """What `work` makes of each batch of some columns."""
+        total, seen = max(1, self.count_rows()), 0
+        for batch in self._source.batches(columns, _BATCH):
+            self._progress("recognizing", 0.15 + 0.05 * min(1.0, seen / total))
+            seen += batch.num_rows
+            yield work(batch)
+
     def scatter(self, coder: Coder, placing: Placing) -> None:
         """Append the rows of each batch to the files of their blocks."""
-        for batch in self._coded(coder, "scattering", 0.3, 0.5):
+        for batch in self._code_batches(coder, "scattering", 0.3, 0.5):
             blocks = placing.place(batch)
             order = np.argsort(blocks.astype(np.uint16) if placing.num_blocks < 2**16 else blocks, kind="stable")
             ends = np.cumsum(np.bincount(blocks, minlength=placing.num_blocks))
@@ -130,7 +140,7 @@ class DuckEngine(ScaleEngine):
         """Remove the folder and close the source."""
         self._opened.close()
 
-    def _coded(self, coder: Coder, step: str, first: float, last: float) -> Iterator[pa.Table]:
+    def _code_batches(self, coder: Coder, step: str, first: float, last: float) -> Iterator[pa.Table]:
         total, seen = max(1, self.count_rows()), 0
         self._empty = coder.schema.empty_table()
         keeping = step != "scattering"

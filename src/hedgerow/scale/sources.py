@@ -48,7 +48,7 @@ class PassSource(Protocol):
         """One value of a column."""
         ...
 
-    def typed(self, column: str, values: pa.Array) -> pa.Array:
+    def type_values(self, column: str, values: pa.Array) -> pa.Array:
         """What distinct values of a column mean, one for each."""
         ...
 
@@ -97,13 +97,13 @@ def open_source(
         "preserve_insertion_order": True,
     }
     with duckdb.connect(":memory:", config=settings) as connection:
-        if (files := _delimited(source)) is not None:
+        if (files := _delimited_files(source)) is not None:
             require_known("a delimited text", OPTIONS["csv"][1], asked)
             yield CsvSource(connection, files, asked)
             return
         require_known("a table of a database, a frame or Parquet files", set(), asked)
         opened = DuckSource(connection, _relation(connection, source))
-        yield ReadSource(opened, asked) if asked.given() else opened
+        yield ReadSource(opened, asked) if asked.given_options() else opened
 
 
 def _relation(connection: Any, source: object) -> str:
@@ -115,7 +115,7 @@ def _relation(connection: Any, source: object) -> str:
             raise InputError("A database needs the name of a table behind '#': duckdb:file#table.")
         opened = "The DuckDB database cannot be opened; it may be damaged, newer, or in use elsewhere."
         attempt(lambda: connection.execute(f"ATTACH {_text(existing_file(file))} AS source (READ_ONLY)"), opened)
-        return "source." + ".".join(map(quoted, name.split(".")))
+        return "source." + ".".join(map(quote_name, name.split(".")))
     if isinstance(source, str | Path):
         path = Path(text)
         files = sorted(path.rglob("*.parquet")) if path.is_dir() else [existing_file(path)]
@@ -145,9 +145,9 @@ class DuckSource:
 
     def head(self, column: str) -> pa.Array:
         """One value of a column."""
-        return self._column(f"SELECT {quoted(column)} FROM {self._relation}{self._where} LIMIT 1")
+        return self._column(f"SELECT {quote_name(column)} FROM {self._relation}{self._where} LIMIT 1")
 
-    def typed(self, column: str, values: pa.Array) -> pa.Array:
+    def type_values(self, column: str, values: pa.Array) -> pa.Array:
         """What distinct values of a column mean, one for each: the values themselves."""
         return values
 
@@ -157,7 +157,7 @@ class DuckSource:
 
     def distinct(self, column: str, most: int) -> Distinct | None:
         """The distinct values of a column and the rows of each; None for more than about `most`."""
-        name, rows = quoted(column), f"FROM {self._relation}{self._where}"
+        name, rows = quote_name(column), f"FROM {self._relation}{self._where}"
         sample = self._number(f"SELECT count(DISTINCT v) FROM (SELECT {name} AS v {rows} LIMIT {_SAMPLE})")
         if sample > _SAMPLE // 4 and self._number(f"SELECT approx_count_distinct({name}) {rows}") > 1.1 * most:
             return None
@@ -168,7 +168,7 @@ class DuckSource:
 
     def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, NDArray[np.int64]] | None:
         """The combinations of several columns' values and the rows of each; None for more than `most`."""
-        named = ", ".join(f"{quoted(name)} AS v{place}" for place, name in enumerate(columns))
+        named = ", ".join(f"{quote_name(name)} AS v{place}" for place, name in enumerate(columns))
         grouped = f"SELECT {named}, count(*) AS n FROM {self._relation}{self._where} GROUP BY ALL"
         if self._number(f"SELECT count(*) FROM ({grouped} LIMIT {most + 1})") > most:
             return None
@@ -180,7 +180,7 @@ class DuckSource:
         """Drop the rows in which some column has one of these values."""
         terms = []
         for place, (column, listed) in enumerate(values.items()):
-            name = quoted(column)
+            name = quote_name(column)
             terms += [f"{name} IS NOT NULL"] if listed.null_count else []
             if len(there := listed.drop_null()):
                 self._connection.register(f"left_out_{place}", pa.table({"v": there}))
@@ -189,10 +189,10 @@ class DuckSource:
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """The rows in batches of about so many."""
-        named = ", ".join(map(quoted, columns))
+        named = ", ".join(map(quote_name, columns))
         statement = f"SELECT {named} FROM {self._relation}{self._where}"
-        reader = _guarded(lambda: self._connection.sql(statement).to_arrow_reader(rows))
-        while (batch := _guarded(lambda: next(reader, None))) is not None:
+        reader = _run_step(lambda: self._connection.sql(statement).to_arrow_reader(rows))
+        while (batch := _run_step(lambda: next(reader, None))) is not None:
             table = pa.Table.from_batches([batch])
             yield pa.table([_flat(column) for column in table.columns], names=columns)
 
@@ -203,10 +203,10 @@ class DuckSource:
         return int(self._table(statement).column(0)[0].as_py())
 
     def _table(self, statement: str) -> pa.Table:
-        return _guarded(lambda: self._connection.sql(statement).to_arrow_table())
+        return _run_step(lambda: self._connection.sql(statement).to_arrow_table())
 
 
-def _guarded(step: Callable[[], T]) -> T:
+def _run_step(step: Callable[[], T]) -> T:
     """Run a step of DuckDB; what it raises becomes a sentence: its messages may quote a cell, and are not passed on."""
     try:
         return step()
@@ -249,9 +249,9 @@ class ReadSource:
             )
         return found
 
-    def typed(self, column: str, values: pa.Array) -> pa.Array:
+    def type_values(self, column: str, values: pa.Array) -> pa.Array:
         """The values with their declared type."""
-        table = pa.table({column: self._source.typed(column, values)})
+        table = pa.table({column: self._source.type_values(column, values)})
         if self._asked.missing_codes:
             table = without_codes(table, self._asked.missing_codes)
         own = {name: kind for name, kind in self._asked.types.items() if name == column}
@@ -291,14 +291,14 @@ class CsvSource(DuckSource):
                 f"'{column}' has more than {most:,} different texts, too many to tell what they are; convert the "
                 "file to Parquet."
             )
-        self._signs |= {sign for sign in ",." if has_decimals(_trimmed(found[0]), sign)}
+        self._signs |= {sign for sign in ",." if has_decimals(_trim(found[0]), sign)}
         return found
 
-    def typed(self, column: str, values: pa.Array) -> pa.Array:
+    def type_values(self, column: str, values: pa.Array) -> pa.Array:
         """The type that a column of text has in memory."""
         if self._encoding:
-            values = pa.array([text if text is None else _decoded(text, self._encoding) for text in values.to_pylist()])
-        texts = _trimmed(values)
+            values = pa.array([text if text is None else _decode(text, self._encoding) for text in values.to_pylist()])
+        texts = _trim(values)
         if self._asked.missing_codes:
             texts = pc.if_else(pc.is_in(texts, pa.array(list(self._asked.missing_codes))), None, texts)
         sign = "," if self._signs == {","} else "."
@@ -306,7 +306,7 @@ class CsvSource(DuckSource):
         return values if typed.type == pa.string() and texts.null_count == values.null_count else typed
 
 
-def _trimmed(values: pa.Array) -> pa.Array:
+def _trim(values: pa.Array) -> pa.Array:
     trimmed = pc.ascii_trim(values.cast(pa.string()), characters=BLANKS)
     return pc.if_else(pc.is_in(trimmed, pa.array(MISSING)), None, trimmed)
 
@@ -331,7 +331,7 @@ def _single_bytes(encoding: str | None) -> str:
     return name
 
 
-def _decoded(text: str, encoding: str) -> str:
+def _decode(text: str, encoding: str) -> str:
     """A text that was read as Latin-1."""
     return attempt(
         lambda: text.encode("latin-1").decode(encoding),
@@ -339,7 +339,7 @@ def _decoded(text: str, encoding: str) -> str:
     )
 
 
-def _delimited(source: object) -> list[Path] | None:
+def _delimited_files(source: object) -> list[Path] | None:
     """The delimited files that a path names: one, or those of a folder that holds no Parquet files."""
     if not isinstance(source, str | Path) or "#" in str(source):
         return None
@@ -380,7 +380,7 @@ def _postgres(source: str) -> Iterator[PassSource]:
         # All passes see one state of the table, whatever is written meanwhile.
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
-        yield ServerSource(connection, ".".join(map(quoted, name.split("."))))
+        yield ServerSource(connection, ".".join(map(quote_name, name.split("."))))
 
 
 class ServerSource:
@@ -396,7 +396,7 @@ class ServerSource:
 
     def head(self, column: str) -> pa.Array:
         """One value of a column, of the type that all of its values fit."""
-        own = quoted(column)
+        own = quote_name(column)
         widest = self._rows(f"SELECT {own} FROM ", f" ORDER BY length({own}::text) DESC NULLS LAST LIMIT {_SAMPLE}")
         values = column_of([row[0] for row in widest], column)
         if pa.types.is_decimal(values.type):
@@ -404,7 +404,7 @@ class ServerSource:
         self._types[column] = values.type
         return values.slice(0, 1)
 
-    def typed(self, column: str, values: pa.Array) -> pa.Array:
+    def type_values(self, column: str, values: pa.Array) -> pa.Array:
         """What distinct values of a column mean, one for each: the values themselves."""
         return values
 
@@ -414,7 +414,7 @@ class ServerSource:
 
     def distinct(self, column: str, most: int) -> Distinct | None:
         """The distinct values of a column and the rows of each; None for more than `most`."""
-        found = self._rows(f"SELECT {quoted(column)}, count(*) FROM ", f" GROUP BY 1 LIMIT {most + 1}")
+        found = self._rows(f"SELECT {quote_name(column)}, count(*) FROM ", f" GROUP BY 1 LIMIT {most + 1}")
         if len(found) > most:
             return None
         values = column_of([row[0] for row in found], column)
@@ -424,7 +424,7 @@ class ServerSource:
     def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, NDArray[np.int64]] | None:
         """The combinations of several columns' values and the rows of each; None for more than `most`."""
         places = ", ".join(str(place + 1) for place in range(len(columns)))
-        named = ", ".join(map(quoted, columns))
+        named = ", ".join(map(quote_name, columns))
         found = self._rows(f"SELECT {named}, count(*) FROM ", f" GROUP BY {places} LIMIT {most + 1}")
         if len(found) > most:
             return None
@@ -432,7 +432,7 @@ class ServerSource:
 
     def leave_out(self, values: Mapping[str, pa.Array]) -> None:
         """Drop the rows in which some column is missing, written as a marker, or one of these values."""
-        kept = " AND ".join(term for name, listed in values.items() for term in self._terms(quoted(name), listed))
+        kept = " AND ".join(term for name, listed in values.items() for term in self._terms(quote_name(name), listed))
         self._where = f" WHERE {kept}".encode() if kept else b""
 
     def _terms(self, own: str, listed: pa.Array) -> Iterator[str]:
@@ -448,11 +448,11 @@ class ServerSource:
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """The rows in batches of about so many, by a cursor of the server."""
-        statement = f"SELECT {', '.join(map(quoted, columns))} FROM {self._relation}".encode() + self._where
+        statement = f"SELECT {', '.join(map(quote_name, columns))} FROM {self._relation}".encode() + self._where
         with self._connection.cursor(name="hedgerow") as cursor:
-            _guarded(lambda: cursor.execute(statement))
-            while found := _guarded(lambda: cursor.fetchmany(min(rows, _FETCHED))):
-                yield _guarded(partial(self._batch, columns, found))
+            _run_step(lambda: cursor.execute(statement))
+            while found := _run_step(lambda: cursor.fetchmany(min(rows, _FETCHED))):
+                yield _run_step(partial(self._batch, columns, found))
 
     def _batch(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> pa.Table:
         values = zip(*rows, strict=True) if rows else [()] * len(columns)
@@ -463,7 +463,7 @@ class ServerSource:
 
     def _rows(self, what: str, how: str = "") -> list[tuple[Any, ...]]:
         statement = (what + self._relation).encode() + self._where + how.encode()
-        found: list[tuple[Any, ...]] = _guarded(lambda: self._connection.execute(statement).fetchall())
+        found: list[tuple[Any, ...]] = _run_step(lambda: self._connection.execute(statement).fetchall())
         return found
 
 
@@ -483,7 +483,7 @@ def _flat(column: pa.ChunkedArray) -> pa.Array:
     return decoded.combine_chunks()
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A name as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
 

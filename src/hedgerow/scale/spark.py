@@ -96,7 +96,7 @@ class ClusterEngine(ScaleEngine):
     def head(self, column: str) -> pa.Array:
         """One value of a column."""
         with _plain_errors():
-            return _one(self._selected([column]).limit(1).toArrow().column(0))
+            return _one(self._select([column]).limit(1).toArrow().column(0))
 
     def count_rows(self) -> int:
         """How many rows there are, without those that are left out."""
@@ -116,8 +116,8 @@ class ClusterEngine(ScaleEngine):
         One pass in Python workers counts rows and all columns with few values; Spark counts the others, one by one.
         """
         self._progress("counting", 0.0)
-        with self._fixed(), _plain_errors():
-            seen = self._selected(columns).mapInArrow(_Count(tuple(columns)), "task int, share binary").toArrow()
+        with self._fix_settings(), _plain_errors():
+            seen = self._select(columns).mapInArrow(_Count(tuple(columns)), "task int, share binary").toArrow()
         self._seen = _shares(seen)
         self._note_rows(sum(task.total for task in self._seen.values()))
         tasks = [task.counts for task in self._seen.values()]
@@ -126,17 +126,17 @@ class ClusterEngine(ScaleEngine):
             self._progress("counting", 0.1 + 0.1 * place / len(columns))
             own = [task[name] for task in tasks]
             if all(own):
-                found[name] = _added(own, most)
+                found[name] = _add_tasks(own, most)
             else:
                 with _plain_errors():
-                    found[name] = None if self._about(name) > 1.1 * most else self._counted(name, most)
+                    found[name] = None if self._about(name) > 1.1 * most else self._count_values(name, most)
         return found
 
     def _about(self, name: str) -> int:
         own = self._places[name]
         return int(self._frame.selectExpr(f"approx_count_distinct({own}) AS n").toArrow().column(0)[0].as_py())
 
-    def _counted(self, name: str, most: int) -> Distinct | None:
+    def _count_values(self, name: str, most: int) -> Distinct | None:
         own = self._places[name]
         # One value more than allowed is enough to know, and all that the driver has to hold.
         counted = self._frame.groupBy(own).count().limit(most + 1).toArrow()
@@ -169,10 +169,20 @@ class ClusterEngine(ScaleEngine):
         self._progress(step, 0.25)
         return [share.total for share in self._shares(coder, count).values()]
 
+    def gather(
+        self, columns: Sequence[str], work: Callable[[pa.Table], NDArray[np.uint64]]
+    ) -> Iterator[NDArray[np.uint64]]:
+        """What `work` makes of each batch of some columns; the driver takes one task's results after the other."""
+        self._progress("recognizing", 0.2)
+        with self._fix_settings(), _plain_errors():
+            found = self._select(columns).mapInArrow(_Gather(tuple(columns), work), "found binary")
+            for row in found.toLocalIterator(prefetchPartitions=True):
+                yield pickle.loads(row[0])
+
     def _shares(self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]]) -> dict[int, _Share]:
         work = _Fold(coder, count)
-        with self._fixed(), _plain_errors():
-            return _shares(self._selected(coder.names).mapInArrow(work, "task int, share binary").toArrow())
+        with self._fix_settings(), _plain_errors():
+            return _shares(self._select(coder.names).mapInArrow(work, "task int, share binary").toArrow())
 
     def _tallies(self, coder: Coder, placing: Placing) -> dict[int, _Share]:
         """How many rows of each class every task has: from what was counted, or else by a pass."""
@@ -209,8 +219,8 @@ class ClusterEngine(ScaleEngine):
         assert self._scattered is not None, "rows are scattered before blocks are run"
         self._progress("publishing", 0.5)
         coder = self._scattered.coder
-        with self._fixed(), _plain_errors():
-            sent = self._selected(coder.names).mapInArrow(self._scattered, "block int, records binary")
+        with self._fix_settings(), _plain_errors():
+            sent = self._select(coder.names).mapInArrow(self._scattered, "block int, records binary")
             placed = sent.repartitionById(self._blocks, "block")
             done = placed.mapInArrow(_Block(coder, work, frozenset(blocks)), "block int, found binary").toArrow()
         found = dict(zip(done.column(0).to_pylist(), done.column(1).to_pylist(), strict=True))
@@ -228,11 +238,11 @@ class ClusterEngine(ScaleEngine):
         self._scattered = None
         self._stop()
 
-    def _selected(self, columns: Sequence[str]) -> DataFrame:
+    def _select(self, columns: Sequence[str]) -> DataFrame:
         return self._frame.select(*(self._places[name] for name in columns))
 
     @contextmanager
-    def _fixed(self) -> Iterator[None]:
+    def _fix_settings(self) -> Iterator[None]:
         """Settings under which the tasks of a pass are those of the last one; the session gets its own back."""
         kept = {name: self._session.conf.get(name, None) for name in _FIXED}
         for name, value in _FIXED.items():
@@ -258,7 +268,7 @@ def _shares(found: pa.Table) -> dict[int, _Share]:
     return dict(sorted((int(task), _Share(*pickle.loads(share))) for task, share in pairs))
 
 
-def _sent(*share: object) -> pa.RecordBatch:
+def _record_of(*share: object) -> pa.RecordBatch:
     """A task's share as one record."""
     return pa.record_batch(
         {"task": pa.array([_task()], pa.int32()), "share": pa.array([pickle.dumps(share)], pa.binary())}
@@ -307,14 +317,14 @@ class _Count:
     def __call__(self, batches: Batches) -> Batches:
         with _marked_errors():
             rows, digest, found = 0, _Digest(), dict[str, pa.Table | None].fromkeys(self.names, _NOTHING)
-            for batch in _named(self.names, batches):
+            for batch in _name_batches(self.names, batches):
                 rows += batch.num_rows
                 digest.update(batch)
                 for name in self.names:
                     found[name] = _with_more(found[name], batch.column(name).combine_chunks(), rows)
             if rows:
                 kept = {name: b"" if one is None else _bytes(one) for name, one in found.items()}
-                yield _sent(rows, digest.value(), kept)
+                yield _record_of(rows, digest.value(), kept)
 
 
 _NOTHING = pa.table({"v": pa.nulls(0), "n": pa.array([], pa.int64())})
@@ -330,20 +340,20 @@ def _with_more(before: pa.Table | None, column: pa.Array, rows: int) -> pa.Table
         return None
     counted = pa.table({"v": more.field("values"), "n": more.field("counts")})
     if before is not _NOTHING:
-        counted = _summed(pa.concat_tables([before, counted]))
+        counted = _sum_counts(pa.concat_tables([before, counted]))
     return None if counted.num_rows > max(_SAMPLE // 4, min(rows // 4, _MOST_SENT)) else counted
 
 
-def _summed(counted: pa.Table) -> pa.Table:
+def _sum_counts(counted: pa.Table) -> pa.Table:
     """Each value once, with the rows of all its lines."""
     encoded = counted.column("v").combine_chunks().dictionary_encode(null_encoding="encode")
     rows = np.bincount(encoded.indices.to_numpy(), counted.column("n").to_numpy(), minlength=len(encoded.dictionary))
     return pa.table({"v": encoded.dictionary, "n": rows.astype(np.int64)})
 
 
-def _added(tasks: Sequence[bytes], most: int) -> Distinct | None:
+def _add_tasks(tasks: Sequence[bytes], most: int) -> Distinct | None:
     """What all tasks counted of a column."""
-    counted = _summed(pa.concat_tables([pa.ipc.open_stream(task).read_all() for task in tasks]))
+    counted = _sum_counts(pa.concat_tables([pa.ipc.open_stream(task).read_all() for task in tasks]))
     return None if counted.num_rows > most else (counted.column(0).combine_chunks(), counted.column(1).to_numpy())
 
 
@@ -357,12 +367,25 @@ class _Fold:
     def __call__(self, batches: Batches) -> Batches:
         with _marked_errors():
             total, digest = None, _Digest()
-            for batch in _named(self.coder.names, batches):
+            for batch in _name_batches(self.coder.names, batches):
                 digest.update(batch)
                 found = self.count(self.coder.encode(batch))
                 total = found if total is None else total + found
             if total is not None:
-                yield _sent(total, digest.value())
+                yield _record_of(total, digest.value())
+
+
+@dataclass(frozen=True, eq=False)
+class _Gather:
+    """Sends what a function makes of each batch."""
+
+    names: tuple[str, ...]
+    work: Callable[[pa.Table], NDArray[np.uint64]]
+
+    def __call__(self, batches: Batches) -> Batches:
+        with _marked_errors():
+            for batch in _name_batches(self.names, batches):
+                yield pa.record_batch({"found": pa.array([pickle.dumps(self.work(batch))], pa.binary())})
 
 
 @dataclass(frozen=True, eq=False)
@@ -376,7 +399,7 @@ class _Scatter:
         with _marked_errors():
             placing, expected = self.tasks.get(_task(), (None, {}))
             digest, gathered = _Digest(), list[pa.Table]()
-            for batch in _named(self.coder.names, batches):
+            for batch in _name_batches(self.coder.names, batches):
                 if placing is None:
                     raise InputError(CHANGED)
                 digest.update(batch)
@@ -446,7 +469,7 @@ def _task() -> int:
     return int(context.partitionId())
 
 
-def _named(names: Sequence[str], batches: Batches) -> Iterator[pa.Table]:
+def _name_batches(names: Sequence[str], batches: Batches) -> Iterator[pa.Table]:
     """The batches of a task, under the names of the table."""
     for batch in batches:
         if batch.num_rows:

@@ -27,19 +27,6 @@ from hedgerow.errors import InputError, ParameterError, SchemaError, counted
 from hedgerow.exact import as_fraction
 from hedgerow.table.checks import BLANKS
 
-__all__ = [
-    "DEEPEST",
-    "MOST_CUTS",
-    "ROOT",
-    "Branch",
-    "arx_tree",
-    "balanced_tree",
-    "fixed_depth_tree",
-    "interval_tree",
-    "layers_of_width",
-    "nested_tree",
-]
-
 ROOT = "*"
 """The label of the root unless its author gave another."""
 
@@ -141,12 +128,12 @@ def interval_tree(values: Sequence[Any], layers: Sequence[Sequence[Any]]) -> Bra
         _require_nested(finer, coarser)
     for cuts in exact_layers:
         _require_covering(exact, cuts)
-    levels = [_Level(exact_cuts, cuts) for exact_cuts, cuts in zip(exact_layers, layers, strict=True)]
+    levels = [_TreeLevel(exact_cuts, cuts) for exact_cuts, cuts in zip(exact_layers, layers, strict=True)]
     return Branch(ROOT, _cut(list(zip(exact, values, strict=True)), levels[::-1]))
 
 
 @dataclass(frozen=True)
-class _Level:
+class _TreeLevel:
     """The cut points of one level, to compare with and as they were written."""
 
     exact: Sequence[Any]
@@ -156,7 +143,7 @@ class _Level:
         return f"[{self.written[place - 1]}, {self.written[place]})"
 
 
-def _cut(pairs: list[tuple[Any, Any]], coarsest_first: Sequence[_Level]) -> tuple[Any, ...]:
+def _cut(pairs: list[tuple[Any, Any]], coarsest_first: Sequence[_TreeLevel]) -> tuple[Any, ...]:
     if not coarsest_first:
         return tuple(value for _, value in pairs)
     level, finer = coarsest_first[0], coarsest_first[1:]

@@ -23,8 +23,6 @@ from hedgerow.verify.names import POLICIES, in_form, is_in_form
 if TYPE_CHECKING:
     from hedgerow.table import Table
 
-__all__ = ["MissingPolicy", "Role", "Schema"]
-
 
 class Role(StrEnum):
     """What a column can be; every column of a table is exactly one of these."""
@@ -115,7 +113,7 @@ class Schema:
             object.__setattr__(self, role, _names(role, names))
         for role in (Role.WEIGHT, Role.CLUSTER):
             if len(getattr(self, role)) > 1:
-                raise SchemaError(f"one column at most can be {role}; {_quoted(getattr(self, role))} are named.")
+                raise SchemaError(f"one column at most can be {role}; {_quote(getattr(self, role))} are named.")
         _require_one_role(list(self._pairs()))
         columns = self.roles
         policies = dict.fromkeys(columns, missing) if isinstance(missing, str) else missing
@@ -207,11 +205,11 @@ class Schema:
         present = set(names)
         unknown = [name for name in roles if name not in present]
         if unknown:
-            raise SchemaError(f"the table has no column {_quoted(unknown)}{_hint(unknown[0], names)}")
+            raise SchemaError(f"the table has no column {_quote(unknown)}{_hint(unknown[0], names)}")
         without = [name for name in names if name not in roles]
         if without:
             raise SchemaError(
-                f"every column must have a role; {_quoted(without)} {'has' if len(without) == 1 else 'have'} none. "
+                f"every column must have a role; {_quote(without)} {'has' if len(without) == 1 else 'have'} none. "
                 "Make each one quasi, sensitive, identifier, plain, weight or cluster; --others (in a recipe: others) "
                 "covers the rest."
             )
@@ -282,7 +280,7 @@ def _came(table: Table, name: str) -> pa.Array:
     return pc.if_else(column.is_valid(), table.untrimmed[name], None)
 
 
-def _quoted(names: Sequence[str]) -> str:
+def _quote(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 

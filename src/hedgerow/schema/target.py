@@ -18,8 +18,6 @@ from hedgerow.errors import ParameterError, SchemaError, counted
 from hedgerow.exact import as_fraction
 from hedgerow.schema.hierarchy import Hierarchy
 
-__all__ = ["Quantized", "distance", "histogram", "leaf_numbers", "normal", "population", "quantize", "uniform", "zipf"]
-
 _FINEST = 2**40
 
 
@@ -45,7 +43,7 @@ def normal(hierarchy: Hierarchy, *, mean: object = None, spread: object = None) 
     width = (high - low) / 4 or Fraction(1) if spread is None else _number("spread", spread)
     if width <= 0:
         raise ParameterError(f"'spread' must be a number above 0; got {spread}.")
-    return hierarchy.with_target(_rounded([-(float((number - centre) / width) ** 2) / 2 for number in numbers]))
+    return hierarchy.with_target(_round_weights([-(float((number - centre) / width) ** 2) / 2 for number in numbers]))
 
 
 def zipf(hierarchy: Hierarchy, *, s: object = 1, most_likely: str = "low") -> Hierarchy:
@@ -59,7 +57,7 @@ def zipf(hierarchy: Hierarchy, *, s: object = 1, most_likely: str = "low") -> Hi
     if exponent.denominator == 1:
         shares: Sequence[object] = [Fraction(1, rank**exponent.numerator) for rank in ranks]
     else:
-        shares = _rounded([-float(exponent) * math.log(rank) for rank in ranks])
+        shares = _round_weights([-float(exponent) * math.log(rank) for rank in ranks])
     return hierarchy.with_target(shares if most_likely == "low" else shares[::-1])
 
 
@@ -127,7 +125,7 @@ def _value_number(value: object) -> Fraction:
     return as_fraction(value)
 
 
-def _rounded(logarithms: Sequence[float]) -> list[int]:
+def _round_weights(logarithms: Sequence[float]) -> list[int]:
     top = max(logarithms)
     return [round(math.exp(logarithm - top) * _FINEST) for logarithm in logarithms]
 

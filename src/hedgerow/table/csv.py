@@ -108,7 +108,7 @@ def _require_fitting(
         other = find_dialect(text, header=False, quote=dialect.quote)
         if len(other.names) > 1:
             raise InputError(
-                f"The declared delimiter cuts no line; {_spoken(other.delimiter)} makes "
+                f"The declared delimiter cuts no line; {_delimiter_name(other.delimiter)} makes "
                 f"{counted(len(other.names), 'column')}: "
                 "declare that, or leave 'delimiter' out."
             )
@@ -126,7 +126,7 @@ def _require_fitting(
                 )
 
 
-def _spoken(delimiter: str) -> str:
+def _delimiter_name(delimiter: str) -> str:
     return "tab" if delimiter == "\t" else repr(delimiter)
 
 

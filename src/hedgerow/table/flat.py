@@ -23,8 +23,6 @@ from hedgerow.table.checks import BLANKS, attempt, check_names, check_shape
 from hedgerow.table.encode import Encoded, encode_texts
 from hedgerow.table.table import Table
 
-__all__ = ["MOST_TEXT", "check_type", "flatten"]
-
 MOST_TEXT = 2**31 - 1
 """Bytes of text that one column can hold."""
 
@@ -46,9 +44,9 @@ def flatten(arrow: pa.Table, kind: str, *, borrow: bool = False) -> Table:
     check_names(names)
     check_shape(arrow.num_rows, arrow.num_columns)
 
-    def read(place: int) -> _Column:
+    def read(place: int) -> _TextColumn:
         column = _flat(arrow.column(place), names[place], borrow or kind == "file")
-        return _trimmed(column, names[place]) if column.type == pa.string() else _Column(column)
+        return _trim_column(column, names[place]) if column.type == pa.string() else _TextColumn(column)
 
     columns = on_cores(read, range(arrow.num_columns), rows=arrow.num_rows)
     found = dict(zip(names, columns, strict=True))
@@ -60,20 +58,20 @@ def flatten(arrow: pa.Table, kind: str, *, borrow: bool = False) -> Table:
     )
 
 
-class _Column(NamedTuple):
+class _TextColumn(NamedTuple):
     values: pa.Array
     untrimmed: pa.Array | None = None
     encoded: Encoded | None = None
 
 
-def _trimmed(texts: pa.Array, name: str) -> _Column:
+def _trim_column(texts: pa.Array, name: str) -> _TextColumn:
     """A column of text without blanks around its texts; of texts that repeat each is looked at once."""
     encoded = encode_texts(texts)
     distinct = texts if encoded is None else encoded.domain
     _require_undamaged(distinct, name)
     if _has_blanks(distinct):
-        return _Column(pc.ascii_trim(texts, characters=BLANKS), texts)
-    return _Column(texts, encoded=encoded)
+        return _TextColumn(pc.ascii_trim(texts, characters=BLANKS), texts)
+    return _TextColumn(texts, encoded=encoded)
 
 
 def _require_undamaged(column: pa.Array | pa.ChunkedArray, name: str) -> None:
@@ -155,10 +153,10 @@ def _compact(column: pa.ChunkedArray) -> pa.Array:
     """One array in fresh buffers that hold the visible rows and nothing else."""
     _check_decoded_bytes(column)
     # Concatenating copies even a single chunk, and of a slice only the rows that can be seen.
-    return pa.concat_arrays([_decoded(chunk) for chunk in column.chunks])
+    return pa.concat_arrays([_decode(chunk) for chunk in column.chunks])
 
 
-def _decoded(chunk: pa.Array) -> pa.Array:
+def _decode(chunk: pa.Array) -> pa.Array:
     if isinstance(chunk, pa.RunEndEncodedArray):
         chunk = pc.run_end_decode(chunk)
     return chunk.dictionary.take(chunk.indices) if isinstance(chunk, pa.DictionaryArray) else chunk
@@ -188,10 +186,10 @@ def _converter(kind: pa.DataType, name: str) -> Callable[[pa.Array, str], pa.Arr
         if accepts(kind):
             return convert
     advice = "flatten it into columns of single values" if pa.types.is_nested(kind) else "convert it to text or numbers"
-    raise InputError(f"Column '{name}' has type {_spoken(kind)}, which a table cannot hold; {advice}.")
+    raise InputError(f"Column '{name}' has type {_type_name(kind)}, which a table cannot hold; {advice}.")
 
 
-def _spoken(kind: pa.DataType) -> str:
+def _type_name(kind: pa.DataType) -> str:
     # Nested types spell out their field names, and field names can be keys taken from the data.
     if isinstance(kind, pa.BaseExtensionType):
         return f"extension {kind.extension_name}"

@@ -15,8 +15,6 @@ import pyarrow as pa
 from hedgerow.errors import InputError, ParameterError
 from hedgerow.table.checks import attempt
 
-__all__ = ["DELIMITERS", "TYPES", "ReadOptions", "as_declared", "read_options", "require_columns", "without_codes"]
-
 DELIMITERS = (",", ";", "\t", "|")
 
 TYPES = {
@@ -77,7 +75,7 @@ class ReadOptions:
             if kind not in TYPES:
                 raise ParameterError(f"The type of '{column}' must be one of {', '.join(TYPES)}; got {kind!r}.")
 
-    def given(self) -> dict[str, Any]:
+    def given_options(self) -> dict[str, Any]:
         """The options that were given."""
         return {
             one.name: value

@@ -14,8 +14,6 @@ from hedgerow.table.checks import existing_file
 from hedgerow.table.options import ReadOptions, as_declared, read_options, without_codes
 from hedgerow.table.table import Table
 
-__all__ = ["OPTIONS", "READERS", "borrow_table", "read_file", "read_table", "require_known"]
-
 
 @within_limits
 def read_table(source: object, **options: Any) -> Table:
@@ -107,7 +105,7 @@ def _read_one(file: Path, asked: ReadOptions, limit: dict[str, Any]) -> Table:
     what, own = OPTIONS[module]
     require_known(what, own, asked)
     reader: Callable[..., Table] = getattr(import_module(f"hedgerow.table.{module}"), function)
-    given = asked.given()
+    given = asked.given_options()
     if module == "csv":
         return reader(file, **given, **limit)
     own_given = {
@@ -118,7 +116,7 @@ def _read_one(file: Path, asked: ReadOptions, limit: dict[str, Any]) -> Table:
 
 def require_known(what: str, own: set[str], asked: ReadOptions) -> None:
     """Refuse an option that this kind of source does not have: it would be ignored."""
-    if strange := [name for name in asked.given() if name not in own | _EVERYWHERE]:
+    if strange := [name for name in asked.given_options() if name not in own | _EVERYWHERE]:
         owner = next((kind for kind, names in OPTIONS.values() if strange[0] in names), "another kind of file")
         raise ParameterError(f"'{strange[0]}' is an option of {owner}; this is {what}, so leave it out.")
 

@@ -18,8 +18,6 @@ from hedgerow.markup import html_note, html_table
 if TYPE_CHECKING:
     from hedgerow.table.encode import Encoded
 
-__all__ = ["Table"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
@@ -58,6 +56,10 @@ class Table:
             self._encoded[name] = encode(self.arrow.column(name))
         return self._encoded[name]
 
+    def encode_all(self, names: Sequence[str]) -> list[Encoded]:
+        """Several columns as codes, on all cores."""
+        return on_cores(self.encode, names, rows=self.num_rows)
+
     def encode_rows(self, names: Sequence[str]) -> NDArray[np.int32]:
         """The codes of several columns as the rows of one array, which `encode` shares from now on."""
         rows = np.empty((len(names), self.num_rows), np.int32)
@@ -73,15 +75,14 @@ class Table:
 
     def at(self, names: Sequence[str], rows: NDArray[np.int32]) -> dict[str, pa.Array | pa.ChunkedArray]:
         """The named columns at these rows; texts by their codes, which lie closer together than texts do."""
-        places = pa.array(rows)
+        return dict(zip(names, on_cores(lambda name: self.column_at(name, rows), names, rows=len(rows)), strict=True))
 
-        def values(name: str) -> pa.Array | pa.ChunkedArray:
-            column = self.arrow.column(name)
-            if not pa.types.is_string(column.type) or (encoded := self._encoded.get(name)) is None:
-                return column.take(places)
-            return encoded.decode(encoded.codes.take(rows))
-
-        return dict(zip(names, on_cores(values, names, rows=len(rows)), strict=True))
+    def column_at(self, name: str, rows: NDArray[np.int32]) -> pa.Array | pa.ChunkedArray:
+        """One column at these rows."""
+        column = self.arrow.column(name)
+        if not pa.types.is_string(column.type) or (encoded := self._encoded.get(name)) is None:
+            return column.take(pa.array(rows))
+        return encoded.decode(encoded.codes.take(rows))
 
     def with_columns(self, columns: Mapping[str, pa.Array]) -> Table:
         """The table with other values in some columns; the others keep their codes."""
@@ -125,12 +126,12 @@ class Table:
         if unknown:
             close = difflib.get_close_matches(unknown[0][1:-1], self.names, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise SchemaError(f"The table has no column {', '.join(unknown)}; it has {_listed(self.names)}.{hint}")
+            raise SchemaError(f"The table has no column {', '.join(unknown)}; it has {_list_names(self.names)}.{hint}")
 
     def __repr__(self) -> str:
         # Types and counts alone: Arrow's own text form shows cells, and this one ends up in logs.
         columns = [f"{field.name}: {field.type}" for field in self.arrow.schema]
-        return f"Table({counted(self.num_rows, 'row')}; {_listed(columns, quote=False)})"
+        return f"Table({counted(self.num_rows, 'row')}; {_list_names(columns, quote=False)})"
 
     def _repr_html_(self) -> str:
         # No cells here either: notebooks are passed on with what they show.
@@ -139,6 +140,6 @@ class Table:
         return html_note(f"{counted(self.num_rows, 'row')}") + html_table(("column", "type", "missing"), rows, texts=2)
 
 
-def _listed(names: Sequence[str], *, most: int = 20, quote: bool = True) -> str:
+def _list_names(names: Sequence[str], *, most: int = 20, quote: bool = True) -> str:
     shown = [repr(name) if quote else name for name in names[:most]]
     return ", ".join(shown) + (f" and {len(names) - most} more" if len(names) > most else "")

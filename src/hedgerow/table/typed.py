@@ -26,8 +26,6 @@ from hedgerow.errors import InputError
 from hedgerow.table.checks import attempt
 from hedgerow.table.options import TYPES, ReadOptions
 
-__all__ = ["MISSING", "cell_text", "column_of", "has_decimals", "is_number_text", "type_declared", "type_texts"]
-
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "?")
 """Cells that stand for a missing value."""
 
@@ -41,12 +39,12 @@ _INFINITE = r"[+-]?(?i:inf|infinity)"
 
 def type_texts(values: pa.Array) -> pa.Array:
     """Give the distinct texts of one whole column their common type; missing markers count where all else agrees."""
-    strict = _typed(values)
+    strict = _infer_type(values)
     if strict is not None:
         return strict
     # Only cells that were quoted can still spell a marker: missing among numbers, a text among texts.
     present = pc.if_else(pc.is_in(values, pa.array(MISSING)), None, values)
-    lenient = _typed(present) if values.null_count < present.null_count < len(values) else None
+    lenient = _infer_type(present) if values.null_count < present.null_count < len(values) else None
     return lenient if lenient is not None else pc.if_else(pc.equal(values, ""), None, values)
 
 
@@ -99,7 +97,7 @@ def _with_points(texts: pa.Array, decimal: str, thousands: str) -> pa.Array | No
     return None if decimal == "," and _all_match(texts, _NUMBER) and not _all_match(texts, _WHOLE) else texts
 
 
-def _typed(values: pa.Array) -> pa.Array | None:
+def _infer_type(values: pa.Array) -> pa.Array | None:
     if values.null_count == len(values):
         return values
     for read in (_booleans, _integers, _floats, _dates, _local_times, _instants):

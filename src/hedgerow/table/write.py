@@ -23,8 +23,6 @@ from hedgerow.table.checks import check_names
 from hedgerow.table.table import Table
 from hedgerow.table.typed import MISSING
 
-__all__ = ["escape", "unescape", "unescape_name", "write_csv"]
-
 _ROWS = 1 << 16
 """Rows put into text at a time."""
 
@@ -38,13 +36,13 @@ def write_csv(
     """
     arrow = table.arrow if isinstance(table, Table) else table
     check_names(arrow.column_names)
-    header = _quoted(_disarm(pa.array(arrow.column_names, pa.string()), escape_formulas))
+    header = _quote(_disarm(pa.array(arrow.column_names, pa.string()), escape_formulas))
     with Path(path).open("ab" if append else "wb") as file:
         if not append:
             file.write(",".join(header.to_pylist()).encode() + b"\n")
         for batch in arrow.to_batches(max_chunksize=_ROWS):
             cells = [_cells(column, escape_formulas) for column in batch.columns]
-            file.write(_joined(cells))
+            file.write(_join_cells(cells))
 
 
 def _disarm(texts: pa.Array, escape_formulas: bool) -> pa.Array:
@@ -54,7 +52,7 @@ def _disarm(texts: pa.Array, escape_formulas: bool) -> pa.Array:
 def _cells(column: pa.Array, escape_formulas: bool) -> pa.Array:
     if pa.types.is_string(column.type):
         distinct = column.dictionary_encode()
-        cells = _quoted(_disarm(distinct.dictionary, escape_formulas)).take(distinct.indices)
+        cells = _quote(_disarm(distinct.dictionary, escape_formulas)).take(distinct.indices)
     elif pa.types.is_floating(column.type):
         cells = _with_point(column.cast(pa.string()))
     else:
@@ -67,7 +65,7 @@ def _with_point(numbers: pa.Array) -> pa.Array:
     return pc.if_else(whole, pc.binary_join_element_wise(numbers, "0", "."), numbers)
 
 
-def _quoted(texts: pa.Array) -> pa.Array:
+def _quote(texts: pa.Array) -> pa.Array:
     """Quote texts that hold a sign of the format, that would be trimmed, or that spell a missing value."""
     special = pc.match_substring_regex(texts, r'[",;|\t\r\n]|\A | \z')
     needs = pc.or_(special, pc.is_in(texts, pa.array(MISSING)))
@@ -75,7 +73,7 @@ def _quoted(texts: pa.Array) -> pa.Array:
     return pc.if_else(needs, pc.binary_join_element_wise('"', doubled, '"', ""), texts)
 
 
-def _joined(cells: list[pa.Array]) -> memoryview:
+def _join_cells(cells: list[pa.Array]) -> memoryview:
     """Rows as bytes: the data buffer of an array of lines is the text of the file."""
     rows = pc.binary_join_element_wise(*cells, ",").cast(pa.large_string())
     lines = pc.binary_join_element_wise(rows, pa.scalar("", pa.large_string()), pa.scalar("\n", pa.large_string()))

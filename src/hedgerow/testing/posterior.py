@@ -45,16 +45,6 @@ from hedgerow.testing.posterior_worlds import (
 if TYPE_CHECKING:
     from hedgerow.methods.method import Method
 
-__all__ = [
-    "AuditExtent",
-    "PosteriorAudit",
-    "PosteriorFinding",
-    "WorstTable",
-    "audit_posterior",
-    "judge_views",
-    "worst_table",
-]
-
 _RISK = 0.001
 """How often sampled intervals may fail, all of them together."""
 
@@ -213,7 +203,7 @@ class _Places:
     ) -> None:
         self.view, self.margin = view, margin
         self.weights, self.total = weights, sum(weights.values(), Fraction(0))
-        self.suppressed = _suppressed(view, next(iter(weights)))
+        self.suppressed = _suppressed_group(view, next(iter(weights)))
         # Whose open columns were replaced may be any published row; where they were not, such a row was suppressed.
         elsewhere = [self.suppressed] if view.tells_values else list(view.groups)
         self.homes: list[list[Shown]] = [[view.groups[home] for home in view.homes(row)] or elsewhere for row in rows]
@@ -240,9 +230,11 @@ class _Places:
             one, other = pair
             both = sum_chances(((world[one][0], world[other][0]), share) for world, share in shares.items())
             for values, chance in both.items():
-                yield PosteriorFinding(pair, values, chance, self._dealt(pair, values), None, self.view, self.margin)
+                yield PosteriorFinding(
+                    pair, values, chance, self._pair_probability(pair, values), None, self.view, self.margin
+                )
 
-    def _dealt(self, pair: tuple[int, ...], values: tuple[Any, Any]) -> Fraction:
+    def _pair_probability(self, pair: tuple[int, ...], values: tuple[Any, Any]) -> Fraction:
         return max(
             _together(one, other, values)
             for one, other in itertools.product(self.homes[pair[0]], self.homes[pair[1]])
@@ -250,7 +242,7 @@ class _Places:
         )
 
 
-def _suppressed(view: ReleaseView, world: World) -> Shown:
+def _suppressed_group(view: ReleaseView, world: World) -> Shown:
     """Rows that are in no published group, and the values that they have among them: those that were not published."""
     left = Counter(secret[0] for secret in world)
     for group in view.groups:
@@ -351,7 +343,7 @@ def worst_table(
         read_whole(name, number, least=1)
     random, worst, audited = generator(seed), None, 0
     for _ in range(tables):
-        table = _drawn(random, rows, values, quasi)
+        table = _draw_table(random, rows, values, quasi)
         try:
             audit = audit_posterior(method, table, extent=AuditExtent(runs=runs, samples=1))
         except Infeasible:
@@ -364,7 +356,7 @@ def worst_table(
     return WorstTable(worst.table, worst.audit, audited)
 
 
-def _drawn(random: np.random.Generator, rows: int, values: Sequence[object], quasi: int) -> pa.Table:
+def _draw_table(random: np.random.Generator, rows: int, values: Sequence[object], quasi: int) -> pa.Table:
     """Open columns with or without ties, and sensitive values of any skew."""
     columns: dict[str, list[object]] = {}
     for number in range(quasi):

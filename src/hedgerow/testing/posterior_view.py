@@ -17,8 +17,6 @@ from hedgerow.release.forms import Form
 from hedgerow.release.forms.disguised import subdomain_columns
 from hedgerow.release.forms.generalized import SETS, box_columns
 
-__all__ = ["ReleaseView", "Row", "Shown", "may_show", "view_of"]
-
 Row = Mapping[str, Any]
 
 
@@ -98,8 +96,8 @@ def _groups(release: Release, names: tuple[str, ...]) -> list[Shown]:
     return [
         Shown(
             len(rows),
-            _opened(release, people, names, rows),
-            _sorted(hidden[column][place] for place in by_group[1][group]),
+            _open_values(release, people, names, rows),
+            _sort(hidden[column][place] for place in by_group[1][group]),
             _all_columns(release, hidden, by_group[1][group]),
         )
         for group, rows in by_group[0].items()
@@ -112,8 +110,8 @@ def _all_columns(release: Release, hidden: Mapping[str, Sequence[Any]], rows: li
     if len(names) == 1:
         return ()
     if release.made.parameters.get("together"):
-        return _sorted(tuple(hidden[name][row] for name in names) for row in rows)
-    return tuple(_sorted(hidden[name][row] for row in rows) for name in names)
+        return _sort(tuple(hidden[name][row] for name in names) for row in rows)
+    return tuple(_sort(hidden[name][row] for row in rows) for name in names)
 
 
 def _rows_by_group(release: Release, table: Mapping[str, Sequence[Any]]) -> dict[int, list[int]]:
@@ -126,18 +124,18 @@ def _rows_by_group(release: Release, table: Mapping[str, Sequence[Any]]) -> dict
     return found
 
 
-def _opened(
+def _open_values(
     release: Release, table: Mapping[str, Sequence[Any]], names: Sequence[str], rows: list[int]
 ) -> tuple[Any, ...]:
     if release.form.has_boxes:
         boxes = tuple(_box(release, table, name, rows[0]) for name in release.columns.quasi)
-        return boxes + tuple(_sorted(table[name][row] for row in rows) for name in release.columns.plain)
+        return boxes + tuple(_sort(table[name][row] for row in rows) for name in release.columns.plain)
     if release.form.columns_apart:
-        return tuple(_sorted(table[name][row] for row in rows) for name in names)
-    return _sorted(tuple(table[name][row] for name in names) for row in rows)
+        return tuple(_sort(table[name][row] for row in rows) for name in names)
+    return _sort(tuple(table[name][row] for name in names) for row in rows)
 
 
-def _sorted(values: Any) -> tuple[Any, ...]:
+def _sort(values: Any) -> tuple[Any, ...]:
     return tuple(sorted(values, key=repr))
 
 
@@ -148,7 +146,7 @@ def _box(release: Release, table: Mapping[str, Sequence[Any]], name: str, row: i
         return _Interval(table[box.low][row], table[box.high][row], has_gaps)
     sets = release.tables[SETS].to_pylist()
     members = [one["value"] for one in sets if one["column"] == name and one["set"] == table[box.set][row]]
-    return _sorted([*members, *([None] if has_gaps else [])])
+    return _sort([*members, *([None] if has_gaps else [])])
 
 
 def may_show(view: ReleaseView, rows: Sequence[Row], values: Sequence[Any]) -> bool:

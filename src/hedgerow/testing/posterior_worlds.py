@@ -34,18 +34,6 @@ if TYPE_CHECKING:
     from hedgerow.schema import Schema
 from collections import Counter
 
-__all__ = [
-    "AuditSetup",
-    "Likelihoods",
-    "Prior",
-    "World",
-    "chances_by_row",
-    "every_likelihood",
-    "posteriors",
-    "sampled_likelihood",
-    "worlds",
-]
-
 Secret = tuple[Any, ...]
 
 World = tuple[Secret, ...]
@@ -95,7 +83,7 @@ class AuditSetup:
         """The world that the table is."""
         return tuple(zip(*(self.table.column(name).to_pylist() for name in self.secret_columns), strict=True))
 
-    def prepared(self, world: World) -> Prepared:
+    def prepare_world(self, world: World) -> Prepared:
         """The table of another world, ready to be published."""
         table = self.table
         for place, name in enumerate(self.secret_columns):
@@ -178,7 +166,7 @@ def _views(
     setup: AuditSetup, world: World, order: Keys, most: int, found: Likelihoods
 ) -> Iterator[tuple[ReleaseView | None, Fraction]]:
     """What a world may be seen as, and how likely each is; keeps a release for each new view."""
-    prepared = setup.prepared(world)
+    prepared = setup.prepare_world(world)
     seen: list[tuple[ReleaseView | None, Fraction]] = []
     for release, chance in outcomes(lambda keys: setup.publish(prepared, keys), order=order, most=most):
         found.runs += 1
@@ -205,14 +193,14 @@ def sampled_likelihood(setup: AuditSetup, prior: Prior | None, *, samples: int, 
     """Hold releases of the table against sampled worlds; a release that too few of them give is left out."""
     found = Likelihoods({}, {}, worlds=samples)
     for _ in range(_RELEASES):
-        release = setup.publish(setup.prepared(setup.world), keys)
+        release = setup.publish(setup.prepare_world(setup.world), keys)
         if release is None or (view := view_of(release)) in found.weights:
             continue
         found.examples[view] = release
         draw = _drawer(setup, prior, view, keys)
         for _ in range(samples):
             world = draw()
-            again = setup.publish(setup.prepared(world), keys)
+            again = setup.publish(setup.prepare_world(world), keys)
             found.runs += 1
             if again is not None and view_of(again) == view:
                 found.add(view, world, Fraction(1))
@@ -226,14 +214,14 @@ def _drawer(setup: AuditSetup, prior: Prior | None, view: ReleaseView, keys: Key
         return lambda: tuple(_pick(list(one), list(one.values()), keys) for one in each)
     groups = _groups(setup, view)
 
-    def shuffled() -> World:
+    def shuffle() -> World:
         world = list(setup.world)
         for rows in groups:
             for row, source in zip(rows, permutation(len(rows), keys=keys).tolist(), strict=True):
                 world[row] = setup.world[rows[source]]
         return tuple(world)
 
-    return shuffled
+    return shuffle
 
 
 def _groups(setup: AuditSetup, view: ReleaseView) -> list[list[int]]:

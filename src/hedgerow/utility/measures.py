@@ -46,20 +46,6 @@ if TYPE_CHECKING:
     from hedgerow.schema import Hierarchy
     from hedgerow.table import Encoded, Table
 
-__all__ = [
-    "ColumnLoss",
-    "Loss",
-    "average_class_size",
-    "discernibility",
-    "distortion",
-    "generalization_loss",
-    "ncp",
-    "original_loss",
-    "partition_ncp",
-    "rce",
-    "rce_bound",
-]
-
 
 def ncp(release: Release, *, widths: Mapping[str, float] | None = None) -> float:
     """Add up the penalty of a generalized release.
@@ -239,7 +225,7 @@ class Loss:
         return float(np.mean([one.granularity_share for one in self.columns.values()])) if self.columns else 0.0
 
 
-class _Boxes(NamedTuple):
+class _DomainBoxes(NamedTuple):
     """Per published row: values covered, rows of the table inside, levels lifted."""
 
     covered: Ints
@@ -301,7 +287,7 @@ def _domain(encoded: Encoded, tree: Hierarchy | None) -> int:
     return len(encoded.domain) if tree is None else tree.num_leaves
 
 
-def _boxes(release: Release, encoded: Encoded, name: str, box: BoxColumns, tree: Hierarchy | None) -> _Boxes:
+def _boxes(release: Release, encoded: Encoded, name: str, box: BoxColumns, tree: Hierarchy | None) -> _DomainBoxes:
     """What the boxes of a column cover, row by row."""
     table, rows, counts = release.tables["release"], release.rows.input, encoded.counts().astype(np.int64)
     if tree is not None:
@@ -316,7 +302,7 @@ def _boxes(release: Release, encoded: Encoded, name: str, box: BoxColumns, tree:
     return boxes
 
 
-def _column_loss(release: Release, encoded: Encoded, boxes: _Boxes, tree: Hierarchy | None) -> ColumnLoss:
+def _column_loss(release: Release, encoded: Encoded, boxes: _DomainBoxes, tree: Hierarchy | None) -> ColumnLoss:
     rows, suppressed, domain = release.rows.input, release.rows.suppressed, _domain(encoded, tree)
     counts = encoded.counts().astype(np.int64)
     covered = int(boxes.covered.sum()) + suppressed * max(domain, 1)
@@ -336,7 +322,7 @@ def _column_loss(release: Release, encoded: Encoded, boxes: _Boxes, tree: Hierar
     )
 
 
-def _node_boxes(labels: pa.ChunkedArray, encoded: Encoded, name: str, tree: Hierarchy) -> _Boxes:
+def _node_boxes(labels: pa.ChunkedArray, encoded: Encoded, name: str, tree: Hierarchy) -> _DomainBoxes:
     texts, place = _distinct(labels)
     nodes = {label: node for node, label in enumerate(tree.labels)}
     at = np.array([nodes.get(text.removesuffix(" or missing"), tree.root) for text in texts], np.int64)
@@ -346,19 +332,19 @@ def _node_boxes(labels: pa.ChunkedArray, encoded: Encoded, name: str, tree: Hier
     sums = np.cumsum(leaves)
     levels = np.where(at < tree.num_leaves, 0, tree.height - tree.depths[at])
     covered, inside = tree.high[at] - tree.low[at], sums[tree.high[at]] - sums[tree.low[at]]
-    return _Boxes(covered[place], np.maximum(inside, 1)[place], levels[place])
+    return _DomainBoxes(covered[place], np.maximum(inside, 1)[place], levels[place])
 
 
-def _interval_boxes(low: pa.ChunkedArray, high: pa.ChunkedArray, encoded: Encoded) -> _Boxes:
+def _interval_boxes(low: pa.ChunkedArray, high: pa.ChunkedArray, encoded: Encoded) -> _DomainBoxes:
     first, last = (
         pc.index_in(end.combine_chunks(), value_set=encoded.domain).fill_null(0).to_numpy().astype(np.int64)
         for end in (low, high)
     )
     sums = np.append(0, np.cumsum(encoded.counts()[: len(encoded.domain)]))
-    return _Boxes(last - first + 1, sums[last + 1] - sums[first], np.zeros(len(first), np.int64))
+    return _DomainBoxes(last - first + 1, sums[last + 1] - sums[first], np.zeros(len(first), np.int64))
 
 
-def _set_boxes(release: Release, numbers: pa.ChunkedArray, encoded: Encoded, name: str) -> _Boxes:
+def _set_boxes(release: Release, numbers: pa.ChunkedArray, encoded: Encoded, name: str) -> _DomainBoxes:
     sets = release.tables[SETS]
     mine = sets.filter(pc.equal(sets.column("column"), name))
     owner = mine.column("set").to_numpy()
@@ -367,15 +353,17 @@ def _set_boxes(release: Release, numbers: pa.ChunkedArray, encoded: Encoded, nam
     covered = np.bincount(owner, minlength=1)
     inside = np.bincount(owner, weights=counts, minlength=1).astype(np.int64)
     at = numbers.fill_null(0).to_numpy()
-    return _Boxes(covered[at], np.maximum(inside[at], 1), np.zeros(len(at), np.int64))
+    return _DomainBoxes(covered[at], np.maximum(inside[at], 1), np.zeros(len(at), np.int64))
 
 
-def _with_missing(table: pa.Table, box: BoxColumns, boxes: _Boxes, whole: tuple[int, int, int], counts: Ints) -> _Boxes:
+def _with_missing(
+    table: pa.Table, box: BoxColumns, boxes: _DomainBoxes, whole: tuple[int, int, int], counts: Ints
+) -> _DomainBoxes:
     """Boxes that may also be missing cover everything; those that are missing throughout cover that alone."""
     some = table.column(box.missing).to_numpy()
     alone = np.asarray(pc.equal(table.column(box.label), "missing").to_numpy(zero_copy_only=False), bool)
     told = (1, max(int(counts[-1]), 1), 0)
-    return _Boxes(
+    return _DomainBoxes(
         *(np.where(alone, own, np.where(some, most, part)) for part, most, own in zip(boxes, whole, told, strict=True))
     )
 

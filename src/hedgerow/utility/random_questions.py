@@ -26,8 +26,6 @@ from hedgerow.errors import InputError, ParameterError
 from hedgerow.query.sql.printing import literal, quote
 from hedgerow.randomness import Keys, seeded_keys
 
-__all__ = ["AGGREGATES", "RandomQuestion", "Workload", "draw_questions", "read_workload"]
-
 AGGREGATES = ("count", "sum", "avg", "min", "max")
 
 
@@ -46,7 +44,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     columns: tuple[str, ...] = ()
     sensitive: str | None = None
 
-    def checked(self) -> Workload:
+    def check(self) -> Workload:
         """Refuse what cannot be drawn, by name."""
         for name in ("aggregates", "dimensions", "selectivity"):
             if not getattr(self, name):
@@ -77,7 +75,7 @@ def read_workload(path: str | os.PathLike[str]) -> Workload:
     """Read a workload from a TOML file."""
     file = Path(path)
     try:
-        return msgspec.toml.decode(file.read_bytes(), type=Workload).checked()
+        return msgspec.toml.decode(file.read_bytes(), type=Workload).check()
     except OSError as error:
         raise InputError(f"'{file.name}' cannot be read: {error.strerror}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import Infeasible, QueryError, SchemaError, counted
+from hedgerow.exact import floats_of
 from hedgerow.release.forms.generalized import SETS, box_columns
 from hedgerow.utility.measures import Loss, generalization_loss, original_loss
 from hedgerow.utility.risk import (
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
     from hedgerow.schema import Schema
     from hedgerow.table import Table
-
-__all__ = ["ReleaseSummary", "WeightedRisk", "published_risk", "summarize"]
 
 
 @dataclass(frozen=True)
@@ -172,7 +171,7 @@ def _population(
     name, published = schema.weight[0], _of_people(release)
     assert published is not None
     sums = {
-        when: np.bincount(classes[when], weights=rows.column(name).cast(pa.float64()).to_numpy())
+        when: np.bincount(classes[when], weights=floats_of(rows.column(name)).to_numpy())
         for when, rows in (("before", table.arrow), ("after", published))
     }
     if any((sums[when] < np.bincount(classes[when]) * (1 - 1e-9)).any() for when in sums):
@@ -231,13 +230,13 @@ def _inside_boxes(release: Release, population: Table, classes: Ints) -> Floats:
     boxes = release.tables["release"].take(pa.array(_first_rows(classes)))
     people = {name: population.arrow.column(name).take(pa.array(rows)) for name in quasi}
     blocks = [boxes.slice(start, _BLOCK) for start in range(0, boxes.num_rows, _BLOCK)]
-    return np.concatenate([_held(release, block, people) @ counts for block in blocks])
+    return np.concatenate([_mark_inside(release, block, people) @ counts for block in blocks])
 
 
 _BLOCK = 256
 
 
-def _held(release: Release, boxes: pa.Table, people: Mapping[str, pa.ChunkedArray]) -> NDArray[np.bool_]:
+def _mark_inside(release: Release, boxes: pa.Table, people: Mapping[str, pa.ChunkedArray]) -> NDArray[np.bool_]:
     """Which people lie inside which boxes."""
     inside = np.ones((boxes.num_rows, len(next(iter(people.values())))), np.bool_)
     for name, box in box_columns(release.columns, release.group_column).items():
@@ -256,7 +255,7 @@ def _in_intervals(low: pa.ChunkedArray, high: pa.ChunkedArray, values: pa.Chunke
     def numbers(column: pa.ChunkedArray) -> Any:
         whole = column.combine_chunks()
         plain = whole.cast(pa.int64()) if pa.types.is_temporal(whole.type) or pa.types.is_boolean(whole.type) else whole
-        return plain.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return floats_of(plain).to_numpy(zero_copy_only=False)
 
     at = numbers(values)
     return (at[None] >= numbers(low)[:, None]) & (at[None] <= numbers(high)[:, None])

@@ -21,7 +21,7 @@ from hedgerow.partition.walk.chain import (
     walk,
 )
 from hedgerow.partition.walk.kept import TickRelation, blocks
-from hedgerow.partition.walk.parallel import _judged, _set_out, walk_blocks
+from hedgerow.partition.walk.parallel import _judge, _set_out, walk_blocks
 from hedgerow.partition.walk.segments import localities, runs, sample
 from hedgerow.randomness import seeded_keys
 
@@ -212,10 +212,10 @@ def test_a_value_that_stands_still_away_from_home_has_not_mixed():
     block = _age_blocks()[0]
     (trip,) = _set_out([block])
     trace = np.random.default_rng(3).integers(100, 200, (256, len(trip.point)))
-    good = _judged(trip, Walked(trace[-1], trace, effective_sizes(trace)), 1)
-    assert good.mixed
+    good = _judge(trip, Walked(trace[-1], trace, effective_sizes(trace)), 1)
+    assert good.is_mixed
     trace[:, 4] = 150
-    assert not _judged(trip, Walked(trace[-1], trace, effective_sizes(trace)), 1).mixed
+    assert not _judge(trip, Walked(trace[-1], trace, effective_sizes(trace)), 1).is_mixed
 
 
 @pytest.mark.parametrize(("at_home", "stuck"), [(0.8, 0), (0.95, 1)])
@@ -225,8 +225,8 @@ def test_one_value_that_hardly_leaves_home_stops_its_block(at_home, stuck):
     rng = np.random.default_rng(4)
     trace = rng.integers(100, 200, (256, len(trip.point)))
     trace[rng.random(256) < at_home, 7] = trip.course.polytope.point[7]
-    judged = _judged(trip, Walked(trace[-1], trace, effective_sizes(trace)), 1)
-    assert (judged.stuck, judged.mixed) == (stuck, not stuck)
+    judged = _judge(trip, Walked(trace[-1], trace, effective_sizes(trace)), 1)
+    assert (judged.stuck, judged.is_mixed) == (stuck, not stuck)
 
 
 def test_given_relations_hold_and_pinned_values_do_not_stop_the_walk():

@@ -282,3 +282,35 @@ def test_what_has_no_bounds_has_none_inside_a_composed_question():
     for text in (f"SELECT max(x) AS y FROM {inner}", f"SELECT count(*) AS y FROM {inner} WHERE x > 0"):
         with pytest.raises(QueryError, match="divisor may be zero"):
             connect(release).sql(text)
+
+
+NAMES = [
+    (
+        "SELECT median(s), quantile_cont(s, 0.9), count(*), count(*) FROM release",
+        ["quantile_cont_s", "quantile_cont_s_2", "count", "count_2"],
+    ),
+    ("SELECT town, count(*), sum(s), sum(s) / 2 FROM release GROUP BY ROLLUP (town)", ["count", "sum_s", "result_4"]),
+    ("SELECT town, count(*), max(s) FROM release GROUP BY town", ["count", "max_s"]),
+    ("SELECT count(*) AS n FROM release UNION ALL SELECT sum(s) FROM release", ["n"]),
+    (
+        "SELECT max(m), max(m), avg(m) AS max_m FROM (SELECT avg(s) AS m FROM release GROUP BY town) AS t",
+        ["max_m_2", "max_m_3", "max_m"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("sql", "names"), NAMES)
+def test_results_without_a_name_are_called_after_function_and_column(sql, names):
+    """One rule for plain questions, sub-queries and groupings; a number behind it tells equal names apart."""
+    session = connect(make("permuted")[1])
+    found = [name.removesuffix("_std") for name in session.sql(sql).to_arrow().column_names if name.endswith("_std")]
+    assert found == names
+
+
+def test_a_pattern_of_like_in_similar_to_is_refused():
+    """DuckDB reads a regular expression, other databases % and _: the same text would be two questions."""
+    session = connect(make("permuted")[1])
+    assert session.ask("SELECT count(*) FROM release WHERE town SIMILAR TO 'B.*'").exact
+    for pattern in ("B%", "B_rn"):
+        with pytest.raises(QueryError, match="write LIKE"):
+            session.ask(f"SELECT count(*) FROM release WHERE town SIMILAR TO '{pattern}' OR a = 1")

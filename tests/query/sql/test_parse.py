@@ -30,7 +30,7 @@ def release():
 def test_a_question_is_a_small_tree():
     """Select items, condition and groups are read into frozen values."""
     question = parse('SELECT sex AS s, avg("a b") FROM release GROUP BY sex')
-    assert question.select == (Key(Name("sex"), "s"), Aggregate("avg", Name("a b", quoted=True), ""))
+    assert question.select == (Key(Name("sex"), "s"), Aggregate("avg", Name("a b", quoted=True), "avg_a b"))
     assert question.where == Truth(True)
     assert question.groups == (Name("sex"),)
 

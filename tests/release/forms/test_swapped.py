@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.randomness import seeded_keys
-from hedgerow.release.forms.swapped import _paired, swapped_rows, window_for
+from hedgerow.release.forms.swapped import _pair_ranks, swapped_rows, window_for
 
 
 @settings(max_examples=100, deadline=None)
@@ -30,7 +30,7 @@ def test_values_move_at_most_a_window(values, window, seed):
 def test_partners_are_equally_likely():
     """With room for all, the first rank swaps with each other rank equally often."""
     keys = seeded_keys(11)
-    seen = Counter(int(_paired(keys(5), 4)[0]) for _ in range(8000))
+    seen = Counter(int(_pair_ranks(keys(5), 4)[0]) for _ in range(8000))
     expected = 2000
     assert set(seen) == {1, 2, 3, 4}
     assert sum((count - expected) ** 2 / expected for count in seen.values()) < 21.1
@@ -39,7 +39,7 @@ def test_partners_are_equally_likely():
 def test_plain_and_compiled_agree():
     """The compiled loop pairs as the plain one does."""
     keys = seeded_keys(2)(500)
-    assert np.array_equal(_paired.plain(keys, 20), _paired.compiled(keys, 20))
+    assert np.array_equal(_pair_ranks.plain(keys, 20), _pair_ranks.compiled(keys, 20))
 
 
 def test_equal_values_have_secret_ranks():

@@ -23,8 +23,6 @@ from hedgerow.attack.context import Context, need_groups, need_original, need_qu
 from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, percent, sampled_rate
 from hedgerow.attack.matching import Placement, place_people
 
-__all__ = ["ADVERSARY", "Composition", "composition"]
-
 
 @dataclass(frozen=True, eq=False)
 class Composition:
@@ -73,11 +71,11 @@ def _measure(context: Context) -> Finding:
     views = [(context.beliefs, context.placement)]
     for other in context.also:
         candidates = candidate_rows(other)
-        people = people_of(candidates, context.table, context.chosen)
+        people = people_of(candidates, context.table, context.target_rows)
         placement = place_people(candidates, people, columns_apart=other.form.columns_apart)
         views.append((beliefs(other, context.column), placement))
     found = composition(views)
-    truth = codes_in(found.domain, context.table.column(context.column), context.column)[context.chosen]
+    truth = codes_in(found.domain, context.table.column(context.column), context.column)[context.target_rows]
     is_only = (found.together == 1) & (found.likeliest == truth)
     finding = Finding(
         adversary=ADVERSARY.name,

@@ -28,8 +28,6 @@ from hedgerow.inference.robust import Model
 from hedgerow.kernel import SMALL, kernel
 from hedgerow.partition.robust.candidates import RobustRows
 
-__all__ = ["Check", "RobustLimits", "decide"]
-
 _FEW_STATES = 1 << 14
 """In the search a permanent beyond this is not worth its time: another row is cheaper."""
 
@@ -179,7 +177,7 @@ class RobustLimits:
         return found
 
     def _count_lost(self, x: int, r: float) -> int:
-        return max((level.lost(r) for level in self._levels[x]), default=0)
+        return max((level.count_lost(r) for level in self._levels[x]), default=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +188,7 @@ class _Level:
     rows: NDArray[np.int64]
     inside: NDArray[np.int64]
 
-    def lost(self, r: float) -> int:
+    def count_lost(self, r: float) -> int:
         """How many of those who have it no group can take, at least."""
         r *= 1.0 - _ROUNDING
         finite = np.where(np.isfinite(self.odds), self.odds, 0.0)

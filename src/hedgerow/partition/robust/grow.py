@@ -25,20 +25,6 @@ from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
 
-__all__ = [
-    "NOBODY",
-    "FreeRows",
-    "Group",
-    "GroupLimits",
-    "closest",
-    "closest_exhaustive",
-    "form",
-    "gather",
-    "give_back",
-    "grow",
-    "needed",
-]
-
 NOBODY = np.iinfo(np.int64).max
 """The rank of no row: above every rank."""
 
@@ -295,7 +281,7 @@ def _make_room(group: Group, size: int, r: float, x: int) -> bool:
 
 
 @kernel
-def needed(group: Group, size: int, r: float) -> float:
+def needed_rows(group: Group, size: int, r: float) -> float:
     """How many rows the group would need if those to come were like those that it has; they are no closer."""
     rows = 0.0
     for v in range(len(group.counts)):
@@ -347,7 +333,7 @@ def grow(free: FreeRows, group: Group, size: int, limits: GroupLimits, x: int, i
         x = -1
         if v < 0:
             return size
-        if size >= most or (size >= at_least and needed(group, size, r) > most):
+        if size >= most or (size >= at_least and needed_rows(group, size, r) > most):
             return -size
         s = closest_exhaustive(free, group, v) if is_exhaustive else closest(free, group, v)
         if s < 0 and _make_room(group, size, r, v):
@@ -379,5 +365,5 @@ def gather(
             gathered.number[0] += 1
             gathered.ends[gathered.number[0]] = start + size
         else:
-            rows = max(needed(group, -size, limits.r), -size + 1.0)
+            rows = max(needed_rows(group, -size, limits.r), -size + 1.0)
             needs[row] = rows if rows > limits.most else np.inf

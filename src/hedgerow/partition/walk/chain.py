@@ -42,20 +42,6 @@ from hedgerow.arrays import Ints
 from hedgerow.errors import InputError, ParameterError
 from hedgerow.kernel import SMALL, kernel
 
-__all__ = [
-    "STATES",
-    "Course",
-    "Polytope",
-    "System",
-    "Walked",
-    "deepest_points",
-    "directions",
-    "effective_sizes",
-    "in_affine_hull",
-    "kernel_basis",
-    "walk",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class System:
@@ -154,7 +140,7 @@ def deepest_points(polytopes: Sequence[Polytope]) -> list[NDArray[np.int64]]:
     problems = [_scale(polytope) for polytope in polytopes]
     found = _solve_together([(rows, slacks) for rows, slacks, _ in problems])
     scales = [scale for _, _, scale in problems]
-    return [_rounded(*each) for each in zip(polytopes, found, scales, strict=True)]
+    return [_round_point(*each) for each in zip(polytopes, found, scales, strict=True)]
 
 
 def in_affine_hull(polytope: Polytope) -> Polytope:
@@ -221,7 +207,7 @@ def _solve_together(problems: Sequence[tuple[NDArray[np.float64], NDArray[np.flo
     return [point[end - 1 - width : end - 1] for end, width in zip(ends, widths, strict=True)]
 
 
-def _rounded(polytope: Polytope, found: NDArray[np.float64], scale: float) -> NDArray[np.int64]:
+def _round_point(polytope: Polytope, found: NDArray[np.float64], scale: float) -> NDArray[np.int64]:
     steps = np.rint(found * scale).astype(np.int64)
     point: NDArray[np.int64] = polytope.point + steps @ polytope.basis
     return point if polytope.system.keeps(point) else polytope.point

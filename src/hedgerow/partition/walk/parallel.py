@@ -28,8 +28,6 @@ from hedgerow.partition.walk.chain import STATES, Course, Walked, deepest_points
 from hedgerow.partition.walk.kept import Block
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["ENOUGH", "MOST_AT_HOME", "Trip", "walk_blocks"]
-
 ENOUGH = 16
 """Independent draws that a trace must be worth: correlation with the start is then gone for good."""
 
@@ -57,7 +55,7 @@ class Trip:
     stuck: int = 0
 
     @property
-    def mixed(self) -> bool:
+    def is_mixed(self) -> bool:
         """Whether both gates are passed."""
         return self.stuck == 0 and self.effective >= ENOUGH
 
@@ -96,7 +94,7 @@ def walk_blocks(
             progress(1 - (len(waiting) - done) / len(trips))
             for n, trip in zip(task, arrived, strict=True):
                 trips[n] = trip
-        waiting = [n for n in waiting if not trips[n].mixed]
+        waiting = [n for n in waiting if not trips[n].is_mixed]
         sweeps = [2 * s for s in sweeps]
         if steps != "auto" or any(
             trips[n].hopeless or trips[n].course.sweep * sweeps[n] > _LONGEST_LEG for n in waiting
@@ -146,11 +144,11 @@ def _on_all_cores(
 
 def _walk_on(trips: Sequence[Trip], drawn: Sequence[NDArray[np.uint64]]) -> list[Trip]:
     return [
-        _judged(trip, walk(trip.course, trip.point, keys), len(keys)) for trip, keys in zip(trips, drawn, strict=True)
+        _judge(trip, walk(trip.course, trip.point, keys), len(keys)) for trip, keys in zip(trips, drawn, strict=True)
     ]
 
 
-def _judged(trip: Trip, walked: Walked, steps: int) -> Trip:
+def _judge(trip: Trip, walked: Walked, steps: int) -> Trip:
     free = ~trip.course.polytope.pinned
     at_home = (walked.trace == trip.course.polytope.point).mean(axis=0)[free]
     # A value that is always at home is stuck; one that stands still elsewhere stands where the walk began.

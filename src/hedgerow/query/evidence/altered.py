@@ -23,7 +23,7 @@ from hedgerow.errors import QueryError
 from hedgerow.query.answer import Estimate, Rounding
 from hedgerow.query.evidence.groups import Hits, Values
 from hedgerow.query.evidence.known import known_estimate
-from hedgerow.query.evidence.permuted import Plan, WholeRelease
+from hedgerow.query.evidence.permuted import Plan, Source
 from hedgerow.query.evidence.regroup import rows_by_cell
 from hedgerow.query.evidence.rows import Numbers, hits_of, numbers_of, select
 from hedgerow.query.evidence.view import View, evaluate, values, view_of
@@ -38,28 +38,16 @@ __all__ = ["AlteredSource"]
 _DIRECT = ("count", "sum", "avg", "min", "max")
 
 
-class AlteredSource:
+class AlteredSource(Source):
     """Rows whose values were changed."""
 
     def __init__(self, release: Release) -> None:
-        self._view = view_of(release)
+        super().__init__(view_of(release))
         self._retention = _Retention.of(release)
 
     def plan(self, bound: Bound) -> Plan:
         """Prepare the answer to a question."""
-        return _Plan(self._view, bound, self._retention)
-
-    def domain(self, name: str) -> pa.Array | None:
-        """The values of a column that have ticks."""
-        return self._view.codes(name).domain
-
-    def take_part(self, whole: WholeRelease) -> None:
-        """Take units and places from the release of which this is a part."""
-        self._view.grids, self._view.domains = whole.grids, whole.domains
-
-    def doubtful(self) -> frozenset[str]:
-        """None: rows are taken as they are published."""
-        return frozenset()
+        return _AlteredPlan(self.view, bound, self._retention)
 
 
 class _Retention:
@@ -86,7 +74,7 @@ class _Retention:
         return [Fraction(number[key], size) for key in wanted]
 
 
-class _Plan:
+class _AlteredPlan:
     """The answer to one question: the plain one, marked as an estimate."""
 
     def __init__(self, view: View, bound: Bound, retention: _Retention | None) -> None:
@@ -105,6 +93,9 @@ class _Plan:
     def ratio(self, upper: Aggregate, lower: Aggregate) -> Estimate | None:
         """No better than the quotient of the two."""
         return None
+
+    def code_pairs(self, aggregate: Aggregate) -> None:
+        """Nothing is looked at in pairs."""
 
     def crossed(self, aggregate: Aggregate) -> Estimate | None:
         """Rows are taken as they are published."""

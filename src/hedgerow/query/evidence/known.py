@@ -20,7 +20,7 @@ Exact = list[Fraction | None]
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _KnownRows:
     """Selected rows sorted by cell; `group` holds their codes, so that reductions can look values up."""
 
     cells: int
@@ -39,7 +39,7 @@ def known_estimate(
     present = chosen < len(codes.domain)
     owner = np.zeros(len(chosen), dtype=np.int64) if cell is None else cell
     order = np.argsort(owner[present], kind="stable") if cells > 1 else np.arange(int(present.sum()))
-    entries = _Rows(cells, owner[present][order], chosen[present][order])
+    entries = _KnownRows(cells, owner[present][order], chosen[present][order])
     if aggregate.function == "count":
         return _counted(totals(entries, np.ones(len(entries.cell), dtype=np.int64)))
     numbers = numbers_of(view, aggregate.column.name)
@@ -58,7 +58,7 @@ def _counted(counts: list[int]) -> Estimate:
     return _certain(exact, exact, Rounding.WHOLE)
 
 
-def _numeric(function: str, rows: _Rows, numbers: Numbers) -> Estimate:
+def _numeric(function: str, rows: _KnownRows, numbers: Numbers) -> Estimate:
     number = totals(rows, np.ones(len(rows.cell), dtype=np.int64))
     if numbers.is_rounded and function in ("min", "max"):
         chosen = [None if code is None else numbers.value(code) for code in _ends(function, rows)]
@@ -71,14 +71,14 @@ def _numeric(function: str, rows: _Rows, numbers: Numbers) -> Estimate:
     return replace(estimate, slack=[numbers.slack * (n if function == "sum" else 1) for n in number])
 
 
-def _aggregate(function: str, rows: _Rows, domain: Ints, unit: Fraction, number: list[int]) -> Exact:
+def _aggregate(function: str, rows: _KnownRows, domain: Ints, unit: Fraction, number: list[int]) -> Exact:
     if function in ("min", "max"):
         return [None if code is None else int(domain[code]) * unit for code in _ends(function, rows)]
     sums = totals(rows, domain[rows.group])
     return [(s * unit / n if function == "avg" else s * unit) if n else None for s, n in zip(sums, number, strict=True)]
 
 
-def _ends(function: str, rows: _Rows) -> list[int | None]:
+def _ends(function: str, rows: _KnownRows) -> list[int | None]:
     """The least or the greatest code of each cell; codes ascend as values do."""
     choose = np.minimum if function == "min" else np.maximum
     return best(choose, rows, np.ones(len(rows.cell), dtype=np.bool_), lambda codes: codes)

@@ -7,6 +7,7 @@ group's rows draw. Their sources and plans are made from these.
 from __future__ import annotations
 
 import functools
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -21,7 +22,7 @@ from hedgerow.exact import DecimalGrid
 from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.aggregates.covariance import Covariance
 from hedgerow.query.answer import Estimate, Result, Rounding
-from hedgerow.query.evidence.crossing import Crossing
+from hedgerow.query.evidence.crossing import CodedPairs, Crossing
 from hedgerow.query.evidence.groups import Evidence, Hits, Ints, Values, in_parts
 from hedgerow.query.evidence.known import known_estimate
 from hedgerow.query.evidence.regroup import HiddenKey, branches, matched_rows, rows_by_cell
@@ -83,24 +84,34 @@ class Plan(Protocol):
     def looks_at_pairs(self, aggregate: Aggregate) -> bool:
         """Tell whether `crossed` may have the answer."""
 
+    def code_pairs(self, aggregate: Aggregate) -> CodedPairs | None:
+        """The pairs themselves, where those of several parts together have the answer."""
+
     def finished(self, aggregate: Aggregate, found: Estimate) -> Estimate:
         """The answer as it is handed over."""
 
 
-class Source(Protocol):
+class Source(ABC):
     """What a form tells about a question."""
 
+    def __init__(self, view: View) -> None:
+        self.view = view
+
+    @abstractmethod
     def plan(self, bound: Bound) -> Plan:
-        """Prepare the answer."""
+        """Prepare the answer to a question."""
 
     def domain(self, name: str) -> pa.Array | None:
         """The values of a column that have ticks; None where these do not depend on the rows."""
+        return self.view.codes(name).domain
 
     def take_part(self, whole: WholeRelease) -> None:
         """Take units, places and what is doubtful from the release of which this is a part."""
+        self.view.grids, self.view.domains = whole.grids, whole.domains
 
     def doubtful(self) -> frozenset[str]:
-        """Columns that are not published as the release says."""
+        """Columns that are not published as the release says: none, unless a form tells more."""
+        return frozenset()
 
 
 class ArrayEngine:
@@ -264,6 +275,13 @@ class RowPlan:
     def finished(self, aggregate: Aggregate, found: Estimate) -> Estimate:
         """As it was found."""
         return found
+
+    def code_pairs(self, aggregate: Aggregate) -> CodedPairs | None:
+        """The pairs of rows and hidden values; None where the answer is not theirs alone."""
+        is_mixed = self._bound.is_crossed or self._bound.crosses(aggregate)
+        if aggregate.other is not None or not is_mixed or self._is_ranged(aggregate):
+            return None
+        return self._source.crossing(self._bound, self._selection, self._chosen).code(aggregate)
 
     def looks_at_pairs(self, aggregate: Aggregate) -> bool:
         """Tell whether rows and hidden values are looked at in pairs."""
@@ -439,27 +457,12 @@ def _blank(offsets: Ints, sizes: Ints) -> Values:
     return Values(offsets, sizes, nothing, nothing, Fraction(1))
 
 
-class RowSource:
+class RowSource(Source):
     """Rows whose open columns are published as they are, and whose hidden values are shuffled inside groups."""
-
-    def __init__(self, view: View) -> None:
-        self.view = view
 
     def plan(self, bound: Bound) -> Plan:
         """Prepare the answer to a question."""
         return RowPlan(self, bound)
-
-    def domain(self, name: str) -> pa.Array | None:
-        """The values of a column that have ticks."""
-        return self.view.codes(name).domain
-
-    def take_part(self, whole: WholeRelease) -> None:
-        """Take units and places from the release of which this is a part."""
-        self.view.grids, self.view.domains = whole.grids, whole.domains
-
-    def doubtful(self) -> frozenset[str]:
-        """None: open columns are published as they are."""
-        return frozenset()
 
     def choose(self, condition: Predicate, wanted: bool | None = True) -> Chosen:
         """Rows for which a condition on open columns is true, or false, or unknown."""

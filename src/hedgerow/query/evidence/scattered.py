@@ -22,7 +22,7 @@ from hedgerow.errors import QueryError
 from hedgerow.query.answer import Estimate
 from hedgerow.query.evidence.events import Events, Leaves, events_of_number
 from hedgerow.query.evidence.groups import Hits, Ints, Values, runs_of
-from hedgerow.query.evidence.permuted import Plan, WholeRelease
+from hedgerow.query.evidence.permuted import Plan, Source
 from hedgerow.query.evidence.rows import Numbers, compact, numbers_of, values_at, values_of
 from hedgerow.query.evidence.view import View, evaluate, view_of
 from hedgerow.query.sql.question import Aggregate, And, Bound, Column, Expression, Predicate, columns_of, conjuncts
@@ -39,30 +39,15 @@ _APART = (
 )
 
 
-class ScatteredSource:
+class ScatteredSource(Source):
     """A release whose columns are shuffled apart."""
-
-    def __init__(self, view: View) -> None:
-        self._view = view
 
     def plan(self, bound: Bound) -> Plan:
         """Prepare the answer to a question."""
-        return _Plan(self._view, bound)
-
-    def domain(self, name: str) -> pa.Array | None:
-        """The values of a column that have ticks."""
-        return self._view.codes(name).domain
-
-    def take_part(self, whole: WholeRelease) -> None:
-        """Take units and places from the release of which this is a part."""
-        self._view.grids, self._view.domains = whole.grids, whole.domains
-
-    def doubtful(self) -> frozenset[str]:
-        """None: columns are published as they are."""
-        return frozenset()
+        return _ScatteredPlan(self.view, bound)
 
 
-class _Plan:
+class _ScatteredPlan:
     """The answer to one question."""
 
     def __init__(self, view: View, bound: Bound) -> None:
@@ -89,6 +74,9 @@ class _Plan:
     def ratio(self, upper: Aggregate, lower: Aggregate) -> Estimate | None:
         """No better than the quotient of the two."""
         return None
+
+    def code_pairs(self, aggregate: Aggregate) -> None:
+        """Nothing is looked at in pairs."""
 
     def looks_at_pairs(self, aggregate: Aggregate) -> bool:
         """Columns that are shuffled apart never meet."""

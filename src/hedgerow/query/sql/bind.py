@@ -61,6 +61,7 @@ from hedgerow.query.sql.question import (
     Value,
     children_of,
     columns_of,
+    default_name,
     float_of,
     kind_of,
     number_of,
@@ -256,7 +257,8 @@ class _Fitter:
             return None
         if (top.column, top.where) != (bottom.column, bottom.where):
             return None
-        return self.aggregate(Aggregate("avg", top.column, item.alias, where=top.where))
+        mean = Aggregate("avg", top.column, item.alias, where=top.where)
+        return self.aggregate(replace(mean, alias=item.alias or default_name(mean)))
 
     def aggregate(self, item: Aggregate) -> Aggregate:
         """Bind an aggregate; its argument becomes a column."""
@@ -264,13 +266,11 @@ class _Fitter:
             plain = self.aggregate(replace(item, where=ALWAYS))
             return replace(plain, where=self.binder.predicate(item.where))
         if item.column is None:
-            return replace(item, alias=item.alias or item.function)
+            return item
         if item.function == "regr_count" and item.other is not None:
             # The number of rows that have both.
             both = Arithmetic("*", item.column, item.other)
-            return self.aggregate(
-                replace(item, function="count", column=both, other=None, alias=item.alias or "regr_count")
-            )
+            return self.aggregate(replace(item, function="count", column=both, other=None))
         column = self.column(item.column, function=item.function)
         if column.kind is Kind.BOOL and item.function == "sum":
             # The number of rows for which it is true.
@@ -287,8 +287,7 @@ class _Fitter:
             )
         scale = scale_of(item.column, self.binder.column) if item.function == "quantile_cont" else None
         scale = 0 if item.function in _MEANS and column.kind is Kind.TIME else scale  # whole microseconds
-        alias = item.alias or f"{item.function}_{_readable(item.column, column)}"
-        item = replace(item, column=column, alias=alias, scale=scale)
+        item = replace(item, column=column, scale=scale)
         return item if item.other is None else self._paired(item, item.other)
 
     def _paired(self, item: Aggregate, other: Expression) -> Aggregate:

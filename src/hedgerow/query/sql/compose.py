@@ -23,7 +23,7 @@ from hedgerow.query.answer import Estimate, Result
 from hedgerow.query.answered import Answered
 from hedgerow.query.nested import finish, over
 from hedgerow.query.sql.computing import run_over
-from hedgerow.query.sql.groupings import groupings_of
+from hedgerow.query.sql.groupings import groupings_of, plain_names
 from hedgerow.query.sql.groupings import one_grouping as _one_grouping
 from hedgerow.query.sql.joining import Joins
 from hedgerow.query.sql.joining import own_nodes as _own
@@ -92,7 +92,8 @@ class Composer:
         """ROLLUP, CUBE and GROUPING SETS: an answer for each grouping, one below the other."""
         if len(groupings) > _MOST:
             raise QueryError(f"the question has more than {_MOST} groupings; ask for them in parts")
-        names = [item.alias_or_name or f"result_{place}" for place, item in enumerate(select.expressions, 1)]
+        items = zip(select.expressions, plain_names(select.expressions), strict=True)
+        names = [item.alias or name or f"result_{place}" for place, (item, name) in enumerate(items, 1)]
         results = []
         for keys in groupings:
             part, marks = _one_grouping(select, names, keys, groupings)

@@ -16,6 +16,7 @@ from typing import Any
 from sqlglot import exp
 
 from hedgerow.errors import QueryError
+from hedgerow.query.sql.groupings import plain_names
 from hedgerow.query.sql.parse import DEEPEST, question_of, statement_of
 from hedgerow.query.sql.question import SLOT, Question
 from hedgerow.query.sql.strict import is_set, refusal
@@ -78,18 +79,8 @@ def read_graph_tree(
 
 def _named(items: list[Any]) -> list[Any]:
     """Call results after their columns without the name of the end, where that tells them apart."""
-    plain = [_plain_name(item) for item in items]
-    return [
-        exp.alias_(item, name, quoted=True) if name and plain.count(name) == 1 else item
-        for item, name in zip(items, plain, strict=True)
-    ]
-
-
-def _plain_name(item: exp.Expression) -> str:
-    if isinstance(item, exp.Column):
-        return str(item.name)
-    inner = item.this if isinstance(item, _FUNCTIONS) else None
-    return f"{item.key}_{inner.name}" if isinstance(inner, exp.Column) else ""
+    names = plain_names(items)
+    return [exp.alias_(item, name, quoted=True) if name else item for item, name in zip(items, names, strict=True)]
 
 
 def _count(condition: exp.Expression | None) -> exp.Select:

@@ -10,7 +10,7 @@ from sqlglot import exp
 from hedgerow.errors import QueryError
 from hedgerow.query.sql.strict import is_set
 
-__all__ = ["groupings_of", "one_grouping"]
+__all__ = ["groupings_of", "one_grouping", "plain_names"]
 
 _PARTS = ("rollup", "cube", "grouping_sets")
 _SEVERAL = (exp.Rollup, exp.Cube, exp.GroupingSets)
@@ -104,6 +104,21 @@ def one_grouping(
     for clause in ("order", "limit", "offset"):
         asked.set(clause, None)
     return asked, marks
+
+
+def plain_names(items: Sequence[exp.Expression]) -> list[str]:
+    """Names of columns, and of functions of one column: `sum_x`, `count`; none if two are equal."""
+    names = [_plain_name(item) for item in items]
+    return [name if names.count(name) == 1 else "" for name in names]
+
+
+def _plain_name(item: exp.Expression) -> str:
+    if isinstance(item, exp.Column):
+        return str(item.name)
+    inner = item.this if isinstance(item, exp.Count | exp.Sum | exp.Avg | exp.Min | exp.Max) else None
+    if isinstance(inner, exp.Star):
+        return str(item.key)
+    return f"{item.key}_{inner.name}" if isinstance(inner, exp.Column) else ""
 
 
 def _bare(node: exp.Expression) -> str:

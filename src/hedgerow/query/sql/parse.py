@@ -7,6 +7,7 @@ of the text ever reaches a database, because engines print their own SQL from th
 from __future__ import annotations
 
 import functools
+import itertools
 import logging
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -49,6 +50,7 @@ from hedgerow.query.sql.question import (
     Predicate,
     Question,
     Truth,
+    default_name,
     float_of,
     names_of,
 )
@@ -548,10 +550,14 @@ def _question(tree: exp.Select) -> Question:
     rows = read_rows(tree)
     where = tree.args.get("where")
     condition = rows.predicate(where.this) if where else Truth(True)
-    results = _Results(rows)
+    results = _Results(rows, _given_names(tree))
     select = tuple(results.item(item) for item in tree.expressions)
     outcome = results.outcome(tree)
     return Question(select, condition, _groups(tree.args.get("group"), rows), tuple(results.slots), outcome)
+
+
+def _given_names(tree: exp.Select) -> set[str]:
+    return {item.alias_or_name.lower() for item in tree.expressions if isinstance(item, exp.Alias | exp.Column)}
 
 
 def _table_names(source: exp.Expression | None) -> frozenset[str]:
@@ -559,7 +565,7 @@ def _table_names(source: exp.Expression | None) -> frozenset[str]:
     table = source.this if source is not None else None
     extras = {part for part, content in table.args.items() if content} if table is not None else set()
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier) or extras - {"this", "alias"}:
-        raise QueryError("there is one table to ask: write FROM release")
+        raise QueryError("there is one table to ask: write FROM release, and behind it at most another name for it")
     if table.name.lower() != "release":
         raise QueryError("there is one table to ask, and it is called 'release': write FROM release")
     return frozenset({"release", table.alias_or_name.lower()})
@@ -581,6 +587,8 @@ class _Results:
     """Reads what is said about results; aggregates inside other expressions get slots."""
 
     rows: Reader
+    taken: set[str]
+    """Names of results, in lower case."""
     slots: list[Aggregate] = field(default_factory=list)
 
     @property
@@ -604,12 +612,19 @@ class _Results:
         inner = item.this if isinstance(item, exp.Alias) else item
         aggregate = self._aggregate(inner, alias)
         if aggregate is not None:
-            return aggregate
+            return replace(aggregate, alias=alias or self._free(aggregate.alias or default_name(aggregate)))
         if isinstance(inner, exp.Star):
             raise refusal(inner, f"select GROUP BY columns and {_LIST} of one column")
         expression = self.reader.expression(inner)
         is_computed = any(name.startswith(SLOT) for name in names_of(expression))
         return Computed(expression, alias) if is_computed else Key(expression, alias)
+
+    def _free(self, wanted: str) -> str:
+        """The name, with a number behind it if another result is called so."""
+        names = (wanted if place == 1 else f"{wanted}_{place}" for place in itertools.count(1))
+        free = next(name for name in names if name.lower() not in self.taken)
+        self.taken.add(free.lower())
+        return free
 
     def _aggregate(self, node: exp.Expression, alias: str) -> Aggregate | None:
         if isinstance(node, exp.Filter):

@@ -62,6 +62,7 @@ __all__ = [
     "children_of",
     "columns_of",
     "conjuncts",
+    "default_name",
     "float_of",
     "kind_of",
     "leaves_of",
@@ -369,6 +370,12 @@ class Aggregate:
     other: Expression | None = None
     where: Predicate = ALWAYS
     scale: int | None = None
+
+
+def default_name(item: Aggregate) -> str:
+    """How a result without a name is called: after its function and its column."""
+    name = item.column.text if isinstance(item.column, Name) else "expression"
+    return item.function if item.column is None else f"{item.function}_{name}"
 
 
 @dataclass(frozen=True)

@@ -352,6 +352,11 @@ def _check(node: exp.Expression) -> None:
     for part, content in node.args.items():
         if is_set(content) and part not in NODES[type(node)]:
             raise refusal(node, _ADVICE)
+    if isinstance(node, exp.SimilarTo) and node.expression.is_string and {"%", "_"} & set(node.expression.name):
+        # Other databases read them as LIKE does; here such a pattern would match nothing, without a word.
+        raise QueryError(
+            "SIMILAR TO takes a regular expression here, in which % and _ mean themselves; write LIKE, or .* and ."
+        )
     if isinstance(node, exp.Anonymous):
         _check_function(str(node.this).lower(), len(node.expressions))
     if isinstance(node, exp.Cast | exp.TryCast) and type_name(node) not in _TYPES:

@@ -35,11 +35,9 @@ from hedgerow.randomness import Keys, order_keys, system_keys
 from hedgerow.release.forms.example import (
     Example,
     count_sql,
-    help_prefix,
-    known_column,
     name_r,
     name_sql,
-    sum_example,
+    sum_or,
 )
 from hedgerow.release.forms.form import SHUFFLED, Form
 from hedgerow.release.release import PublishedColumns
@@ -174,12 +172,10 @@ def _lower_ends(columns: PublishedColumns, group_column: str) -> dict[str, str]:
 
 def _example(release: Release, help_columns: Collection[str]) -> Example | None:
     """A sum by the help table; a count where that has no sums: a subdomain may be any value below its node."""
-    people, hidden = ("release", "release") if "release" in release.tables else ("quasi", "sensitive")
-    known, column = known_column(release, people), release.columns.sensitive[0]
-    if known is None:
-        return None
-    if help_prefix(release, column) + "sum_lower" in help_columns:
-        return sum_example(release, people, known, column)
+    return sum_or(_count_example, release, help_columns)
+
+
+def _count_example(release: Release, people: str, hidden: str, known: str, column: str) -> Example:
     group, node = release.group_column, subdomain_columns(release.columns, release.group_column)[2]
     target = release.tables["target"]
     leaf = target.filter(pc.invert(pc.is_in(target.column("node"), value_set=target.column("parent")))).column("low")

@@ -6,7 +6,7 @@ Guarantee  every block runs as it stands in the bundle's folder, and its bounds 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
@@ -17,19 +17,6 @@ import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from hedgerow.release.release import Release
-
-__all__ = [
-    "Example",
-    "altered_example",
-    "count_sql",
-    "help_prefix",
-    "known_column",
-    "name_r",
-    "name_sql",
-    "sum_example",
-    "value_sql",
-    "values_example",
-]
 
 
 @dataclass(frozen=True)
@@ -73,13 +60,20 @@ def known_column(release: Release, table: str, without: Collection[str] = ()) ->
 
 def values_example(release: Release, help_columns: Collection[str]) -> Example | None:
     """A sum by the help table; a count where that has no sums. A group's values may be more than its rows."""
+    return sum_or(_count_example, release, help_columns)
+
+
+def sum_or(
+    count: Callable[[Release, str, str, str, str], Example], release: Release, help_columns: Collection[str]
+) -> Example | None:
+    """A sum by the help table; where that has no sums, what `count` makes of the tables and columns."""
     people, hidden = ("release", "release") if "release" in release.tables else ("quasi", "sensitive")
     known, column = known_column(release, people), release.columns.sensitive[0]
     if known is None:
         return None
     if help_prefix(release, column) + "sum_lower" in help_columns:
         return sum_example(release, people, known, column)
-    return _count_example(release, people, hidden, known, column)
+    return count(release, people, hidden, known, column)
 
 
 def help_prefix(release: Release, column: str) -> str:

@@ -12,57 +12,23 @@ columns are shuffled as well: left in place they would tie the others together.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from hedgerow.partition.shuffles import group_numbers, grouped_rows, reshuffle
-from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.form import Form, Labelled
 from hedgerow.release.forms.separated import sensitive_columns
-from hedgerow.release.release import PublishedColumns
 from hedgerow.verify.words import PRESENCE_APART
 
-if TYPE_CHECKING:
-    from hedgerow.table import Table
 
-__all__ = ["SCATTERED", "publish_scattered"]
-
-
-def publish_scattered(
-    kept: Table,
-    columns: PublishedColumns,
-    labels: NDArray[np.int32],
-    *,
-    group_column: str,
-    together: bool = False,
-    keys: Keys = system_keys,
-) -> dict[str, pa.Table]:
-    """Publish every open column by its own permutation in `quasi`, the sensitive ones in `sensitive`.
-
-    `labels` number the group of each row, -1 for rows that are suppressed. `together` keeps a person's sensitive values
-    in one row of the sensitive table.
-    """
-    rows, offsets = grouped_rows(labels, keys=keys)
-    numbers = {group_column: group_numbers(offsets)}
+def publish_scattered(given: Labelled) -> dict[str, pa.Table]:
+    """Publish every open column by its own permutation in `quasi`, the sensitive ones in `sensitive`."""
+    rows, offsets = grouped_rows(given.labels, keys=given.keys)
+    numbers = {given.group_column: group_numbers(offsets)}
     opened: dict[str, pa.Array | pa.ChunkedArray] = {}
-    for name in (*columns.quasi, *columns.plain):
-        opened |= kept.at((name,), reshuffle(rows, offsets, keys=keys))
-    hidden = sensitive_columns(kept, columns, rows, offsets, together=together, keys=keys)
+    for name in (*given.columns.quasi, *given.columns.plain):
+        opened |= given.table.at((name,), reshuffle(rows, offsets, keys=given.keys))
+    hidden = sensitive_columns(given, rows, offsets)
     return {"quasi": pa.table(opened | numbers), "sensitive": pa.table(hidden | numbers)}
-
-
-def _publish(rows: Labelled) -> dict[str, pa.Table]:
-    return publish_scattered(
-        rows.table,
-        rows.columns,
-        rows.labels,
-        group_column=rows.group_column,
-        together=rows.together,
-        keys=rows.keys,
-    )
 
 
 SCATTERED = Form(
@@ -77,6 +43,6 @@ SCATTERED = Form(
     },
     known_columns="shuffled inside its group",
     presence=PRESENCE_APART,
-    publish=_publish,
+    publish=publish_scattered,
     evidence="scattered",
 )

@@ -11,71 +11,33 @@ which hides how they go together inside a group, too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.partition.shuffles import group_numbers, grouped_rows, reshuffle
-from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.form import Form, Labelled
-from hedgerow.release.release import PublishedColumns
-
-if TYPE_CHECKING:
-    from hedgerow.table import Table
-
-__all__ = ["SEPARATED", "publish_separated", "publish_two_tables", "sensitive_columns"]
 
 
-def publish_two_tables(
-    kept: Table,
-    columns: PublishedColumns,
-    labels: NDArray[np.int32],
-    *,
-    group_column: str,
-    together: bool = True,
-    keys: Keys = system_keys,
-) -> dict[str, pa.Table]:
-    """Publish the open columns as they are in `quasi` and the sensitive ones, shuffled, in `sensitive`.
-
-    `labels` number the group of each row, -1 for rows that are suppressed.
-    """
-    rows, offsets = grouped_rows(labels, keys=keys)
-    numbers = {group_column: group_numbers(offsets)}
-    opened = kept.at((*columns.quasi, *columns.plain), rows)
-    hidden = sensitive_columns(kept, columns, rows, offsets, together=together, keys=keys)
+def publish_separated(given: Labelled) -> dict[str, pa.Table]:
+    """Publish the open columns as they are in `quasi` and the sensitive ones, shuffled, in `sensitive`."""
+    rows, offsets = grouped_rows(given.labels, keys=given.keys)
+    numbers = {given.group_column: group_numbers(offsets)}
+    opened = given.table.at((*given.columns.quasi, *given.columns.plain), rows)
+    hidden = sensitive_columns(given, rows, offsets)
     return {"quasi": pa.table(opened | numbers), "sensitive": pa.table(hidden | numbers)}
 
 
 def sensitive_columns(
-    kept: Table,
-    columns: PublishedColumns,
-    rows: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    *,
-    together: bool,
-    keys: Keys,
+    given: Labelled, rows: NDArray[np.int32], offsets: NDArray[np.int64]
 ) -> dict[str, pa.Array | pa.ChunkedArray]:
     """Shuffle the sensitive columns inside their groups: by one permutation, or each by its own."""
-    if together:
-        return kept.at(columns.sensitive, reshuffle(rows, offsets, keys=keys))
+    if given.together:
+        return given.table.at(given.columns.sensitive, reshuffle(rows, offsets, keys=given.keys))
     apart: dict[str, pa.Array | pa.ChunkedArray] = {}
-    for name in columns.sensitive:
-        apart |= kept.at((name,), reshuffle(rows, offsets, keys=keys))
+    for name in given.columns.sensitive:
+        apart |= given.table.at((name,), reshuffle(rows, offsets, keys=given.keys))
     return apart
-
-
-def publish_separated(rows: Labelled) -> dict[str, pa.Table]:
-    """Publish labelled rows in two tables."""
-    return publish_two_tables(
-        rows.table,
-        rows.columns,
-        rows.labels,
-        group_column=rows.group_column,
-        together=rows.together,
-        keys=rows.keys,
-    )
 
 
 SEPARATED = Form(

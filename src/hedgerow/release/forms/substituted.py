@@ -67,22 +67,18 @@ def _property_table(parts: list[PropertyTerms], place: NDArray[np.int32]) -> pa.
     numbers = [part.properties + first for part, first in zip(parts, firsts, strict=True)]
     return pa.table(
         {
-            "property": _joined(numbers).astype(np.int32),
+            "property": np.concatenate(numbers).astype(np.int32),
             "column": pa.array([part.column for part in parts]).take(
                 pa.array(np.repeat(np.arange(len(parts)), [len(part.rows) for part in parts]))
             ),
             "kind": pa.array(np.concatenate([part.kinds[part.properties] for part in parts])).cast(pa.string()),
-            "row": place[_joined([part.rows for part in parts])],
-            "coefficient": _joined([part.coefficients for part in parts]),
+            "row": place[np.concatenate([part.rows for part in parts])],
+            "coefficient": np.concatenate([part.coefficients for part in parts]),
             "at_most": pa.concat_arrays(
                 [pa.array(part.limits, pa.string()).take(pa.array(part.properties)) for part in parts]
             ),
         }
     )
-
-
-def _joined(arrays: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    return np.concatenate(arrays)
 
 
 SUBSTITUTED = Form(

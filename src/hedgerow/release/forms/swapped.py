@@ -22,15 +22,13 @@ from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.example import altered_example
 from hedgerow.release.forms.form import Form
 
-__all__ = ["SWAPPED", "swapped_rows", "window_for"]
-
 Positions = NDArray[np.int64] | NDArray[np.float64]
 
 
 def swapped_rows(codes: NDArray[np.int32], *, window: int, keys: Keys = system_keys) -> NDArray[np.int32]:
     """Return for each row the row whose value it gets; `codes` ascend with the values."""
     by_rank = by_value(codes, np.bincount(codes), keys=keys)
-    partners = _paired(keys(len(codes)), min(window, len(codes)))
+    partners = _pair_ranks(keys(len(codes)), min(window, len(codes)))
     sources = np.empty(len(codes), np.int32)
     sources[by_rank] = by_rank[partners]
     return sources
@@ -65,7 +63,7 @@ def _is_wide(positions: Positions, counts: NDArray[np.int64], window: int, k: in
 
 
 @kernel
-def _paired(keys: NDArray[np.uint64], window: int) -> NDArray[np.int64]:
+def _pair_ranks(keys: NDArray[np.uint64], window: int) -> NDArray[np.int64]:
     """Pair ranks at most `window` apart: each takes one of the free ranks ahead, all equally likely."""
     count = len(keys)
     half, low_half = np.uint64(32), np.uint64(0xFFFFFFFF)
