@@ -341,6 +341,13 @@ class Codes:
         ranks[-1] = len(order)
         self.domain: pa.Array = encoded.dictionary.take(order)
         self.codes = ranks[encoded.indices.fill_null(len(order)).to_numpy(zero_copy_only=False)]
+        self.width = len(order) + (array.null_count > 0)
+        """How many codes there are, that of missing values among them if there are any."""
+
+    def at(self, places: NDArray[Any]) -> pa.Array:
+        """The values of some codes."""
+        numbers = places.astype(np.int64)
+        return self.domain.take(pa.array(numbers, mask=numbers == len(self.domain)))
 
     def where(self, truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Rows whose value is marked; `truth` has one entry per distinct value and one for missing."""
