@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from hedgerow.arrays import one_array
 from hedgerow.cores import on_cores
 from hedgerow.errors import BrokenPromise
-from hedgerow.verify.ke import group_starts
 from hedgerow.verify.made import least_boxes
 from hedgerow.verify.names import SETS, BoxColumns, box_columns
+from hedgerow.verify.structure import group_starts
 from hedgerow.verify.values import PublishedRelease
 
-__all__ = ["check_boxes", "check_names"]
+__all__ = ["check_box_shape", "check_boxes", "check_names"]
 
 _MOST_LISTED = 6
 _BLOCK = 1 << 16
@@ -34,12 +34,10 @@ _BLOCK = 1 << 16
 def check_boxes(release: PublishedRelease) -> str:
     """Every group has one box, whose ends are in order and whose sets are listed."""
     table = release.tables["release"]
-    starts = group_starts(table, release)
-    boxes = box_columns(release.columns, release.group_column)
-    _check_listed(release, [name for name, box in boxes.items() if box.set in table.column_names])
+    starts, boxes = check_box_shape(release)
     # Labels of intervals are put together for every group, which would take the memory of several columns at once.
     rows = table.num_rows if SETS in release.tables else 0
-    follow = on_cores(lambda name: _check_box(release, name, boxes[name], starts), boxes, rows=rows)
+    follow = on_cores(lambda name: _labels_follow(release, name, boxes[name], starts), boxes, rows=rows)
     named = [f"'{name}'" for name, follows in zip(boxes, follow, strict=True) if not follows]
     if release.whole is not None:
         release.whole.seen |= set(named)
@@ -50,8 +48,17 @@ def check_boxes(release: PublishedRelease) -> str:
     return f"the rows of a group look alike in {len(boxes)} quasi-identifiers{told}"
 
 
-def _check_box(release: PublishedRelease, name: str, box: BoxColumns, starts: NDArray[np.int64]) -> bool:
-    """The rows of each group have one well-formed box in this column; tell whether its labels follow from it."""
+def check_box_shape(release: PublishedRelease) -> tuple[NDArray[np.int64], dict[str, BoxColumns]]:
+    """Raise unless every group has one well-formed box; return where groups begin, and the columns of boxes."""
+    table = release.tables["release"]
+    starts, boxes = group_starts(table, release), box_columns(release.columns, release.group_column)
+    _check_listed(release, [name for name, box in boxes.items() if box.set in table.column_names])
+    on_cores(lambda name: _check_box(release, name, boxes[name], starts), boxes, rows=table.num_rows)
+    return starts, boxes
+
+
+def _check_box(release: PublishedRelease, name: str, box: BoxColumns, starts: NDArray[np.int64]) -> None:
+    """The rows of each group have one well-formed box in this column."""
     table = release.tables["release"]
     parts = [part for part in box.all if part in table.column_names]
     if not all(_is_constant(table.column(part), starts) for part in parts):
@@ -61,7 +68,6 @@ def _check_box(release: PublishedRelease, name: str, box: BoxColumns, starts: ND
         _check_sets(release, name, _heads(table, box.set, starts), gaps)
     else:
         _check_ends(name, _heads(table, box.low, starts), _heads(table, box.high, starts), gaps)
-    return _labels_follow(release, name, box, starts)
 
 
 def _check_least(release: PublishedRelease, starts: NDArray[np.int64]) -> None:

@@ -14,11 +14,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import BrokenPromise, counted
-from hedgerow.verify.structure import number_line
+from hedgerow.verify.structure import group_starts, number_line
 from hedgerow.verify.values import PublishedRelease, spread
 
 __all__ = ["check_ke"]
@@ -47,27 +46,6 @@ def check_ke(release: PublishedRelease) -> str:
         f"has at least {k} distinct values over a range of at least {release.guarantee.parameters['e']}"
         + (f", and none that fills more than 1/{l} of it" if l else "")
     )
-
-
-def group_starts(table: pa.Table, release: PublishedRelease) -> NDArray[np.int64]:
-    """Find where each group begins; raise unless groups are contiguous, numbered from 0 and as many as declared."""
-    column = table.column(release.group_column)
-    if column.null_count or not pa.types.is_integer(column.type):
-        raise BrokenPromise("The group column must hold whole numbers and nothing missing.")
-    numbers = column.to_numpy()
-    in_order = bool(len(numbers)) and int(numbers[0]) == 0
-    found = [np.zeros(1, np.int64)]
-    for first in range(1, len(numbers), _BLOCK):
-        # Differences of smaller numbers would wrap around.
-        steps = np.diff(numbers[first - 1 : first + _BLOCK].astype(np.int64))
-        in_order = in_order and not ((steps < 0) | (steps > 1)).any()
-        found.append(np.flatnonzero(steps) + first)
-    if not in_order:
-        raise BrokenPromise("The rows are not published group after group, numbered from 0.")
-    starts = np.concatenate(found)
-    if len(starts) != release.groups:
-        raise BrokenPromise("The number of groups is not the one that the release declares.")
-    return starts
 
 
 def _blocks(starts: NDArray[np.int64], rows: int) -> Iterator[tuple[int, int]]:
