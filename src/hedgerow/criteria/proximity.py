@@ -49,26 +49,6 @@ from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.exact import Line
 from hedgerow.parameters import Number, read_number, read_whole
 
-__all__ = [
-    "EpsBound",
-    "EpsM",
-    "Neighbourhood",
-    "Reach",
-    "absolute",
-    "achievable",
-    "eps_below",
-    "general",
-    "largest_cover",
-    "largest_m",
-    "largest_retention",
-    "m_for",
-    "one_sided",
-    "relative",
-    "require_proximity",
-    "retention_risk",
-    "same_value",
-]
-
 _LARGEST = 2**62
 
 

@@ -22,8 +22,6 @@ from hedgerow.schema.schema import Role
 if TYPE_CHECKING:
     from hedgerow.table import Table
 
-__all__ = ["Suggestion", "suggest"]
-
 
 def _words(name: str) -> frozenset[str]:
     """The words of a column name: `dateOfBirth`, `date_of_birth` and `DATE OF BIRTH` are the same three."""

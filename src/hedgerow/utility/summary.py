@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from hedgerow.schema import Schema
     from hedgerow.table import Table
 
-__all__ = ["ReleaseSummary", "WeightedRisk", "published_risk", "summarize"]
-
 
 @dataclass(frozen=True)
 class WeightedRisk:

@@ -7,7 +7,7 @@ Cost       O(cells)
 
 from __future__ import annotations
 
-from hedgerow.verify.boxes import check_box_shape
+from hedgerow.verify.boxes import check_boxes
 from hedgerow.verify.structure import check_structure, layout_of
 from hedgerow.verify.target import check_subdomains, trees_of
 from hedgerow.verify.values import PublishedRelease
@@ -20,7 +20,7 @@ def check_shape(release: PublishedRelease) -> None:
     check_structure(release)
     layout = layout_of(release)
     if layout.has_boxes:
-        check_box_shape(release)
+        check_boxes(release)
     if layout.has_subdomains:
         trees_of(release)
         check_subdomains(release)
