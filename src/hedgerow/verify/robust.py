@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import one_array
 from hedgerow.errors import BrokenPromise, counted
-from hedgerow.verify.ke import group_starts
+from hedgerow.verify.structure import group_starts
 from hedgerow.verify.values import PublishedRelease, is_end, spread
 
 __all__ = ["check_robust", "sensitive_values"]

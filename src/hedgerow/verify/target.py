@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools, Ints
 from hedgerow.errors import BrokenPromise, counted
-from hedgerow.verify.ke import group_starts
 from hedgerow.verify.names import subdomain_columns
+from hedgerow.verify.structure import group_starts
 from hedgerow.verify.values import PublishedRelease, is_end, total
 
 __all__ = [
