@@ -257,8 +257,6 @@ def test_what_cannot_be_done_in_blocks_is_refused_before_any_pass(table, tmp_pat
     clusters = hr.Schema(quasi=["age", "sex"], sensitive="pay", cluster="name", plain="town")
     with pytest.raises(SchemaError, match="cluster"):
         hr.KEAnonymity(k=3, e=1).publish(table, clusters, out=tmp_path / "out")
-    with pytest.raises(ParameterError, match="ledger"):
-        hr.KEAnonymity(k=3, e=1).publish(table, SCHEMA, out=tmp_path / "out", ledger=tmp_path / "ledger.json")
     with pytest.raises(ParameterError, match="engine"):
         hr.KEAnonymity(k=3, e=1).publish(table, SCHEMA, out=tmp_path / "out", engine="abacus")
     with pytest.raises(ParameterError, match="out"):
