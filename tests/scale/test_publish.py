@@ -116,6 +116,32 @@ def _source(kind, table, tmp_path):
     return str(tmp_path / "folder")
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        pa.array([n + 0.5 for n in range(100)]),
+        pa.array([f"0{n}" for n in range(100)]),
+        pa.array([n % 2 == 0 for n in range(100)]),
+        pa.array(range(100), pa.int8()),
+    ],
+    ids=["fractions", "digits", "truth values", "narrow"],
+)
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_parquet_files_that_differ_are_refused(other, place, tmp_path):
+    """Values of one file are never read as the type of another, which would round or drop what it cannot hold."""
+    tables = [pa.table({"age": range(100), "pay": pay}) for pay in (pa.array(range(100)), other)]
+    (tmp_path / "t").mkdir()
+    for name, table in zip("ab" if place == "last" else "ba", tables, strict=True):
+        pq.write_table(table, tmp_path / "t" / f"{name}.parquet")
+    schema = hr.Schema(quasi="age", sensitive="pay")
+    with pytest.raises(InputError, match="differ in columns or types"):
+        hr.Anatomy(l=2).publish(tmp_path / "t", schema, out=tmp_path / "out")
+    pq.write_table(pa.table({"age": range(100)}), tmp_path / "t" / "a.parquet")
+    with pytest.raises(InputError, match="differ in columns or types"):
+        hr.Anatomy(l=2).publish(tmp_path / "t", schema, out=tmp_path / "out")
+    assert [one.name for one in tmp_path.iterdir()] == ["t"]
+
+
 def _write_delimited(file, rows):
     lines = ["name;age;zip;pay;day"]
     lines += [f'"p;{n}";{n % 50 if n % 7 else ""}; 0{n % 9}00 ;{n % 40 / 4};2020-01-{n % 28 + 1:02}' for n in rows]
@@ -266,7 +292,8 @@ def test_what_cannot_be_done_in_blocks_is_refused_before_any_pass(table, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("text", "size"), [("1GB", 2**30), ("1.5 GiB", 3 * 2**29), (2**28, 2**28), ("200mb", 200 * 2**20)]
+    ("text", "size"),
+    [("1GB", 2**30), ("1.5 GiB", 3 * 2**29), (2**28, 2**28), ("200mb", 200 * 2**20), ("9999TB", 9999 * 2**40)],
 )
 def test_memory_is_read(text, size):
     """Numbers and texts."""
