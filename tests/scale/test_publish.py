@@ -1,6 +1,9 @@
 """`publish(out=...)`: a verified bundle in parts, from files and databases, or nothing at all."""
 
 import errno
+import os
+import signal
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -218,6 +221,24 @@ def test_whatever_stops_the_work_leaves_nothing(error, table, tmp_path, monkeypa
     with pytest.raises((KeyboardInterrupt, DiskFull, MemoryError)):
         hr.KEAnonymity(k=3, e=1).publish(table, SCHEMA, out=tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["blocks", "memory"])
+def test_ctrl_c_inside_of_duckdb_is_no_fault_of_the_table(kind, tmp_path):
+    """DuckDB raises an error of its own for it."""
+    with duckdb.connect(str(tmp_path / "db")) as connection:
+        connection.execute(
+            "CREATE VIEW people AS SELECT a.i % 99 AS age, (a.i * b.i) % 1000 AS pay "
+            "FROM range(200_000) a(i), range(20_000) b(i)"
+        )
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    source, schema = f"duckdb:{tmp_path / 'db'}#people", hr.Schema(quasi="age", sensitive="pay")
+    options = {"out": tmp_path / "out", "memory": "200MB"} if kind == "blocks" else {}
+    with pytest.raises(KeyboardInterrupt):
+        hr.KEAnonymity(k=3, e=1).publish(source, schema, **options)
+    timer.join()
+    assert [one.name for one in tmp_path.iterdir()] == ["db"]
 
 
 def test_a_file_that_goes_away_is_told_without_its_cells(table, tmp_path, monkeypatch):

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from hedgerow.cores import cores
 from hedgerow.errors import DiskFull, HedgerowError, InputError, OutOfMemory, ParameterError
 from hedgerow.scale.engine import Distinct
-from hedgerow.table.checks import BLANKS, attempt, check_names, existing_file
+from hedgerow.table.checks import BLANKS, attempt, check_names, existing_file, is_interrupt
 from hedgerow.table.csv import Dialect, find_dialect, to_utf8
 from hedgerow.table.options import ReadOptions, as_declared, read_options, require_columns, without_codes
 from hedgerow.table.read import OPTIONS, require_known
@@ -212,7 +212,10 @@ def _run_step(step: Callable[[], T]) -> T:
     except (HedgerowError, MemoryError):
         raise
     except Exception as error:
+        was_stopped = is_interrupt(error)
         found = _sentence(type(error).__name__, str(error))
+    if was_stopped:
+        raise KeyboardInterrupt
     raise found
 
 
