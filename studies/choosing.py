@@ -1,9 +1,9 @@
-"""What each method costs on the same questions: `python -m studies.choosing RESULTS [ROWS [FIGURE]]`.
+"""What each method costs on the same questions: `python -m studies.choosing RESULTS [FIGURE [ROWS]]`.
 
 Bounds, errors, attack rates, loss and time on Adult (hours), the American Community Survey (income) and the generated
-census (income); the same random questions for every method: an average over two conditions, and a count of rows with
-one of these and a range of the sensitive number. Every line is kept in the file RESULTS (JSON) as soon as it is
-measured, and lines that are there are not measured again. For docs/choosing.md.
+census (income), whole or ROWS rows of each; the same random questions for every method: an average over two
+conditions, and a count of rows with one of these and a range of the sensitive number. Every line is kept in the file
+RESULTS (JSON) as soon as it is measured, and lines that are there are not measured again. For docs/choosing.md.
 """
 
 from __future__ import annotations
@@ -64,7 +64,6 @@ KEPT = tuple(
     name
     for name in METHODS
     if "blind" in name
-    or '"one"' in name
     or name in ("KEAnonymity(10, e)", "KEAnonymity(10, e, l=2)", "Anatomy(l=2)")
     or name.startswith("MInvariant")
 )
@@ -109,16 +108,20 @@ class Line:
     refusal: str = ""
 
 
-def subjects(rows: int) -> Iterator[Subject]:
-    """The three tables, of the survey and the census `rows` rows, in random order."""
+_CENSUS = 300_000
+"""People of the generated census: about as many as the survey has."""
+
+
+def subjects(rows: int | None = None) -> Iterator[Subject]:
+    """The three tables in random order, whole or `rows` rows of each."""
     rng = np.random.default_rng(7)
     for name, table, quasi, sensitive in (
         ("Adult", adult(), ("age", "education", "sex", "race"), "hours-per-week"),
         ("ACS", acs(), ("Age", "Education", "Gender", "Race"), "Income"),
-        ("census", census(2 * rows, seed=3), ("age", "education", "gender", "race"), "income"),
+        ("census", census(_CENSUS, seed=3), ("age", "education", "gender", "race"), "income"),
     ):
         whole = table.select([*quasi, sensitive]).drop_null()
-        chosen = rng.permutation(whole.num_rows)[: None if name == "Adult" else rows]
+        chosen = rng.permutation(whole.num_rows)[:rows]
         texts = {n: whole[n].cast(pa.string()) if n == quasi[1] else whole[n] for n in whole.column_names}
         yield Subject(name, pa.table(texts).take(chosen), quasi, sensitive)
 
@@ -301,7 +304,7 @@ def _printed(table: str, number: int, line: Line) -> str:
 
 def main() -> None:
     """Measure what the file of results lacks, print all as Markdown, and draw it."""
-    results, rows = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 30_000
+    results, rows = Path(sys.argv[1]), int(sys.argv[3]) if len(sys.argv) > 3 else None
     kept: dict[str, dict[str, Any]] = json.loads(results.read_text()) if results.exists() else {}
     for subject in subjects(rows):
         lines = kept.setdefault(subject.name, {})
@@ -320,8 +323,8 @@ def main() -> None:
     for table, measured in found.items():
         for number, line in enumerate(measured, 1):
             print(_printed(table, number, line))
-    if len(sys.argv) > 3:
-        draw(found, Path(sys.argv[3]))
+    if len(sys.argv) > 2:
+        draw(found, Path(sys.argv[2]))
 
 
 if __name__ == "__main__":

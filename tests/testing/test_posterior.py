@@ -144,6 +144,15 @@ def quoted(name):
     return next(s for s in method.publish(table, schema).guarantee.not_promised if s.startswith("Minimality"))
 
 
+@pytest.mark.parametrize(("name", "is_safe"), [*((name, True) for name in SAFE), *((name, False) for name in LEAKY)])
+def test_only_what_the_auditor_passes_claims_to_resist_whoever_knows_it(name, is_safe):
+    """A guarantee whose adversary knows the algorithm and sees all is that of a method found to tell nothing more."""
+    method, table, *_ = (SAFE if is_safe else LEAKY)[name]
+    schema = hr.Schema(quasi=table.column_names[:-1], sensitive="s")
+    adversary = built(method).publish(table, schema).guarantee.adversary
+    assert ("this algorithm" in adversary and "not at those of others" not in adversary) == is_safe
+
+
 @pytest.mark.parametrize("name", ["proximity", "anatomy near", "permutation", "mondrian", "full-domain"])
 def test_what_was_measured_is_in_the_guarantee(name):
     """The guarantee quotes the measurement and names what to publish instead."""
@@ -299,6 +308,20 @@ def test_one_group_keeps_personal_promises_and_cheap_ones_tell(partition, poster
     # One group says what counts of other targets may tell (2/5 for 1/3, as target distributions do): never less.
     assert (minimality("personal") in words) == audit.is_broken
     assert (minimality("target") in words) != audit.is_broken
+
+
+@pytest.mark.parametrize("wish", [2, "*"], ids=["by level", "by label"])
+def test_one_group_tells_by_how_many_values_it_generalizes(wish):
+    """Over [1, [2, 3]] a value of probability 1/3 has 2/5; whoever reads of the cheapest groups is told that, too."""
+    tree = Hierarchy.from_nested([1, [2, 3]])
+    schema = hr.Schema(quasi=["q"], sensitive="s", identifier=["wish"], hierarchies={"s": tree})
+    table = pa.table({"q": range(4), "wish": [wish] * 4, "s": [1, 2, 3, 1]})
+    prior = {(value, wish): 1 for value in (1, 2, 3)}
+    audit = audit_posterior(hr.Personal("wish", partition="one"), table, schema, prior=prior, hidden=["wish"])
+    assert audit.is_exact
+    assert audit.is_broken
+    assert (audit.worst.posterior, audit.worst.limit) == (Fraction(2, 5), Fraction(1, 3))
+    assert "one that the target gives 1/3 had 2/5" in minimality("personal")
 
 
 @pytest.mark.parametrize("method", [hr.Microaggregation(k=2), hr.RankSwap(share="0.5")], ids=["means", "swaps"])

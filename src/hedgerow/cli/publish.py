@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from hedgerow.table import Table
     from hedgerow.utility.summary import ReleaseSummary
 
-__all__ = ["publish", "run"]
-
 
 class ByMethod(click.Command):
     """A command whose help is about one method where the method's name stands before --help."""

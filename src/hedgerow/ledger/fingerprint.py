@@ -25,19 +25,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from hedgerow.table import Table
 
-__all__ = [
-    "Hashes",
-    "Key",
-    "RowHashes",
-    "hash_texts",
-    "hash_words",
-    "key_of",
-    "missing_row",
-    "pieces",
-    "table_mark",
-    "value_hashes",
-]
-
 _PIECE = 1 << 21
 _LONG = 64
 """Texts of more bytes are hashed one by one."""

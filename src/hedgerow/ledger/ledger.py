@@ -70,20 +70,6 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
     from hedgerow.schema import Schema
 
-__all__ = [
-    "Ledger",
-    "Memory",
-    "Overlap",
-    "PendingEntry",
-    "Receipt",
-    "Remembered",
-    "identity",
-    "now",
-    "read_memory",
-    "refuse",
-    "write_memory",
-]
-
 
 @dataclass(frozen=True)
 class Overlap:

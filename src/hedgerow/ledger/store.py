@@ -27,24 +27,6 @@ from hedgerow.ledger.fingerprint import pieces
 from hedgerow.randomness import token
 from hedgerow.release.folder import sync_folder
 
-__all__ = [
-    "MEMORY",
-    "Contents",
-    "Entry",
-    "GraphEntry",
-    "Mark",
-    "TableEntry",
-    "folder_of",
-    "lock",
-    "map_hashes",
-    "read_contents",
-    "read_hashes",
-    "replace_file",
-    "sweep",
-    "write_contents",
-    "write_hashes",
-]
-
 
 class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Keyed hashes of the rows of some columns: `file` holds them, sorted, and `sha256` tells whether it is whole."""

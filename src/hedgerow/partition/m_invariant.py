@@ -34,8 +34,6 @@ from hedgerow.errors import Infeasible, counted
 from hedgerow.partition.shuffles import by_code, deal, permutation, shuffle_within
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["Buckets", "Invariant", "Signatures", "check_survivors", "fill_buckets", "m_invariant", "split_buckets"]
-
 
 @dataclass(frozen=True, eq=False)
 class Invariant:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from hedgerow.methods.scaled import BlockOptions, BlockRelease
     from hedgerow.release import Release
 
-__all__ = ["publish_recipe", "publish_recipe_in_blocks", "saving", "withdraw_unless_saved"]
-
 
 def publish_recipe(
     recipe: Recipe | GraphRecipe,

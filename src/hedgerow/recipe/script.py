@@ -16,8 +16,6 @@ from hedgerow.recipe.run import saving
 if TYPE_CHECKING:
     from hedgerow.graph.recipe import GraphRecipe
 
-__all__ = ["recipe_command", "recipe_script"]
-
 
 def recipe_script(recipe: Recipe | GraphRecipe, *, seed: int | None = None) -> str:
     """A Python script that publishes what the recipe says; with a `seed`, byte by byte the same each time.

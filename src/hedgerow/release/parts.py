@@ -44,20 +44,6 @@ from hedgerow.verify.parts import PARTED, SHARED, is_wide, part_file
 from hedgerow.verify.promise import verify_bundle, verify_held
 from hedgerow.verify.values import MANIFEST, FileEntry, PartEntry
 
-__all__ = [
-    "Stage",
-    "WrittenPart",
-    "checksum_at",
-    "numbered_tables",
-    "require_free",
-    "sample_groups",
-    "seal",
-    "split_release",
-    "stage_bundle",
-    "whole_grids",
-    "write_part",
-]
-
 
 @dataclass(frozen=True)
 class WrittenPart:

@@ -19,8 +19,6 @@ from hedgerow.exact import as_fraction
 from hedgerow.release import Release
 from hedgerow.testing.posterior_draws import sum_chances
 
-__all__ = ["Chances", "Promise", "Secret", "TargetTree", "Verdict", "of_values", "promise_of"]
-
 
 @dataclass(frozen=True)
 class TargetTree:
@@ -55,7 +53,12 @@ class TargetTree:
     def named_values(self, value: Any, wish: int | str) -> list[Any]:
         """The values of the part that somebody with this value named, by a level or by a label."""
         path = self._path(self.leaves[value])
-        top = path[wish] if isinstance(wish, int) else next(n for n in reversed(path) if self.labels[n] == wish)
+        if isinstance(wish, int):
+            # Levels are counted from the deepest values; those that end earlier stand for themselves until there.
+            height = max(len(self._path(node)) for node in self.leaves.values()) - 1
+            top = path[max(0, len(path) - 1 - (height - wish))]
+        else:
+            top = next(node for node in reversed(path) if self.labels[node] == wish)
         return [leaf for leaf, node in self.leaves.items() if top in self._path(node)]
 
     def _path(self, node: int) -> list[int]:

@@ -66,7 +66,8 @@ MEASURED: dict[str, Measured] = {
     "personal": Measured(
         3,
         "a value that the target gives 1/4 inside the named part had 1/2",
-        "partition='one' was found to tell nothing beyond what is promised.",
+        "partition='one' chooses no groups; how many values it generalizes tells less: one that the target gives 1/3 "
+        "had 2/5.",
         "groups were chosen by looking at sensitive values and named parts, and whoever knows the algorithm can learn "
         "from the choice",
     ),

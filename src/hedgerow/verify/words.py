@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from hedgerow.errors import BrokenPromise
 from hedgerow.verify.made import TOGETHER
-from hedgerow.verify.minimality import minimality
+from hedgerow.verify.minimality import MEASURED, minimality
 from hedgerow.verify.page import page
 from hedgerow.verify.structure import layout_of
 from hedgerow.verify.values import NOT_PROMISED, Guarantee, PublishedRelease
@@ -84,6 +84,9 @@ _FORMER = {
     "odds of all values": "probabilities of all values",
     "Sets together: odds of several sets of quasi-identifiers, put together, may say more than any": "Sets together: "
     "probabilities for several sets of quasi-identifiers, put together, may say more than those of any",
+    "how often each value occurs; knows": "how often each value occurs, and looks at one published value, not at those "
+    "of others; knows",
+    "partition='one' was found to tell nothing beyond what is promised.": MEASURED["personal"].instead,
 }
 """What releases said before, and the same as it is said now: an older release keeps its promise and its words."""
 
@@ -354,7 +357,8 @@ def _retention(release: PublishedRelease) -> Words:
         )
     adversary = (
         "Knows everybody's quasi-identifiers, that they are in the table, this algorithm, and how often each value "
-        "occurs; knows nobody's sensitive value and no relation between sensitive values and quasi-identifiers."
+        "occurs, and looks at one published value, not at those of others; knows nobody's sensitive value and no "
+        "relation between sensitive values and quasi-identifiers."
     )
     same = columns if p == 1 or values == 1 else ()
     missing = (
