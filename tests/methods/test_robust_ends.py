@@ -93,6 +93,15 @@ def test_random_tables_of_every_shape_end(seed: int) -> None:
         ends(table, Robust(r, KnowledgeEstimate(support=support), model=model, max_suppressed=share))
 
 
+def test_a_value_of_which_nothing_would_be_left_is_refused_with_the_largest_r() -> None:
+    """Both people with x may be suppressed, but then nothing is promised of x: the refusal says which r is reached."""
+    table = pa.table({"a": ["P"] * 4 + ["Q"] * 26, "s": ["x", "x", *"yz" * 14]})
+    schema = hr.Schema(quasi=["a"], sensitive="s")
+    method = Robust(6, KnowledgeEstimate(support=1), protect=["x"], max_suppressed="0.3")
+    with pytest.raises(hr.Infeasible, match=r"all that have one of the protected values among them, of 30 rows.*r = [0-9.]+ was reached"):
+        method.publish(table, schema)
+
+
 def crowd_of(table: pa.Table, protect: object, support: int = 1) -> RobustRows:
     """The rows as the search sees them."""
     quasi = [name for name in table.column_names if name != "s"]
