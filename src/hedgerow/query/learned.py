@@ -77,6 +77,8 @@ _BY_HIDDEN = 4.0
 _LEAST = 0.005
 """A model that explains less of the variance inside groups than this is not worth its error."""
 
+_TOO_LITTLE = "known columns tell too little, or there are too few groups"
+
 
 def learn(release: Release, bound: Bound, answer: Answer) -> Answer:
     """The answer with a learned estimate beside it, or with the reason why no model helps."""
@@ -197,6 +199,8 @@ class _Model:
         hit = self.source.choose(self.bound.known).possible
         kept = self.source.marked(self.base, self.bound.hidden).astype(np.float64)
         features = _features(self.release, self.source)
+        if not features.shape[1]:
+            return _fair(answer, _TOO_LITTLE)
         sizes = np.bincount(view.groups, minlength=groups).astype(np.float64)
         sums = [np.bincount(view.groups, column, minlength=groups) for column in features.T]
         means: Floats = np.column_stack(sums) / sizes[:, None]
@@ -281,7 +285,7 @@ class _Shape:
         if float(self.sizes @ left**2) / count > _BY_HIDDEN * max(chance, 1e-300):
             return fair, float(np.sqrt(dealt @ spread)), "groups were made by the hidden values"
         if explained < _LEAST or count < 4 * self.means.shape[1]:
-            return fair, float(np.sqrt(dealt @ spread)), "known columns tell too little, or there are too few groups"
+            return fair, float(np.sqrt(dealt @ spread)), _TOO_LITTLE
         lever = self.deviations[self.hit].sum(axis=0)
         if not resample:
             return fair + float(lever @ slopes), 0.0, ""
@@ -309,7 +313,7 @@ class _Dealing:
         if float(shape.sizes @ left**2) / count > _BY_HIDDEN * max(inside / len(scores), 1e-300):
             self.refusal = "groups were made by the hidden values"
         elif explained < _LEAST * inside or count < 4 * shape.means.shape[1]:
-            self.refusal = "known columns tell too little, or there are too few groups"
+            self.refusal = _TOO_LITTLE
         self._contrast = _Contrast(shape)
         places = np.arange(int(shape.sizes.max(initial=0)))
         self._real, self._sizes = places < shape.sizes[:, None], shape.sizes
