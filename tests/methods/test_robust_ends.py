@@ -98,7 +98,7 @@ def test_a_value_of_which_nothing_would_be_left_is_refused_with_the_largest_r() 
     table = pa.table({"a": ["P"] * 4 + ["Q"] * 26, "s": ["x", "x", *"yz" * 14]})
     schema = hr.Schema(quasi=["a"], sensitive="s")
     method = Robust(6, KnowledgeEstimate(support=1), protect=["x"], max_suppressed="0.3")
-    with pytest.raises(hr.Infeasible, match=r"all that have one of the protected values among them, of 30 rows.*r = [0-9.]+ was reached"):
+    with pytest.raises(hr.Infeasible, match=r"all that have one of .* of 30 rows.*r = [0-9.]+ was reached"):
         method.publish(table, schema)
 
 
