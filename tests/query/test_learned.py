@@ -7,6 +7,8 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
+from hedgerow.query import learned
+from hedgerow.query.evidence import view
 from hedgerow.query.learned import _fitted
 
 SCHEMA = hr.Schema(quasi=["age", "town"], sensitive="pay")
@@ -248,3 +250,15 @@ def test_small_groups_are_dealt_in_every_way() -> None:
             rows = np.arange(size)
             expected[rows, dealt] += likely[group, rows, dealt].prod()
         assert found[group] == pytest.approx(expected / expected[0].sum(), abs=1e-6)
+
+
+def test_what_was_dealt_is_kept_however_large_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next question of a large table does not deal again, though little may be remembered."""
+    dealt: list[int] = []
+    monkeypatch.setattr(view, "LEAST", 0)
+    monkeypatch.setattr(view, "PER_ROW", 0)
+    monkeypatch.setattr(learned, "_fitted", lambda *rows: dealt.append(1) or _fitted(*rows))
+    release = hr.Anatomy(l=2).publish(people(600), SCHEMA, seed=1)
+    for low in (30, 40, 50):
+        release.ask(f"SELECT avg(pay) FROM release WHERE age > {low}", estimate="learned")
+        assert len(dealt) == 2 * (1 + learned._DEALINGS)
