@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.inference.knowledge import KnowledgeEstimate
+from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 from hedgerow.inference.robust import members
 from hedgerow.methods.robust import Robust
 from hedgerow.partition.robust.candidates import RobustRows
@@ -100,6 +100,18 @@ def test_a_value_of_which_nothing_would_be_left_is_refused_with_the_largest_r() 
     method = Robust(6, KnowledgeEstimate(support=1), protect=["x"], max_suppressed="0.3")
     with pytest.raises(hr.Infeasible, match=r"all that have one of .* of 30 rows.*r = [0-9.]+ was reached"):
         method.publish(table, schema)
+
+
+@pytest.mark.parametrize("protect", [["z"], ["x", "z"]])
+@pytest.mark.parametrize("k", [None, 2])
+def test_values_that_only_the_probabilities_know_are_refused(protect: list[str], k: int | None) -> None:
+    """Probabilities from elsewhere may know values that this table has not; as part of a set they do no harm."""
+    odds = {"x": "1/4", "y": "1/2", "z": "1/4"}
+    knowledge = Knowledge.given("s", {("q",): {"a": odds, "b": odds}})
+    table, schema = pa.table({"q": list("aabb") * 3, "s": list("xyyy") * 3}), hr.Schema(quasi=["q"], sensitive="s")
+    with pytest.raises(hr.SchemaError, match="nobody in this table has"):
+        Robust("1.2", knowledge, protect=protect, max_suppressed="0.5", k=k).publish(table, schema)
+    assert Robust("1.2", knowledge, protect=[["x", "z"]], max_suppressed="0.5").publish(table, schema).verify()
 
 
 def crowd_of(table: pa.Table, protect: object, support: int = 1) -> RobustRows:

@@ -249,6 +249,11 @@ class Robust(Method):
         knowledge = self._knowledge(prepared, column)
         codes = knowledge.value_codes(prepared.table.arrow.column(column))
         candidates = RobustRows(knowledge, knowledge.signatures(quasi), codes, members(knowledge.values, self.protect))
+        if self._is_one_gone(candidates, np.zeros(candidates.size, np.int32)):
+            raise SchemaError(
+                "'protect' names values that the probabilities know and nobody in this table has; nothing could be "
+                "promised of them, so leave them out."
+            )
         progress("partitioning", 0.2)
         labels = (
             self._labels(candidates, criterion, prepared, progress)
@@ -330,9 +335,9 @@ class Robust(Method):
         return f"r = {low / 10:g} was reached{rows}" if low > 10 else f"No r above 1 was reached{rows}"
 
     def _is_one_gone(self, candidates: RobustRows, groups: NDArray[np.int32]) -> bool:
-        """Tell whether all rows of a value that was to be protected are suppressed: nothing would be promised of it."""
-        lost = np.setdiff1d(candidates.secret, candidates.secret[groups >= 0])
-        return self.protect is not None and bool((lost < candidates.secrets).any())
+        """Tell whether no row with a value that was to be protected is published: nothing would be promised of it."""
+        left = np.bincount(candidates.secret[groups >= 0], minlength=candidates.secrets)[: candidates.secrets]
+        return self.protect is not None and bool((left == 0).any())
 
     def _refusal(self, limits: RobustLimits, r: Fraction, allowed: int, lost: str, reached: str) -> Infeasible:
         """Say what no grouping can pass by each protected value: as given, or by its rank; named to the owner alone."""
