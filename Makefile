@@ -23,6 +23,8 @@ app: $(VENV)/.dev
 	$(BIN)/hedgerow demo $(OUT)
 	$(BIN)/hedgerow app $(OUT)/recipe.toml
 
+# Draws the same each time; flaky, below, draws anew.
+test: export HEDGEROW_SAME_DRAWS = 1
 test: $(VENV)/.dev
 	@sh tools/system_tools.sh chromium java
 	$(BIN)/pytest -n 2 --dist worksteal -m "not spark"

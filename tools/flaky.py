@@ -132,7 +132,8 @@ def _run(tests: dict[str, int], runs: int, seconds: float, results: Path) -> Non
     known = _read(results)[0]
     plan.write_text(json.dumps({"runs": tests, "shared": [name for name in tests if known[name].is_shared]}))
     folders = [str(ROOT / "tools"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = os.environ | {
+    inherited = {name: value for name, value in os.environ.items() if name not in ("CI", "HEDGEROW_SAME_DRAWS")}
+    environment = inherited | {
         "PYTHONPATH": os.pathsep.join(folders),
         "FLAKY_RESULTS": str(results),
         "FLAKY_RUNS": str(runs),

@@ -1,4 +1,4 @@
-"""Names for the kinds of arrays that pass between modules, a column as one array, and freed memory given back."""
+"""Names for the kinds of arrays that pass between modules, columns as one array, distinct keys, freed memory."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-
-__all__ = ["Bools", "Codes", "Counts", "Floats", "Ints", "free_unused", "one_array"]
 
 Ints = NDArray[np.int64]
 Counts = NDArray[np.int64]
@@ -25,6 +23,17 @@ def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     if not isinstance(column, pa.ChunkedArray):
         return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def distinct(keys: Ints) -> tuple[Ints, Ints]:
+    """The distinct keys, ascending, and the place of each: by marking them where there is room, else by sorting."""
+    most = int(keys.max(initial=0))
+    if most > 4 * len(keys) + 1024:
+        used, places = np.unique(keys, return_inverse=True)
+        return used, places
+    seen = np.zeros(most + 1, np.bool_)
+    seen[keys] = True
+    return np.flatnonzero(seen), (np.cumsum(seen) - 1)[keys]
 
 
 def free_unused() -> None:

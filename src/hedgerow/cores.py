@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-__all__ = ["cores", "on_cores"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

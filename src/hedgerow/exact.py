@@ -22,25 +22,6 @@ from numpy.typing import NDArray
 from hedgerow.arrays import one_array
 from hedgerow.errors import SchemaError
 
-__all__ = [
-    "MAX_TICK",
-    "DecimalGrid",
-    "Line",
-    "as_fraction",
-    "column_grid",
-    "column_line",
-    "column_numbers",
-    "decimal_places",
-    "float_above",
-    "float_below",
-    "floats_of",
-    "fraction_text",
-    "line",
-    "require_ticks",
-    "ticks",
-    "without_exponent",
-]
-
 MAX_TICK = 2**62
 """Differences of two ticks must fit a signed 64-bit integer."""
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from hedgerow.graph.grouped import GroupedGraph
     from hedgerow.release import Release
 
-__all__ = ["KINDS", "ExportContents", "export_files"]
-
 _EXCEL_ROWS = 1_048_576
 _EXACT = 2**53
 _LARGEST = 8.9e307

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from hedgerow.utility.compare import Score
     from hedgerow.utility.random_questions import Workload
 
-__all__ = ["attack", "certify", "compare", "holds_graph", "open_bundle", "regress"]
-
 StrPath = str | os.PathLike[str]
 
 

@@ -20,8 +20,6 @@ from collections.abc import Callable, Sized
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 
-__all__ = ["SMALL", "Kernel", "kernel", "on_compile"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -9,8 +9,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-__all__ = ["html_note", "html_table", "progress_or_notebook"]
-
 _DELAY = 0.5
 """Seconds that work may take before a notebook shows how far it is."""
 _PAUSE = 0.1

@@ -10,8 +10,6 @@ import numpy as np
 from hedgerow.errors import ParameterError
 from hedgerow.exact import as_fraction
 
-__all__ = ["Number", "came", "check_flag", "read_names", "read_number", "read_whole"]
-
 Number = int | float | str | Decimal | Fraction
 
 _LONGEST = 40

@@ -13,8 +13,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KeyedStream", "Keys", "generator", "order_keys", "seeded_keys", "system_keys", "token"]
-
 
 class Keys(Protocol):
     """A source of randomness: call it with a count, get that many uniform 64-bit integers."""

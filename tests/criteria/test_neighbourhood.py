@@ -16,6 +16,13 @@ SHARES = st.sampled_from(["0", "0.1", "1/3", "0.5", "1"])
 WHOLE = st.sets(st.one_of(st.integers(-20, 20), st.integers(-(2**61), 2**61)), min_size=1, max_size=12)
 TENTHS = st.sets(st.integers(-30, 30).map(lambda n: n * 0.1), min_size=1, max_size=12)
 
+ENDS = st.sets(
+    st.sampled_from(
+        [sign * size for sign in (1, -1) for size in (1.7976931348623157e308, 1.7e308, 1e308, 1.5, 5e-324)]
+    ),
+    min_size=1,
+)
+
 
 def plain_reach(values, ends):
     """Compare every pair as fractions."""
@@ -24,7 +31,7 @@ def plain_reach(values, ends):
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.one_of(WHOLE, TENTHS), EPS, EPS, SHARES)
+@given(st.one_of(WHOLE, TENTHS, ENDS), EPS, EPS, SHARES)
 def test_reach_is_what_fractions_say(values, below, above, share):
     """Absolute, one-sided, relative and the same by a function: every end is decided exactly."""
     where = line(np.array(sorted(values)))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.errors import QueryError
 from hedgerow.query import ask, select
 from tests.support.assignments import release_of
 from tests.support.form_worlds import possible_answers
@@ -99,3 +100,35 @@ def test_a_divisor_that_may_be_zero():
     assert (answer.lower, answer.upper) == (0, 4)
     assert ask(whole, "SELECT sum(s) / avg(s) FROM release WHERE a = 1").lower is None
     assert ask(whole, "SELECT sum(s) / (min(s) + 1) FROM release WHERE a = 1").upper == 4
+
+
+BIG = 2**53
+
+
+@pytest.mark.parametrize("item", ["sum(x)", "max(x)", "x"])
+@pytest.mark.parametrize("way", ["", " DESC"])
+def test_whole_numbers_beyond_floats_are_sorted_exactly(item, way):
+    """2^53 and 2^53 + 1 are one float; each number is of one row, so that sum and max are it."""
+    numbers = [BIG + n for n in (3, 0, 2, 1)]
+    whole = release_of({"x": numbers, "s": [1, 2, 3, 4]}, [0, 0, 1, 1], sensitive="s")
+    found = select(
+        whole, f"SELECT x, {'count(*)' if item == 'x' else item} AS t FROM release GROUP BY x ORDER BY {item}{way}"
+    )
+    assert found.column("x").to_pylist() == sorted(numbers, reverse=bool(way))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"SELECT a, count(*) AS n FROM release GROUP BY a HAVING sum(x) > {BIG}",
+        f"SELECT a, max(x) AS m FROM release GROUP BY a HAVING m = {BIG + 1}",
+        f"SELECT count(*) FROM (SELECT a, sum(x) AS m FROM release GROUP BY a) WHERE m > {BIG}",
+    ],
+)
+def test_conditions_on_results_beyond_floats_are_refused(text):
+    """They would be compared as floats, which do not tell such numbers apart; smaller ones are answered."""
+    columns = {"a": [1, 2, 1, 2], "x": [BIG + n for n in range(4)], "s": [1, 2, 3, 4]}
+    whole = release_of(columns, [0, 0, 1, 1], sensitive="s")
+    with pytest.raises(QueryError, match=r"up to 2\^53"):
+        select(whole, text)
+    assert select(whole, text.replace("(x)", "(s)")) is not None

@@ -25,7 +25,7 @@ from hedgerow.scale.dealing import Placing
 from hedgerow.scale.spark import (
     _NOTHING,
     ClusterEngine,
-    _added,
+    _add_tasks,
     _bytes,
     _Digest,
     _with_more,
@@ -34,6 +34,8 @@ from hedgerow.scale.spark import (
 )
 from tests.scale.test_groups import NUMBER, ONE
 from tests.scale.test_groups import _table as census
+from tests.scale.test_invariant import SCHEMA as NAMED
+from tests.scale.test_invariant import people, signatures
 from tests.scale.test_ke import SCHEMA, TABLES, _multiset, _table, groups_of
 from tests.scale.test_other_methods import LEVELS, PARTS
 
@@ -231,6 +233,26 @@ def test_a_bundle_is_published_and_verified(name, spark_cluster, tmp_path, monke
 
 
 @pytest.mark.spark
+def test_a_series_under_a_ledger(spark, spark_cluster, tmp_path, monkeypatch):
+    """Everybody keeps the signature; the ledger knows the rows as in memory; no log of the cluster names anybody."""
+    monkeypatch.setattr("hedgerow.scale.spark._LEAST", 60)
+    seen, book = {}, tmp_path / "book"
+    for step, (first, last) in enumerate([(0, 200), (60, 260)]):
+        (tmp_path / str(step)).mkdir()
+        rows = frame(spark, people(first, last), tmp_path / str(step))
+        made = hr.MInvariant(3).publish(rows, NAMED, out=tmp_path / f"out{step}", ledger=book)
+        assert made.parts > 2
+        assert all(seen.setdefault(town, own) == own for town, own in signatures(tmp_path / f"out{step}").items())
+    assert [entry.bundle is not None for entry in hr.Ledger.open(book).entries] == [True, True]
+    assert hr.Ledger.open(book).overlaps(people(60, 260))[0].same
+    with pytest.raises(hr.Infeasible, match="This very table was published before"):
+        hr.Anatomy(l=2).publish(rows, NAMED, out=tmp_path / "more", ledger=book)
+    assert not (tmp_path / "more").exists()
+    logs = [file for file in spark_cluster.folder.rglob("std*") if file.is_file()]
+    assert not any(b"person1" in file.read_bytes() for file in logs)
+
+
+@pytest.mark.spark
 @pytest.mark.parametrize("kind", ["failed", "killed"])
 def test_what_breaks_once_is_repeated_and_right(kind, spark_cluster, tmp_path):
     """A task that fails, an executor that is killed while others hold blocks: the same rows, each once."""
@@ -403,6 +425,6 @@ def test_values_are_counted_while_they_are_few(rows):
     many = _with_more(_NOTHING, pa.array(range(rows)), rows)
     assert (many is None) == (rows > 20_000)
     assert _with_more(_NOTHING, pa.array([[1]]), 1) is None
-    assert _added([_bytes(own), _bytes(own)], 3) is None
-    values, counts = _added([_bytes(own), _bytes(own)], 4)
+    assert _add_tasks([_bytes(own), _bytes(own)], 3) is None
+    values, counts = _add_tasks([_bytes(own), _bytes(own)], 4)
     assert (len(values), int(counts.sum())) == (4, 2 * rows)

@@ -42,6 +42,7 @@ def test_census_roles() -> None:
         ("capital.loss", [0, 1] * 20, "sensitive", "the name says 'loss'"),
         ("x", [i**3 for i in range(60)] * 2, "sensitive", "60 different numbers with a long tail"),
         ("x", list(range(60)) * 2, "quasi", "60 different values"),
+        ("x", [2**60 + i**3 for i in range(60)] * 2, "quasi", "60 different values"),
         ("x", [i / 7 for i in range(40)], "quasi", "40 different values"),
         ("x", [1] * 40, "plain", "one value only"),
         ("x", pa.array([None] * 40, pa.int64()), "plain", "no values at all"),

@@ -1,4 +1,4 @@
-"""Kill -9 at the durable steps of whole verbs: publish with a ledger, export, a ledger that forgets, graphs.
+"""Kill -9 at the durable steps of whole verbs: publish with a ledger (in memory, in blocks), export, forget, graphs.
 
 python -m tests.support.kills publish overwrite FOLDER --stride 1
 
@@ -25,7 +25,7 @@ from tests.support.every_method import PEOPLE, SCHEMA
 __all__ = ["VERBS", "main"]
 
 ABSENT, OLD, NEW = range(3)
-VERBS = ("publish", "graph", "export", "forget")
+VERBS = ("publish", "blocks", "graph", "export", "forget")
 _KNOWN = {"out", "book", "book.rows", ".book.lock"}
 """What may stand in the folder when nothing is being written."""
 
@@ -72,6 +72,9 @@ class _Scene:
         """Publish with parameter `k` over whatever is there."""
         if self.verb == "graph":
             hg.SafeGrouping(k, 2).publish(_graph(k), ledger=self.book, again=True).save(self.target, overwrite=True)
+        elif self.verb == "blocks":
+            options = {"ledger": self.book, "again": True, "overwrite": True, "engine": "duckdb"}
+            hr.KEAnonymity(k=k).publish(PEOPLE, SCHEMA, out=self.target, **options)
         else:
             method = hr.Anatomy(l=k) if self.verb == "export" else hr.KEAnonymity(k=k)  # an export of two files
             release = method.publish(PEOPLE, SCHEMA, ledger=self.book, again=True)
@@ -148,8 +151,8 @@ def main(words: list[str]) -> int:
     scene = _Scene(options.folder, options.verb, options.start)
     _load(scene, options.folder / "modules")
     seen = killed_at_each_step(scene.act, scene.look, scene.reset, stride=options.stride)
-    before = OLD if options.verb == "forget" or (options.start, options.verb) == ("overwrite", "publish") else ABSENT
-    before = OLD if (options.start, options.verb) == ("overwrite", "graph") else before
+    replaces = options.start == "overwrite" and options.verb in ("publish", "blocks", "graph")
+    before = OLD if options.verb == "forget" or replaces else ABSENT
     assert seen == sorted(seen), seen
     assert set(seen) <= {before, NEW}, seen
     assert seen[-1] == NEW, seen

@@ -20,6 +20,8 @@ from typing import Any
 __all__ = ["HAS_SPARK", "REASON", "Cluster", "cluster"]
 
 _SECONDS = 180
+_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+"""Java machines that live for minutes compile quickly, not well: most of their time would be spent on it."""
 
 
 def _has_java() -> bool:
@@ -86,7 +88,8 @@ def cluster() -> Iterator[Cluster]:
                 "127.0.0.1",
                 *words,
             ]
-            environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_DIRS": str(folder / "local")}
+            places = {"SPARK_HOME": str(home), "SPARK_LOCAL_DIRS": str(folder / "local")}
+            environment = {**os.environ, **places, "SPARK_DAEMON_JAVA_OPTS": _JAVA, "SPARK_DAEMON_MEMORY": "256m"}
             with (folder / f"log-{len(processes)}").open("wb") as log:
                 processes.append(
                     subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -127,6 +130,8 @@ def _settings(remote: int, folder: Path) -> dict[str, str]:
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(remote),
         "spark.executor.memory": "700m",
+        "spark.driver.extraJavaOptions": _JAVA,
+        "spark.executor.extraJavaOptions": _JAVA,
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.showConsoleProgress": "false",
         "spark.ui.port": "0",

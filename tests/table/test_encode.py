@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.table import encode as module_of_encode  # noqa: F401 - the module stays importable under its name
-from hedgerow.table.encode import encode
+from hedgerow.table.encode import encode, encode_texts
 
 COLUMNS = {
     "narrow": (pa.int64(), st.integers(-5, 5)),
@@ -115,3 +115,16 @@ def test_decoding_gives_the_column_back():
     encoded = encode(column)
     assert encoded.decode(encoded.codes).equals(column)
     assert encode(column.drop_null()).decode(np.array([1, 0], np.int32)).to_pylist() == [3, 1]
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_texts_of_a_long_column_are_numbered_alike_in_all_its_parts(gaps):
+    """Parts of a column are hashed on several cores; values that one part alone has are numbered with the others."""
+    numbers = np.random.default_rng(3).integers(0, 90, 50_000)
+    numbers[40_000:] += 60
+    texts = pa.array([f"v{n % 7}{n}" for n in numbers.tolist()], mask=(numbers == 75) & gaps)
+    encoded = encode_texts(texts)
+    assert encoded.has_missing == gaps
+    assert encoded.domain.to_pylist() == sorted(texts.drop_null().unique().to_pylist())
+    assert encoded.decode(encoded.codes).equals(texts)
+    assert int(encoded.codes.max()) == encoded.size - 1

@@ -110,10 +110,16 @@ def test_kill_before_every_durable_step(tmp_path, kind, start):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("verb", "start", "stride"),
-    [("publish", "overwrite", 6), ("graph", "fresh", 6), ("export", "fresh", 1), ("forget", "overwrite", 3)],
+    [
+        ("publish", "overwrite", 6),
+        ("blocks", "overwrite", 6),
+        ("graph", "fresh", 6),
+        ("export", "fresh", 1),
+        ("forget", "overwrite", 3),
+    ],
 )
 def test_kill_whole_verbs(tmp_path, verb, start, stride):
-    """A sample of the steps of publish with a ledger, graphs, export and a ledger that forgets."""
+    """A sample of the steps of publish with a ledger (also in blocks), graphs, export and a ledger that forgets."""
     command = [sys.executable, "-W", "error", "-m", "tests.support.kills", verb, start, str(tmp_path)]
     run = subprocess.run([*command, "--stride", str(stride)], capture_output=True, text=True, timeout=300, check=False)
     assert run.returncode == 0, run.stderr[-3000:]

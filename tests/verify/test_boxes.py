@@ -2,12 +2,16 @@
 
 import dataclasses
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
+import hedgerow as hr
+from hedgerow.datasets import census
 from hedgerow.errors import BrokenPromise
 from hedgerow.randomness import seeded_keys, system_keys
-from hedgerow.verify.boxes import check_boxes
+from hedgerow.verify import verify
+from hedgerow.verify.boxes import _listed_sets, _set_texts, check_boxes
 from hedgerow.verify.structure import expected_columns
 from tests.support.boxes import generalized_release
 
@@ -128,3 +132,41 @@ def test_a_release_of_one_row_has_nothing_to_tell_apart():
     """There is no row before the only one."""
     release = generalized_release(TABLE.slice(0, 1), (0,), quasi=("age", "town", "member"), sensitive=("pay",))
     assert "3 quasi-identifiers" in check_boxes(release)
+
+
+def test_labels_of_sets_are_those_of_the_definition():
+    """The label of a set is its value, or its first six values, ascending, and how many there are."""
+    rng = np.random.default_rng(5)
+    letters = [chr(97 + n) for n in range(12)] + ["é", "Z", "aa"]
+    chosen = [rng.choice(letters, size, replace=False).tolist() for size in (1, 2, 6, 7, 15, 3)]
+    rows = [(7 * number, value) for number, values in enumerate(chosen) for value in values]
+    order = rng.permutation(len(rows))
+    sets = pa.table(
+        {
+            "column": ["town"] * len(rows) + ["other"],
+            "set": pa.array([*(rows[n][0] for n in order), 7], pa.int32()),
+            "value": [*(rows[n][1] for n in order), "zzz"],
+        }
+    )
+    listed = _listed_sets(sets, "town")
+    assert listed.numbers.tolist() == [7 * number for number in range(6)]
+    assert listed.sizes.tolist() == [len(values) for values in chosen]
+    assert _set_texts(listed).to_pylist() == [_label(sorted(values, key=str.encode)) for values in chosen]
+
+
+def _label(values):
+    more = f", ... ({len(values)} values)" if len(values) > 6 else ""
+    return values[0] if len(values) == 1 else "{" + ", ".join(values[:6]) + more + "}"
+
+
+def test_a_large_release_is_looked_at_by_several_threads():
+    """What a thread finds is raised, whichever check it is: rows told apart, or a group that misses the criterion."""
+    table = census(40_000, seed=3).select(["age", "race", "occupation"])
+    release = hr.Mondrian(k=5, l=2).publish(table, hr.Schema(quasi=["age", "race"], sensitive="occupation"), seed=1)
+    assert len(verify(release.published).checks) == 5
+    labels = release.tables["release"].column("race").to_pylist()
+    with pytest.raises(BrokenPromise, match="told apart by 'race'"):
+        verify(_replaced(release, "release", "race", [*labels[:-1], "x"]).published)
+    values = release.tables["release"].column("occupation").to_pylist()
+    with pytest.raises(BrokenPromise, match="fill"):
+        verify(_replaced(release, "release", "occupation", values[:1] * 40_000).published)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 
 import pytest
 
@@ -117,3 +118,68 @@ def test_pipes_and_folders_do_not_stop_a_reader(place):
     (target / "README.md").mkdir()
     with pytest.raises(hr.BundleError, match="missing"):
         hr.open(target)
+
+
+@pytest.fixture
+def in_time():
+    """End the test if it waits for a pipe."""
+
+    def end(*_):
+        raise TimeoutError("a reader waits")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("stem", ["quasi", "help"])
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device", "nothing", "itself"])
+def test_files_that_are_opened_later_are_files(tmp_path, monkeypatch, in_time, stem, kind):
+    """Also where a folder has too many files to open all at once."""
+    monkeypatch.setattr(holding, "_MOST_OPEN", 3)
+    target = tmp_path / "out"
+    hr.Anatomy(l=2).publish(PEOPLE, SCHEMA).save(target, rows_per_part=4)
+    part = sorted(target.glob(f"{stem}-*.parquet"))[1]
+    part.unlink()
+    if kind == "pipe":
+        os.mkfifo(part)
+    elif kind == "folder":
+        part.mkdir()
+    else:
+        part.symlink_to({"device": "/dev/zero", "nothing": "/nothing/there", "itself": part}[kind])
+    with pytest.raises(hr.BundleError, match=part.name):
+        verify_bundle(target)
+    if stem == "quasi":  # help tables of parts are not read to answer
+        with pytest.raises(hr.BundleError, match=part.name):
+            DuckDBEngine.from_bundle(target)
+
+
+def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(place, monkeypatch, in_time):
+    """Between the look at what it is and its opening."""
+    target, _ = place
+    look = os.stat
+
+    def then(path, **options):
+        found = look(path, **options)
+        if path == "README.md":
+            (target / path).unlink()
+            os.mkfifo(target / path)
+        return found
+
+    monkeypatch.setattr(holding.os, "stat", then)
+    with pytest.raises(hr.BundleError, match="missing"):
+        hr.open(target)
+
+
+def test_links_lead_to_bytes_that_fit_or_are_refused(place, tmp_path):
+    """A file of a bundle may be a link: what is read is what its checksum says, wherever it lies."""
+    target, _ = place
+    (target / "README.md").rename(tmp_path / "README.md")
+    (target / "README.md").symlink_to(tmp_path / "README.md")
+    verify_bundle(target)
+    (tmp_path / "README.md").write_text("CANARY")
+    with pytest.raises(hr.BundleError, match="checksum") as error:
+        verify_bundle(target)
+    assert "CANARY" not in str(error.value)

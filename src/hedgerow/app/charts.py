@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-__all__ = ["ChartPoint", "Stretch", "bar", "frontier_chart", "share_bar", "share_place", "span_bar"]
-
 _WIDE = 400.0
 
 

@@ -22,8 +22,6 @@ from hedgerow.graph.compare import GraphPoint, graph_frontier, graph_settings
 from hedgerow.graph.method import SafeGrouping
 from hedgerow.graph.recipe import METHOD, GraphRecipe, GraphSource
 
-__all__ = ["GraphPages"]
-
 _SIDES = ("left", "right", "edges")
 _FIELDS = (*_SIDES, "values", "repeats", "dangling", "k", "l", "order", "hubs")
 

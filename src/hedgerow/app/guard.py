@@ -18,8 +18,6 @@ from urllib.parse import parse_qs
 
 from hedgerow.randomness import token
 
-__all__ = ["LARGEST_FORM", "LARGEST_UPLOAD", "POLICY", "UPLOADS", "Guard"]
-
 LARGEST_UPLOAD = 64 << 20
 LARGEST_FORM = 1 << 20
 UPLOADS = ("/table/upload",)

@@ -14,8 +14,6 @@ from typing import Any
 from hedgerow.errors import HedgerowError
 from hedgerow.randomness import token
 
-__all__ = ["Job", "Jobs", "Stopped"]
-
 _MOST_JOBS = 100
 
 

@@ -27,8 +27,6 @@ from hedgerow.table.read import READERS, read_table
 if TYPE_CHECKING:
     from hedgerow.table import Table
 
-__all__ = ["ROLES", "OwnerPages", "absolute", "roles_by_column"]
-
 _ROWS_SHOWN = 8
 _READING = ("header", "delimiter", "decimal", "thousands", "encoding", "quote", "sheet", "missing_codes", "labels")
 ROLES = tuple(field.name for field in msgspec.structs.fields(Roles))

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from hedgerow.recipe import Recipe
     from hedgerow.table import Table
 
-__all__ = ["Preview"]
-
 
 class Preview:
     """The frontier of the present table and roles: one job, its points as they come."""

@@ -42,8 +42,6 @@ from hedgerow.app.release_contents import (
     truths_of,
 )
 
-__all__ = ["ReleasePages"]
-
 _LEAST_TO_COMPARE = 2
 _BASE = "/releases/{name}"
 

@@ -20,8 +20,6 @@ from hedgerow.graph.recipe import GraphRecipe
 from hedgerow.recipe import Recipe, publish_recipe
 from hedgerow.release.folder import named_folder
 
-__all__ = ["PublishPages"]
-
 
 class PublishPages:
     """The page before publishing, and its button."""

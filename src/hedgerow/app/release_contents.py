@@ -20,20 +20,6 @@ if TYPE_CHECKING:
     from hedgerow.graph import GroupedGraph
     from hedgerow.query.answer_table import AnswerTable
 
-__all__ = [
-    "attack_lines",
-    "error_bars",
-    "example_formulas",
-    "example_questions",
-    "facts_of",
-    "graph_answers",
-    "graph_attacks",
-    "group_sizes",
-    "regression_lines",
-    "score_lines",
-    "truths_of",
-]
-
 _MOST_LINES = 200
 _LIMIT = re.compile(r"\blimit\s+\d+(\s+offset\s+\d+)?\s*;?\s*$", re.IGNORECASE)
 

@@ -25,8 +25,6 @@ from hedgerow.errors import InputError
 from hedgerow.recipe import read_any
 from hedgerow.verify.values import MANIFEST
 
-__all__ = ["application", "open_workspace", "serve"]
-
 
 def open_workspace(source: str | None, folder: str) -> Workspace:
     """The workspace for a table, a recipe, a bundle or nothing; a table is put into a new recipe in `folder`."""

@@ -29,8 +29,6 @@ from hedgerow.certificate.page import percent, visible
 from hedgerow.errors import HedgerowError
 from hedgerow.recipe import Recipe, recipe_command, recipe_script
 
-__all__ = ["Form", "Site", "go", "or_show", "texts"]
-
 _HERE = Path(__file__).parent
 _STATIC = {
     "style.css": "text/css; charset=utf-8",

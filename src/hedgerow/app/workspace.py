@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
     from hedgerow.table import Table
 
-__all__ = ["Stale", "Workspace"]
-
 _VERSIONS = ".recipe-versions"
 _MOST_VERSIONS = 200
 _MOST_REMEMBERED = 16

@@ -25,9 +25,6 @@ from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 from hedgerow.release.forms.disguised import subdomain_columns
 
-__all__ = ["Beliefs", "beliefs", "codes_in", "promised_share", "target_peak"]
-
-
 _EVERY_VALUE = "null"
 """How a robust guarantee writes that no value is left out."""
 

@@ -21,20 +21,6 @@ from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 from hedgerow.release.forms.generalized import SETS, BoxColumns, box_columns
 
-__all__ = [
-    "ORDERED",
-    "SAME",
-    "SET",
-    "CandidateColumn",
-    "CandidateRows",
-    "People",
-    "candidate_rows",
-    "combine_codes",
-    "number_looks",
-    "people_of",
-    "point_column",
-]
-
 ORDERED, SAME, SET = 0, 1, 2
 WIDEST = 2**62
 """Numbers of combinations below it are exact in 64 bits."""

@@ -34,19 +34,6 @@ from hedgerow.exact import column_line
 from hedgerow.randomness import Keys
 from hedgerow.release import Release
 
-__all__ = [
-    "Context",
-    "Members",
-    "check_tables",
-    "need_groups",
-    "need_holdout",
-    "need_original",
-    "need_quasi",
-    "need_values",
-    "pick_rows",
-    "reach_of",
-]
-
 MOST_ROWS = 100_000
 """Whole groups up to so many rows are learned from; more teach little more."""
 MOST_PAIRS = 100_000_000

@@ -18,23 +18,6 @@ from hedgerow.arrays import Bools, Ints
 if TYPE_CHECKING:
     from hedgerow.attack.context import Context
 
-__all__ = [
-    "KNOWS_GROUPS",
-    "NOTHING_TO_DO",
-    "SLIGHT",
-    "STOP",
-    "Adversary",
-    "Finding",
-    "Rate",
-    "Skipped",
-    "alike_trials",
-    "clustered_rate",
-    "exact_rate",
-    "percent",
-    "sampled_rate",
-    "wilson",
-]
-
 SLIGHT = 0.05
 """A gain over the control, or over guessing, of no more than this calls for nothing."""
 

@@ -23,8 +23,6 @@ from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.attack.candidates import SET, CandidateRows, People, number_looks
 from hedgerow.kernel import kernel
 
-__all__ = ["Fit", "Occurrences", "Placement", "fit", "occurrences_of", "place_people"]
-
 MOST_TIES = 20_000
 _WORTH_COMPILING = 20_000
 

@@ -25,8 +25,6 @@ from hedgerow.randomness import Keys, system_keys
 from hedgerow.release import Release
 from hedgerow.release.parts import sample_groups
 
-__all__ = ["HEADER", "MOST_ATTACKED", "AttackReport", "adversaries", "run", "sampled_words"]
-
 MOST_ATTACKED = 1_000_000
 """Rows of a bundle in parts up to which all of it is attacked."""
 

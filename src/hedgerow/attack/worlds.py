@@ -21,21 +21,6 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.kernel import SMALL, kernel
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = [
-    "LARGEST_EXACT",
-    "CodedGroups",
-    "Learner",
-    "bin_numbers",
-    "classes_of",
-    "cut_points",
-    "guess_within_groups",
-    "learn",
-    "learn_from",
-    "marginals",
-    "swap",
-    "tally",
-]
-
 LARGEST_EXACT = 8
 ROUNDS = 30
 SWEEPS = 3

@@ -35,8 +35,6 @@ from hedgerow.verify.graph import verify_opened_graph
 from hedgerow.verify.holding import hold
 from hedgerow.verify.manifest import decode_graph
 
-__all__ = ["certify_graph"]
-
 _ROUNDS = 4
 _COUNT = 15
 _SHARES = (0.01, 0.1, 0.3)

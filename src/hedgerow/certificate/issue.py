@@ -19,8 +19,6 @@ from hedgerow.verify.holding import read_manifest
 from hedgerow.verify.manifest import GRAPH_FORMAT as GRAPH
 from hedgerow.verify.manifest import format_of
 
-__all__ = ["NAMES", "certify", "check", "read", "write"]
-
 NAMES = {"publishable": "certificate", "internal": "certificate-internal"}
 """What the files of each version are called, so that one is not taken for the other."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from hedgerow.utility.risk import AttributeRisk, ClassRisk
     from hedgerow.utility.summary import ReleaseSummary
 
-__all__ = ["compared_measures", "published_measures"]
-
 _SHARES = {
     "prosecutor risk, highest": "prosecutor_highest",
     "prosecutor risk, average": "prosecutor_average",

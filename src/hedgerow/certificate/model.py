@@ -33,37 +33,6 @@ from hedgerow.verify.values import Guarantee
 if TYPE_CHECKING:
     from hedgerow.verify.manifest import GraphManifest, Manifest
 
-__all__ = [
-    "FORMAT",
-    "Answers",
-    "BundleMark",
-    "Certificate",
-    "Citation",
-    "Derived",
-    "Earlier",
-    "GroupSizes",
-    "Internal",
-    "Issuer",
-    "Measure",
-    "Progress",
-    "PublishedFacts",
-    "Risk",
-    "TrueAnswers",
-    "Width",
-    "cite",
-    "decode",
-    "encode",
-    "fill",
-    "group_sizes",
-    "list_parameters",
-    "never_promised",
-    "promises_privacy",
-    "round_share",
-    "seal",
-    "unseal",
-    "unverifiable",
-]
-
 FORMAT = "hedgerow-certificate/1"
 
 

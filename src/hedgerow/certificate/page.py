@@ -22,8 +22,6 @@ from markupsafe import Markup, escape
 
 from hedgerow.certificate.model import Certificate, Measure, Risk, Width, list_parameters
 
-__all__ = ["LEAST", "measure_text", "page", "percent", "rate_bar", "scale_top", "visible", "width_bar"]
-
 LEAST = 0.0001
 """Where the logarithmic scale of widths begins; everything below is drawn there."""
 

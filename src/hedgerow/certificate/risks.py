@@ -38,18 +38,6 @@ from hedgerow.utility.compare import QuestionOutcome, answer_width, outcomes_of
 from hedgerow.utility.random_questions import RandomQuestion, Workload, draw_questions
 from hedgerow.utility.risk import class_codes
 
-__all__ = [
-    "attack_report",
-    "exact_risk",
-    "half_width",
-    "kinds_of",
-    "published_risks",
-    "risk_of",
-    "summarize_widths",
-    "typical_answers",
-    "typical_questions",
-]
-
 _SEED = 1
 
 

@@ -49,8 +49,6 @@ from hedgerow.verify.holding import hold, open_held
 from hedgerow.verify.manifest import PartsManifest, decode
 from hedgerow.verify.promise import verify_held
 
-__all__ = ["certify_table", "internal_part"]
-
 _SUPPRESSED = "Rows were suppressed, so that true answers over the whole table may lie outside bounds about the others."
 _MISSING = "rows with a missing value in {columns}"
 _METHOD = "rows for which the promise could not be kept"

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from hedgerow.methods.frontier import FrontierPoint, Setting
     from hedgerow.table import Encoded, Table
 
-__all__ = ["advise"]
-
-
 _GRAPH = 3
 """Tables of a graph: left, right, edges."""
 

@@ -25,20 +25,6 @@ if TYPE_CHECKING:
     from hedgerow.query.answer_table import AnswerTable
     from hedgerow.release import Release
 
-__all__ = [
-    "ASCII",
-    "BLOCKS",
-    "Span",
-    "Strokes",
-    "answers",
-    "bars",
-    "explain",
-    "print_csv",
-    "put_answers",
-    "strokes_for",
-]
-
-
 _WIDEST_BAR = 24
 _NARROWEST_BAR = 6
 

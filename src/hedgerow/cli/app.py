@@ -10,8 +10,6 @@ import click
 from hedgerow.cli.habits import Output, put_json
 from hedgerow.errors import InputError
 
-__all__ = ["app"]
-
 
 @click.command()
 @click.argument("source", required=False, type=click.Path())

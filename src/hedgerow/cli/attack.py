@@ -18,8 +18,6 @@ from hedgerow.errors import counted
 if TYPE_CHECKING:
     from hedgerow.attack import AttackReport
 
-__all__ = ["attack"]
-
 
 @click.command()
 @click.argument("bundle", type=click.Path(path_type=Path))

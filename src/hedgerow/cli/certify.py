@@ -20,8 +20,6 @@ from hedgerow.errors import BrokenPromise, BundleError, ParameterError
 if TYPE_CHECKING:
     from hedgerow.certificate import Certificate
 
-__all__ = ["certify"]
-
 
 @click.command()
 @click.argument("bundle", type=click.Path())

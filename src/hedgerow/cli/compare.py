@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
     from hedgerow.utility.compare import QuestionOutcome
 
-__all__ = ["compare"]
-
 
 @click.command()
 @click.argument("bundles", nargs=-1, required=True, type=click.Path(path_type=Path))

@@ -6,8 +6,6 @@ import click
 
 from hedgerow.cli.habits import put_json
 
-__all__ = ["completion"]
-
 _SHELLS = ("bash", "zsh", "fish")
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from hedgerow.query import Answer
     from hedgerow.release import Release
 
-__all__ = ["demo"]
-
 ROWS = 20_000
 QUASI = ("age", "gender", "education", "marital", "country")
 QUESTIONS = (

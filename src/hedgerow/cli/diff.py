@@ -10,8 +10,6 @@ import click
 
 from hedgerow.cli.habits import put_json
 
-__all__ = ["diff"]
-
 
 @click.command()
 @click.argument("before", type=click.Path(dir_okay=False, path_type=Path))

@@ -14,8 +14,6 @@ from hedgerow.errors import ParameterError
 if TYPE_CHECKING:
     from hedgerow.partition.full_domain import ExploredLattice
 
-__all__ = ["explore"]
-
 _SHOWN = 12
 
 

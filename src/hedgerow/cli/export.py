@@ -13,8 +13,6 @@ from hedgerow.errors import ParameterError, counted
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-__all__ = ["export"]
-
 
 @click.command()
 @click.argument("bundle", type=click.Path())

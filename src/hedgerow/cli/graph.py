@@ -17,17 +17,6 @@ if TYPE_CHECKING:
     from hedgerow.graph.compare import GraphComparison
     from hedgerow.graph.recipe import GraphRecipe, GraphSource
 
-__all__ = [
-    "attack_release",
-    "export_files",
-    "graph",
-    "load_graph",
-    "run",
-    "show_advice",
-    "show_answers",
-    "show_comparison",
-]
-
 
 @click.group()
 def graph() -> None:

@@ -17,17 +17,6 @@ import click
 
 from hedgerow.errors import InputError, ParameterError
 
-__all__ = [
-    "QUIET",
-    "Output",
-    "add_habits",
-    "attach_json_files",
-    "is_json_printed",
-    "plain_data",
-    "put_json",
-    "speaking",
-]
-
 QUIET = "hedgerow_quiet"
 """Where a verb's context says that nothing but errors is to be printed."""
 _JSON = "hedgerow_json"

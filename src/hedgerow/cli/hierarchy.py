@@ -12,8 +12,6 @@ from hedgerow.cli.habits import Output, put_json
 from hedgerow.cli.reading import pop_reading, reading_flags, split
 from hedgerow.errors import InputError, ParameterError, counted, limit_reached
 
-__all__ = ["hierarchy"]
-
 _SHOWN = 8
 
 

@@ -10,8 +10,6 @@ from hedgerow.cli.habits import put_json
 from hedgerow.cli.reading import pop_reading, reading_flags
 from hedgerow.errors import counted
 
-__all__ = ["inspect"]
-
 
 @click.command()
 @click.argument("table", type=click.Path())

@@ -15,8 +15,6 @@ from hedgerow.errors import ParameterError
 if TYPE_CHECKING:
     from hedgerow.ledger import Entry, Ledger
 
-__all__ = ["ledger"]
-
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))

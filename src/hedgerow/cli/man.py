@@ -11,8 +11,6 @@ import click
 from hedgerow._version import __version__
 from hedgerow.cli.habits import Output, put_json
 
-__all__ = ["man"]
-
 
 @click.command()
 @click.argument("folder", type=Output("folder"))

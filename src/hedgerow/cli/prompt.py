@@ -27,21 +27,6 @@ if TYPE_CHECKING:
     from hedgerow.query.answer_table import AnswerTable
     from hedgerow.release import Release
 
-__all__ = [
-    "COMMANDS",
-    "DELIMITERS",
-    "WORDS",
-    "Prompt",
-    "as_written",
-    "completions",
-    "history_file",
-    "is_command",
-    "is_waiting",
-    "line_editing",
-    "show",
-    "statements",
-]
-
 _LONGEST = 1000
 
 

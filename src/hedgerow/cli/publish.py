@@ -20,11 +20,10 @@ from hedgerow.verify.values import HELP
 
 if TYPE_CHECKING:
     from hedgerow.graph.recipe import GraphRecipe
+    from hedgerow.methods.scaled import BlockRelease
     from hedgerow.release import Release
     from hedgerow.table import Table
     from hedgerow.utility.summary import ReleaseSummary
-
-__all__ = ["publish", "run"]
 
 
 class ByMethod(click.Command):
@@ -151,7 +150,9 @@ def publish(
         if plan:
             show_plan(recipe)
         elif recipe.in_blocks:
-            run_in_blocks(recipe, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure)
+            if population is not None:
+                raise ParameterError("--population is measured in memory; leave it out, or choose --engine memory.")
+            run_in_blocks(recipe, again=again, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure)
         else:
             run(
                 recipe,
@@ -205,15 +206,16 @@ def show_plan(recipe: Recipe) -> None:
         click.echo(sentence)
 
 
-def run_in_blocks(recipe: Recipe, *, overwrite: bool, seed: int | None, allow_insecure: bool) -> None:
+def run_in_blocks(recipe: Recipe, *, again: bool, overwrite: bool, seed: int | None, allow_insecure: bool) -> None:
     """Publish outside of memory, and print what was done; risks and losses, which need all rows, are not measured."""
     from hedgerow.cli.show import console, facts, progress_bar
 
     began = time.perf_counter()
     with progress_bar() as progress:
         release = publish_recipe_in_blocks(
-            recipe, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure, progress=progress
+            recipe, again=again, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure, progress=progress
         )
+    put_json(lambda: _data(release, recipe.output) | {"parts": release.parts})
     console().print(
         facts(
             f"Published to {recipe.output}",
@@ -225,6 +227,7 @@ def run_in_blocks(recipe: Recipe, *, overwrite: bool, seed: int | None, allow_in
                 ("promise", release.guarantee.promise),
                 ("against", release.guarantee.adversary),
                 ("risk and loss", "not measured: that needs all rows in memory"),
+                ("ledger", _ledger_fact(release)),
                 ("time", f"{time.perf_counter() - began:.1f} s"),
             ],
         )
@@ -287,12 +290,12 @@ def run(
     return release
 
 
-def _data(release: Release, output: str) -> dict[str, Any]:
+def _data(release: Release | BlockRelease, output: str) -> dict[str, Any]:
     """What was published, as data."""
     return {
         "output": output,
         "method": release.made.method,
-        "form": release.form.name,
+        "form": str(release.form),
         "rows": {name: getattr(release.rows, name) for name in ("input", "published", "suppressed")},
         "groups": release.groups,
         "promise": release.guarantee.promise,
@@ -416,7 +419,7 @@ def _unchanged_fact(release: Release) -> str:
     return ", ".join(names) or "no column"
 
 
-def _ledger_fact(release: Release) -> str:
+def _ledger_fact(release: Release | BlockRelease) -> str:
     if release.receipt is None:
         return "none: a second release of these rows would go unnoticed (--ledger FILE)"
     return f"recorded as {release.receipt.id} in {release.receipt.path.name}"

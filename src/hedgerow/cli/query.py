@@ -8,8 +8,6 @@ import click
 
 from hedgerow.cli.habits import is_json_printed, put_json, speaking
 
-__all__ = ["query"]
-
 
 @click.command()
 @click.argument("bundle", type=click.Path())

@@ -11,17 +11,6 @@ from hedgerow.methods.registry import HELP, help_text
 from hedgerow.recipe import Recipe, Roles
 from hedgerow.schema.schema import Role
 
-__all__ = [
-    "pair",
-    "parameter_flags",
-    "pop_reading",
-    "read_named",
-    "reading_flags",
-    "recipe_of",
-    "role_flags",
-    "split",
-]
-
 _FLAGS = (
     click.option("--header/--no-header", "header", default=None, help="whether the first line names the columns"),
     click.option("--delimiter", metavar="SIGN", help="the sign between cells: , ; | or tab"),

@@ -13,8 +13,6 @@ from hedgerow.errors import counted
 if TYPE_CHECKING:
     from hedgerow.query.regression import Regression
 
-__all__ = ["regress", "show_regression"]
-
 
 @click.command()
 @click.argument("bundle", type=click.Path())

@@ -14,8 +14,6 @@ from hedgerow.errors import BrokenPromise, BundleError
 if TYPE_CHECKING:
     from hedgerow.verify.values import Verification
 
-__all__ = ["verify", "verify_or_exit"]
-
 
 def verify_or_exit(check: Callable[[], Verification]) -> Verification:
     """Verify, put the verdict where JSON is asked for, and end the program with 1 where the promise is not kept."""

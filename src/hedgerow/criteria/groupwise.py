@@ -30,23 +30,6 @@ from hedgerow.arrays import Counts
 from hedgerow.errors import Infeasible, ParameterError, counted
 from hedgerow.parameters import read_whole
 
-__all__ = [
-    "AgainstWhole",
-    "All",
-    "Criterion",
-    "Groups",
-    "KAnonymity",
-    "Limited",
-    "Limits",
-    "group_sums",
-    "groups_of",
-    "lacking",
-    "merge_values",
-    "one_group",
-    "require",
-    "weighted_groups",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Groups:

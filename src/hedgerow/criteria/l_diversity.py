@@ -33,8 +33,6 @@ from hedgerow.criteria.groupwise import Groups, Limited, Limits, group_sums
 from hedgerow.criteria.shares import cap_arrays, floor_fraction
 from hedgerow.parameters import read_number, read_whole
 
-__all__ = ["DistinctDiversity", "EntropyDiversity", "FrequencyDiversity", "RecursiveDiversity", "has_entropy"]
-
 _WHY = "A group of one value tells it."
 
 

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Ints
 from hedgerow.parameters import read_whole
 
-__all__ = ["MInvariance", "count_broken_signatures"]
-
 
 @dataclass(frozen=True)
 class MInvariance:

@@ -19,8 +19,6 @@ from itertools import pairwise
 from hedgerow.errors import ParameterError
 from hedgerow.exact import as_fraction, fraction_text
 
-__all__ = ["Property", "Relation", "Threshold", "between", "difference", "order", "ratio", "total"]
-
 
 @dataclass(frozen=True)
 class Threshold:

@@ -49,26 +49,6 @@ from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.exact import Line
 from hedgerow.parameters import Number, read_number, read_whole
 
-__all__ = [
-    "EpsBound",
-    "EpsM",
-    "Neighbourhood",
-    "Reach",
-    "absolute",
-    "achievable",
-    "eps_below",
-    "general",
-    "largest_cover",
-    "largest_m",
-    "largest_retention",
-    "m_for",
-    "one_sided",
-    "relative",
-    "require_proximity",
-    "retention_risk",
-    "same_value",
-]
-
 _LARGEST = 2**62
 
 
@@ -153,12 +133,18 @@ def _reach_by_search(positions: NDArray[np.float64], below: Fraction, above: Fra
     def high(value: Fraction) -> Fraction:
         return value + above + share * abs(value)
 
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         widths = np.abs(positions) * float(share)
-        rounding = 8 * np.spacing(np.abs(positions) + widths + float(max(below, above)))
+        farthest = np.abs(positions) + widths + float(max(below, above))
+        rounding = 8 * np.spacing(farthest)
         lows, highs = positions - float(below) - widths, positions + float(above) + widths
-    first = _settle(positions, lows - rounding, lows + rounding, low, strict=False)
-    return _reach(first, _settle(positions, highs - rounding, highs + rounding, high, strict=True))
+        # An end beyond the range of floats is compared with every value.
+        known = np.isfinite(farthest)
+        near = [
+            (np.where(known, end - rounding, -np.inf), np.where(known, end + rounding, np.inf)) for end in (lows, highs)
+        ]
+    first = _settle(positions, *near[0], low, strict=False)
+    return _reach(first, _settle(positions, *near[1], high, strict=True))
 
 
 def _settle(

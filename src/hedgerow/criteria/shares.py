@@ -37,17 +37,6 @@ from hedgerow.criteria.groupwise import Groups, Limited, Limits, group_sums
 from hedgerow.errors import ParameterError
 from hedgerow.parameters import read_number, read_whole
 
-__all__ = [
-    "AlphaK",
-    "BetaLikeness",
-    "DeltaDisclosure",
-    "DeltaPresence",
-    "cap_arrays",
-    "enclose",
-    "floor_fraction",
-    "floor_irrational",
-]
-
 _FIRST_DIGITS = 40
 
 

@@ -25,8 +25,6 @@ from hedgerow.errors import ParameterError
 from hedgerow.parameters import read_number
 from hedgerow.schema.hierarchy import Hierarchy
 
-__all__ = ["DISTANCES", "TCloseness", "levels_of"]
-
 DISTANCES = ("equal", "ordered", "hierarchical")
 
 _SAFE = 2**62

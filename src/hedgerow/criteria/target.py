@@ -30,18 +30,6 @@ from hedgerow.errors import ParameterError
 from hedgerow.exact import as_fraction
 from hedgerow.schema.hierarchy import Hierarchy
 
-__all__ = [
-    "Respect",
-    "Target",
-    "below",
-    "implied_distribution",
-    "implied_weights",
-    "is_exact",
-    "node_probabilities",
-    "possible_node",
-    "read_shift",
-]
-
 
 @dataclass(frozen=True, init=False, eq=False)
 class Target:

@@ -28,27 +28,6 @@ from hedgerow.arrays import Floats
 from hedgerow.errors import ParameterError
 from hedgerow.randomness import Keys, seeded_keys
 
-__all__ = [
-    "AGES",
-    "CLASS_WIDTH",
-    "COUNTRIES",
-    "EDUCATIONS",
-    "GENDERS",
-    "HOME_COUNTRY",
-    "MARITALS",
-    "MARITAL_BY_AGE",
-    "NUM_CLASSES",
-    "OCCUPATIONS",
-    "RACES",
-    "REGIONS",
-    "WORKCLASSES",
-    "Education",
-    "Occupation",
-    "Race",
-    "Workclass",
-    "census",
-]
-
 CLASS_WIDTH = 4000
 """Salary class c holds incomes from c * 4000 dollars on; the last class is open."""
 

@@ -9,22 +9,6 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-__all__ = [
-    "AUTHOR_GROUPS",
-    "EMPLOYEE_GROUPS",
-    "EMPLOYEE_TREE",
-    "PAPER_GROUPS",
-    "PATIENT_GROUPS",
-    "PAYROLL_GROUPS",
-    "SALARY_GROUPS",
-    "GraphTables",
-    "authors_and_papers",
-    "employees",
-    "patients",
-    "payroll",
-    "salaries",
-]
-
 SALARY_GROUPS = (0, 0, 0, 1, 1, 1, 2, 2, 2)
 """The groups of `salaries`."""
 

@@ -33,19 +33,6 @@ from hedgerow.kernel import kernel
 from hedgerow.partition.shuffles import by_code, permutation
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = [
-    "ORDERS",
-    "Adjacency",
-    "Order",
-    "adjacency",
-    "check_order",
-    "check_size",
-    "count_unsafe",
-    "largest_possible",
-    "order_nodes",
-    "side_by_side",
-]
-
 A = TypeVar("A")
 B = TypeVar("B")
 

@@ -14,8 +14,6 @@ from hedgerow.exact import float_above, float_below
 from hedgerow.graph.draws import Extent
 from hedgerow.query.answer import Estimate, Learned, Rounding
 
-__all__ = ["GraphAnswer", "GraphBounds", "stack_bounds"]
-
 
 @dataclass(frozen=True)
 class GraphAnswer:

@@ -49,8 +49,6 @@ from hedgerow.query.sql.graph_compose import GraphComposer, is_composed
 from hedgerow.query.sql.graph_statement import GraphStatement
 from hedgerow.query.sql.question import Expression, Kind, Predicate, Truth, columns_of
 
-__all__ = ["ask"]
-
 MOST_CELLS = 2_000
 """Rows of a GROUP BY; each is a question of its own."""
 _safe: weakref.WeakSet[GroupedGraph] = weakref.WeakSet()

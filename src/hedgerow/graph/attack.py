@@ -40,22 +40,6 @@ from hedgerow.graph.adjacency import Adjacency
 from hedgerow.graph.grouped import GroupedGraph, Side
 from hedgerow.verify.graph import count_ends, count_known, edge_classes
 
-__all__ = [
-    "DegreeAttack",
-    "EdgeAttack",
-    "JoinAttack",
-    "StaticAttack",
-    "class_sizes",
-    "degree_attack",
-    "edge_attack",
-    "group_pairs",
-    "join_releases",
-    "processing_order",
-    "score_pairs",
-    "signatures",
-    "static_attack",
-]
-
 
 @dataclass(frozen=True)
 class StaticAttack:

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from hedgerow.errors import InputError, ParameterError, SchemaError, counted
 from hedgerow.graph.adjacency import Adjacency, adjacency
 
-__all__ = ["BipartiteGraph", "EdgeReading", "EdgeValues"]
-
 
 @dataclass(frozen=True, eq=False)
 class BipartiteGraph:

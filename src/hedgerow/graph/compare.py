@@ -29,8 +29,6 @@ from hedgerow.query.sql.bind import bind
 from hedgerow.query.sql.parse import parse
 from hedgerow.utility.random_questions import Workload, draw_questions
 
-__all__ = ["HEADER", "GraphComparison", "GraphPoint", "compare_answers", "graph_frontier", "graph_settings"]
-
 HEADER = ("question", "asked", "half width", "error of expected", "error of learned", "outside")
 _SHARES = (0.01, 0.1, 0.3)
 

@@ -23,9 +23,6 @@ from hedgerow.graph.links import Links, most_links, smallest_sums
 from hedgerow.graph.selected import Codes, MultiEdgePairs, Selected, multi_edge_pairs
 from hedgerow.kernel import kernel
 
-__all__ = ["count_joined"]
-
-
 _WHOLE = 1 << 40
 """Shares of a node are fractions of this, rounded down: their sums are exact and never too large."""
 

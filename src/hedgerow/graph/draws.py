@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
 
-__all__ = ["Draws", "Extent", "average", "largest", "total"]
-
 
 @dataclass(frozen=True)
 class Extent:

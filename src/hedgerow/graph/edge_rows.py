@@ -38,8 +38,6 @@ from hedgerow.query.sql.question import (
     kind_of,
 )
 
-__all__ = ["EdgeRows", "EdgeTicks", "Marks", "ticks_of_column"]
-
 _INTERVAL = "'{}' of the edges is published as intervals: compare it with constants, or aggregate it by itself"
 
 

@@ -23,8 +23,6 @@ from hedgerow.errors import Infeasible, SchemaError
 from hedgerow.graph.bipartite import BipartiteGraph, EdgeValues
 from hedgerow.verify.graph import count_ends, edge_classes
 
-__all__ = ["disguise_edges"]
-
 Rows = NDArray[np.int64]
 
 

@@ -25,8 +25,6 @@ from hedgerow.graph.draws import Extent
 from hedgerow.graph.selected import Selected
 from hedgerow.graph.weighted import WeightedPairs, sum_of_pairs
 
-__all__ = ["EndValues", "average_at_ends", "largest_at_ends", "sum_at_ends"]
-
 _MOST_BITS = 60
 
 

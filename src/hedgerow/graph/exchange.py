@@ -16,8 +16,6 @@ from hedgerow.errors import InputError
 if TYPE_CHECKING:
     from hedgerow.graph.bipartite import BipartiteGraph
 
-__all__ = ["from_igraph", "from_networkx", "from_sparse", "to_arrow", "to_igraph", "to_networkx", "to_sparse"]
-
 
 def from_networkx(made: type[BipartiteGraph], graph: Any) -> BipartiteGraph:
     """Read a networkx graph with the node attribute `bipartite`, as networkx's own bipartite namespace writes it."""

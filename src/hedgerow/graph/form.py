@@ -31,8 +31,6 @@ from hedgerow.verify.values import Guarantee
 if TYPE_CHECKING:
     from hedgerow.graph.safe_grouping import Grouping
 
-__all__ = ["check_no_structure", "group_graph"]
-
 _CHANCE = 20.0
 """Bits beyond which a fit is no coincidence."""
 _SOME = 2_000

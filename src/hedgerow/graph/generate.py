@@ -23,8 +23,6 @@ from hedgerow.graph.bipartite import BipartiteGraph
 from hedgerow.kernel import kernel
 from hedgerow.randomness import generator
 
-__all__ = ["author_paper_graph", "purchase_graph"]
-
 _REGIONS = ("US", "EU", "AS", "SA", "AF", "OC")
 _REGION_SHARES = (0.36, 0.31, 0.24, 0.05, 0.02, 0.02)
 _MOST_AUTHORS = 100

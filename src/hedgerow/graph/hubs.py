@@ -34,22 +34,6 @@ from hedgerow.randomness import Keys
 if TYPE_CHECKING:
     from hedgerow.graph.safe_grouping import Grouping
 
-__all__ = [
-    "HUB_CHOICES",
-    "SLACKS",
-    "HubChoice",
-    "HubCost",
-    "Hubs",
-    "Lowered",
-    "LoweredCost",
-    "group_lowered",
-    "hub_costs",
-    "lowered_costs",
-    "set_hubs_aside",
-    "wanted_sizes",
-    "without_entities",
-]
-
 HubChoice = Literal["refuse", "suppress", "apart", "lower"]
 SLACKS = (1, 2, 4, 8)
 """How far below what counting allows the sizes of groups of neighbours of hubs are tried."""

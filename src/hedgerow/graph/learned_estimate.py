@@ -33,8 +33,6 @@ from hedgerow.query.answer import Learned
 if TYPE_CHECKING:
     from hedgerow.graph.answer import GraphAnswer
 
-__all__ = ["learn"]
-
 _ROUNDS = 30
 _PRIOR = 3.0
 """Standard deviation of the prior of the coefficients, features having a deviation of 1."""

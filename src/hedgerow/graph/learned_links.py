@@ -32,8 +32,6 @@ from hedgerow.errors import InputError
 from hedgerow.graph.attack import group_pairs
 from hedgerow.graph.grouped import GroupedGraph, Side
 
-__all__ = ["MOST_PLACES", "LearnedLinks", "learned_links"]
-
 MOST_PLACES = 20_000
 """Placements of a component's entities up to which its chances are exact."""
 

@@ -36,17 +36,6 @@ from hedgerow.graph.adjacency import Adjacency, side_by_side
 from hedgerow.graph.selected import Codes, MultiEdgePairs, Selected, multi_edge_pairs
 from hedgerow.kernel import kernel
 
-__all__ = [
-    "Links",
-    "count_ends",
-    "count_links",
-    "count_paths",
-    "links_by_group",
-    "most_links",
-    "pair_variance",
-    "smallest_sums",
-]
-
 
 @dataclass(frozen=True)
 class Links:

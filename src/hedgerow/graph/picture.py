@@ -14,8 +14,6 @@ import numpy as np
 from hedgerow.errors import counted
 from hedgerow.graph.grouped import GroupedGraph, Side
 
-__all__ = ["draw"]
-
 MOST = 40
 """More nodes a side cannot be read one by one."""
 

@@ -37,17 +37,6 @@ from hedgerow.query.sql.question import (
 )
 from hedgerow.verify.made import interval_names
 
-__all__ = [
-    "ENDS",
-    "GraphAggregate",
-    "GraphQuestion",
-    "Where",
-    "bind_question",
-    "degree_name",
-    "interval_columns",
-    "read_question",
-]
-
 ENDS = {
     "left": {"left": "left"},
     "right": {"right": "right"},

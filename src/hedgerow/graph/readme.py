@@ -21,8 +21,6 @@ from hedgerow.release.readme import EXAMPLE
 from hedgerow.verify.graph import HUBS, SIDES
 from hedgerow.verify.words import page_words
 
-__all__ = ["example", "readme"]
-
 _PAGE = """\
 # A protected graph
 

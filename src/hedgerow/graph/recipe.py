@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from hedgerow.graph.bipartite import BipartiteGraph
     from hedgerow.graph.method import SafeGrouping
 
-__all__ = ["METHOD", "GraphRecipe", "GraphSource", "graph_command", "graph_script"]
-
 METHOD = "safe-grouping"
 _KEYS = ("left_key", "right_key")
 

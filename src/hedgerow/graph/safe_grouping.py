@@ -38,19 +38,6 @@ from hedgerow.graph.adjacency import (
 from hedgerow.kernel import kernel
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = [
-    "Grouping",
-    "Largest",
-    "Patience",
-    "check_possible",
-    "greedy",
-    "group_both_sides",
-    "largest_found",
-    "not_found",
-    "safe_grouping",
-]
-
-
 ATTEMPTS = 10
 """Orders to try before giving up: the greedy search depends on its order, and a new one is cheap."""
 

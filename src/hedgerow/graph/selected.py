@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from hedgerow.graph.grouped import Side
 
-__all__ = ["Codes", "MultiEdgePairs", "Selected", "multi_edge_pairs"]
-
 Codes = NDArray[np.uint8] | NDArray[np.uint32]
 _BYTE = 256
 

@@ -26,8 +26,6 @@ from hedgerow.graph.bipartite import BipartiteGraph
 from hedgerow.graph.grouped import GroupedGraph
 from hedgerow.randomness import generator
 
-__all__ = ["MOST_COMBINATIONS", "ItemAttack", "KmViolations", "item_attack", "km_violations"]
-
 MOST_COMBINATIONS = 5_000_000
 
 

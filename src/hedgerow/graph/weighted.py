@@ -28,8 +28,6 @@ from hedgerow.graph.draws import Extent
 from hedgerow.graph.links import smallest_sums
 from hedgerow.graph.selected import Selected
 
-__all__ = ["EdgeNumbers", "WeightedPairs", "average_of_edges", "largest_of_edges", "sum_of_pairs"]
-
 _MOST_BITS = 60
 
 

@@ -43,18 +43,6 @@ from hedgerow.inference.full import balance
 from hedgerow.kernel import SMALL, kernel
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = [
-    "Sampled",
-    "delta_max",
-    "least_suppressed",
-    "pair_bound",
-    "presence",
-    "presence_at_most",
-    "printed_bound_holds",
-    "rate_bound",
-    "sample_posteriors",
-]
-
 
 def least_suppressed(
     counts: NDArray[np.int64], rows: int, r: Fraction, *, most: int, lost: NDArray[np.int64] | int = 0

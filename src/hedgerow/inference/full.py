@@ -28,18 +28,6 @@ from numpy.typing import NDArray
 
 from hedgerow.kernel import SMALL, kernel
 
-__all__ = [
-    "MOST_STATES",
-    "at_most",
-    "balance",
-    "binary_posteriors",
-    "by_group",
-    "full_by_group",
-    "full_posteriors",
-    "relative_error",
-    "states",
-]
-
 
 @overload
 def relative_error(rows: int) -> float: ...

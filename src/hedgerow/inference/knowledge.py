@@ -36,8 +36,6 @@ from hedgerow.exact import as_fraction
 from hedgerow.table.checks import BLANKS
 from hedgerow.verify.names import text_in_form
 
-__all__ = ["Alphabet", "Distribution", "Knowledge", "KnowledgeEstimate"]
-
 
 @dataclass(frozen=True, eq=False)
 class Distribution:

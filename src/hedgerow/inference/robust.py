@@ -27,18 +27,6 @@ from hedgerow.inference.knowledge import Distribution, Knowledge
 from hedgerow.parameters import came
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = [
-    "GroupedRows",
-    "GroupsHolding",
-    "Model",
-    "Posteriors",
-    "Robustness",
-    "binary",
-    "groups_holding",
-    "members",
-    "posteriors",
-]
-
 Model = Literal["binary", "full"]
 
 

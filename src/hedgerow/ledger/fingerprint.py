@@ -15,7 +15,8 @@ Messages of the same number of words are hashed together, so that every step is 
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -24,19 +25,45 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from hedgerow.table import Table
 
-__all__ = ["Hashes", "Key", "hash_texts", "hash_words", "key_of", "table_mark"]
-
+_PIECE = 1 << 21
 _LONG = 64
 """Texts of more bytes are hashed one by one."""
 
 
-class Hashes:
-    """The fingerprints of one table, each made once: a table is compared with many releases, and then recorded."""
+class RowHashes(Protocol):
+    """The fingerprints of the rows of one table, which may be larger than memory."""
 
-    def __init__(self, table: Table) -> None:
+    names: tuple[str, ...]
+    num_rows: int
+
+    def is_key(self, column: str, key: bytes) -> bool:
+        """Tell whether a column tells all rows apart."""
+        ...
+
+    def sorted_rows(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
+        """The rows' hashes in ascending order, which tells nothing about the order of the rows."""
+        ...
+
+    def mark(self, key: bytes) -> str:
+        """The hash of the whole table."""
+        ...
+
+
+class Hashes:
+    """The fingerprints of one table, each made once: a table is compared with many releases, and then recorded.
+
+    `values` are the hashes of columns' distinct values, where these are known already.
+    """
+
+    def __init__(self, table: Table, values: dict[tuple[str, bytes], NDArray[np.uint64]] | None = None) -> None:
         self.table = table
+        self.names, self.num_rows = tuple(table.names), table.num_rows
         self._made: dict[tuple[tuple[str, ...], bytes], NDArray[np.uint64]] = {}
-        self._values: dict[tuple[str, bytes], NDArray[np.uint64]] = {}
+        self._values = {} if values is None else values
+
+    def is_key(self, column: str, key: bytes) -> bool:
+        """Tell whether a column tells all rows apart, none of them without a value."""
+        return len(self.table.encode(column).domain) == self.num_rows
 
     def rows(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
         """The rows' hashes in the order of the rows."""
@@ -50,9 +77,7 @@ class Hashes:
     def _column(self, name: str, key: bytes) -> NDArray[np.uint64]:
         """The hashes of a column's distinct values, and last that of a missing one."""
         if (name, key) not in self._values:
-            hashes = _value_hashes(self.table.encode(name).domain, _derive_key(key, f"column {name}"))
-            missing = hash_words(np.zeros(1, np.uint64), _derive_key(key, f"missing {name}"))
-            self._values[name, key] = np.append(hashes, missing)
+            self._values[name, key] = value_hashes(name, self.table.encode(name).domain, key)
         return self._values[name, key]
 
     def sorted_rows(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
@@ -64,9 +89,32 @@ class Hashes:
         return table_mark(self.sorted_rows(tuple(sorted(self.table.names)), key), key)
 
 
+def value_hashes(name: str, domain: pa.Array, key: bytes) -> NDArray[np.uint64]:
+    """The hashes of a column's distinct values, and last that of a missing one."""
+    return np.append(_value_hashes(domain, _derive_key(key, f"column {name}")), _missing_hash(name, key))
+
+
+def _missing_hash(name: str, key: bytes) -> NDArray[np.uint64]:
+    return hash_words(np.zeros(1, np.uint64), _derive_key(key, f"missing {name}"))
+
+
+def missing_row(name: str, key: bytes) -> int:
+    """The hash of a row of one column whose value is missing."""
+    return int(hash_words(_missing_hash(name, key), _derive_key(key, "row"))[0])
+
+
 def table_mark(rows: NDArray[np.uint64], key: bytes) -> str:
     """Hash a whole table, given the sorted hashes of its rows over all columns."""
-    return hashlib.blake2b(rows.astype("<u8").tobytes(), key=key, digest_size=16, person=b"table").hexdigest()
+    digest = hashlib.blake2b(key=key, digest_size=16, person=b"table")
+    for piece in pieces(rows):
+        digest.update(piece.astype("<u8").tobytes())
+    return digest.hexdigest()
+
+
+def pieces(rows: NDArray[np.uint64]) -> Iterator[NDArray[np.uint64]]:
+    """Hashes that may lie in a file, a few million at a time."""
+    for first in range(0, len(rows), _PIECE):
+        yield rows[first : first + _PIECE]
 
 
 def _derive_key(key: bytes, use: str) -> Key:
@@ -111,12 +159,13 @@ def _texts(domain: pa.Array) -> pa.Array:
 
 
 def _whole_as_integers(domain: pa.Array) -> pa.Array:
-    """Floats as integers where they all are, else as Python writes them; 5.0 in a mixed column is 5, too."""
+    """Floats as integers where they are, else as Python writes them: a value's text depends on no other value."""
     numbers = domain.to_numpy(zero_copy_only=False)
     is_whole = (np.floor(numbers) == numbers) & (np.abs(numbers) < 2.0**63)
     if is_whole.all():
         return pa.array(numbers.astype(np.int64)).cast(pa.string())
-    return pa.array([_plain(repr(value)) for value in numbers.tolist()], pa.string())
+    pairs = zip(numbers.tolist(), is_whole.tolist(), strict=True)
+    return pa.array([str(int(value)) if whole else _plain(repr(value)) for value, whole in pairs], pa.string())
 
 
 def _plain(text: str) -> str:

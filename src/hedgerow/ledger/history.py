@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from hedgerow.ledger.store import Entry, TableEntry
 
-__all__ = ["Step", "history", "is_saved"]
-
 
 @dataclass(frozen=True)
 class Step:

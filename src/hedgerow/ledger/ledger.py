@@ -47,7 +47,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hedgerow.errors import BundleError, Infeasible, ParameterError, counted
-from hedgerow.ledger.fingerprint import Hashes
+from hedgerow.ledger.fingerprint import Hashes, RowHashes, pieces
 from hedgerow.ledger.store import (
     MEMORY,
     Contents,
@@ -63,26 +63,12 @@ from hedgerow.ledger.store import (
     write_contents,
     write_hashes,
 )
+from hedgerow.ledger.streamed import StreamedHashes
 from hedgerow.randomness import token
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
     from hedgerow.schema import Schema
-    from hedgerow.table import Table
-
-__all__ = [
-    "Ledger",
-    "Memory",
-    "Overlap",
-    "PendingEntry",
-    "Receipt",
-    "Remembered",
-    "identity",
-    "now",
-    "read_memory",
-    "refuse",
-    "write_memory",
-]
 
 
 @dataclass(frozen=True)
@@ -132,7 +118,7 @@ class Ledger:
         """
         if not again:
             hashes = _hashes(source)
-            refuse(self._overlaps(hashes, series), hashes.table.num_rows)
+            refuse(self._overlaps(hashes, series), hashes.num_rows)
 
     def forget(self, ids: Iterable[str]) -> Ledger:
         """Take releases out of the ledger, for those that never left."""
@@ -150,28 +136,35 @@ class Ledger:
         sweep(self.path, contents)
         return Ledger(self.path, contents)
 
-    def _overlaps(self, hashes: Hashes, series: str | None = None) -> list[Overlap]:
-        tables = [entry for entry in self.entries if isinstance(entry, TableEntry)]
-        others = [entry for entry in tables if series is None or entry.series != series]
-        found = [overlap for entry in others if (overlap := self._overlap(entry, hashes))]
+    def comparable(self, names: Iterable[str]) -> list[tuple[TableEntry, Mark]]:
+        """The releases that rows of these columns can be compared with, and by which hashes."""
+        there = set(names)
+        tables = (entry for entry in self.entries if isinstance(entry, TableEntry))
+        found = (
+            (entry, next((mark for mark in entry.marks if there.issuperset(mark.columns)), None)) for entry in tables
+        )
+        return [(entry, mark) for entry, mark in found if mark is not None]
+
+    def _overlaps(self, hashes: RowHashes, series: str | None = None) -> list[Overlap]:
+        others = [
+            (entry, mark) for entry, mark in self.comparable(hashes.names) if series is None or entry.series != series
+        ]
+        found = [overlap for entry, mark in others if (overlap := self._overlap(entry, mark, hashes))]
         return sorted(found, key=lambda overlap: -overlap.rows)
 
-    def _overlap(self, entry: TableEntry, hashes: Hashes) -> Overlap | None:
-        names = set(hashes.table.names)
-        mark = next((mark for mark in entry.marks if names.issuperset(mark.columns)), None)
-        if mark is None:
-            return None
+    def _overlap(self, entry: TableEntry, mark: Mark, hashes: RowHashes) -> Overlap | None:
         before = read_hashes(self.path, mark)
-        rows = hashes.sorted_rows(mark.columns, self.key)
-        places = np.minimum(np.searchsorted(before, rows), len(before) - 1)
-        count = int((before[places] == rows).sum())
+        count = 0
+        for rows in pieces(hashes.sorted_rows(mark.columns, self.key)):
+            places = np.minimum(np.searchsorted(before, rows), len(before) - 1)
+            count += int((before[places] == rows).sum())
         return Overlap(entry, count, mark.columns, hashes.mark(self.key) == entry.table) if count else None
 
 
-def _hashes(source: object) -> Hashes:
+def _hashes(source: object) -> RowHashes:
     from hedgerow.table import read_table
 
-    return source if isinstance(source, Hashes) else Hashes(read_table(source))
+    return source if isinstance(source, Hashes | StreamedHashes) else Hashes(read_table(source))
 
 
 def refuse(overlaps: list[Overlap], rows: int) -> None:
@@ -241,7 +234,7 @@ def write_memory(path: Path, series: str, memory: Memory, before: Remembered) ->
         raise BundleError("Another release of this series was recorded meanwhile; publish again, after it.")
     sink = pa.BufferOutputStream()
     pq.write_table(_encode(memory), sink, compression="zstd", store_schema=True)
-    replace_file(_file(path, series), sink.getvalue().to_pybytes())
+    replace_file(_file(path, series), [sink.getvalue().to_pybytes()])
 
 
 def _file(path: Path, series: str) -> Path:
@@ -296,7 +289,7 @@ class PendingEntry:
     """
 
     receipt: Receipt
-    hashes: Hashes
+    hashes: RowHashes
     columns: tuple[tuple[str, ...], ...]
     again: bool
     ledger: Ledger
@@ -305,20 +298,20 @@ class PendingEntry:
     memory: Memory | None = None
 
     @classmethod
-    def open(
-        cls, path: str | os.PathLike[str], table: Table, schema: Schema, *, again: bool, series: bool
-    ) -> PendingEntry:
-        """Open the ledger for a table, or raise Infeasible if its rows were published before."""
-        ledger = Ledger.open(path)
-        pending = cls(Receipt(ledger.path, token(4)), Hashes(table), _recognizable(table, schema), again, ledger)
+    def open(cls, ledger: Ledger, hashes: RowHashes, schema: Schema, *, again: bool, series: bool) -> PendingEntry:
+        """Prepare an entry for a table, or raise Infeasible if its rows were published before."""
+        people = identity(hashes, schema, ledger.key)
+        by_quasi = (tuple(sorted(schema.quasi)),) if schema.quasi else ()
+        pending = cls(Receipt(ledger.path, token(4)), hashes, tuple(dict.fromkeys((people, *by_quasi))), again, ledger)
         if series:
-            pending.series = _series(ledger.key, identity(table, schema), schema.sensitive)
+            pending.series = _series(ledger.key, people, schema.sensitive)
             pending.before = read_memory(ledger.path, pending.series)
         ledger.check(pending.hashes, again=again, series=pending.series)
         return pending
 
     def persons(self) -> NDArray[np.uint64]:
-        """The fingerprints by which people are recognized, in the order of the rows."""
+        """The fingerprints by which people are recognized, in the order of the rows of a table in memory."""
+        assert isinstance(self.hashes, Hashes), "rows that are read in batches have no order"
         return self.hashes.rows(self.columns[0], self.ledger.key)
 
     def record(self, release: Release) -> None:
@@ -355,27 +348,21 @@ class PendingEntry:
         )
 
 
-def identity(table: Table, schema: Schema) -> tuple[str, ...]:
+def identity(hashes: RowHashes, schema: Schema, key: bytes) -> tuple[str, ...]:
     """The columns that tell people apart: the first identifier that does so alone, all of them, or quasi-identifiers.
 
     Columns that are dropped often have the role identifier, too; a change in one of those must not make a stranger of
     anybody.
     """
-    alone = (name for name in schema.identifier if len(table.encode(name).domain) == table.num_rows)
-    if (key := next(alone, None)) is not None:
-        return (key,)
+    alone = next((name for name in schema.identifier if hashes.is_key(name, key)), None)
+    if alone is not None:
+        return (alone,)
     return tuple(sorted(schema.identifier or schema.quasi or (*schema.plain, *schema.sensitive)))
 
 
 def now() -> str:
     """The time, to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _recognizable(table: Table, schema: Schema) -> tuple[tuple[str, ...], ...]:
-    """The sets of columns by which rows are recognized later, the most telling first."""
-    both = (identity(table, schema), tuple(sorted(schema.quasi)))
-    return tuple(dict.fromkeys(names for names in both if names))
 
 
 def _series(key: bytes, people: tuple[str, ...], sensitive: tuple[str, ...]) -> str:

@@ -14,7 +14,7 @@ import errno
 import hashlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -23,25 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import BundleError, unwritten
+from hedgerow.ledger.fingerprint import pieces
 from hedgerow.randomness import token
 from hedgerow.release.folder import sync_folder
-
-__all__ = [
-    "MEMORY",
-    "Contents",
-    "Entry",
-    "GraphEntry",
-    "Mark",
-    "TableEntry",
-    "folder_of",
-    "lock",
-    "read_contents",
-    "read_hashes",
-    "replace_file",
-    "sweep",
-    "write_contents",
-    "write_hashes",
-]
 
 
 class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -119,15 +103,15 @@ def read_contents(path: Path) -> Contents:
 
 def write_contents(path: Path, contents: Contents) -> None:
     """Replace the file; only its owner may read it."""
-    replace_file(path, msgspec.json.format(msgspec.json.encode(contents), indent=2) + b"\n")
+    replace_file(path, [msgspec.json.format(msgspec.json.encode(contents), indent=2), b"\n"])
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file under another name, sync it, and put it in place."""
+def replace_file(path: Path, content: Iterable[bytes]) -> None:
+    """Write a file, piece after piece, under another name, sync it, and put it in place."""
     beside = path.with_name(f".{path.name}.{token(4)}")
     try:
         with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as handle:
-            handle.write(content)
+            handle.writelines(content)
             handle.flush()
             os.fsync(handle.fileno())
         os.replace(beside, path)
@@ -144,25 +128,40 @@ def folder_of(path: Path) -> Path:
 
 def write_hashes(path: Path, columns: tuple[str, ...], hashes: NDArray[np.uint64]) -> Mark:
     """Keep sorted hashes in a file of their own."""
-    content = hashes.astype("<u8").tobytes()
     name = f"{token(8)}.u64"
     _make_folder(folder_of(path))
-    replace_file(folder_of(path) / name, content)
-    return Mark(columns, name, hashlib.sha256(content).hexdigest())
+    digest = hashlib.sha256()
+
+    def contents() -> Iterator[bytes]:
+        for piece in pieces(hashes):
+            content = piece.astype("<u8").tobytes()
+            digest.update(content)
+            yield content
+
+    replace_file(folder_of(path) / name, contents())
+    return Mark(columns, name, digest.hexdigest())
 
 
 def read_hashes(path: Path, mark: Mark) -> NDArray[np.uint64]:
-    """Read the hashes of one mark; raise unless they are those that were written."""
+    """Map the hashes of one mark; raise unless they are those that were written."""
     try:
-        content = (folder_of(path) / Path(mark.file).name).read_bytes()
-    except OSError:
-        content = b""
-    if hashlib.sha256(content).hexdigest() != mark.sha256:
+        found = map_hashes(folder_of(path) / Path(mark.file).name)
+    except (OSError, ValueError):
+        found = np.empty(0, np.uint64)
+    digest = hashlib.sha256()
+    for piece in pieces(found):
+        digest.update(piece.tobytes())
+    if digest.hexdigest() != mark.sha256:
         raise BundleError(
             f"The hashes beside the ledger '{path.name}' are missing or damaged, so it cannot tell what was published; "
             "restore the folder from a copy, or forget the release if it never left."
         )
-    return np.frombuffer(content, "<u8")
+    return found
+
+
+def map_hashes(file: Path) -> NDArray[np.uint64]:
+    """The hashes in a file, read as they are needed."""
+    return np.memmap(file, "<u8", "r") if file.stat().st_size else np.empty(0, np.uint64)
 
 
 def sweep(path: Path, contents: Contents) -> None:

@@ -7,23 +7,39 @@ Cost       O(n) with grouping "blind", O(n log n) with "near"
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Codes
 from hedgerow.criteria.m_invariance import MInvariance, count_broken_signatures
 from hedgerow.errors import BrokenPromise, Infeasible, SchemaError, counted
 from hedgerow.ledger.ledger import Memory
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import check_grouping, quasi_codes
 from hedgerow.parameters import read_number
-from hedgerow.partition.m_invariant import Invariant, Signatures, m_invariant
+from hedgerow.partition.m_invariant import (
+    Invariant,
+    Signatures,
+    check_survivors,
+    fill_buckets,
+    m_invariant,
+    split_buckets,
+)
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.release import free_name
+
+if TYPE_CHECKING:
+    from hedgerow.ledger import PendingEntry
+    from hedgerow.methods.invariant_blocks import BlockBuckets, SeriesClasses
+    from hedgerow.methods.scaled import BlockPlan
+    from hedgerow.scale.coding import CountedTable
 
 __all__ = ["GROUPINGS", "MInvariant"]
 
@@ -64,15 +80,47 @@ class MInvariant(Method):
         progress("partitioning", 0.3)
         near = _nearness(prepared) if self.grouping == "near" else None
         found = m_invariant(series.codes, series.known, series.signatures, m=self.m, near=near, keys=prepared.keys)
-        self._check_fakes(found)
+        fakes = len(found.fake_codes)
+        self._check_fakes(fakes, len(found.labels))
         series.check(found)
         progress("publishing", 0.6)
         if prepared.pending is not None:
             prepared.pending.memory = series.memory(found)
-        return self._make_release(prepared, column, series, found)
+        return self._make_release(prepared, column, series.domain, found, is_padded=fakes > 0)
 
-    def _check_fakes(self, found: Invariant) -> None:
-        fakes, values = len(found.fake_codes), len(found.fake_codes) + len(found.labels)
+    def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
+        from hedgerow.methods.invariant_blocks import (
+            SeriesClasses,
+            count_doubles,
+            divide_buckets,
+            known_people,
+            with_newcomers,
+        )
+        from hedgerow.methods.scaled import BlockPlan
+
+        column = _one_sensitive(whole)
+        _refuse_doubles(count_doubles(whole.pending), whole)
+        people, coder = known_people(counted, whole.pending)
+        before = None if whole.pending is None else whole.pending.before.memory
+        domain, codes, signatures = _in_series(before, counted.column(column).domain, column)
+        classes = SeriesClasses(column, codes, people, signatures, len(domain))
+        held, offered, strange = classes.tally(counted, coder)
+        check_survivors(strange, held, signatures, self.m)
+        fills_gaps = self.grouping == "near"
+        buckets = fill_buckets(held, offered, signatures, m=self.m, fills_gaps=fills_gaps, keys=whole.keys)
+        fakes = int(buckets.gaps.sum())
+        self._check_fakes(fakes, whole.rows.published)
+        placing, blocks = divide_buckets(buckets, classes, most=counted.engine.block_rows, keys=whole.keys)
+        return BlockPlan(
+            placing,
+            _BlockSeries(self, classes, domain, tuple(blocks), fakes > 0),
+            combine=partial(_all_counterfeits, fakes),
+            coder=coder,
+            finish=partial(_remember, whole.pending, partial(with_newcomers, before, buckets.signatures, domain)),
+        )
+
+    def _check_fakes(self, fakes: int, people: int) -> None:
+        values = fakes + people
         if fakes > read_number("fakes", self.fakes) * values:
             raise Infeasible(
                 f"This release needs {counted(fakes, 'counterfeit')} among "
@@ -80,7 +128,9 @@ class MInvariant(Method):
                 f"{self.fakes} that 'fakes' allows. Allow more, or hold newcomers back until more people come."
             )
 
-    def _make_release(self, prepared: Prepared, column: str, series: _Series, found: Invariant) -> Release:
+    def _make_release(
+        self, prepared: Prepared, column: str, domain: pa.Array, found: Invariant, *, is_padded: bool
+    ) -> Release:
         from hedgerow.release.forms import PADDED, SEPARATED
         from hedgerow.release.forms.padded import publish_padded
 
@@ -90,14 +140,14 @@ class MInvariant(Method):
             prepared.columns,
             found.labels,
             found.fake_groups,
-            series.domain.take(pa.array(found.fake_codes)),
+            domain.take(pa.array(found.fake_codes)),
             group_column=group_column,
             keys=prepared.keys,
         )
         parameters: dict[str, int | str] = {"m": int(self.m), "grouping": self.grouping, "fakes": str(self.fakes)}
         return Release(
             # Without counterfeits the two tables have the same rows, which databases answer as they are.
-            form=PADDED if len(found.fake_codes) else SEPARATED,
+            form=PADDED if is_padded else SEPARATED,
             tables=tables,
             columns=prepared.columns,
             group_column=group_column,
@@ -133,22 +183,19 @@ class _Series:
         now = prepared.table.encode(column)
         nobody = np.empty(0, np.uint64)
         persons = nobody if prepared.pending is None else prepared.pending.persons()
-        _check_distinct(persons, prepared)
+        _refuse_doubles(len(persons) - len(np.unique(persons)), prepared)
         before = None if prepared.pending is None else prepared.pending.before.memory
+        domain, new, signatures = _in_series(before, now.domain, column)
         if before is None:
             known = np.full(len(now.codes), -1, np.int32)
-            return _Series(persons, None, now.domain, now.codes, known, Signatures.none())
-        domain, old, new = _join_domains(before.values, now.domain, column)
+            return _Series(persons, None, domain, now.codes, known, signatures)
         places = np.minimum(np.searchsorted(before.persons, persons), max(len(before.persons) - 1, 0))
         known = np.where(before.persons[places] == persons, before.owners[places], np.int32(-1))
-        return _Series(persons, before, domain, new[now.codes], known, _ascending(before.offsets, old))
+        return _Series(persons, before, domain, new[now.codes], known, signatures)
 
     def check(self, found: Invariant) -> None:
         """The owner's check: everybody kept the signature; nobody else can check it."""
-        groups = np.concatenate((found.labels, found.fake_groups)).astype(np.int64)
-        codes = np.concatenate((self.codes, found.fake_codes)).astype(np.int64)
-        offsets, members = self.signatures.offsets, self.signatures.members
-        check_signatures(found.labels.astype(np.int64), self.known.astype(np.int64), groups, codes, offsets, members)
+        _check_kept(found, self.codes, self.known, self.signatures)
 
     def memory(self, found: Invariant) -> Memory:
         """What the next release has to know: everybody who was ever published, newcomers included."""
@@ -175,9 +222,66 @@ def _one_sensitive(prepared: Prepared) -> str:
     return names[0]
 
 
-def _check_distinct(persons: NDArray[np.uint64], prepared: Prepared) -> None:
+@dataclass(frozen=True, eq=False)
+class _BlockSeries:
+    """Publishes a block: its buckets were filled on counts. It can be sent to another process."""
+
+    method: MInvariant
+    classes: SeriesClasses
+    domain: pa.Array
+    blocks: tuple[BlockBuckets, ...]
+    is_padded: bool
+
+    def __call__(self, number: int, prepared: Prepared) -> Release:
+        """Deal the rows of a block to its groups, and hand the owner the signatures of its newcomers."""
+        column, people, block = self.classes.column, self.classes.people, self.blocks[number]
+        codes = self.classes.codes[prepared.table.encode(column).codes]
+        owners = people.owners_of(prepared.table.arrow)
+        known = block.owners_of(owners)
+        near = _nearness(prepared) if self.method.grouping == "near" else None
+        found = split_buckets(codes, known, block.buckets, near=near, keys=prepared.keys)
+        _check_kept(found, codes, known, block.buckets.signatures)
+        if people.mark is not None:
+            new = owners < 0
+            persons = prepared.table.arrow.column(people.mark).to_numpy()[new]
+            given = block.numbers[found.owners[new]].astype(np.int32)
+            prepared.handed.update(persons=persons, owners=given)
+        return self.method._make_release(prepared, column, self.domain, found, is_padded=self.is_padded)
+
+
+def _remember(
+    pending: PendingEntry | None,
+    remembered: Callable[[Sequence[Mapping[str, NDArray[Any]]]], Memory],
+    handed: Sequence[Mapping[str, NDArray[Any]]],
+) -> None:
+    if pending is not None:
+        pending.memory = remembered(handed)
+
+
+def _all_counterfeits(fakes: int, blocks: Sequence[Guarantee]) -> Guarantee:
+    """What is promised of all blocks: the counterfeits are those of all."""
+    return replace(blocks[0], parameters={**blocks[0].parameters, "counterfeits": fakes})
+
+
+def _check_kept(found: Invariant, codes: Codes, known: Codes, signatures: Signatures) -> None:
+    """Raise BrokenPromise unless everybody who had a signature is in a group that publishes exactly it."""
+    groups = np.concatenate((found.labels, found.fake_groups)).astype(np.int64)
+    shown = np.concatenate((codes, found.fake_codes)).astype(np.int64)
+    offsets, members = signatures.offsets, signatures.members
+    check_signatures(found.labels.astype(np.int64), known.astype(np.int64), groups, shown, offsets, members)
+
+
+def _in_series(before: Memory | None, now: pa.Array, column: str) -> tuple[pa.Array, Codes, Signatures]:
+    """The values of all releases, where the table's own stand among them, and the signatures of earlier releases."""
+    if before is None:
+        return now, np.arange(len(now), dtype=np.int32), Signatures.none()
+    domain, old, new = _join_domains(before.values, now, column)
+    return domain, new, _ascending(before.offsets, old)
+
+
+def _refuse_doubles(doubles: int, prepared: Prepared) -> None:
     """Refuse rows that cannot be told apart: a person with two rows has no signature."""
-    if doubles := len(persons) - len(np.unique(persons)):
+    if doubles:
         by = "identifiers" if prepared.schema.identifier else "quasi-identifiers"
         raise SchemaError(
             f"{counted(doubles, 'row has', 'rows have')} the same {by} as another row, so that "

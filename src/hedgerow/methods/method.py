@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Unpack, overload
 
@@ -57,6 +58,8 @@ class Method(ABC):
         schema: Schema,
         *,
         out: str | os.PathLike[str],
+        ledger: str | os.PathLike[str] | None = None,
+        again: bool = False,
         seed: int | None = None,
         progress: Progress | None = None,
         **options: Unpack[BlockOptions],
@@ -92,12 +95,8 @@ class Method(ABC):
 
         report = progress_or_notebook(progress)
         if out is not None:
-            if ledger is not None or again:
-                raise ParameterError(
-                    "A ledger compares identifiers of all rows, which are never read in blocks; leave 'ledger' out, or "
-                    "publish in memory and save the release."
-                )
-            return self._publish_to(out, source, schema, seed=seed, progress=report, options=options)
+            keeping = None if ledger is None else (ledger, again)
+            return self._publish_to(out, source, schema, keeping, seed=seed, progress=report, options=options)
         if options:
             raise ParameterError(f"'{next(iter(options))}' is for releases that go to a folder: name it in 'out'.")
         report("reading", 0.0)
@@ -125,12 +124,15 @@ class Method(ABC):
         out: str | os.PathLike[str],
         source: object,
         schema: Schema,
+        keeping: tuple[str | os.PathLike[str], bool] | None,
         *,
         seed: int | None,
         progress: Progress,
         options: BlockOptions,
     ) -> BlockRelease:
-        """Publish a table that may be larger than memory to a folder."""
+        """Publish a table that may be larger than memory to a folder; `keeping` is a ledger, and whether again."""
+        from hedgerow.ledger import Ledger
+        from hedgerow.methods.recording import pending_in_blocks
         from hedgerow.methods.scaled import publish_in_blocks
         from hedgerow.release.parts import require_free
         from hedgerow.scale import open_engine
@@ -139,9 +141,16 @@ class Method(ABC):
         self._require_roles(schema)
         self._require_blocks(schema)
         require_free(out, overwrite=options.get("overwrite", False))
-        with open_engine(source, out, options, progress) as engine:
-            counted = count_table(engine, schema, needs_sensitive=self.needs_sensitive)
-            return publish_in_blocks(self._plan_blocks, counted, out, seed=seed, options=options)
+        if keeping is not None:
+            Ledger.open(keeping[0])  # one that cannot be read is refused before any pass
+        with ExitStack() as opened:
+            engine = opened.enter_context(open_engine(source, out, options, progress))
+            counted = count_table(engine, schema, needs_sensitive=self.needs_sensitive, identifies=keeping is not None)
+            pending = None
+            if keeping is not None:
+                found = pending_in_blocks(keeping[0], counted, again=keeping[1], series=self.in_series)
+                pending = opened.enter_context(found)
+            return publish_in_blocks(self._plan_blocks, counted, out, pending, seed=seed, options=options)
 
     def _require_blocks(self, schema: Schema) -> None:
         """Refuse, before any pass over the table, what cannot be done in blocks."""
@@ -178,9 +187,11 @@ class Method(ABC):
         return self.hierarchy_roles
 
     def _pending(self, ledger: str | os.PathLike[str], prepared: Prepared, *, again: bool) -> PendingEntry:
-        from hedgerow.ledger import PendingEntry
+        from hedgerow.ledger import Ledger, PendingEntry
+        from hedgerow.ledger.fingerprint import Hashes
 
-        return PendingEntry.open(ledger, prepared.table, prepared.schema, again=again, series=self.in_series)
+        hashes = Hashes(prepared.table)
+        return PendingEntry.open(Ledger.open(ledger), hashes, prepared.schema, again=again, series=self.in_series)
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
         """Decide on the counts of a table that is larger than memory; methods that cannot do so refuse."""

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import distinct
 from hedgerow.criteria.target import is_exact, possible_node
 from hedgerow.errors import BrokenPromise, Infeasible, ParameterError, SchemaError, counted
 from hedgerow.methods.method import Method, Prepared, Progress
@@ -171,10 +172,8 @@ def cheapest(wishes: Wishes, by_quasi: Sequence[Bundle]) -> tuple[list[Bundle], 
 
 def _kinds(leaves: NDArray[np.int32], nodes: NDArray[np.int32], tree: Hierarchy) -> tuple[Wishes, NDArray[np.int64]]:
     """The different wishes, and the number of each row's."""
-    pairs, places, counts = np.unique(
-        leaves.astype(np.int64) * tree.num_nodes + nodes, return_inverse=True, return_counts=True
-    )
-    return Wishes(tree, pairs // tree.num_nodes, pairs % tree.num_nodes, counts), places
+    pairs, places = distinct(leaves.astype(np.int64) * tree.num_nodes + nodes)
+    return Wishes(tree, pairs // tree.num_nodes, pairs % tree.num_nodes, np.bincount(places)), places
 
 
 def _by_quasi(prepared: Prepared, kinds: Wishes, places: NDArray[np.int64]) -> list[Bundle]:
@@ -298,8 +297,8 @@ def check_nodes(release: Release, groups: DisguisedGroups, nodes: NDArray[np.int
     trees = trees_of(release.published)
     sizes = np.diff(groups.offsets)
     owner = np.repeat(np.arange(len(sizes)), sizes)
-    pairs, numbers = np.unique(owner * len(trees.parents) + groups.nodes, return_counts=True)
-    counts = Counts(pairs // len(trees.parents), pairs % len(trees.parents), numbers)
+    pairs, places = distinct(owner * len(trees.parents) + groups.nodes)
+    counts = Counts(pairs // len(trees.parents), pairs % len(trees.parents), np.bincount(places))
     tops = covering_nodes(counts, trees, len(sizes))[np.repeat(np.arange(len(sizes)), np.diff(groups.row_offsets))]
     # What the target rules out below a node is nobody's secret: a group need not reach there.
     first, last = spans(trees, trees.weights > 0)

@@ -27,7 +27,10 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class Prepared:
-    """A table whose columns have meaning and whose rows will all be published; `pending` is its place in a ledger."""
+    """A table whose columns have meaning and whose rows will all be published; `pending` is its place in a ledger.
+
+    What a block leaves in `handed` reaches the owner beside the part that it becomes, and is not published.
+    """
 
     table: Table
     schema: Schema
@@ -37,6 +40,7 @@ class Prepared:
     reproducible: bool
     merged: Mapping[str, int] = field(default_factory=dict)
     pending: PendingEntry | None = None
+    handed: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     @property
     def clusters(self) -> NDArray[np.int64] | None:

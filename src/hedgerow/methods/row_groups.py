@@ -77,26 +77,30 @@ def part_clusters(prepared: Prepared, labels: NDArray[np.int32]) -> NDArray[np.i
 
 def quasi_codes(prepared: Prepared) -> tuple[NDArray[np.int32], list[NDArray[np.float64]]]:
     """The quasi-identifiers as rows of codes, and where each code lies between 0 and 1: on the line for numbers."""
-    names = prepared.columns.quasi
-    if not names:
-        raise SchemaError("Grouping by nearness needs a quasi-identifier; there is none, so use grouping='blind'.")
+    names = _require_quasi(prepared)
     return prepared.table.encode_rows(names), [_scale(prepared, name) for name in names]
+
+
+def _require_quasi(prepared: Prepared) -> tuple[str, ...]:
+    if not prepared.columns.quasi:
+        raise SchemaError("Grouping by nearness needs a quasi-identifier; there is none, so use grouping='blind'.")
+    return prepared.columns.quasi
 
 
 class Axes(NamedTuple):
     """The quasi-identifiers as Mondrian takes them: codes, where these lie between 0 and 1, ranks of borders."""
 
-    codes: NDArray[np.int32]
+    codes: list[NDArray[np.int32]]
     scales: list[NDArray[np.float64]]
     ranks: list[NDArray[np.int16] | None]
 
 
 def axes_of(prepared: Prepared) -> Axes:
     """The quasi-identifiers, those with a hierarchy in the order of its leaves and with missing behind them."""
-    quasi, scales = quasi_codes(prepared)
-    # Codes in the order of leaves are Mondrian's own.
-    found = Axes(quasi.copy() if prepared.schema.hierarchies else quasi, scales, [None] * len(scales))
-    for n, name in enumerate(prepared.columns.quasi):
+    names = _require_quasi(prepared)
+    codes = [encoded.codes for encoded in prepared.table.encode_all(names)]
+    found = Axes(codes, [_scale(prepared, name) for name in names], [None] * len(names))
+    for n, name in enumerate(names):
         if name not in prepared.schema.hierarchies:
             continue
         tree, encoded = prepared.schema.hierarchies[name], prepared.table.encode(name)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import itemgetter
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from hedgerow.exact import DecimalGrid, column_grid, require_ticks
 from hedgerow.methods.prepared import Prepared
+from hedgerow.methods.recording import recording
 from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import Keys, order_keys, seeded_keys, system_keys
 from hedgerow.release import Guarantee, Made, PublishedColumns, Release, Rows
@@ -29,6 +31,9 @@ from hedgerow.scale.coding import Coder, CountedTable
 from hedgerow.scale.dealing import Placing
 from hedgerow.verify.parts import SHARED
 from hedgerow.verify.words import word
+
+if TYPE_CHECKING:
+    from hedgerow.ledger import PendingEntry, Receipt
 
 __all__ = [
     "BlockOptions",
@@ -53,13 +58,16 @@ class BlockPlan:
 
     `publish` takes the number of a block and its rows; the release that it returns has the block's rows alone, and
     groups numbered from 0. `suppressed` rows are in a last block of their own, which nobody publishes. `combine` says
-    what is promised of all blocks, where what is said of one depends on its rows.
+    what is promised of all blocks, where what is said of one depends on its rows. `coder` is for rows that carry more
+    than their codes, and `finish` takes what the blocks handed over before the release is recorded.
     """
 
     placing: Placing
     publish: Callable[[int, Prepared], Release]
     suppressed: int = 0
     combine: Callable[[Sequence[Guarantee]], Guarantee] = itemgetter(0)
+    coder: Coder | None = None
+    finish: Callable[[Sequence[Mapping[str, NDArray[Any]]]], None] = lambda handed: None
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +79,14 @@ class BlockWork:
     coder: Coder
     seed: int | None
 
+    def prepare(self, number: int, coded: pa.Table) -> Prepared:
+        """The rows of a block as a table."""
+        keys = system_keys if self.seed is None else seeded_keys(hash((self.seed, number)) & (2**63 - 1))
+        return replace(self.whole, table=self.coder.table(coded), keys=keys, handed={})
+
     def __call__(self, number: int, coded: pa.Table) -> Release:
         """Publish a block of coded rows."""
-        keys = system_keys if self.seed is None else seeded_keys(hash((self.seed, number)) & (2**63 - 1))
-        return self.plan(number, replace(self.whole, table=self.coder.table(coded), keys=keys))
+        return self.plan(number, self.prepare(number, coded))
 
 
 def pack_blocks(rows: NDArray[np.int64], most: int) -> NDArray[np.int32]:
@@ -111,10 +123,15 @@ class Decided:
     order: tuple[int, ...]
     sizes: tuple[int, ...]
     combine: Callable[[Sequence[Guarantee]], Guarantee]
+    finish: Callable[[Sequence[Mapping[str, NDArray[Any]]]], None]
 
 
 def decide_and_scatter(
-    decide: Callable[[Prepared, CountedTable], BlockPlan], counted: CountedTable, *, seed: int | None = None
+    decide: Callable[[Prepared, CountedTable], BlockPlan],
+    counted: CountedTable,
+    pending: PendingEntry | None = None,
+    *,
+    seed: int | None = None,
 ) -> Decided:
     """Decide on counts and bring the rows of each block together: the steps of the plan before the kernels."""
     keys = system_keys if seed is None else seeded_keys(seed)
@@ -126,19 +143,23 @@ def decide_and_scatter(
         keys=keys,
         reproducible=seed is not None,
         merged=counted.merged,
+        pending=pending,
     )
     plan = decide(whole, counted)
     kept, lost = whole.rows, plan.suppressed
     whole = replace(whole, rows=Rows(kept.input, kept.published - lost, kept.suppressed + lost))
     sizes = tuple(plan.placing.sizes.tolist())
-    counted.engine.scatter(counted.coder, plan.placing)
+    coder = plan.coder or counted.coder
+    counted.engine.scatter(coder, plan.placing)
+    # Keys of a seeded source are a closure, which no other process needs: blocks draw their own. A ledger stays here.
+    whole = replace(whole, keys=system_keys, pending=None)
     return Decided(
-        # Keys of a seeded source are a closure, which no other process needs: blocks draw their own.
-        whole=replace(whole, keys=system_keys),
-        block=BlockWork(plan.publish, replace(whole, keys=system_keys), counted.coder, seed),
+        whole=whole,
+        block=BlockWork(plan.publish, whole, coder, seed),
         order=tuple(permutation(plan.placing.num_blocks - (lost > 0), keys=order_keys(keys)).tolist()),
         sizes=sizes,
         combine=plan.combine,
+        finish=plan.finish,
     )
 
 
@@ -154,6 +175,7 @@ class PublishedPart:
     made: Made
     sample: Mapping[str, pa.Table]
     helper: pa.Table | None
+    handed: Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +193,8 @@ class PartWork:
         """Publish and write a block of coded rows."""
         from hedgerow.query import help_table_of_part
 
-        release = replace(self.block(number, coded), grids=self.grids)
+        prepared = self.block.prepare(number, coded)
+        release = replace(self.block.plan(number, prepared), grids=self.grids)
         helper = help_table_of_part(release, self.rows, self.help) if release.groups and self.help != "none" else None
         first = self.first[number] if release.groups else 0
         written = write_part(self.folder, release, first_group=first, rows=self.rows, helper=helper)
@@ -184,6 +207,7 @@ class PartWork:
             made=release.made,
             sample={name: one if name in SHARED else _few(one) for name, one in release.tables.items()},
             helper=None if helper is None else _few(helper),
+            handed=prepared.handed,
         )
 
 
@@ -194,7 +218,10 @@ def _few(table: pa.Table) -> pa.Table:
 
 @dataclass(frozen=True)
 class BlockRelease:
-    """A release that was published in blocks and lies in the folder `path`: what is said of it, and no rows."""
+    """A release that was published in blocks and lies in the folder `path`: what is said of it, and no rows.
+
+    `receipt` says where the owner recorded it.
+    """
 
     path: str
     form: str
@@ -204,6 +231,7 @@ class BlockRelease:
     groups: int
     made: Made
     parts: int
+    receipt: Receipt | None = None
 
     def __repr__(self) -> str:
         counts = f"{self.rows.published:,} rows, {self.groups:,} groups, {self.parts:,} parts"
@@ -228,16 +256,20 @@ def publish_in_blocks(
     decide: Callable[[Prepared, CountedTable], BlockPlan],
     counted: CountedTable,
     out: str | os.PathLike[str],
+    pending: PendingEntry | None = None,
     *,
     seed: int | None = None,
     options: BlockOptions,
 ) -> BlockRelease:
-    """Decide, scatter, publish block after block, and let the bundle appear at `out` when it was verified."""
+    """Decide, scatter, publish block after block, and let the bundle appear at `out` when it was verified.
+
+    With a `pending` entry it is recorded before it appears, and confirmed then.
+    """
     help = options.get("help", "all")
     for name in counted.columns.sensitive:
         require_ticks(counted.column(name).domain, name)
     refuse_seeded(Made("", {}, reproducible=seed is not None), options.get("allow_insecure", False))
-    decided = decide_and_scatter(decide, counted, seed=seed)
+    decided = decide_and_scatter(decide, counted, pending, seed=seed)
     rows = decided.whole.rows
     before = np.cumsum([0, *(decided.sizes[block] for block in decided.order[:-1])]).tolist()
     with stage_bundle(out, overwrite=options.get("overwrite", False)) as stage:
@@ -262,6 +294,7 @@ def publish_in_blocks(
             made=first.made,
         )
         release = replace(release, guarantee=word(release.published))
+        decided.finish([part.handed for part in parts])
         seal(
             stage,
             release,
@@ -269,6 +302,7 @@ def publish_in_blocks(
             helper=first.helper,
             help=help,
             allow_insecure=options.get("allow_insecure", False),
+            keeping=None if pending is None else partial(recording, pending, release, out),
         )
     return BlockRelease(
         path=os.fspath(out),
@@ -279,6 +313,7 @@ def publish_in_blocks(
         groups=groups,
         made=release.made,
         parts=len(parts),
+        receipt=None if pending is None else pending.receipt,
     )
 
 

@@ -37,8 +37,6 @@ from hedgerow.kernel import kernel
 from hedgerow.partition.shuffles import by_value
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["anatomize", "anatomize_several"]
-
 
 def anatomize(sensitive: NDArray[np.int32], *, l: int, keys: Keys = system_keys) -> NDArray[np.int32]:  # noqa: E741
     """Return a group number per row, from 0 without gaps."""

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Codes, Ints
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["most_together", "separate_clusters"]
-
 _TRIED = 48
 _SPARE_STEPS = 40
 

@@ -31,20 +31,6 @@ from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.parameters import Number, read_number
 from hedgerow.schema.hierarchy import Hierarchy
 
-__all__ = [
-    "MOST_EXPLORED",
-    "MOST_NODES",
-    "ExploredLattice",
-    "Generalization",
-    "Ladder",
-    "Lattice",
-    "Node",
-    "explore",
-    "full_domain",
-    "ladder_of",
-    "plain_ladder",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Generalization:

@@ -31,10 +31,8 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Codes, Ints
 from hedgerow.criteria.m_invariance import MInvariance
 from hedgerow.errors import Infeasible, counted
-from hedgerow.partition.shuffles import by_code, by_value, permutation, shuffle_within
+from hedgerow.partition.shuffles import by_code, deal, permutation, shuffle_within
 from hedgerow.randomness import Keys, system_keys
-
-__all__ = ["Invariant", "Signatures", "assign_signatures", "balancing", "m_invariant"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,37 +59,107 @@ def m_invariant(
 
     `signatures` are those of earlier releases. `near` numbers the rows so that near rows have near numbers.
     """
-    criterion = MInvariance(m)
-    _check_survivors(sensitive, known, signatures, criterion)
-    owners = known.copy()
-    if near is not None:
-        balancing(sensitive, owners, signatures, criterion.m, keys=keys)
-    owners, signatures = assign_signatures(sensitive, owners, signatures, criterion, keys=keys)
-    return _split(sensitive, owners, signatures, near, keys)
+    is_held = known >= 0
+    cells = signatures.cells(known[is_held], sensitive[is_held])
+    held = np.bincount(cells[cells >= 0], minlength=len(signatures.members))
+    check_survivors(int((cells < 0).sum()), held, signatures, m)
+    offered = np.bincount(sensitive[~is_held])
+    buckets = fill_buckets(held, offered, signatures, m=m, fills_gaps=near is not None, keys=keys)
+    return split_buckets(sensitive, known, buckets, near=near, keys=keys)
 
 
-def _check_survivors(sensitive: Codes, known: Codes, signatures: Signatures, criterion: MInvariance) -> None:
-    held = known >= 0
-    if strange := int((signatures.cells(known[held], sensitive[held]) < 0).sum()):
+def check_survivors(strange: int, held: Ints, signatures: Signatures, m: int) -> None:
+    """Refuse people whose value is `strange` to their signature, and signatures of fewer than m values in use."""
+    if strange:
         raise Infeasible(
             f"{counted(strange, 'person now has', 'people now have')} a sensitive value outside "
             f"the signature of their earlier releases, so that "
             "no group can show both; suppress these rows, or publish the value that was published."
         )
-    sizes = np.diff(signatures.offsets)[known[held]]
-    smallest = int(sizes.min()) if len(sizes) else criterion.m
-    if smallest < criterion.m:
+    smallest = int(np.diff(signatures.offsets)[signatures.owners[held > 0]].min(initial=m))
+    if smallest < m:
         raise Infeasible(f"Earlier releases gave people signatures of {smallest} values; so m can be at most that.")
 
 
-def _split(
-    sensitive: Codes, owners: Codes, signatures: Signatures, near: NDArray[np.uint64] | None, keys: Keys
+@dataclass(frozen=True, eq=False)
+class Buckets:
+    """How many people have each signature, of each of its values: those who `held` it before, and `new` ones.
+
+    Signature s has `groups[s]` groups. Where a bucket is split over several blocks of rows, its groups are, too.
+    """
+
+    signatures: Signatures
+    held: Ints
+    new: Ints
+    groups: Ints
+
+    @property
+    def gaps(self) -> Ints:
+        """The counterfeits of each value of each signature."""
+        gaps: Ints = self.groups[self.signatures.owners] - self.held - self.new
+        return gaps
+
+
+def fill_buckets(
+    held: Ints, offered: Ints, signatures: Signatures, *, m: int, fills_gaps: bool = False, keys: Keys = system_keys
+) -> Buckets:
+    """Decide on counts alone how many newcomers get which signature.
+
+    `held` are the people who have each value of each signature already, `offered` the newcomers who have each value.
+    """
+    criterion = MInvariance(m)
+    filled = np.zeros_like(held)
+    if fills_gaps and held.any() and offered.any():
+        filled = _fill_gaps(held, offered, signatures, criterion.m, keys)
+    left = np.zeros(max(len(offered), int(signatures.members.max(initial=-1)) + 1), np.int64)
+    left[: len(offered)] = offered
+    np.subtract.at(left, signatures.members, filled)
+    grown, numbers, widths = signatures, np.empty(0, np.int32), np.empty(0, np.int64)
+    is_dealt = criterion.is_eligible(left)
+    if left.any():
+        found, widths = _deal_in_turn(left, int(left.sum()) // criterion.m) if is_dealt else (
+            [_pad(left, signatures, criterion, keys)],
+            widths,
+        )  # fmt: skip
+        grown, numbers = signatures.with_new(found)
+    new = np.zeros(len(grown.members), np.int64)
+    new[: len(filled)] = filled
+    if is_dealt:
+        # Of each value that a signature has, every group takes one newcomer.
+        share = np.zeros(len(grown.offsets) - 1, np.int64)
+        np.add.at(share, numbers, widths)
+        new += share[grown.owners]
+    else:
+        own = slice(int(grown.offsets[numbers[0]]), int(grown.offsets[numbers[0] + 1]))
+        new[own] += np.append(left, np.zeros(1, np.int64))[np.minimum(grown.members[own], len(left))]
+    kept = np.zeros(len(grown.members), np.int64)
+    kept[: len(held)] = held
+    groups = np.maximum.reduceat(kept + new, grown.offsets[:-1])
+    return Buckets(grown, kept, new, groups)
+
+
+def split_buckets(
+    sensitive: Codes,
+    known: Codes,
+    buckets: Buckets,
+    *,
+    near: NDArray[np.uint64] | None = None,
+    keys: Keys = system_keys,
 ) -> Invariant:
-    """Fill every bucket up to its most frequent value, and deal it to as many groups."""
+    """Give newcomers their signatures, fill every bucket with counterfeits, and deal it to its groups."""
+    signatures = buckets.signatures
+    owners = known.copy()
+    new = np.flatnonzero(known < 0)
+    if len(new):
+        by = np.argsort(signatures.members, kind="stable")
+        rows, ends = deal(
+            sensitive[new], signatures.members[by], signatures.owners[by].astype(np.int32), buckets.new[by], keys=keys
+        )
+        owners[new[rows]] = np.repeat(np.arange(len(ends) - 1, dtype=np.int32), np.diff(ends))
     cells = signatures.cells(owners, sensitive)
     counts = np.bincount(cells, minlength=len(signatures.members))
-    groups = np.maximum.reduceat(counts, signatures.offsets[:-1])
-    sizes = np.repeat(groups, np.diff(signatures.offsets))
+    groups = buckets.groups
+    sizes = groups[signatures.owners]
     ends = np.append(0, np.cumsum(sizes))
     slots = np.full(ends[-1], -1, np.int32)
     rows = by_code(cells.astype(np.int32), counts)
@@ -103,7 +171,7 @@ def _split(
         slots[slots >= 0] = np.lexsort((near, cells)).astype(np.int32)
     place = np.arange(len(slots)) - np.repeat(ends[:-1], sizes)
     firsts = np.cumsum(groups) - groups
-    number = (np.repeat(np.repeat(firsts, np.diff(signatures.offsets)), sizes) + place).astype(np.int32)
+    number = (np.repeat(firsts[signatures.owners], sizes) + place).astype(np.int32)
     labels = np.empty(len(sensitive), np.int32)
     real = slots >= 0
     labels[slots[real]] = number[real]
@@ -123,10 +191,15 @@ class Signatures:
         """No signatures yet."""
         return Signatures(np.zeros(1, np.int64), np.empty(0, np.int32))
 
+    @property
+    def owners(self) -> Ints:
+        """The signature that each of `members` belongs to."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
     def cells(self, owners: Codes, codes: Codes) -> Ints:
         """Where in `members` the value of each row stands in its signature; -1 where it does not."""
         width = 1 + max(int(codes.max(initial=0)), int(self.members.max(initial=0)))
-        listed = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets)) * width + self.members
+        listed = self.owners * width + self.members
         wanted = owners.astype(np.int64) * width + codes
         if not len(listed):
             return np.full(len(wanted), -1)
@@ -146,24 +219,17 @@ class Signatures:
         return Signatures(offsets, members.astype(np.int32)), places
 
 
-def balancing(sensitive: Codes, owners: Codes, signatures: Signatures, m: int, *, keys: Keys = system_keys) -> None:
-    """Give newcomers, in place, the signatures of buckets that lack their value, as long as the rest is m-eligible."""
-    held, new = np.flatnonzero(owners >= 0), np.flatnonzero(owners < 0)
-    if not len(held) or not len(new):
-        return
-    counts = np.bincount(signatures.cells(owners[held], sensitive[held]), minlength=len(signatures.members))
-    most = np.maximum.reduceat(counts, signatures.offsets[:-1])
-    lacking = np.repeat(most, np.diff(signatures.offsets)) - counts
-    offered = np.bincount(sensitive[new], minlength=int(signatures.members.max()) + 1)
-    wanted = np.bincount(signatures.members, lacking, minlength=len(offered)).astype(np.int64)
+def _fill_gaps(held: Ints, offered: Ints, signatures: Signatures, m: int, keys: Keys) -> Ints:
+    """How many newcomers fill the gaps of buckets that lack their value, as long as the rest is m-eligible."""
+    members = signatures.members
+    lacking = np.maximum.reduceat(held, signatures.offsets[:-1])[signatures.owners] - held
+    wanted = np.bincount(members, lacking, minlength=len(offered)).astype(np.int64)
+    offered = np.append(offered, np.zeros(len(wanted) - len(offered), np.int64))
     taken = _count_taken(offered, np.minimum(offered, wanted), m)
-    rows = new[by_value(sensitive[new], offered, keys=keys)]
     gaps = np.repeat(np.arange(len(lacking)), lacking)
     gaps = gaps[permutation(len(gaps), keys=keys)]
-    gaps = gaps[np.argsort(signatures.members[gaps], kind="stable")]
-    chosen, filled = _firsts(offered, taken), _firsts(wanted, taken)
-    owner_of = np.repeat(np.arange(len(signatures.offsets) - 1, dtype=np.int32), np.diff(signatures.offsets))
-    owners[rows[chosen]] = owner_of[gaps[filled]]
+    gaps = gaps[np.argsort(members[gaps], kind="stable")]
+    return np.bincount(gaps[_firsts(wanted, taken)], minlength=len(members)).astype(np.int64)
 
 
 def _firsts(counts: Ints, taken: Ints) -> NDArray[np.bool_]:
@@ -194,39 +260,20 @@ def _count_taken(offered: Ints, most: Ints, m: int) -> Ints:
     return taken
 
 
-def assign_signatures(
-    sensitive: Codes, owners: Codes, signatures: Signatures, criterion: MInvariance, *, keys: Keys = system_keys
-) -> tuple[Codes, Signatures]:
-    """Give signatures to everybody who has none."""
-    new = np.flatnonzero(owners < 0)
-    if not len(new):
-        return owners, signatures
-    counts = np.bincount(sensitive[new])
-    if criterion.is_eligible(counts):
-        order = new[by_value(sensitive[new], counts, keys=keys)]
-        found, place = _deal(sensitive[order], len(new) // criterion.m)
-    else:
-        order, place = new, np.zeros(len(new), np.int64)
-        found = [_pad(counts, signatures, criterion, keys)]
-    signatures, numbers = signatures.with_new(found)
-    whole = owners.copy()
-    whole[order] = numbers[place]
-    return whole, signatures
-
-
-def _deal(ascending: Codes, groups: int) -> tuple[list[tuple[int, ...]], Ints]:
-    """Deal ascending values in turn to so many groups; return the distinct signatures and that of each value.
+def _deal_in_turn(counts: Ints, groups: int) -> tuple[list[tuple[int, ...]], Ints]:
+    """Deal newcomers in turn, in the order of values, to so many groups; the signatures, and how many groups have each.
 
     Neighbouring groups differ only where a value ends, so there are few signatures.
     """
-    turn = np.arange(len(ascending)) % groups
-    changes = np.zeros(groups, np.bool_)
-    changes[turn[1:][ascending[1:] != ascending[:-1]]] = True
-    changes[len(ascending) % groups] = True  # from here on groups have one value less
-    changes[0] = True
-    starts = np.flatnonzero(changes)
-    found = [tuple(ascending[start::groups].tolist()) for start in starts.tolist()]
-    return found, (np.cumsum(changes) - 1)[turn]
+    ends = np.cumsum(counts)
+    total = int(ends[-1])
+    # Behind the last border groups have one value less.
+    starts = np.unique(np.append((ends - counts)[counts > 0], [0, total]) % groups)
+    found = [
+        tuple(np.searchsorted(ends, np.arange(start, total, groups), side="right").tolist())
+        for start in starts.tolist()
+    ]
+    return found, np.diff(np.append(starts, groups))
 
 
 def _pad(counts: Ints, signatures: Signatures, criterion: MInvariance, keys: Keys) -> tuple[int, ...]:

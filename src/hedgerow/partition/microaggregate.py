@@ -18,8 +18,6 @@ from hedgerow.kernel import kernel
 from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["microaggregate"]
-
 Points = NDArray[np.float64]
 Rows = NDArray[np.int64]
 

@@ -40,8 +40,6 @@ from hedgerow.parameters import read_whole
 from hedgerow.partition.shuffles import by_code, by_value, permutation
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["deal_parts", "ncp_split", "round_robin"]
-
 _STEPS = np.iinfo(np.int16).max  # a difference of two places still fits
 _LANES = 8  # columns are filled up to a multiple of these with zeros, which cost nothing and let one instruction do 8
 

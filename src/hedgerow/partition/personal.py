@@ -58,27 +58,6 @@ from hedgerow.criteria.target import possible_node
 from hedgerow.partition.target.least_range import arrays_of_tree, least_range_groups, node_sizes
 from hedgerow.schema.hierarchy import Hierarchy
 
-__all__ = [
-    "MOST",
-    "Bundle",
-    "Supply",
-    "Tops",
-    "Wishes",
-    "bundle_cost",
-    "finest",
-    "maximal_nodes",
-    "merge_groups",
-    "needs",
-    "one_group",
-    "one_groups",
-    "personal_bottom_up",
-    "personal_top_down",
-    "savings",
-    "split_by_domain",
-    "take",
-    "total_cost",
-]
-
 Found = tuple[Fraction, dict[int, int], "Supply"]
 
 

@@ -38,18 +38,6 @@ from hedgerow.parameters import read_whole
 from hedgerow.partition.shuffles import by_value
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = [
-    "NeighbourBuffers",
-    "NeighbourRules",
-    "Sorted",
-    "buffers_for",
-    "grow",
-    "is_crowded",
-    "largest_cover",
-    "proximity_split",
-    "split",
-]
-
 _SUBTREE = 1 << 16  # rows below which a subtree is one thread's work
 _FEW_COLUMNS = 16  # squared columns up to which the rows alone say whether compiling pays
 

@@ -22,17 +22,6 @@ from numpy.typing import NDArray
 from hedgerow.kernel import kernel
 from hedgerow.randomness import Keys, order_keys, system_keys
 
-__all__ = [
-    "by_code",
-    "by_value",
-    "deal",
-    "group_numbers",
-    "grouped_rows",
-    "permutation",
-    "reshuffle",
-    "shuffle_within",
-]
-
 _BLOCK = 1 << 17
 
 
@@ -152,14 +141,23 @@ Offsets = NDArray[np.int64]
 
 
 def grouped_rows(labels: NDArray[np.int32], *, keys: Keys = system_keys) -> tuple[Rows, Offsets]:
-    """Return the rows group after group and where each group begins and ends; rows labelled -1 are suppressed."""
-    kept = np.flatnonzero(labels >= 0).astype(np.int32)
+    """Return the rows group after group, in random order inside each, and where each group begins and ends.
+
+    Rows labelled -1 are suppressed.
+    """
+    rows, offsets = gathered_rows(labels, keys=keys)
+    shuffle_within(rows, offsets, keys=order_keys(keys))
+    return rows, offsets
+
+
+def gathered_rows(labels: NDArray[np.int32], *, keys: Keys = system_keys) -> tuple[Rows, Offsets]:
+    """The same in the order of the input inside each group: shuffle it before it leaves."""
+    kept = np.flatnonzero(labels >= 0).astype(np.int32) if labels.min(initial=0) < 0 else None
     secret = permutation(int(labels.max(initial=-1)) + 1, keys=order_keys(keys))
-    numbers = secret[labels[kept]]
+    numbers = secret[labels if kept is None else labels[kept]]
     counts = np.bincount(numbers, minlength=len(secret))
     places, offsets = by_code(numbers, counts), np.append(0, np.cumsum(counts))
-    shuffle_within(places, offsets, keys=order_keys(keys))
-    return kept[places], offsets
+    return places if kept is None else kept[places], offsets
 
 
 def reshuffle(rows: Rows, offsets: Offsets, *, keys: Keys = system_keys) -> Rows:

@@ -46,6 +46,7 @@ __all__ = [
     "Number",
     "Result",
     "Rounding",
+    "as_compared",
     "as_days",
     "combine",
     "constant",
@@ -349,15 +350,27 @@ def _expected(result: Result, *read: Predicate | Expression) -> dict[str, pa.Arr
     for alias, estimate in result.estimates.items():
         if alias in names:
             require_mean(estimate)
-        array = estimate.middle()
-        arrays[alias] = array.cast(pa.float64()) if pa.types.is_integer(array.type) else array
+        arrays[alias] = estimate.middle()
     return arrays
+
+
+def as_compared(array: pa.Array) -> pa.Array:
+    """Results as the floats that conditions compare; whole numbers that floats do not tell apart are refused."""
+    try:
+        return array.cast(pa.float64()) if pa.types.is_integer(array.type) else array
+    except pa.ArrowInvalid:
+        raise QueryError(
+            "HAVING and conditions on results compare floats, which hold whole numbers up to 2^53; a result is larger, "
+            "so leave the condition out, or divide the column in the question"
+        ) from None
 
 
 def _kept(outcome: Outcome, result: Result) -> np.ndarray:
     if outcome.having == Truth(True):
         return np.arange(result.cells)
-    truth = evaluate(outcome.having, _expected(result, outcome.having), result.cells)
+    read, found = columns_of(outcome.having), _expected(result, outcome.having)
+    arrays = {name: as_compared(array) if name in read else array for name, array in found.items()}
+    truth = evaluate(outcome.having, arrays, result.cells)
     return np.flatnonzero(truth.fill_null(False).to_numpy(zero_copy_only=False))
 
 

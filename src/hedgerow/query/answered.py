@@ -19,7 +19,17 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
-from hedgerow.query.answer import NO_NUMBERS, Estimate, Result, Rounding, as_days, combine, constant, require_mean
+from hedgerow.query.answer import (
+    NO_NUMBERS,
+    Estimate,
+    Result,
+    Rounding,
+    as_compared,
+    as_days,
+    combine,
+    constant,
+    require_mean,
+)
 from hedgerow.query.calculated import FUNCTIONS, Uncertain, calculate, choose
 from hedgerow.query.evidence.view import column_of, evaluate, values
 from hedgerow.query.sql.bind import Binder
@@ -185,8 +195,7 @@ class Answered:
         for name, column in self.numbers.items():
             if name.lower() in read:
                 require_mean(column.estimate)
-            array = column.estimate.middle()
-            arrays[name] = array.cast(pa.float64()) if pa.types.is_integer(array.type) else array
+                arrays[name] = as_compared(column.estimate.middle())
         bound = Binder({name: column_of(name, array.type) for name, array in arrays.items()}).predicate(node)
         truth: list[bool] = evaluate(bound, arrays, len(self)).fill_null(False).to_pylist()
         return truth

@@ -15,8 +15,6 @@ from hedgerow.recipe.recipe import Recipe
 if TYPE_CHECKING:
     from hedgerow.graph.recipe import GraphRecipe
 
-__all__ = ["decode_recipe", "differences", "read_any", "read_recipe", "write_recipe"]
-
 
 def read_recipe(path: str | os.PathLike[str]) -> Recipe:
     """Read a recipe; table, output, ledger and hierarchies are relative to its folder."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from hedgerow.schema import Hierarchy, Schema
     from hedgerow.table import Table
 
-__all__ = ["Recipe", "Roles", "Value"]
-
 Value = int | float | str | bool | list[str] | dict[str, str]
 
 

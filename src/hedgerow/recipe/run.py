@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from hedgerow.methods.scaled import BlockOptions, BlockRelease
     from hedgerow.release import Release
 
-__all__ = ["publish_recipe", "publish_recipe_in_blocks", "saving", "withdraw_unless_saved"]
-
 
 def publish_recipe(
     recipe: Recipe | GraphRecipe,
@@ -54,6 +52,7 @@ def publish_recipe(
 def publish_recipe_in_blocks(
     recipe: Recipe,
     *,
+    again: bool = False,
     overwrite: bool = False,
     seed: int | None = None,
     allow_insecure: bool = False,
@@ -62,10 +61,9 @@ def publish_recipe_in_blocks(
     """Publish what a recipe says outside of memory."""
     from hedgerow.scale import column_names
 
-    if recipe.ledger is not None or recipe.rows_per_part is not None:
-        raise ParameterError(
-            "A ledger and 'rows_per_part' are for tables in memory; leave them out, or set the engine to memory."
-        )
+    if recipe.rows_per_part is not None:
+        raise ParameterError("'rows_per_part' is for tables in memory; leave it out, or set the engine to memory.")
+    keeping: dict[str, Any] = {"ledger": recipe.ledger, "again": again, "seed": seed, "progress": progress}
     options: BlockOptions = {"overwrite": overwrite, "allow_insecure": allow_insecure, "help": recipe.help_tables}
     if recipe.engine is not None:
         options["engine"] = recipe.engine
@@ -83,11 +81,11 @@ def publish_recipe_in_blocks(
         try:
             frame = frame_of(recipe.table, session)
             schema = recipe.build_schema(tuple(frame.columns))
-            return method.publish(frame, schema, out=recipe.output, seed=seed, progress=progress, **options)
+            return method.publish(frame, schema, out=recipe.output, **keeping, **options)
         finally:
             session.stop()
     schema = recipe.build_schema(column_names(recipe.table, **recipe.reading))
-    return method.publish(recipe.table, schema, out=recipe.output, seed=seed, progress=progress, **options)
+    return method.publish(recipe.table, schema, out=recipe.output, **keeping, **options)
 
 
 @contextmanager

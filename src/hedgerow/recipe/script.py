@@ -16,8 +16,6 @@ from hedgerow.recipe.run import saving
 if TYPE_CHECKING:
     from hedgerow.graph.recipe import GraphRecipe
 
-__all__ = ["recipe_command", "recipe_script"]
-
 
 def recipe_script(recipe: Recipe | GraphRecipe, *, seed: int | None = None) -> str:
     """A Python script that publishes what the recipe says; with a `seed`, byte by byte the same each time.
@@ -67,7 +65,7 @@ def recipe_script(recipe: Recipe | GraphRecipe, *, seed: int | None = None) -> s
 def _script_blocks(recipe: Recipe, seed: int | None) -> tuple[list[str], list[str]]:
     """The lines of a script that open a table outside of memory, and those that publish it."""
     given: dict[str, Any] = {"out": recipe.output, "engine": recipe.engine, "memory": recipe.memory, "seed": seed}
-    given["reading"] = recipe.reading or None
+    given |= {"reading": recipe.reading or None, "ledger": recipe.ledger}
     if recipe.help_tables != "all":
         given["help"] = recipe.help_tables
     if seed is not None:

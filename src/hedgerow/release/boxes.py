@@ -19,14 +19,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Codes
+from hedgerow.arrays import Codes, distinct
 from hedgerow.kernel import kernel
 
 if TYPE_CHECKING:
     from hedgerow.schema import Hierarchy
     from hedgerow.table import Encoded
-
-__all__ = ["Box", "interval_box", "is_ordered", "node_box", "set_box"]
 
 Offsets = NDArray[np.int64]
 _MOST_LISTED = 6
@@ -251,20 +249,9 @@ def _join_runs(runs: list[NDArray[np.int64]]) -> NDArray[np.int64]:
 def _labels(keys: Offsets, missing: NDArray[np.bool_], text: Callable[[int], str]) -> pa.Array:
     """Write each distinct box once: its text, whether values are missing, or that all are."""
     marked = np.maximum(keys, -1) * 2 + missing
-    used, place = _distinct(marked + 2)
+    used, place = distinct(marked + 2)
     written = [_mark_text(int(mark) - 2, text) for mark in used]
     return pa.array(written, pa.string()).take(pa.array(place))
-
-
-def _distinct(keys: Offsets) -> tuple[Offsets, Offsets]:
-    """The distinct keys, ascending, and the place of each: by marking them where there is room, else by sorting."""
-    most = int(keys.max(initial=0))
-    if most > 4 * len(keys) + 1024:
-        used, place = np.unique(keys, return_inverse=True)
-        return used, place
-    seen = np.zeros(most + 1, np.bool_)
-    seen[keys] = True
-    return np.flatnonzero(seen), (np.cumsum(seen) - 1)[keys]
 
 
 def _mark_text(mark: int, text: Callable[[int], str]) -> str:

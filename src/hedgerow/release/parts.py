@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -37,25 +37,12 @@ from hedgerow.release.readme import readme
 from hedgerow.release.release import Release, Rows
 from hedgerow.verify.help import grids_of
 from hedgerow.verify.holding import Held
-from hedgerow.verify.manifest import describe, describe_parts, encode
+from hedgerow.verify.manifest import decode, describe, describe_parts, encode
 from hedgerow.verify.names import SETS, box_columns
 from hedgerow.verify.page import pages
 from hedgerow.verify.parts import PARTED, SHARED, is_wide, part_file
 from hedgerow.verify.promise import verify_bundle, verify_held
 from hedgerow.verify.values import MANIFEST, FileEntry, PartEntry
-
-__all__ = [
-    "Stage",
-    "WrittenPart",
-    "numbered_tables",
-    "require_free",
-    "sample_groups",
-    "seal",
-    "split_release",
-    "stage_bundle",
-    "whole_grids",
-    "write_part",
-]
 
 
 @dataclass(frozen=True)
@@ -253,12 +240,14 @@ def seal(
     helper: pa.Table | None = None,
     help: str = "all",
     allow_insecure: bool = False,
+    keeping: Callable[[str], AbstractContextManager[None]] | None = None,
 ) -> None:
     """Let a bundle appear at its target: these parts, the tables that they share, its pages and its manifest.
 
     `release` says what is true of all parts together (rows, groups, guarantee); its tables, and `helper`, may be those
     of any part: the README takes its examples from them. The bundle is verified first, from the files that were
-    written, through the file system that they were written to.
+    written, through the file system that they were written to. It appears inside `keeping`, which is called with the
+    checksum of its manifest: what has to be noted before a bundle is there.
     """
     refuse_seeded(release.made, allow_insecure)
     ordered = sorted(parts, key=lambda written: written.part.first_group)
@@ -279,15 +268,29 @@ def seal(
         if is_whole
         else describe_parts(release.published, files, __version__, listed, help)
     )
-    _write_text(system, f"{place}/{MANIFEST}", encode(manifest))
+    text = encode(manifest)
+    kept = nullcontext() if keeping is None else keeping(decode(text).checksum)
+    _write_text(system, f"{place}/{MANIFEST}", text)
     _remove_orphans(system, place, {*files, MANIFEST})
     if stage.is_local:
         sync_folder(Path(stage.folder))
         verify_bundle(stage.folder)
-        put_in_place(Path(stage.folder), Path(stage.target), replace=stage.overwrite)
+        with kept:
+            put_in_place(Path(stage.folder), Path(stage.target), replace=stage.overwrite)
     else:
         verify_held(_hold_elsewhere(system, place, stage.target))
-        _move(system, place, _system(stage.target)[1], [*files, MANIFEST])
+        with kept:
+            _move(system, place, _system(stage.target)[1], [*files, MANIFEST])
+
+
+def checksum_at(path: str | os.PathLike[str]) -> str | None:
+    """The checksum of the manifest at a target, on any file system; None where there is none that can be read."""
+    try:
+        system, place = _system(os.fspath(path).rstrip("/"))
+        with system.open_input_stream(f"{place}/{MANIFEST}") as stream:
+            return decode(stream.read()).checksum
+    except (OSError, BundleError):
+        return None
 
 
 @dataclass(frozen=True)

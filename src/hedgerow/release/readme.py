@@ -12,8 +12,6 @@ from hedgerow.release.release import Release
 from hedgerow.verify.parts import PARTED
 from hedgerow.verify.words import page_words
 
-__all__ = ["EXAMPLE", "readme", "what_was_done"]
-
 _PAGE = """\
 # A protected table
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
     from hedgerow.utility.uncertainty import Move
 
-__all__ = ["COLUMNS", "AnswerLines", "Explanation", "answer_lines", "explanation", "has_width", "number"]
-
 COLUMNS = ("lower", "expected", "upper", "std")
 _NOTHING = 1e-12
 """Relative width of an exact answer: bounds that are no whole numbers are rounded outwards."""

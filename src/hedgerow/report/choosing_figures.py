@@ -17,8 +17,6 @@ from hedgerow.report.release_figures import COLOURS, new_figure, save_figure
 if TYPE_CHECKING:
     from hedgerow.partition.full_domain import ExploredLattice
 
-__all__ = ["frontier_figure", "lattice_figure"]
-
 _MARKS = "osD^vPX<>*"
 _MOST_LABELLED = 120
 _MOST_LINKED = 400

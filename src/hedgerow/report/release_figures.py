@@ -22,19 +22,6 @@ if TYPE_CHECKING:
     from hedgerow.query.regression import Regression
     from hedgerow.release import Release
 
-__all__ = [
-    "COLOURS",
-    "answers_figure",
-    "attack_figure",
-    "bounds_figure",
-    "compare_figure",
-    "groups_figure",
-    "new_figure",
-    "regression_figure",
-    "require_drawing",
-    "save_figure",
-]
-
 
 def bounds_figure(answered: Sequence[tuple[str, Answer, float]], folder: Path) -> Path:
     """Draw each answer's bounds around the truth, as a share of the truth."""

@@ -24,8 +24,6 @@ from hedgerow.report.release_figures import COLOURS, new_figure, save_figure
 from hedgerow.schema import Hierarchy, Schema
 from hedgerow.schema.target import leaf_numbers
 
-__all__ = ["SHARES", "SHIFTS", "Advice", "advise", "draw_tree"]
-
 SHIFTS = ("0", "0.1", "0.2", "0.3", "0.4", "0.5")
 SHARES = ("0", "0.05", "0.1", "0.2")
 

@@ -9,7 +9,7 @@ A column with more distinct values than a plan can hold stays as it is, if nothi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +26,7 @@ from hedgerow.table.flat import flatten
 from hedgerow.table.table import Table
 from hedgerow.verify.values import PublishedColumns, Rows
 
-__all__ = ["MOST_CODES", "CodedColumn", "Coder", "ColumnClass", "CountedTable", "codes_of", "count_table"]
+__all__ = ["MOST_CODES", "CodedColumn", "Coder", "ColumnClass", "CountedTable", "RowMark", "codes_of", "count_table"]
 
 MOST_CODES = 1 << 21
 """Distinct values of one column that are held in memory."""
@@ -93,27 +93,47 @@ def _by_place(values: pa.ChunkedArray, raw: pa.Array) -> NDArray[np.int64] | Non
 
 
 @dataclass(frozen=True, eq=False)
+class RowMark:
+    """A number that is made of some columns of a row, and that travels in their place as the column `name`."""
+
+    name: str
+    columns: tuple[str, ...]
+    make: Callable[[pa.Table], NDArray[np.uint64]]
+
+
+@dataclass(frozen=True, eq=False)
 class Coder:
     """Batches of an engine's rows as batches of codes, and codes as tables; it can be sent to another process.
 
     `wide` columns stay as they are; those in `complete` must not be missing, those in `positive` must be above zero.
+    `mark` is a number of each row that is no column of the table.
     """
 
     columns: Mapping[str, CodedColumn]
     wide: Mapping[str, pa.DataType]
     complete: tuple[str, ...] = ()
     positive: tuple[str, ...] = ()
+    mark: RowMark | None = None
 
     @property
     def names(self) -> list[str]:
-        """The columns that an engine has to read, none of them an identifier."""
-        return [*self.columns, *self.wide]
+        """The columns that an engine has to read; identifiers only if rows are marked by them."""
+        marking = () if self.mark is None else self.mark.columns
+        return list(dict.fromkeys((*self.columns, *self.wide, *marking)))
+
+    def only(self, names: Collection[str]) -> Coder:
+        """The same for some of the columns, without the mark."""
+        columns = {name: one for name, one in self.columns.items() if name in names}
+        wide = {name: kind for name, kind in self.wide.items() if name in names}
+        positive, complete = ([name for name in own if name in names] for own in (self.positive, self.complete))
+        return Coder(columns, wide, tuple(complete), tuple(positive))
 
     @property
     def schema(self) -> pa.Schema:
         """The types of coded batches."""
         coded = [pa.field(name, column.kind) for name, column in self.columns.items()]
-        return pa.schema([*coded, *(pa.field(name, kind) for name, kind in self.wide.items())])
+        mark = () if self.mark is None else (pa.field(self.mark.name, pa.uint64()),)
+        return pa.schema([*coded, *(pa.field(name, kind) for name, kind in self.wide.items()), *mark])
 
     def encode(self, batch: pa.Table) -> pa.Table:
         """A batch of rows as codes."""
@@ -125,6 +145,8 @@ class Coder:
         ]
         if self.wide:
             columns += self._values(flatten(batch.select(list(self.wide)), "arrow").arrow)
+        if self.mark is not None:
+            columns.append(pa.array(self.mark.make(batch.select(list(self.mark.columns)))))
         return pa.table(columns, schema=self.schema)
 
     def _values(self, flat: pa.Table) -> list[pa.ChunkedArray]:
@@ -140,7 +162,8 @@ class Coder:
         """The rows behind codes, as a table whose codes are those of the whole one."""
         encoded = {name: one.with_codes(codes_of(coded, name)) for name, one in self.columns.items()}
         values = {name: one.decode(one.codes) for name, one in encoded.items()}
-        values |= {name: coded.column(name).combine_chunks() for name in self.wide}
+        kept = self.wide if self.mark is None else (*self.wide, self.mark.name)
+        values |= {name: coded.column(name).combine_chunks() for name in kept}
         table = Table(pa.table(values))
         table._encoded.update(encoded)
         return table
@@ -173,6 +196,7 @@ class CountedTable:
     """A table of which every column was counted: what a plan is decided on.
 
     `schema` has its texts in the form of their policies; `example` is a short table that has every coded value.
+    `identified` codes all columns, identifiers among them, where these were counted.
     """
 
     engine: ScaleEngine
@@ -182,6 +206,7 @@ class CountedTable:
     rows: Rows
     merged: Mapping[str, int]
     example: Table
+    identified: Coder
 
     def column(self, name: str) -> CodedColumn:
         """The codes of a column that a plan is decided on."""
@@ -207,10 +232,15 @@ class CountedTable:
         return table, rows
 
 
-def count_table(engine: ScaleEngine, schema: Schema, *, needs_sensitive: bool = True) -> CountedTable:
-    """Count the distinct values of every column that is no identifier, and check them as a table is checked."""
+def count_table(
+    engine: ScaleEngine, schema: Schema, *, needs_sensitive: bool = True, identifies: bool = False
+) -> CountedTable:
+    """Count the distinct values of every column, and check them as a table is checked.
+
+    Identifiers are left unread unless `identifies`, for a ledger, asks for them.
+    """
     schema.require_names(engine.names)
-    names = [name for name in engine.names if name not in schema.identifier]
+    names = [name for name in engine.names if identifies or name not in schema.identifier]
     found = engine.distinct(names, MOST_CODES)
     came = engine.count_rows()  # an engine may have counted them in the same pass
     if not came or not names:
@@ -218,7 +248,8 @@ def count_table(engine: ScaleEngine, schema: Schema, *, needs_sensitive: bool = 
     table, own, merged = _example(engine, schema, names, found)
     columns = _code_columns(table, found)
     for name, column in columns.items():
-        own.check_missing(name, int(column.counts[-1]) if column.has_missing else 0)
+        if name not in schema.identifier:
+            own.check_missing(name, int(column.counts[-1]) if column.has_missing else 0)
     own.check(table, needs_sensitive=needs_sensitive)
     if missing := _suppressed_values(table, own, columns):
         engine.leave_out(missing)
@@ -231,14 +262,15 @@ def count_table(engine: ScaleEngine, schema: Schema, *, needs_sensitive: bool = 
     if any(int(column.counts.sum()) != kept for column in columns.values()):
         raise InputError(CHANGED)
     wide = {name: table.arrow.schema.field(name).type for name in names if name not in columns}
-    coder = Coder(
+    published = PublishedColumns(tuple(own.quasi), tuple(own.sensitive), (*own.plain, *own.weight))
+    identified = Coder(
         columns,
         wide,
-        complete=tuple(name for name in wide if own.missing_policy(name) == "refuse"),
+        complete=tuple(name for name in wide if name in published.all and own.missing_policy(name) == "refuse"),
         positive=tuple(name for name in wide if name in own.weight),
     )
-    published = PublishedColumns(tuple(own.quasi), tuple(own.sensitive), (*own.plain, *own.weight))
-    return CountedTable(engine, coder, own, published, Rows(came, kept, came - kept), merged, table)
+    coder = identified.only([name for name in names if name not in schema.identifier])
+    return CountedTable(engine, coder, own, published, Rows(came, kept, came - kept), merged, table, identified)
 
 
 def _example(
@@ -254,7 +286,7 @@ def _example(
         for name, values in listed.items()
     }
     # Identifiers have a role and no values: nobody has read them.
-    padded |= {name: pa.nulls(longest, pa.string()) for name in schema.identifier}
+    padded |= {name: pa.nulls(longest, pa.string()) for name in schema.identifier if name not in names}
     table, own, merged = schema.in_form(flatten(pa.table(padded), "arrow"))
     for name in names:
         if found[name] is None and (name in own.domains or name in own.hierarchies or own.text_policy(name)):

@@ -107,6 +107,16 @@ class DuckEngine(ScaleEngine):
             total = found if total is None else total + found
         return [] if total is None else [total]
 
+    def gather(
+        self, columns: Sequence[str], work: Callable[[pa.Table], NDArray[np.uint64]]
+    ) -> Iterator[NDArray[np.uint64]]:
+        """What `work` makes of each batch of some columns."""
+        total, seen = max(1, self.count_rows()), 0
+        for batch in self._source.batches(columns, _BATCH):
+            self._progress("recognizing", 0.15 + 0.05 * min(1.0, seen / total))
+            seen += batch.num_rows
+            yield work(batch)
+
     def scatter(self, coder: Coder, placing: Placing) -> None:
         """Append the rows of each batch to the files of their blocks."""
         for batch in self._code_batches(coder, "scattering", 0.3, 0.5):

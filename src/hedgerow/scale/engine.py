@@ -3,8 +3,9 @@
 The plan has five steps, and an engine does the three that touch rows:
 
     count    `names`, `head`, `count_rows`, `distinct`, `combinations`: what is there, in the engine's own values.
-             Nobody calls an engine for a column that is an identifier. `leave_out` drops rows for good: later calls do
-             not see them.
+             Nobody calls an engine for a column that is an identifier, unless the release is recorded in a ledger.
+             `leave_out` drops rows for good: later calls do not see them. `gather` returns what a function makes of
+             each batch, such as keyed hashes of its rows.
     decide   on the driver, on counts alone (`methods`). A decision that needs more counts asks for `fold`: a function
              of a coded batch that returns an array of whole numbers, added up over all batches of a task; the answer
              is one array for each task, so that sums over the whole table and shares of tasks come from one call.
@@ -89,6 +90,12 @@ class ScaleEngine(ABC):
         self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]], *, step: str = "counting"
     ) -> list[NDArray[np.int64]]:
         """Add up what `count` says of the coded batches of each task."""
+
+    @abstractmethod
+    def gather(
+        self, columns: Sequence[str], work: Callable[[pa.Table], NDArray[np.uint64]]
+    ) -> Iterator[NDArray[np.uint64]]:
+        """What `work` makes of each batch of some columns, in any order; nothing of it is kept."""
 
     @abstractmethod
     def scatter(self, coder: Coder, placing: Placing) -> None:

@@ -169,6 +169,16 @@ class ClusterEngine(ScaleEngine):
         self._progress(step, 0.25)
         return [share.total for share in self._shares(coder, count).values()]
 
+    def gather(
+        self, columns: Sequence[str], work: Callable[[pa.Table], NDArray[np.uint64]]
+    ) -> Iterator[NDArray[np.uint64]]:
+        """What `work` makes of each batch of some columns; the driver takes one task's results after the other."""
+        self._progress("recognizing", 0.2)
+        with self._fix_settings(), _plain_errors():
+            found = self._select(columns).mapInArrow(_Gather(tuple(columns), work), "found binary")
+            for row in found.toLocalIterator(prefetchPartitions=True):
+                yield pickle.loads(row[0])
+
     def _shares(self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]]) -> dict[int, _Share]:
         work = _Fold(coder, count)
         with self._fix_settings(), _plain_errors():
@@ -363,6 +373,19 @@ class _Fold:
                 total = found if total is None else total + found
             if total is not None:
                 yield _record_of(total, digest.value())
+
+
+@dataclass(frozen=True, eq=False)
+class _Gather:
+    """Sends what a function makes of each batch."""
+
+    names: tuple[str, ...]
+    work: Callable[[pa.Table], NDArray[np.uint64]]
+
+    def __call__(self, batches: Batches) -> Batches:
+        with _marked_errors():
+            for batch in _name_batches(self.names, batches):
+                yield pa.record_batch({"found": pa.array([pickle.dumps(self.work(batch))], pa.binary())})
 
 
 @dataclass(frozen=True, eq=False)

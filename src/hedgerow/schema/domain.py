@@ -21,8 +21,6 @@ from hedgerow.exact import as_fraction
 from hedgerow.table.checks import BLANKS
 from hedgerow.verify.names import text_in_form
 
-__all__ = ["Domain", "Kind", "is_number"]
-
 Kind = Literal["numeric", "ordered", "nominal", "date"]
 
 _MOST_VALUES = 10_000_000

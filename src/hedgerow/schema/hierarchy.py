@@ -38,8 +38,6 @@ from hedgerow.verify.names import in_form, text_in_form
 if TYPE_CHECKING:
     from hedgerow.table import Encoded
 
-__all__ = ["LINES", "Hierarchy"]
-
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:

@@ -27,19 +27,6 @@ from hedgerow.errors import InputError, ParameterError, SchemaError, counted
 from hedgerow.exact import as_fraction
 from hedgerow.table.checks import BLANKS
 
-__all__ = [
-    "DEEPEST",
-    "MOST_CUTS",
-    "ROOT",
-    "Branch",
-    "arx_tree",
-    "balanced_tree",
-    "fixed_depth_tree",
-    "interval_tree",
-    "layers_of_width",
-    "nested_tree",
-]
-
 ROOT = "*"
 """The label of the root unless its author gave another."""
 

@@ -18,8 +18,6 @@ from hedgerow.schema.domain import is_number
 from hedgerow.schema.hierarchy_build import Branch
 from hedgerow.table.checks import BLANKS
 
-__all__ = ["Flat", "flatten"]
-
 
 @dataclass(frozen=True)
 class Flat:

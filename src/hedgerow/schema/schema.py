@@ -23,8 +23,6 @@ from hedgerow.verify.names import POLICIES, in_form, is_in_form
 if TYPE_CHECKING:
     from hedgerow.table import Table
 
-__all__ = ["MissingPolicy", "Role", "Schema"]
-
 
 class Role(StrEnum):
     """What a column can be; every column of a table is exactly one of these."""

@@ -16,12 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.exact import floats_of
 from hedgerow.schema.schema import Role
 
 if TYPE_CHECKING:
     from hedgerow.table import Table
-
-__all__ = ["Suggestion", "suggest"]
 
 
 def _words(name: str) -> frozenset[str]:
@@ -185,7 +184,7 @@ def _has_running_numbers(column: _Column) -> bool:
 
 
 def _is_skewed(column: _Column) -> bool:
-    values = np.array(column.values.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    values = np.array(floats_of(column.values).to_numpy(zero_copy_only=False))
     middle = np.searchsorted(np.cumsum(column.counts), column.rows / 2)
     median = float(values[middle])
     return float(np.average(values, weights=column.counts)) > _SKEW * median >= 0

@@ -18,8 +18,6 @@ from hedgerow.errors import ParameterError, SchemaError, counted
 from hedgerow.exact import as_fraction
 from hedgerow.schema.hierarchy import Hierarchy
 
-__all__ = ["Quantized", "distance", "histogram", "leaf_numbers", "normal", "population", "quantize", "uniform", "zipf"]
-
 _FINEST = 2**40
 
 

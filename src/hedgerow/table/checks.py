@@ -15,19 +15,6 @@ from typing import Any, TypeVar
 
 from hedgerow.errors import HedgerowError, InputError, ParameterError, limit_reached
 
-__all__ = [
-    "BLANKS",
-    "MAX_CELLS",
-    "attempt",
-    "check_names",
-    "check_shape",
-    "check_size",
-    "existing_file",
-    "optional",
-    "read_bytes",
-    "require_writable",
-]
-
 BLANKS = " \t"
 """What is dropped around a text: in files, frames, hierarchies, domains and knowledge alike."""
 

@@ -16,9 +16,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.arrays import one_array
+from hedgerow.cores import cores, on_cores
 from hedgerow.errors import counted
-
-__all__ = ["Encoded", "encode", "encode_texts"]
 
 _BLOCK = 1 << 18
 """Rows handled at a time, so that 64-bit scratch arrays stay in the cache."""
@@ -74,7 +73,11 @@ def encode(array: pa.Array | pa.ChunkedArray) -> Encoded:
 def encode_texts(texts: pa.Array) -> Encoded | None:
     """Encode a column of text; None where a sample says that most values differ, so that few would be seen again."""
     sample = texts.take(pa.array(np.arange(0, len(texts), max(1, len(texts) // _SAMPLE)))).drop_null()
-    return None if 2 * len(sample.unique()) > len(sample) else encode(texts)
+    if 2 * len(sample.unique()) > len(sample):
+        return None
+    codes, domain = _by_hashing(texts, parts=cores())
+    codes.flags.writeable = False
+    return Encoded(codes, domain, texts.null_count > 0)
 
 
 def _encode(column: pa.Array) -> tuple[NDArray[np.int32], pa.Array]:
@@ -144,15 +147,21 @@ def _by_sorting(numbers: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.in
     return codes, order[starts]
 
 
-def _by_hashing(column: pa.Array) -> tuple[NDArray[np.int32], pa.Array]:
-    hashed = column.dictionary_encode()
-    order = pc.sort_indices(hashed.dictionary)
+def _by_hashing(column: pa.Array, *, parts: int = 1) -> tuple[NDArray[np.int32], pa.Array]:
+    """Hash a column, in parts where values repeat: they keep every core at work until the last column is done."""
+    step = max(_SAMPLE, -(-len(column) // parts))
+    slices = [column.slice(first, step) for first in range(0, len(column), step)]
+    hashed = pa.chunked_array(on_cores(pa.Array.dictionary_encode, slices, rows=len(column))).unify_dictionaries()
+    dictionary = hashed.chunk(0).dictionary
+    order = pc.sort_indices(dictionary)
     distinct = len(order)
     ranks = np.empty(distinct + 1, dtype=np.int32)
     ranks[order.to_numpy()] = np.arange(distinct, dtype=np.int32)
     ranks[distinct] = distinct
-    indices = hashed.indices.fill_null(distinct).to_numpy(zero_copy_only=True)
-    return ranks.take(indices), hashed.dictionary.take(order)
+    codes = np.empty(len(column), dtype=np.int32)
+    for chunk, first in zip(hashed.chunks, range(0, len(column), step), strict=True):
+        np.take(ranks, chunk.indices.fill_null(distinct).to_numpy(), out=codes[first : first + step], mode="clip")
+    return codes, dictionary.take(order)
 
 
 def _mark_missing(codes: NDArray[np.int32], column: pa.Array, missing: int) -> NDArray[np.int32]:

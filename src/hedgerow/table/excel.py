@@ -22,8 +22,6 @@ from hedgerow.table.flat import flatten
 from hedgerow.table.table import Table
 from hedgerow.table.typed import column_of
 
-__all__ = ["read_excel"]
-
 _MOST_UNPACKED = 4 * 2**30
 """Bytes that a workbook may unpack to."""
 

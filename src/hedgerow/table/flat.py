@@ -23,8 +23,6 @@ from hedgerow.table.checks import BLANKS, attempt, check_names, check_shape
 from hedgerow.table.encode import Encoded, encode_texts
 from hedgerow.table.table import Table
 
-__all__ = ["MOST_TEXT", "check_type", "flatten"]
-
 MOST_TEXT = 2**31 - 1
 """Bytes of text that one column can hold."""
 

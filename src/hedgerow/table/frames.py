@@ -17,8 +17,6 @@ from hedgerow.table.checks import attempt, check_names
 from hedgerow.table.flat import flatten
 from hedgerow.table.table import Table
 
-__all__ = ["read_frame", "to_kind"]
-
 
 def read_frame(source: object, *, borrow: bool = False) -> Table:
     """Read a frame of pandas, polars, pyarrow or DuckDB, a mapping of names to columns, or an Arrow stream.

@@ -15,8 +15,6 @@ import pyarrow as pa
 from hedgerow.errors import InputError, ParameterError
 from hedgerow.table.checks import attempt
 
-__all__ = ["DELIMITERS", "TYPES", "ReadOptions", "as_declared", "read_options", "require_columns", "without_codes"]
-
 DELIMITERS = (",", ";", "\t", "|")
 
 TYPES = {

@@ -11,8 +11,6 @@ from hedgerow.table.checks import MAX_CELLS, attempt, check_names, check_shape, 
 from hedgerow.table.flat import check_type, flatten
 from hedgerow.table.table import Table
 
-__all__ = ["read_parquet"]
-
 
 def read_parquet(path: str | PathLike[str], *, max_cells: int = MAX_CELLS) -> Table:
     """Read a Parquet file of flat columns. A file that announces more than `max_cells` cells is refused unread."""

@@ -14,8 +14,6 @@ from hedgerow.table.checks import existing_file
 from hedgerow.table.options import ReadOptions, as_declared, read_options, without_codes
 from hedgerow.table.table import Table
 
-__all__ = ["OPTIONS", "READERS", "borrow_table", "read_file", "read_table", "require_known"]
-
 
 @within_limits
 def read_table(source: object, **options: Any) -> Table:

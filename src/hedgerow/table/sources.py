@@ -20,8 +20,6 @@ from hedgerow.table.checks import MAX_CELLS, attempt, check_size, existing_file
 from hedgerow.table.flat import flatten
 from hedgerow.table.table import Table
 
-__all__ = ["PACKED", "POSTGRES", "is_database", "read_database", "read_folder", "unpack"]
-
 PACKED = (".gz", ".zip", ".zst")
 _MOST_UNPACKED = 16 * 2**30
 _CHUNK = 1 << 22

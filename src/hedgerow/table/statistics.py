@@ -21,8 +21,6 @@ from hedgerow.table.flat import flatten
 from hedgerow.table.table import Table
 from hedgerow.table.typed import cell_text, column_of
 
-__all__ = ["read_statistics"]
-
 _READERS = {
     ".sav": "read_sav",
     ".zsav": "read_sav",

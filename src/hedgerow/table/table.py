@@ -18,8 +18,6 @@ from hedgerow.markup import html_note, html_table
 if TYPE_CHECKING:
     from hedgerow.table.encode import Encoded
 
-__all__ = ["Table"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
@@ -58,6 +56,10 @@ class Table:
             self._encoded[name] = encode(self.arrow.column(name))
         return self._encoded[name]
 
+    def encode_all(self, names: Sequence[str]) -> list[Encoded]:
+        """Several columns as codes, on all cores."""
+        return on_cores(self.encode, names, rows=self.num_rows)
+
     def encode_rows(self, names: Sequence[str]) -> NDArray[np.int32]:
         """The codes of several columns as the rows of one array, which `encode` shares from now on."""
         rows = np.empty((len(names), self.num_rows), np.int32)
@@ -73,15 +75,14 @@ class Table:
 
     def at(self, names: Sequence[str], rows: NDArray[np.int32]) -> dict[str, pa.Array | pa.ChunkedArray]:
         """The named columns at these rows; texts by their codes, which lie closer together than texts do."""
-        places = pa.array(rows)
+        return dict(zip(names, on_cores(lambda name: self.column_at(name, rows), names, rows=len(rows)), strict=True))
 
-        def values(name: str) -> pa.Array | pa.ChunkedArray:
-            column = self.arrow.column(name)
-            if not pa.types.is_string(column.type) or (encoded := self._encoded.get(name)) is None:
-                return column.take(places)
-            return encoded.decode(encoded.codes.take(rows))
-
-        return dict(zip(names, on_cores(values, names, rows=len(rows)), strict=True))
+    def column_at(self, name: str, rows: NDArray[np.int32]) -> pa.Array | pa.ChunkedArray:
+        """One column at these rows."""
+        column = self.arrow.column(name)
+        if not pa.types.is_string(column.type) or (encoded := self._encoded.get(name)) is None:
+            return column.take(pa.array(rows))
+        return encoded.decode(encoded.codes.take(rows))
 
     def with_columns(self, columns: Mapping[str, pa.Array]) -> Table:
         """The table with other values in some columns; the others keep their codes."""

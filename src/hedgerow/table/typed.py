@@ -26,8 +26,6 @@ from hedgerow.errors import InputError
 from hedgerow.table.checks import attempt
 from hedgerow.table.options import TYPES, ReadOptions
 
-__all__ = ["MISSING", "cell_text", "column_of", "has_decimals", "is_number_text", "type_declared", "type_texts"]
-
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "?")
 """Cells that stand for a missing value."""
 

@@ -23,8 +23,6 @@ from hedgerow.table.checks import check_names
 from hedgerow.table.table import Table
 from hedgerow.table.typed import MISSING
 
-__all__ = ["escape", "unescape", "unescape_name", "write_csv"]
-
 _ROWS = 1 << 16
 """Rows put into text at a time."""
 

@@ -23,8 +23,6 @@ from hedgerow.schema import Schema
 if TYPE_CHECKING:
     from hedgerow.methods import Method
 
-__all__ = ["SCHEMA", "check_method", "microdata", "numbers"]
-
 SCHEMA = Schema(quasi=["age", "town"], sensitive="salary", identifier=["name"], plain=["note"])
 """The roles of the columns that `microdata` draws."""
 

@@ -45,16 +45,6 @@ from hedgerow.testing.posterior_worlds import (
 if TYPE_CHECKING:
     from hedgerow.methods.method import Method
 
-__all__ = [
-    "AuditExtent",
-    "PosteriorAudit",
-    "PosteriorFinding",
-    "WorstTable",
-    "audit_posterior",
-    "judge_views",
-    "worst_table",
-]
-
 _RISK = 0.001
 """How often sampled intervals may fail, all of them together."""
 

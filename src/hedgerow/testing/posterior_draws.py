@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 
 from hedgerow.randomness import Keys
 
-__all__ = ["Uncountable", "outcomes", "sum_chances"]
-
 V = TypeVar("V")
 
 _FULL = 2**64

@@ -19,8 +19,6 @@ from hedgerow.exact import as_fraction
 from hedgerow.release import Release
 from hedgerow.testing.posterior_draws import sum_chances
 
-__all__ = ["Chances", "Promise", "Secret", "TargetTree", "Verdict", "of_values", "promise_of"]
-
 
 @dataclass(frozen=True)
 class TargetTree:

@@ -17,8 +17,6 @@ from hedgerow.release.forms import Form
 from hedgerow.release.forms.disguised import subdomain_columns
 from hedgerow.release.forms.generalized import SETS, box_columns
 
-__all__ = ["ReleaseView", "Row", "Shown", "may_show", "view_of"]
-
 Row = Mapping[str, Any]
 
 

@@ -34,18 +34,6 @@ if TYPE_CHECKING:
     from hedgerow.schema import Schema
 from collections import Counter
 
-__all__ = [
-    "AuditSetup",
-    "Likelihoods",
-    "Prior",
-    "World",
-    "chances_by_row",
-    "every_likelihood",
-    "posteriors",
-    "sampled_likelihood",
-    "worlds",
-]
-
 Secret = tuple[Any, ...]
 
 World = tuple[Secret, ...]

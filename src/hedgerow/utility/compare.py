@@ -22,19 +22,6 @@ from hedgerow.utility.random_questions import RandomQuestion, Workload, draw_que
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-__all__ = [
-    "QuestionOutcome",
-    "Score",
-    "answer_width",
-    "answers_table",
-    "compare_releases",
-    "outcomes_of",
-    "questions_for",
-    "score",
-    "scores_by_aggregate",
-    "true_answers",
-]
-
 _TEXTS = ("release", "aggregate", "question")
 _COLUMNS = ("release", "aggregate", "selectivity", "truth", "expected", "std", "lower", "upper", "question")
 _ANSWERS = pa.schema([(name, pa.string() if name in _TEXTS else pa.float64()) for name in _COLUMNS])

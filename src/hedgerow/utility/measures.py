@@ -46,20 +46,6 @@ if TYPE_CHECKING:
     from hedgerow.schema import Hierarchy
     from hedgerow.table import Encoded, Table
 
-__all__ = [
-    "ColumnLoss",
-    "Loss",
-    "average_class_size",
-    "discernibility",
-    "distortion",
-    "generalization_loss",
-    "ncp",
-    "original_loss",
-    "partition_ncp",
-    "rce",
-    "rce_bound",
-]
-
 
 def ncp(release: Release, *, widths: Mapping[str, float] | None = None) -> float:
     """Add up the penalty of a generalized release.

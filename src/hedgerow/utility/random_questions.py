@@ -26,8 +26,6 @@ from hedgerow.errors import InputError, ParameterError
 from hedgerow.query.sql.printing import literal, quote
 from hedgerow.randomness import Keys, seeded_keys
 
-__all__ = ["AGGREGATES", "RandomQuestion", "Workload", "draw_questions", "read_workload"]
-
 AGGREGATES = ("count", "sum", "avg", "min", "max")
 
 

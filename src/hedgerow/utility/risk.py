@@ -22,17 +22,6 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.verify.frequency import joint
 
-__all__ = [
-    "AttributeRisk",
-    "ClassRisk",
-    "attribute_risk",
-    "class_codes",
-    "class_risk",
-    "individual_risk",
-    "pitman_uniques",
-    "zayatz_uniques",
-]
-
 
 @dataclass(frozen=True)
 class ClassRisk:

@@ -23,8 +23,6 @@ from hedgerow.arrays import Codes, Floats
 from hedgerow.errors import ParameterError
 from hedgerow.utility.risk import class_codes
 
-__all__ = ["SpecialUniques", "special_uniques"]
-
 _MOST_COLUMNS = 14
 _VARIANTS = ("original", "ihsn")
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import Infeasible, QueryError, SchemaError, counted
+from hedgerow.exact import floats_of
 from hedgerow.release.forms.generalized import SETS, box_columns
 from hedgerow.utility.measures import Loss, generalization_loss, original_loss
 from hedgerow.utility.risk import (
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
     from hedgerow.schema import Schema
     from hedgerow.table import Table
-
-__all__ = ["ReleaseSummary", "WeightedRisk", "published_risk", "summarize"]
 
 
 @dataclass(frozen=True)
@@ -172,7 +171,7 @@ def _population(
     name, published = schema.weight[0], _of_people(release)
     assert published is not None
     sums = {
-        when: np.bincount(classes[when], weights=rows.column(name).cast(pa.float64()).to_numpy())
+        when: np.bincount(classes[when], weights=floats_of(rows.column(name)).to_numpy())
         for when, rows in (("before", table.arrow), ("after", published))
     }
     if any((sums[when] < np.bincount(classes[when]) * (1 - 1e-9)).any() for when in sums):
@@ -256,7 +255,7 @@ def _in_intervals(low: pa.ChunkedArray, high: pa.ChunkedArray, values: pa.Chunke
     def numbers(column: pa.ChunkedArray) -> Any:
         whole = column.combine_chunks()
         plain = whole.cast(pa.int64()) if pa.types.is_temporal(whole.type) or pa.types.is_boolean(whole.type) else whole
-        return plain.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return floats_of(plain).to_numpy(zero_copy_only=False)
 
     at = numbers(values)
     return (at[None] >= numbers(low)[:, None]) & (at[None] <= numbers(high)[:, None])

@@ -28,8 +28,6 @@ from hedgerow.release.release import PublishedColumns, free_name
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-__all__ = ["Cause", "Causes", "Move", "best_moves", "causes", "relative_width"]
-
 _PARTS = (2, 10)
 _MOST_RANGES = 3
 Ends = tuple[Any, Any]

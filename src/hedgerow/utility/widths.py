@@ -31,15 +31,6 @@ from hedgerow.randomness import Keys, system_keys
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-__all__ = [
-    "RandomQuery",
-    "arbitrary_queries",
-    "range_columns",
-    "range_queries",
-    "relative_error",
-    "typical_widths",
-]
-
 _ORDERED = (Kind.INT, Kind.DECIMAL, Kind.FLOAT, Kind.DATE, Kind.TIME)
 _NUMBERS = (Kind.INT, Kind.DECIMAL, Kind.FLOAT)
 _FUNCTIONS = ("sum", "avg", "min", "max")

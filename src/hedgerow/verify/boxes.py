@@ -9,8 +9,9 @@ Cost       O(n) per column, and a sort of the listed sets
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -44,7 +45,6 @@ def check_boxes(release: PublishedRelease) -> str:
     if release.whole is not None:
         release.whole.seen |= set(named)
         named = sorted(release.whole.seen)
-    _check_least(release, starts)
     told = f"; the labels of {', '.join(named)} are names that the owner gave" if named else ""
     told += "; that each end and value of a box is some row's is the owner's word" if least_boxes(release.made) else ""
     return f"the rows of a group look alike in {len(boxes)} quasi-identifiers{told}"
@@ -58,47 +58,29 @@ def _check_box(release: PublishedRelease, name: str, box: BoxColumns, starts: ND
         raise BrokenPromise(f"Rows of a group can be told apart by '{name}'.")
     gaps = _gaps(table, box, starts)
     if box.set in parts:
-        _check_sets(release, name, _heads(table, box.set, starts), gaps)
+        numbers, sets = _heads(table, box.set, starts), _listed_sets(release.tables[SETS], name)
+        _check_sets(name, sets, numbers, gaps)
+        places = pc.index_in(numbers, value_set=pa.array(sets.numbers))
+        texts, boxes = _set_texts(sets).take(places), numbers.to_pylist
+        values = np.append(sets.sizes, 0)[places.fill_null(len(sets.sizes)).to_numpy()]
     else:
-        _check_ends(name, _heads(table, box.low, starts), _heads(table, box.high, starts), gaps)
-    return _labels_follow(release, name, box, starts)
-
-
-def _check_least(release: PublishedRelease, starts: NDArray[np.int64]) -> None:
-    """A box is only said to be the least one where its group has a row for each end, or each value, and for a gap."""
-    table = release.tables["release"]
-    sizes = np.diff(np.append(starts, table.num_rows))
-    for name in least_boxes(release.made):
-        box = box_columns(release.columns, release.group_column)[name]
-        if box.set in table.column_names:
-            sets = release.tables[SETS]
-            numbers = sets.filter(pc.equal(sets.column("column"), name)).column("set").to_numpy()
-            used = _heads(table, box.set, starts)
-            needed = np.bincount(numbers, minlength=1)[used.fill_null(0).to_numpy()] * used.is_valid().to_numpy(False)
-        else:
-            low, high = (_heads(table, end, starts) for end in (box.low, box.high))
-            apart = pc.fill_null(pc.not_equal(low, high), False).to_numpy(False)
-            needed = low.is_valid().to_numpy(False).astype(np.int64) + apart
-        if (needed + _gaps(table, box, starts) > sizes).any():
-            raise BrokenPromise(
-                f"A group has fewer rows than its box of '{name}', said to be the least one, has values."
-            )
-
-
-def _labels_follow(release: PublishedRelease, name: str, box: BoxColumns, starts: NDArray[np.int64]) -> bool:
-    """Tell whether labels follow from the boxes; raise unless they do or are names, the same for the same box."""
-    table = release.tables["release"]
-    labels, gaps = _heads(table, box.label, starts), _gaps(table, box, starts)
-    if box.set in table.column_names:
-        numbers = _heads(table, box.set, starts)
-        listed = _set_texts(release.tables[SETS], name)
-        places = pc.index_in(numbers, value_set=pa.array(list(listed), numbers.type))
-        texts = pa.array(list(listed.values()), pa.string()).take(places)
-        boxes = numbers.to_pylist
-    else:
-        low, high = (_heads(table, end, starts).cast(pa.string()) for end in (box.low, box.high))
+        low, high = (_heads(table, end, starts) for end in (box.low, box.high))
+        _check_ends(name, low, high, gaps)
+        apart = pc.fill_null(pc.not_equal(low, high), False).to_numpy(False)
+        values = low.is_valid().to_numpy(False).astype(np.int64) + apart
+        low, high = low.cast(pa.string()), high.cast(pa.string())
         texts = pc.if_else(pc.equal(low, high), low, pc.binary_join_element_wise(low, high, ".."))
         boxes = partial(_intervals, low, high)
+    # A box is only said to be the least one where its group has a row for each end, or each value, and for a gap.
+    if name in least_boxes(release.made) and (values + gaps > np.diff(np.append(starts, table.num_rows))).any():
+        raise BrokenPromise(f"A group has fewer rows than its box of '{name}', said to be the least one, has values.")
+    return _labels_follow(name, _heads(table, box.label, starts), texts, gaps, boxes)
+
+
+def _labels_follow(
+    name: str, labels: pa.Array, texts: pa.Array, gaps: NDArray[np.bool_], boxes: Callable[[], list[Any]]
+) -> bool:
+    """Tell whether labels are the texts of the boxes; raise unless they are or are names, the same for the same box."""
     with_gaps = pc.binary_join_element_wise(texts, pa.scalar(" or missing"), "") if gaps.any() else texts
     if labels.equals(pc.fill_null(pc.if_else(pa.array(gaps), with_gaps, texts), "missing")):
         return True
@@ -134,18 +116,29 @@ def _label(text: str | None, gap: bool) -> str:
     return "missing" if text is None else f"{text} or missing" if gap else text
 
 
-def _set_texts(sets: pa.Table, name: str) -> dict[object, str]:
-    """The label that each listed set of a column has: its value, or the first of its values."""
-    found: dict[object, list[str]] = {}
-    listed = sets.filter(pc.equal(sets.column("column"), name))
-    for number, value in zip(listed.column("set").to_pylist(), listed.column("value").to_pylist(), strict=True):
-        found.setdefault(number, []).append(value)
-    return {number: _listed(sorted(values, key=str.encode)) for number, values in found.items()}
+class _ListedSets(NamedTuple):
+    """The listed sets of a column: their numbers, ascending, how many values each has, and the values, ascending."""
+
+    numbers: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    values: pa.Array
 
 
-def _listed(texts: list[str]) -> str:
-    more = f", ... ({len(texts)} values)" if len(texts) > _MOST_LISTED else ""
-    return texts[0] if len(texts) == 1 else "{" + ", ".join(texts[:_MOST_LISTED]) + more + "}"
+def _listed_sets(sets: pa.Table, name: str) -> _ListedSets:
+    listed = sets.filter(pc.equal(sets.column("column"), name)).sort_by([("set", "ascending"), ("value", "ascending")])
+    numbers, sizes = np.unique(listed.column("set").to_numpy(), return_counts=True)
+    return _ListedSets(numbers, sizes, listed.column("value").combine_chunks())
+
+
+def _set_texts(sets: _ListedSets) -> pa.Array:
+    """The label that each set has: its value, or the first of its values."""
+    shown = np.minimum(sets.sizes, _MOST_LISTED)
+    ends = np.append(0, np.cumsum(shown))
+    places = np.arange(ends[-1]) + np.repeat(np.cumsum(sets.sizes) - sets.sizes - ends[:-1], shown)
+    first = pc.binary_join(pa.ListArray.from_arrays(pa.array(ends.astype(np.int32)), sets.values.take(places)), ", ")
+    number = pc.binary_join_element_wise(", ... (", pa.array(sets.sizes).cast(pa.string()), " values)", "")
+    more = pc.if_else(pa.array(sets.sizes > _MOST_LISTED), number, "")
+    return pc.if_else(pa.array(sets.sizes == 1), first, pc.binary_join_element_wise("{", first, more, "}", ""))
 
 
 def _check_listed(release: PublishedRelease, names: list[str]) -> None:
@@ -200,16 +193,12 @@ def _check_ends(name: str, low: pa.Array, high: pa.Array, gaps: NDArray[np.bool_
         raise BrokenPromise(f"An interval of '{name}' ends before it begins.")
 
 
-def _check_sets(release: PublishedRelease, name: str, numbers: pa.Array, gaps: NDArray[np.bool_]) -> None:
+def _check_sets(name: str, sets: _ListedSets, numbers: pa.Array, gaps: NDArray[np.bool_]) -> None:
     if (numbers.is_null().to_numpy(zero_copy_only=False) & ~gaps).any():
         raise BrokenPromise(f"A set of '{name}' is not named although no value is missing.")
-    sets = release.tables[SETS]
-    listed = sets.filter(pc.equal(sets.column("column"), name))
-    used, known = (
-        np.unique(part.drop_null().to_numpy(zero_copy_only=False))
-        for part in (numbers, one_array(listed.column("set")))
-    )
-    if not np.array_equal(used, known):
+    if not np.array_equal(np.unique(numbers.drop_null().to_numpy(zero_copy_only=False)), sets.numbers):
         raise BrokenPromise(f"The sets of '{name}' that rows refer to are not those that are listed.")
-    if listed.column("value").null_count or listed.group_by(["set", "value"]).aggregate([]).num_rows != listed.num_rows:
+    owners = np.repeat(np.arange(len(sets.sizes)), sets.sizes)
+    twice = pc.equal(sets.values[1:], sets.values[:-1]).fill_null(False).to_numpy(False) & (owners[1:] == owners[:-1])
+    if sets.values.null_count or twice.any():
         raise BrokenPromise(f"A set of '{name}' lists a value twice, or a missing one.")

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import BrokenPromise, SchemaError
-from hedgerow.exact import DecimalGrid, column_grid, ticks
+from hedgerow.exact import DecimalGrid, column_grid, floats_of, ticks
 from hedgerow.verify.names import subdomain_columns
 from hedgerow.verify.structure import check_table, layout_of
 from hedgerow.verify.target import trees_of
@@ -217,7 +217,7 @@ def _node_moments(release: PublishedRelease, table: pa.Table) -> tuple[Floats | 
     None where the target gives no value below some published node a chance: then there is nothing to expect.
     """
     trees, target = trees_of(release), release.tables["target"]
-    lows, highs = (target.column(end).cast(pa.float64()).to_numpy() for end in ("low", "high"))
+    lows, highs = (floats_of(target.column(end)).to_numpy() for end in ("low", "high"))
     means, squares, has_chance = lows.copy(), np.zeros(len(lows)), trees.totals == 0
     has_chance &= lows == highs
     for depth in range(int(trees.depths.max(initial=0)) - 1, -1, -1):
@@ -261,7 +261,7 @@ def _check_means(
 
 def _check_between(helper: pa.Table, prefix: str) -> None:
     """An expectation lies between the bounds, and a variance is at most the square of half their distance."""
-    lower, upper = (helper.column(f"{prefix}sum_{end}").cast(pa.float64()).to_numpy() for end in ("lower", "upper"))
+    lower, upper = (floats_of(helper.column(f"{prefix}sum_{end}")).to_numpy() for end in ("lower", "upper"))
     mean, variance = (helper.column(prefix + name).to_numpy() for name in _MEANS)
     slack = _NEAR * (np.abs(lower) + np.abs(upper)) + np.finfo(float).tiny
     fits = (lower - slack <= mean) & (mean <= upper + slack) & (variance >= 0)

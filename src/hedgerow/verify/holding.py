@@ -47,6 +47,8 @@ _MOST_OPEN = 200
 _MOST_MANIFEST = 16 << 20
 _MOST_PAGE = 16 << 20
 
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+
 Place = int | Path
 """An open folder; its path, where folders cannot be opened, but then what is open in them holds them in place."""
 
@@ -126,13 +128,12 @@ class Held:
     @contextmanager
     def _open(self, name: str, entry: FileEntry) -> Iterator[BufferedReader]:
         """The file from its beginning; its size is compared before anything is allocated."""
-        if name not in self.names or (name not in self.files and self.place is None):
-            raise BundleError(f"{name} is missing from the bundle; ask for it again.")
         with ExitStack() as stack:
-            if self.place is None or name in self.files:
-                file = self.files[name]
-            else:
-                file = stack.enter_context(_open_file(self.place, name))
+            file = self.files.get(name)
+            if file is None and self.place is not None and name in self.names:
+                file = _open_file(self.place, name, stack)
+            if file is None:
+                raise BundleError(f"{name} is missing from the bundle; ask for it again.")
             _require(name, os.fstat(file.fileno()).st_size == entry.bytes)
             file.seek(0)
             yield file
@@ -167,7 +168,8 @@ def _held(target: Path, stack: ExitStack) -> Held:
             place = _open_folder(folder_to_read(target), attempt)
             names = frozenset(os.listdir(place))
             opened = names if len(names) <= _MOST_OPEN else names & {MANIFEST, *PAGES}
-            files = {name: attempt.enter_context(_open_file(place, name)) for name in opened if _is_file(place, name)}
+            found = {name: _open_file(place, name, attempt) for name in opened}
+            files = {name: file for name, file in found.items() if file is not None}
             if os.path.samestat(os.stat(place), os.stat(folder_to_read(target))):
                 stack.push(attempt.pop_all())
                 break
@@ -192,18 +194,25 @@ def _open_folder(folder: Path, stack: ExitStack) -> Place:
     return place
 
 
-def _open_file(place: Place, name: str) -> BufferedReader:
-    if isinstance(place, Path):
-        return (place / name).open("rb")
-    return open(name, "rb", opener=lambda name, flags: os.open(name, flags, dir_fd=place))
+def _open_file(place: Place, name: str, stack: ExitStack) -> BufferedReader | None:
+    """Open a file; None for anything else, such as a folder, a device, or a pipe that would wait for its writer."""
+    with suppress(FileNotFoundError):
+        if _is_file(place, name):
+            file = stack.enter_context(_open_at_once(place, name))
+            return file if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
+    return None
 
 
 def _is_file(place: Place, name: str) -> bool:
-    """Opening anything but a file, such as a pipe, could take forever."""
-    with suppress(FileNotFoundError):
-        found = os.stat(place / name) if isinstance(place, Path) else os.stat(name, dir_fd=place)
-        return stat.S_ISREG(found.st_mode)
-    return False
+    found = os.stat(place / name) if isinstance(place, Path) else os.stat(name, dir_fd=place)
+    return stat.S_ISREG(found.st_mode)
+
+
+def _open_at_once(place: Place, name: str) -> BufferedReader:
+    """Open without waiting, for a pipe may have taken the place of what was a file."""
+    if isinstance(place, Path):
+        return (place / name).open("rb")
+    return open(name, "rb", opener=lambda name, flags: os.open(name, flags | _AT_ONCE, dir_fd=place))
 
 
 @contextmanager

@@ -55,16 +55,9 @@ def group_starts(table: pa.Table, release: PublishedRelease) -> NDArray[np.int64
     if column.null_count or not pa.types.is_integer(column.type):
         raise BrokenPromise("The group column must hold whole numbers and nothing missing.")
     numbers = column.to_numpy()
-    in_order = bool(len(numbers)) and int(numbers[0]) == 0
-    found = [np.zeros(1, np.int64)]
-    for first in range(1, len(numbers), _BLOCK):
-        # Differences of smaller numbers would wrap around.
-        steps = np.diff(numbers[first - 1 : first + _BLOCK].astype(np.int64))
-        in_order = in_order and not ((steps < 0) | (steps > 1)).any()
-        found.append(np.flatnonzero(steps) + first)
-    if not in_order:
+    starts = np.append(0, np.flatnonzero(numbers[1:] != numbers[:-1]) + 1)
+    if not len(numbers) or not np.array_equal(numbers[starts], np.arange(len(starts))):
         raise BrokenPromise("The rows are not published group after group, numbered from 0.")
-    starts = np.concatenate(found)
     if len(starts) != release.groups:
         raise BrokenPromise("The number of groups is not the one that the release declares.")
     return starts

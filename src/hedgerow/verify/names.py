@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.arrays import one_array
+from hedgerow.cores import cores, on_cores
 from hedgerow.verify.values import PublishedColumns
 
 __all__ = [
@@ -120,5 +121,11 @@ def in_form(texts: pa.Array | pa.ChunkedArray, policy: str = "trimmed") -> pa.Ar
 
 def is_in_form(texts: pa.Array | pa.ChunkedArray, policy: str = "trimmed") -> bool:
     """Tell whether every text is in the form that a policy asks for."""
-    known = texts.unique()
-    return bool(known.equals(in_form(known, policy)))
+
+    def are_in_form(part: pa.Array | pa.ChunkedArray) -> bool:
+        known = part.unique()
+        return bool(known.equals(in_form(known, policy)))
+
+    step = max(1, -(-len(texts) // cores()))
+    parts = [texts.slice(first, step) for first in range(0, len(texts), step)]
+    return all(on_cores(are_in_form, parts, rows=len(texts)))

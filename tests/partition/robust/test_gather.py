@@ -1,5 +1,6 @@
 """ART: the tree finds what exhaustive search finds, groups hold, stuck rows are placed or left out."""
 
+import sys
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ import pytest
 
 from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 from hedgerow.inference.robust import GroupedRows, members, posteriors
+from hedgerow.partition.robust import gather
 from hedgerow.partition.robust.candidates import RobustRows, new_group
 from hedgerow.partition.robust.check import Check
 from hedgerow.partition.robust.gather import art, rescue
@@ -179,6 +181,46 @@ def test_rescue_places_rows_and_breaks_no_group() -> None:
     assert all(check.holds(rows) for rows in placed)
     together = np.concatenate([*placed, stuck])
     assert sorted(together.tolist()) == sorted(np.concatenate([*groups, has[:25]]).tolist())
+
+
+def test_boxes_follow_rows_that_move() -> None:
+    """What is known of the groups for each value is what their rows give, whether asked before or after they change."""
+    candidates = crowd_of(11, 300, share=0.3, protect=None, values=3)
+    rng = np.random.default_rng(2)
+    groups = np.array_split(rng.permutation(300).astype(np.int32), 20)
+    placement = gather._Placement(Check(candidates, Fraction(2), "binary"), list(groups))
+    placement.boxes(0)
+    placement._set(3, groups[4])
+    placement._set(4, groups[4][:0])
+    for x in range(candidates.secrets):
+        boxes = placement.boxes(x)
+        for g, rows in enumerate(placement.groups):
+            assert boxes.counts[g] == (candidates.secret[rows] == x).sum()
+            if len(rows):
+                positions = candidates.positions[x, candidates.cell[rows]]
+                assert (boxes.low[g] == positions.min(axis=0)).all()
+                assert (boxes.high[g] == positions.max(axis=0)).all()
+
+
+def test_the_rescue_of_one_row_does_not_visit_every_group() -> None:
+    """How often functions are called for one stuck row does not grow with the number of groups."""
+    candidates = crowd_of(11, 3000, share=0.1)
+    check = Check(candidates, Fraction(2), "binary")
+    has = np.flatnonzero(candidates.secret == 0).astype(np.int32)
+    has_not = np.flatnonzero(candidates.secret == 1).astype(np.int32)
+
+    def calls(number: int) -> int:
+        seen: list[str] = []
+        groups = np.array_split(has_not[: 12 * number], number)
+        sys.setprofile(lambda frame, event, _: seen.append(event) if event == "call" else None)
+        try:
+            rescue(check, groups, has[:1], seeded_keys(1))
+        finally:
+            sys.setprofile(None)
+        return len(seen)
+
+    calls(20)  # what is computed once for all rows is there from now on
+    assert calls(200) < calls(20) + 100
 
 
 def test_no_partition_is_found_where_none_exists() -> None:

@@ -6,6 +6,7 @@ import hedgerow as hr
 from hedgerow.query import bound_to, connect
 from hedgerow.query.engines.postgres import PostgresEngine, export
 from hedgerow.query.sql.dialect import to_postgres
+from tests.support.agreement import disagreement
 from tests.support.assignments import release_of
 
 
@@ -79,3 +80,39 @@ def test_a_session_on_a_server(url, salaries_release):
     session.engine.close()
     assert (theirs.lower, theirs.upper, theirs.exact) == (ours.lower, ours.upper, ours.exact)
     assert (theirs.expected, theirs.std) == pytest.approx((ours.expected, ours.std))
+
+
+def test_a_large_release_is_cut_so_that_several_processes_count_its_groups(url, monkeypatch):
+    """Pieces hold whole groups, answers are those of arrays, and the server's plan counts pieces side by side."""
+    monkeypatch.setattr("hedgerow.query.engines.postgres._PIECE", 50)
+    groups = [0] * 70 + [number // 3 for number in range(3, 303)] + [101] * 70
+    columns = {"age": [n % 60 for n in range(440)], "sex": ["f", "m"] * 220, "s": [n * 37 % 101 for n in range(440)]}
+    release = release_of(columns, groups, sensitive="s")
+    export(release, url, overwrite=True)
+    with connect(release, url) as session:
+        run = session.engine.connection.execute
+        pieces = run("SELECT DISTINCT tableoid FROM release").fetchall()
+        split = run('SELECT "group" FROM release GROUP BY 1 HAVING count(DISTINCT tableoid) > 1').fetchall()
+        assert len(pieces) > 4
+        assert split == []
+        for item in ("sum(s)", "avg(s)", "min(s)", "count(*)"):
+            text = f"SELECT sex, {item} AS x FROM release WHERE age > 20 GROUP BY sex"
+            assert disagreement(connect(release), session, text) is None, text
+        for setting in ("parallel_setup_cost", "parallel_tuple_cost", "min_parallel_table_scan_size"):
+            run(f"SET {setting} = 0")
+        text = 'SELECT sum(n) FROM (SELECT "group", count(*) AS n FROM release GROUP BY "group") AS hits'
+        plan = "\n".join(line for (line,) in run(f"EXPLAIN {text}").fetchall())
+    assert 0 < plan.find("Parallel Append") < plan.rfind("Group Key"), plan
+
+
+def test_few_groups_leave_fewer_pieces(url, monkeypatch):
+    """A group is never cut; a release of one group is one table."""
+    monkeypatch.setattr("hedgerow.query.engines.postgres._PIECE", 2)
+    release = release_of({"q": [1, 2, 3, 4, 5], "s": [5, 4, 3, 2, 1]}, [0] * 5, sensitive="s")
+    export(release, url, overwrite=True)
+    with connect(release, url) as session:
+        found = session.engine.connection.execute(
+            "SELECT count(*) FROM pg_inherits WHERE inhparent = 'release'::regclass"
+        )
+        assert found.fetchone() == (0,)
+        assert session.ask("SELECT sum(s) FROM release WHERE q > 3").upper == 9

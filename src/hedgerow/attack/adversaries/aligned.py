@@ -25,8 +25,6 @@ from hedgerow.attack.context import Context, pick_rows
 from hedgerow.attack.finding import Adversary, Rate
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["ADVERSARY", "identity", "known_sample", "rank"]
-
 _AT_ONCE = 1 << 21
 
 

@@ -28,8 +28,6 @@ from hedgerow.inference.robust import GroupedRows, Model, Posteriors, Robustness
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release import Release
 
-__all__ = ["ADVERSARY", "Background", "background", "background_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Background:

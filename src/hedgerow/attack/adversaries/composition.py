@@ -23,8 +23,6 @@ from hedgerow.attack.context import Context, need_groups, need_original, need_qu
 from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, percent, sampled_rate
 from hedgerow.attack.matching import Placement, place_people
 
-__all__ = ["ADVERSARY", "Composition", "composition"]
-
 
 @dataclass(frozen=True, eq=False)
 class Composition:

@@ -18,8 +18,6 @@ from hedgerow.attack.context import Context, Members, need_original, need_quasi,
 from hedgerow.attack.finding import KNOWS_GROUPS, NOTHING_TO_DO, SLIGHT, Adversary, Finding, clustered_rate, percent
 from hedgerow.attack.worlds import Learner, classes_of, guess_within_groups, learn
 
-__all__ = ["ADVERSARY"]
-
 
 def _measure(context: Context) -> Finding | None:
     """What the release itself teaches about the sensitive column; None where no target can be placed."""

@@ -28,8 +28,6 @@ from hedgerow.attack.candidates import ORDERED, CandidateColumn, People, people_
 from hedgerow.attack.context import Context, need_original, need_quasi
 from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, percent, sampled_rate
 
-__all__ = ["ADVERSARY", "Downcoding", "LevelEvidence", "downcoding", "weigh_parts", "whole_chances"]
-
 LONG = 200
 """Longer lists of chances are joined by Fourier transforms."""
 NEGLIGIBLE = 1e-9

@@ -22,8 +22,6 @@ from hedgerow.attack.matching import Placement
 from hedgerow.criteria.proximity import Reach
 from hedgerow.errors import counted
 
-__all__ = ["ADVERSARY", "best", "guesses", "is_right"]
-
 
 def guesses(seen: Beliefs, where: Placement, reach: Reach) -> Ints:
     """Everybody's most likely value."""

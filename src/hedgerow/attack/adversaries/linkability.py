@@ -19,8 +19,6 @@ from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, p
 from hedgerow.attack.matching import Fit, fit
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["ADVERSARY", "link_entries"]
-
 NEIGHBOURS = 10
 
 

@@ -18,8 +18,6 @@ from hedgerow.attack.finding import KNOWS_GROUPS, NOTHING_TO_DO, STOP, Adversary
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 
-__all__ = ["ADVERSARY", "Linking", "linking", "linking_of"]
-
 
 @dataclass(frozen=True)
 class Linking:

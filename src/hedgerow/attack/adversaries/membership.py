@@ -18,8 +18,6 @@ from hedgerow.attack.context import Context, need_holdout, need_original, need_q
 from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, percent, sampled_rate
 from hedgerow.attack.matching import Placement
 
-__all__ = ["ADVERSARY", "count_right_sides", "support"]
-
 
 def support(seen: Beliefs, where: Placement, truth: Ints) -> Floats:
     """How many published rows each record may be, on average: those that fit, times the chance of its value there."""

@@ -11,8 +11,6 @@ from __future__ import annotations
 from hedgerow.attack.context import Context
 from hedgerow.attack.finding import Adversary
 
-__all__ = ["ADVERSARY"]
-
 
 def _measure(context: Context) -> None:
     """Placeholder: listed in the report, but cannot be run on a release alone."""

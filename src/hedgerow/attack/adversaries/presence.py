@@ -27,8 +27,6 @@ from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, p
 from hedgerow.attack.matching import Occurrences, occurrences_of
 from hedgerow.inference.bounds import presence, presence_at_most
 
-__all__ = ["ADVERSARY", "Presence", "make_up_people", "presence_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Presence:

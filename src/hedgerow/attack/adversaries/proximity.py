@@ -28,8 +28,6 @@ from hedgerow.criteria.proximity import Neighbourhood, Reach, general
 from hedgerow.exact import Line, as_fraction, column_line, fraction_text
 from hedgerow.release import Release
 
-__all__ = ["ADVERSARY", "NearGuess", "proximity"]
-
 
 @dataclass(frozen=True)
 class NearGuess:

@@ -34,8 +34,6 @@ from hedgerow.attack.context import Context, need_original, need_quasi, pick_row
 from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, clustered_rate, percent
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["ADVERSARY", "Description", "SortedPeople", "count_fitting", "find_descriptions", "mix_descriptions"]
-
 CHOICES = 60
 """How many choices of columns are tried: how well descriptions fit depends more on their columns than on the rows."""
 

@@ -20,8 +20,6 @@ from hedgerow.attack.context import Context, need_groups
 from hedgerow.attack.finding import KNOWS_GROUPS, NOTHING_TO_DO, STOP, Adversary, Finding, exact_rate
 from hedgerow.release import Release
 
-__all__ = ["ADVERSARY", "Skewness", "most_skewed", "skewness"]
-
 
 @dataclass(frozen=True, eq=False)
 class Skewness:

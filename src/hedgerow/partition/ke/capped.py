@@ -26,8 +26,6 @@ from hedgerow.exact import ticks
 from hedgerow.kernel import kernel
 from hedgerow.partition.ke.runs import Pieces, follow
 
-__all__ = ["MOST_VALUES", "ke_capped", "largest_l", "least_largest_capped", "most_capped"]
-
 _FAR = np.iinfo(np.int64).max
 
 MOST_VALUES = 20_000

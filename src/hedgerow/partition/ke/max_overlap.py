@@ -24,8 +24,6 @@ from hedgerow.criteria.ke import KE, Number, Positions, latest_start
 from hedgerow.errors import ParameterError
 from hedgerow.partition.ke.runs import Pieces, first_within, from_memberships, ke_max
 
-__all__ = ["MOST_VALUES", "ke_max_overlap"]
-
 MOST_VALUES = 10_000
 """The table of states has the square of this many entries of two bytes, twice."""
 

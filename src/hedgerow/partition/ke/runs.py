@@ -75,18 +75,6 @@ from hedgerow.kernel import kernel
 from hedgerow.partition.mondrian.split import mondrian
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = [
-    "Pieces",
-    "cut_runs",
-    "first_within",
-    "from_memberships",
-    "ke_count",
-    "ke_max",
-    "ke_random",
-    "ke_refine",
-    "ke_sum",
-]
-
 
 def cut_runs(
     positions: NDArray[Any],

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
 
-__all__ = ["DONE", "LEAF", "PackedRows", "SplitBuffers", "SplitRules", "apply_cuts", "grow", "propose", "split"]
-
 LEAF = -1
 _BLOCK = 256  # rows whose records stay in the nearest cache while each column is looked at
 _WIDE = 4  # counting a column is worth it while its range is at most this many times the rows
@@ -388,3 +386,12 @@ def apply_cuts(
     """Carry out many cuts."""
     for node in range(len(nodes)):
         middles[node] = apply_cut(records, nodes[node, 0], nodes[node, 1], cuts[node, 0], cuts[node, 1], cuts[node, 2])
+
+
+@kernel
+def write_labels(numbers: NDArray[np.int32], starts: NDArray[np.bool_], labels: NDArray[np.int32]) -> None:
+    """Number groups as they lie, and write the number of its group for each row."""
+    group = -1
+    for place in range(len(numbers)):
+        group += starts[place]
+        labels[numbers[place]] = group

@@ -40,10 +40,9 @@ from hedgerow.partition.mondrian.grow import (
     grow,
     propose,
     split,
+    write_labels,
 )
 from hedgerow.randomness import Keys, system_keys
-
-__all__ = ["Scale", "TreeScale", "grow_by_levels", "lines_of", "mondrian", "split_rules"]
 
 _SUBTREE = 1 << 16  # rows below which a subtree is one thread's work
 
@@ -63,7 +62,7 @@ class TreeScale(NamedTuple):
 
 
 def mondrian(
-    quasi: Codes,
+    quasi: Codes | Sequence[Codes],
     scales: Sequence[Scale | TreeScale],
     sensitive: Codes | Sequence[Codes],
     criteria: Criterion | Sequence[Criterion],
@@ -74,7 +73,7 @@ def mondrian(
 ) -> NDArray[np.int32]:
     """Return a group number per row, from 0 without gaps.
 
-    `quasi` holds one row of codes per quasi-identifier; `scales` says for each how many codes it has, which then lie
+    `quasi` holds the codes of each quasi-identifier; `scales` says for each how many codes it has, which then lie
     evenly, or where each code lies between 0 and 1, ascending. There is one criterion per sensitive column, or one for
     all. `within` numbers groups that satisfy the criteria already, from 0 without gaps: they are divided further and
     never joined.
@@ -111,7 +110,7 @@ def _order(rows: int, within: Codes | None, relaxed: bool, keys: Keys) -> NDArra
     return np.argsort(within, kind="stable") if order is None else order[np.argsort(within[order], kind="stable")]
 
 
-def _pack(quasi: Codes, sensitive: list[Codes], order: NDArray[np.int64] | None) -> PackedRows:
+def _pack(quasi: Codes | Sequence[Codes], sensitive: list[Codes], order: NDArray[np.int64] | None) -> PackedRows:
     """Put each row's codes side by side in the narrowest integers that hold them."""
     columns = [*quasi, *sensitive]
     rows = len(columns[0])
@@ -200,7 +199,7 @@ def _scratch(rules: SplitRules) -> SplitBuffers:
 
 def _labels(records: PackedRows) -> NDArray[np.int32]:
     labels = np.empty(len(records.numbers), np.int32)
-    labels[records.numbers] = np.cumsum(records.starts, dtype=np.int32) - np.int32(1)
+    write_labels(records.numbers, records.starts, labels)
     return labels
 
 

@@ -23,8 +23,6 @@ from hedgerow.inference.knowledge import Distribution, Knowledge
 from hedgerow.partition.robust.grow import NOBODY, FreeRows, Group
 from hedgerow.randomness import Keys
 
-__all__ = ["KdTrees", "RobustRows", "build_trees", "new_group"]
-
 _LEAF = 8
 """Points per leaf: a leaf costs about as much to scan as its parents to descend."""
 

@@ -28,8 +28,6 @@ from hedgerow.inference.robust import Model
 from hedgerow.kernel import SMALL, kernel
 from hedgerow.partition.robust.candidates import RobustRows
 
-__all__ = ["Check", "RobustLimits", "decide"]
-
 _FEW_STATES = 1 << 14
 """In the search a permanent beyond this is not worth its time: another row is cheaper."""
 

@@ -25,6 +25,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,10 +45,8 @@ from hedgerow.partition.robust.grow import (
     grow,
     needed_rows,
 )
-from hedgerow.partition.robust.place import place_by_sums
+from hedgerow.partition.robust.place import cut_groups, place_by_sums
 from hedgerow.randomness import Keys, system_keys
-
-__all__ = ["RobustGroups", "art", "rescue", "widening"]
 
 Rows = NDArray[np.int32]
 _TRIES = 6
@@ -82,26 +81,44 @@ def rescue(check: Check, groups: list[Rows], stuck: Rows, keys: Keys, allowed: i
     return [rows for rows in placement.groups if len(rows)], np.append(stuck, rest)
 
 
+class _PositionBoxes(NamedTuple):
+    """For one value the least and the greatest position of each group in every attribute set, and its rows with it."""
+
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    counts: NDArray[np.int64]
+
+
 @dataclass
 class _Placement:
-    """The groups with their boxes of positions, kept up to date while rows move."""
+    """The groups, with their boxes for each value that is asked about, kept up to date while rows move."""
 
     check: Check
     groups: list[Rows]
-    low: NDArray[np.int32] = field(init=False)
-    high: NDArray[np.int32] = field(init=False)
+    known: dict[int, _PositionBoxes] = field(default_factory=dict)
+    changed: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        boxes = [_box(self.check.candidates, rows) for rows in self.groups]
-        self.low, self.high = np.stack([low for low, _ in boxes]), np.stack([high for _, high in boxes])
         self.sizes = np.array([len(rows) for rows in self.groups])
-        self.counts = np.stack([_counts(self.check.candidates, rows) for rows in self.groups])
+        self.rows, self.starts = np.concatenate(self.groups), np.cumsum(self.sizes) - self.sizes
+
+    def boxes(self, x: int) -> _PositionBoxes:
+        """Where the groups lie for value x, and how often they hold it: a pass over all rows, once for each x."""
+        if x not in self.known:
+            candidates = self.check.candidates
+            positions = candidates.positions[x, candidates.cell[self.rows]]
+            is_x = (candidates.secret[self.rows] == x).astype(np.int64)
+            low, high = (end.reduceat(positions, self.starts) for end in (np.minimum, np.maximum))
+            self.known[x] = _PositionBoxes(low, high, np.add.reduceat(is_x, self.starts))
+            for g in self.changed:
+                self._update(g, x)
+        return self.known[x]
 
     def join(self, row: int) -> bool:
         """Put the row into the closest group that holds with it."""
         x = self.check.candidates.secret[row]
         # Without any knowledge somebody of the group has x with probability c / N: more than 1/r cannot hold.
-        roomy = (self.counts[:, x] + 1) * float(self.check.r) <= self.sizes + 1
+        roomy = (self.boxes(x).counts + 1) * float(self.check.r) <= self.sizes + 1
         for g in self._closest(row, roomy)[:_TRIES]:
             if self._replace(g, np.append(self.groups[g], np.int32(row))):
                 return True
@@ -125,7 +142,7 @@ class _Placement:
     def exchange(self, row: int) -> bool:
         """Take the place of a row of the same value that finds another place."""
         x = self.check.candidates.secret[row]
-        for g in self._closest(row, self.counts[:, x] > 0)[:_EXCHANGES]:
+        for g in self._closest(row, self.boxes(x).counts > 0)[:_EXCHANGES]:
             rows = self.groups[g]
             for out in rows[self.check.candidates.secret[rows] == x][:_EXCHANGES]:
                 if self._replace(g, np.append(rows[rows != out], np.int32(row))):
@@ -140,7 +157,7 @@ class _Placement:
         x = candidates.secret[row]
         positions = candidates.positions[x, candidates.cell[row]]
         distance = (widening.compiled if candidates.size > SMALL else widening.plain)(
-            self.low, self.high, x, positions, among
+            self.boxes(x).low, self.boxes(x).high, positions, among
         )
         count = min(_TRIES, int(among.sum()))
         nearest = np.argpartition(distance, count - 1)[:count] if count else np.zeros(0, np.int64)
@@ -154,31 +171,29 @@ class _Placement:
 
     def _set(self, g: int, rows: Rows) -> None:
         self.groups[g], self.sizes[g] = rows, len(rows)
-        self.counts[g] = _counts(self.check.candidates, rows)
+        self.changed.add(g)
+        for x in self.known:
+            self._update(g, x)
+
+    def _update(self, g: int, x: int) -> None:
+        candidates, rows, boxes = self.check.candidates, self.groups[g], self.known[x]
+        boxes.counts[g] = (candidates.secret[rows] == x).sum()
         if len(rows):
-            self.low[g], self.high[g] = _box(self.check.candidates, rows)
-
-
-def _box(candidates: RobustRows, rows: Rows) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    positions = candidates.positions[:, candidates.cell[rows]]
-    return positions.min(axis=1), positions.max(axis=1)
-
-
-def _counts(candidates: RobustRows, rows: Rows) -> NDArray[np.int64]:
-    return np.bincount(candidates.secret[rows], minlength=candidates.secrets + 1)
+            positions = candidates.positions[x, candidates.cell[rows]]
+            boxes.low[g], boxes.high[g] = positions.min(axis=0), positions.max(axis=0)
 
 
 @kernel
 def widening(
-    low: NDArray[np.int32], high: NDArray[np.int32], x: int, positions: NDArray[np.int32], among: NDArray[np.bool_]
+    low: NDArray[np.int32], high: NDArray[np.int32], positions: NDArray[np.int32], among: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """By how much each box `low` to `high` widens for value x with a row of these positions; endless if not `among`."""
+    """By how much each box `low` to `high` widens with a row of these positions; endless if not `among`."""
     distance = np.full(len(low), np.iinfo(np.int64).max, np.int64)
     for g in range(len(low)):
         if among[g]:
             total = 0
             for k in range(len(positions)):
-                total += max(positions[k] - high[g, x, k], 0) + max(low[g, x, k] - positions[k], 0)
+                total += max(positions[k] - high[g, k], 0) + max(low[g, k] - positions[k], 0)
             distance[g] = total
     return distance
 
@@ -196,8 +211,8 @@ _FAR = 2
 _GIVEN_UP = 8
 """With more rows without companions than this many times those that may be left out a search is given up."""
 
-_OFTEN = 2048
-"""Rows between two words of progress, fewer where there are few."""
+_STEPS = 64
+"""How often a round says how far it is and counts rows without companions, which takes a look at every row."""
 
 _SLICE = 1 << 16
 """Rows whose odds are looked at together."""
@@ -275,20 +290,23 @@ class _GatherSearch:
         """Tell whether plain loops finish before compiled ones are loaded."""
         return self.candidates.size * self.candidates.secrets * len(self.candidates.signatures) <= SMALL
 
+    @cached_property
+    def gathered(self) -> Gathered:
+        """Room for the groups that one call finds."""
+        size, numbers = self.candidates.size, np.zeros((2, 1), np.int64)
+        return Gathered(np.empty(size, np.int32), np.zeros(size + 1, np.int64), numbers[0], numbers[1])
+
     def gather(self, waiting: Rows, needs: NDArray[np.float64], most: int, work: int) -> tuple[list[Rows], int]:
         """Grow groups of at most `most` rows from the waiting ones; return them and the work that is left."""
         limits = GroupLimits(self.r, self.at_least, most)
         if self.check.model == "full" or self.exhaustive:
             return self._one_by_one(waiting, needs, limits, work)
-        size = self.candidates.size
-        found = Gathered(
-            np.empty(size, np.int32), np.zeros(size + 1, np.int64), np.zeros(1, np.int64), np.array([work])
-        )
+        found = self.gathered
+        found.number[0], found.work[0] = 0, work
         run = gather.plain if self.is_small else gather.compiled
         run(self.free, self.group, waiting, needs, limits, found)
         number = int(found.number[0])
-        groups = np.split(found.rows[: found.ends[number]].copy(), found.ends[1:number]) if number else []
-        return groups, int(found.work[0])
+        return cut_groups(found.rows[: found.ends[number]].copy(), found.ends[1 : number + 1]), int(found.work[0])
 
     def _one_by_one(
         self, waiting: Rows, needs: NDArray[np.float64], limits: GroupLimits, work: int
@@ -332,7 +350,7 @@ def _gather(
     share = 0.5  # of the work, by guess: the first round half, the second half of the rest
     while len(waiting):
         work = WORK * max(search.candidates.size, most)
-        step = min(_OFTEN, len(waiting) // 16 + 1)
+        step = len(waiting) // _STEPS + 1
         for place in range(0, len(waiting), step):
             found, work = search.gather(waiting[place : place + step], needs, most, work)
             groups += found
@@ -374,8 +392,8 @@ def _number_groups(candidates: RobustRows, groups: list[Rows], stuck: Rows) -> N
     """Number the groups; every row that needed no companion is a group by itself."""
     number = np.full(candidates.size, -2, np.int32)
     number[stuck] = -1
-    for g, rows in enumerate(groups):
-        number[rows] = g
+    if groups:
+        number[np.concatenate(groups)] = np.repeat(np.arange(len(groups)), [len(rows) for rows in groups])
     alone = np.flatnonzero(number == -2)
     number[alone] = len(groups) + np.arange(len(alone))
     return number

@@ -25,20 +25,6 @@ from numpy.typing import NDArray
 
 from hedgerow.kernel import kernel
 
-__all__ = [
-    "NOBODY",
-    "FreeRows",
-    "Group",
-    "GroupLimits",
-    "closest",
-    "closest_exhaustive",
-    "form",
-    "gather",
-    "give_back",
-    "grow",
-    "needed_rows",
-]
-
 NOBODY = np.iinfo(np.int64).max
 """The rank of no row: above every rank."""
 

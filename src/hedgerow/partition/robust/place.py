@@ -10,6 +10,7 @@ Groups are linked lists: `first` is a row of each group or -1, `following` the n
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +20,6 @@ from hedgerow.exact import float_above
 from hedgerow.kernel import SMALL, kernel
 from hedgerow.partition.robust.check import Check
 from hedgerow.randomness import Keys
-
-__all__ = ["Lists", "People", "join_any", "place_by_sums"]
 
 Rows = NDArray[np.int32]
 
@@ -91,7 +90,12 @@ def _lists_of(lists: Lists) -> list[Rows]:
         owner, current = owner[current >= 0], current[current >= 0]
     number = np.concatenate(owners)
     order = np.argsort(number, kind="stable")
-    return np.split(np.concatenate(rows)[order], np.cumsum(np.bincount(number))[:-1])
+    return cut_groups(np.concatenate(rows)[order], np.cumsum(np.bincount(number)))
+
+
+def cut_groups(rows: Rows, ends: NDArray[np.int64]) -> list[Rows]:
+    """Rows that lie group after group, group by group; `ends` says where each ends."""
+    return [rows[start:end] for start, end in pairwise([0, *ends.tolist()])]
 
 
 @kernel

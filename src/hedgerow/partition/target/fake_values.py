@@ -45,8 +45,6 @@ from hedgerow.partition.target.least_range import (
 )
 from hedgerow.schema.hierarchy import Hierarchy
 
-__all__ = ["PATIENCE", "Fakes", "disguise", "fake_values", "least_block", "with_fakes", "work"]
-
 _NEVER = 2**60
 _MOST_CELLS = 60_000_000
 _PLAIN = 4096

@@ -41,23 +41,6 @@ from hedgerow.kernel import kernel
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import leaf_numbers
 
-__all__ = [
-    "HEAVIEST",
-    "PublishedNodes",
-    "Shape",
-    "TreeArrays",
-    "allocate",
-    "arrays_of_tree",
-    "arrays_of_trees",
-    "least_range",
-    "least_range_groups",
-    "node_counts",
-    "node_extremes",
-    "node_ranges",
-    "node_sizes",
-    "spread_out",
-]
-
 HEAVIEST = 2**40
 """No table has as many rows, so a weight of this size or more keeps everything at its parent."""
 

@@ -42,20 +42,6 @@ from hedgerow.arrays import Ints
 from hedgerow.errors import InputError, ParameterError
 from hedgerow.kernel import SMALL, kernel
 
-__all__ = [
-    "STATES",
-    "Course",
-    "Polytope",
-    "System",
-    "Walked",
-    "deepest_points",
-    "directions",
-    "effective_sizes",
-    "in_affine_hull",
-    "kernel_basis",
-    "walk",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class System:

@@ -53,8 +53,6 @@ from collections.abc import Iterator
 
 from hedgerow.partition.walk.chain import Polytope, System
 
-__all__ = ["Block", "Kept", "Settings", "TickRelation", "blocks", "plan_column"]
-
 
 @dataclass(frozen=True)
 class Settings:

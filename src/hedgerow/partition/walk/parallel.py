@@ -28,8 +28,6 @@ from hedgerow.partition.walk.chain import STATES, Course, Walked, deepest_points
 from hedgerow.partition.walk.kept import Block
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["ENOUGH", "MOST_AT_HOME", "Trip", "walk_blocks"]
-
 ENOUGH = 16
 """Independent draws that a trace must be worth: correlation with the start is then gone for good."""
 

@@ -52,20 +52,6 @@ from hedgerow.randomness import Keys, system_keys
 if TYPE_CHECKING:
     from hedgerow.schema import Domain
 
-__all__ = [
-    "Grid",
-    "Localities",
-    "Segments",
-    "bounds_of",
-    "deal_to_segments",
-    "grid_of",
-    "in_order",
-    "keep_sides",
-    "localities",
-    "runs",
-    "sample",
-]
-
 _STEPS = 9
 """Decimal digits of a range that has no unit of its own."""
 

@@ -14,6 +14,7 @@ d(i, j)^2 over n - 1. Rows of a group that a question does not touch add zero, w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -33,6 +34,7 @@ __all__ = [
     "count_of_pairs",
     "expect_number",
     "expect_pairs",
+    "join_pairs",
     "least_total",
     "negated",
     "ones_of",
@@ -95,6 +97,46 @@ class Pairs:
         return (self.low is self.high or np.array_equal(self.low, self.high)) and (
             self.sure is self.possible or np.array_equal(self.sure, self.possible)
         )
+
+
+def join_pairs(pieces: Sequence[Pairs]) -> Pairs:
+    """The pairs of several releases without a common group, whose cells and numbers are those of all, by cell."""
+    first = pieces[0]
+    cell = np.concatenate([piece.cell for piece in pieces])
+    order = np.argsort(cell, kind="stable")
+    rows, row = _reorder([piece.rows for piece in pieces], order)
+    values, value = _reorder([piece.values for piece in pieces], order)
+    pairs, pair = _reorder([piece.pairs for piece in pieces], order)
+
+    def joined(name: str, places: Ints) -> NDArray[Any]:
+        found: NDArray[Any] = np.concatenate([getattr(piece, name) for piece in pieces])[places]
+        return found
+
+    low, sure = joined("low", pair), joined("sure", pair)
+    is_sharp = all(piece.is_sharp for piece in pieces)
+    return replace(
+        first,
+        cell=cell[order],
+        rows=rows,
+        values=values,
+        pairs=pairs,
+        supply=joined("supply", row),
+        demand=joined("demand", value),
+        low=low,
+        high=low if is_sharp else joined("high", pair),
+        sure=sure,
+        possible=sure if is_sharp else joined("possible", pair),
+    )
+
+
+def _reorder(edges: Sequence[Ints], order: Ints) -> tuple[Ints, Ints]:
+    """Where stretches begin that are put into another order, and which things they then hold."""
+    sizes = np.concatenate([np.diff(own) for own in edges])
+    shifts = np.cumsum([0, *(int(own[-1]) for own in edges[:-1])])
+    starts = np.concatenate([own[:-1] + shift for own, shift in zip(edges, shifts, strict=True)])[order]
+    sizes = sizes[order]
+    ends = np.concatenate(([0], np.cumsum(sizes)))
+    return ends, np.repeat(starts - ends[:-1], sizes) + np.arange(int(ends[-1]))
 
 
 @dataclass(frozen=True)

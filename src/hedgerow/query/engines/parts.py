@@ -7,8 +7,9 @@ Cost       one pass over the parts, another one where units or places are needed
            some 24 bytes a row, which hold nothing but published numbers. In memory: a part for each core, and as many
            numbers as there are different values in the answer's cells
 
-Questions that look at rows and hidden values in pairs add up over parts for COUNT and SUM. Their MIN, MAX, quantiles,
-variances and averages over an uncertain number of rows, covariances and quotients of sums put the parts together.
+Questions that look at rows and hidden values in pairs add up over parts for COUNT and SUM. For MIN, MAX, quantiles,
+variances, different values and averages over an uncertain number of rows the pairs of all parts are put together, of
+which a question may have thirty million. Functions of ranges, covariances and quotients of sums put the parts together.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ import pyarrow.compute as pc
 from hedgerow.errors import QueryError
 from hedgerow.exact import DecimalGrid, column_grid
 from hedgerow.query.answer import Estimate, Result
+from hedgerow.query.evidence.crossing import CodedPairs
 from hedgerow.query.evidence.groups import Evidence, Hits, Ints, Piece, Values
 from hedgerow.query.evidence.permuted import ArrayEngine, Plan, Source, WholeRelease, estimate_from
 from hedgerow.query.evidence.view import fresh_source, view_of
@@ -45,6 +47,13 @@ _PLACED = (Kind.TEXT, Kind.BOOL)
 
 class _Together(Exception):
     """Parts cannot answer this one by one."""
+
+
+@dataclass
+class _OpenNumber(Exception):
+    """An average over an uncertain number of rows, which takes the pairs of all parts."""
+
+    item: Aggregate
 
 
 class PartsEngine:
@@ -67,19 +76,24 @@ class PartsEngine:
 
     def run(self, bound: Bound) -> Result:
         """Answer a bound question."""
-        try:
-            with tempfile.TemporaryDirectory(prefix="hedgerow-") as scratch:
-                return self._by_parts(bound, Path(scratch))
-        except _Together:
-            return self._whole().run(bound)
+        paired: frozenset[Aggregate] = frozenset()
+        while True:
+            try:
+                with tempfile.TemporaryDirectory(prefix="hedgerow-") as scratch:
+                    return self._by_parts(bound, Path(scratch), paired)
+            except _OpenNumber as found:
+                paired |= {found.item}
+            except _Together:
+                return self._whole().run(bound)
 
-    def _by_parts(self, bound: Bound, scratch: Path) -> Result:
+    def _by_parts(self, bound: Bound, scratch: Path, paired: frozenset[Aggregate]) -> Result:
         shown = {key.column for key in bound.keys}
         unseen = [Key(group, f"{SLOT}key {n}") for n, group in enumerate(bound.groups) if group not in shown]
         asked = replace(bound, keys=(*bound.keys, *unseen))
         items = [*bound.aggregates, _ROWS] if bound.groups else list(bound.aggregates)
         whole = self._learn(bound)
-        read = functools.partial(_Answered.of, asked, items, whole, scratch if self._is_near else None)
+        place = scratch if self._is_near else None
+        read = functools.partial(_Answered.of, asked, items, _WholeNeeds(whole, paired), place)
         parts = [part.kept(scratch) for part in self._each(read)]
         plan = _plan(asked, whole, self._tables.first)
         cells = _Cells.of(asked, plan.grouped, parts)
@@ -196,9 +210,7 @@ class _Stored:
         """The same in a file of a folder."""
         if isinstance(self.content, Path):
             return self
-        with tempfile.NamedTemporaryFile(dir=scratch, delete=False) as file:
-            file.write(self.content)
-        return replace(self, content=Path(file.name))
+        return replace(self, content=_write_file(self.content, scratch))
 
     def read(self, cells: int, places: Ints, is_open: bool, is_unsure: bool) -> Piece:
         """Read it, with the cells of the whole answer."""
@@ -220,24 +232,56 @@ class _Stored:
 
 
 @dataclass(frozen=True, eq=False)
+class _StoredPairs:
+    """Pairs of one part for one aggregate in a file."""
+
+    content: bytes | Path
+
+    def kept(self, scratch: Path) -> _StoredPairs:
+        """The same in a file of a folder."""
+        return self if isinstance(self.content, Path) else _StoredPairs(_write_file(self.content, scratch))
+
+    def read(self) -> CodedPairs:
+        """Read them."""
+        assert isinstance(self.content, Path), "pairs are read from files"
+        with self.content.open("rb") as stream:
+            found: CodedPairs = pickle.load(stream)
+        return found
+
+
+def _write_file(content: bytes, scratch: Path) -> Path:
+    with tempfile.NamedTemporaryFile(dir=scratch, delete=False) as file:
+        file.write(content)
+    return Path(file.name)
+
+
+@dataclass(frozen=True, eq=False)
+class _WholeNeeds:
+    """What parts are told: units and places of the whole, and averages of which the pairs are wanted."""
+
+    whole: WholeRelease
+    paired: frozenset[Aggregate]
+
+
+@dataclass(frozen=True, eq=False)
 class _Answered:
     """What one part tells: its cells, and for each aggregate its evidence, or its answer where that is known."""
 
     keys: Mapping[str, pa.Array]
     cells: int
-    answers: dict[Aggregate, Estimate | _Stored]
+    answers: dict[Aggregate, Estimate | _Stored | _StoredPairs]
 
     @staticmethod
-    def of(bound: Bound, items: list[Aggregate], whole: WholeRelease, scratch: Path | None, part: Release) -> _Answered:
+    def of(bound: Bound, items: list[Aggregate], known: _WholeNeeds, scratch: Path | None, part: Release) -> _Answered:
         """Ask a part; an average that is no matter of evidence is a sum and a number of values.
 
         Evidence goes to a folder, or along with the answer where there is none.
         """
-        plan = _plan(bound, whole, part)
+        plan = _plan(bound, known.whole, part)
         _refuse_ratios(plan, bound)
-        answers: dict[Aggregate, Estimate | _Stored] = {}
+        answers: dict[Aggregate, Estimate | _Stored | _StoredPairs] = {}
         for item in items:
-            answers[item] = _answer(plan, item)
+            answers[item] = _pair(plan, item) if item in known.paired else _answer(plan, item)
             if item.function == "avg" and isinstance(answers[item], Estimate):
                 answers |= {one: _answer(plan, one) for one in (_as_sum(item), _as_count(item))}
         found = _Answered(plan.keys, plan.cells, answers)
@@ -245,11 +289,11 @@ class _Answered:
 
     def kept(self, scratch: Path) -> _Answered:
         """The same, its evidence in files of a folder."""
-        kept = {item: one.kept(scratch) if isinstance(one, _Stored) else one for item, one in self.answers.items()}
+        kept = {item: one if isinstance(one, Estimate) else one.kept(scratch) for item, one in self.answers.items()}
         return replace(self, answers=kept)
 
 
-def _answer(plan: Plan, item: Aggregate) -> Estimate | _Stored:
+def _answer(plan: Plan, item: Aggregate) -> Estimate | _Stored | _StoredPairs:
     if plan.looks_at_pairs(item):
         return _crossed(plan, item)
     if (found := plan.crossed(item) or plan.known(item)) is not None:
@@ -260,12 +304,21 @@ def _answer(plan: Plan, item: Aggregate) -> Estimate | _Stored:
     return _Stored.of(*evidence)
 
 
-def _crossed(plan: Plan, item: Aggregate) -> Estimate:
-    """An answer from pairs that adds up over parts."""
-    found = plan.crossed(item) if item.function in ("count", "sum", "avg") and item.other is None else None
+def _crossed(plan: Plan, item: Aggregate) -> Estimate | _StoredPairs:
+    """An answer from pairs that adds up over parts, or else the pairs."""
+    if item.function not in ("count", "sum", "avg"):
+        return _pair(plan, item)
+    found = plan.crossed(item) if item.other is None else None
     if found is None:
         raise _Together
     return found
+
+
+def _pair(plan: Plan, item: Aggregate) -> _StoredPairs:
+    found = plan.code_pairs(item)
+    if found is None:
+        raise _Together
+    return _StoredPairs(pickle.dumps(found, protocol=5))
 
 
 def _refuse_ratios(plan: Plan, bound: Bound) -> None:
@@ -319,8 +372,11 @@ def _changes(column: pa.ChunkedArray) -> np.ndarray:
     return found
 
 
-def _joined(item: Aggregate, cells: _Cells, answers: list[Estimate | _Stored]) -> Estimate | Evidence:
+def _joined(item: Aggregate, cells: _Cells, answers: list[Estimate | _Stored | _StoredPairs]) -> Estimate | Evidence:
     """The answers of all parts to one aggregate as one, or their evidence in pieces."""
+    paired = [answer.read() for answer in answers if isinstance(answer, _StoredPairs)]
+    if paired:
+        return CodedPairs.join(paired, cells.places, cells.number).estimate(item)
     stored = [answer for answer in answers if isinstance(answer, _Stored)]
     if stored:
         assert len(stored) == len(answers), "parts answer an aggregate alike"
@@ -391,13 +447,13 @@ def _estimate(item: Aggregate, found: Mapping[Aggregate, Estimate | Evidence], p
     answer = found[item]
     if isinstance(answer, Evidence):
         return estimate_from(answer, plan, item)
-    if item.function != "avg":
+    if item.function != "avg" or _as_sum(item) not in found:
         return answer
     total, number = found[_as_sum(item)], found[_as_count(item)]
     assert isinstance(total, Estimate), "an average is known, or looked at in pairs, where its sum is"
     assert isinstance(number, Estimate), "numbers of values add up"
     if number.lower != number.upper:
-        raise _Together  # the best mean of pairs over an uncertain number of rows is no sum over parts
+        raise _OpenNumber(item)  # the best mean of pairs over an uncertain number of rows is no sum over parts
     rows = [number or Fraction(0) for number in number.lower]
     by = [max(float(row), 1.0) for row in rows]
     return replace(

@@ -12,6 +12,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -60,8 +61,18 @@ AS 'SELECT x + sign(toward) * (abs(x) * 2.3e-16 + 1e-300)'
 
 _PAGE = 7_000
 """Bytes of a row that surely fit into a page of the server."""
-_MEMORY = "64MB"
-"""Hits per group are many rows of a few bytes, which are hashed in memory."""
+_SETTINGS = (
+    "default_transaction_read_only = on",  # without transactions of its own the driver's read-only flag does nothing
+    "work_mem = '64MB'",  # hits per group are many rows of a few bytes, which are hashed in memory
+    "enable_partitionwise_aggregate = on",  # each process counts the groups of its own pieces
+)
+_PIECE = 100_000
+_MOST_PIECES = 8
+"""A release is cut into pieces of whole groups, of at least so many rows and at most so many pieces.
+
+A server counts rows per group with one process, because its others would hand over as many counts as they saw groups.
+Groups of different pieces have nothing in common, so that it takes several.
+"""
 
 
 class PostgresEngine:
@@ -73,10 +84,8 @@ class PostgresEngine:
         self.connection = _connect(url)
         # One question, one transaction: a session that stays open must not hold up the next export.
         self.connection.autocommit = True
-        # Without transactions of its own the driver's read-only flag does nothing; the server's setting does.
-        self.connection.execute("SET default_transaction_read_only = on")
-        self.connection.execute(f"SET search_path TO {quote(schema)}")
-        self.connection.execute(f"SET work_mem = '{_MEMORY}'")
+        for setting in (*_SETTINGS, f"search_path TO {quote(schema)}"):
+            self.connection.execute(f"SET {setting}".encode())
         names = [*published_tables(release), *(["help"] if release.form.is_permutation else [])]
         found = self.connection.execute(f"SELECT {', '.join(['to_regclass(%s)'] * len(names))}", names).fetchone()
         if found is None or None in found:
@@ -124,7 +133,8 @@ def export(release: Release, url: str, *, schema: str = SCHEMA, overwrite: bool 
         connection.execute(_PRODUCT)
         connection.execute(_NEXTAFTER)
         for name, table in tables.items():
-            _load(connection, name, table)
+            is_cut = name == "release" and release.form.is_permutation
+            _load(connection, name, table, release.group_column if is_cut else None)
         if release.form.is_permutation:
             connection.execute(f'CREATE UNIQUE INDEX ON {GROUPED} ("group")')
             connection.execute('CREATE UNIQUE INDEX ON help ("group", hits)')
@@ -217,7 +227,8 @@ def _connect(url: str) -> Connection[Any]:
         raise InputError("The PostgreSQL server cannot be reached under that address, or refuses the log-in.") from None
 
 
-def _load(connection: Connection[Any], name: str, table: pa.Table) -> None:
+def _load(connection: Connection[Any], name: str, table: pa.Table, group: str | None = None) -> None:
+    """Fill a new table; one that is sorted by a column `group` is cut into pieces, if it is large."""
     import pyarrow.csv as pcsv
 
     if long := [field.name for field in table.schema if len(field.name.encode()) > _LONGEST]:
@@ -225,7 +236,15 @@ def _load(connection: Connection[Any], name: str, table: pa.Table) -> None:
             f"PostgreSQL cuts names after {_LONGEST} bytes; rename the column '{long[0]}' before publishing."
         )
     columns = ", ".join(f"{quote(field.name)} {_type(field.type)}" for field in table.schema)
-    connection.execute(f"CREATE TABLE {quote(name)} ({columns})")
+    ends = [] if group is None else _ends_of_pieces(table[group])
+    cut = f" PARTITION BY RANGE ({quote(group)})" if group is not None and ends else ""
+    connection.execute(f"CREATE TABLE {quote(name)} ({columns}){cut}".encode())
+    bounds = ["MINVALUE", *map(str, ends), "MAXVALUE"]
+    for number, (first, end) in enumerate(pairwise(bounds if cut else ()), 1):
+        piece = quote(f"{name}_piece_{number}")
+        connection.execute(
+            f"CREATE TABLE {piece} PARTITION OF {quote(name)} FOR VALUES FROM ({first}) TO ({end})".encode()
+        )
     lists = [field.name for field in table.schema if pa.types.is_list(field.type)]
     # Lists that lie in their row as they are need no unpacking, which would cost more than the look-up.
     storage = "PLAIN" if sum(_longest(table[column]) for column in lists) < _PAGE else "EXTERNAL"
@@ -237,6 +256,13 @@ def _load(connection: Connection[Any], name: str, table: pa.Table) -> None:
     pcsv.write_csv(table, text, pcsv.WriteOptions(include_header=False))
     with connection.cursor().copy(f"COPY {quote(name)} FROM STDIN (FORMAT csv)") as copy:
         copy.write(text.getbuffer())
+
+
+def _ends_of_pieces(groups: pa.ChunkedArray) -> list[int]:
+    """The groups with which the pieces after the first begin."""
+    pieces = min(len(groups) // _PIECE, _MOST_PIECES)
+    starts = (groups[len(groups) * piece // pieces].as_py() for piece in range(1, pieces))
+    return sorted({start for start in starts if start > groups[0].as_py()})
 
 
 def _longest(lists: pa.ChunkedArray) -> int:

@@ -94,6 +94,9 @@ class _AlteredPlan:
         """No better than the quotient of the two."""
         return None
 
+    def code_pairs(self, aggregate: Aggregate) -> None:
+        """Nothing is looked at in pairs."""
+
     def crossed(self, aggregate: Aggregate) -> Estimate | None:
         """Rows are taken as they are published."""
         if aggregate.other is not None:

@@ -9,6 +9,7 @@ Rows with equal known columns, and equal hidden values, are taken together, so t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -25,6 +26,7 @@ from hedgerow.query.aggregates.mixed import (
     average_of_pairs,
     count_of_pairs,
     expect_pairs,
+    join_pairs,
     least_total,
     ones_of,
     ratio_of_pairs,
@@ -50,7 +52,7 @@ from hedgerow.query.sql.question import (
     kind_of,
 )
 
-__all__ = ["Crossing", "Terms", "classes_of"]
+__all__ = ["CodedPairs", "Crossing", "Terms", "classes_of"]
 
 MOST_PAIRS = 30_000_000
 """Pairs of different rows and different values that one question may look at."""
@@ -62,6 +64,9 @@ class Crossing(ProductCrossing):
 
     by_rank: bool = field(default=False, kw_only=True)
     """Floats on no decimal grid are told apart by their places in order, which are all that a rank needs."""
+
+    is_coded: bool = field(default=False, kw_only=True)
+    """What pairs give comes as places among its different values, for parts that do not know those of the others."""
 
     def estimate(self, item: Aggregate) -> Estimate:
         """Bound one aggregate over every assignment."""
@@ -79,6 +84,17 @@ class Crossing(ProductCrossing):
             if comparison is not None and (found := self._by_merge(comparison)) is not None:
                 return found
         return self._by_pairs(item.function, expression)
+
+    def code(self, item: Aggregate) -> CodedPairs | None:
+        """The pairs of a part, for the same aggregate over several parts; None where pairs are ranges."""
+        self._check(item)
+        expression = self._expression(item)
+        if type(self) is not Crossing or expression is None:
+            return None
+        pairs, terms, _ = replace(self, is_coded=True)._pairs(expression)
+        assert terms.numbers is not None, "coded pairs have places in a domain"
+        assert terms.numbers.domain is not None, "coded pairs have places in a domain"
+        return CodedPairs(pairs, terms.numbers.domain, terms.numbers.kind)
 
     def _check(self, item: Aggregate) -> None:
         is_moment = isinstance(item.column, Column) and item.column.kind is Kind.TIME
@@ -106,33 +122,12 @@ class Crossing(ProductCrossing):
 
     def _ranked(self, item: Aggregate, expression: Expression | None) -> Estimate:
         """MIN, MAX, quantiles and variances."""
-        is_value = AGGREGATES[item.function].gives is Gives.VALUE
-        pairs, terms, _ = replace(self, by_rank=is_value)._pairs(expression)
-        numbers = terms.numbers
-        rounding = Rounding.OUTWARD if numbers is None else numbers.rounding(item.function)
-        domain = numbers.domain if numbers is not None and is_value else None
-        return estimate_ranked(item.function, item.fraction, pairs, rounding, terms.slack, domain)
+        pairs, terms, _ = replace(self, by_rank=_is_value(item))._pairs(expression)
+        return _rank_pairs(item, pairs, terms)
 
     def _by_pairs(self, function: str, expression: Expression | None) -> Estimate:
         pairs, terms, _ = self._pairs(None if function == "count" and expression is None else expression)
-        count = count_of_pairs(pairs)
-        fewest, most = ([int(n or 0) for n in ends] for ends in (count.lower, count.upper))
-        number, number_variance = expect_pairs(ones_of(pairs))
-        if function == "count":
-            return estimate_count(fewest, most, number, number_variance, count.reached)
-        is_known = count.lower == count.upper
-        is_ratio = function == "avg" and not is_known
-        bounds = average_of_pairs(pairs) if is_ratio else sum_of_pairs(pairs)
-        mean, variance = expect_pairs(pairs)
-        if is_ratio:
-            ratio = np.divide(mean, number, out=np.zeros(len(mean)), where=number > 0)
-            _, around = expect_pairs(pairs, minus=ratio)
-            mean, variance = ratio, np.divide(around, number**2, out=np.zeros(len(mean)), where=number > 0)
-        found = Totals(bounds.lower, bounds.upper, mean, variance, fewest, most, pairs.unit, bounds.reached)
-        is_whole = terms.is_whole and function == "sum"
-        return found.estimate(
-            "sum" if is_ratio else function, is_whole=is_whole, slack=terms.slack, per_row=not is_ratio
-        )
+        return _add_pairs(function, pairs, terms)
 
     def ratio(self, upper: Expression, lower: Expression) -> Estimate | None:
         """The quotient of two sums over the same rows; None where the lower one has negative or rounded numbers."""
@@ -222,7 +217,8 @@ class Crossing(ProductCrossing):
         met &= present
         kind = kind_of(expression)
         assert kind is not None, "an expression that names columns has a kind"
-        numbers = None if kind in (Kind.TEXT, Kind.BOOL) else ticks_of(found.drop_null(), kind)
+        has_places = self.is_coded or kind in (Kind.TEXT, Kind.BOOL)
+        numbers = None if has_places else ticks_of(found.drop_null(), kind)
         if numbers is None or (self.by_rank and numbers.is_rounded):
             domain = found.drop_null().unique().sort()
             places = np.arange(len(domain))
@@ -236,6 +232,80 @@ class Crossing(ProductCrossing):
             high = np.zeros(len(rows), dtype=np.int64)
             high[present] = numbers.highs
         return Terms(low, high, met, met, numbers.unit, kind is Kind.INT, 4 * numbers.slack, numbers=numbers)
+
+
+def _is_value(item: Aggregate) -> bool:
+    return AGGREGATES[item.function].gives is Gives.VALUE
+
+
+def _rank_pairs(item: Aggregate, pairs: Pairs, terms: Terms) -> Estimate:
+    """MIN, MAX, quantiles and variances of pairs."""
+    numbers = terms.numbers
+    rounding = Rounding.OUTWARD if numbers is None else numbers.rounding(item.function)
+    domain = numbers.domain if numbers is not None and _is_value(item) else None
+    return estimate_ranked(item.function, item.fraction, pairs, rounding, terms.slack, domain)
+
+
+def _add_pairs(function: str, pairs: Pairs, terms: Terms) -> Estimate:
+    """COUNT, SUM and AVG of pairs."""
+    count = count_of_pairs(pairs)
+    fewest, most = ([int(n or 0) for n in ends] for ends in (count.lower, count.upper))
+    number, number_variance = expect_pairs(ones_of(pairs))
+    if function == "count":
+        return estimate_count(fewest, most, number, number_variance, count.reached)
+    is_known = count.lower == count.upper
+    is_ratio = function == "avg" and not is_known
+    bounds = average_of_pairs(pairs) if is_ratio else sum_of_pairs(pairs)
+    mean, variance = expect_pairs(pairs)
+    if is_ratio:
+        ratio = np.divide(mean, number, out=np.zeros(len(mean)), where=number > 0)
+        _, around = expect_pairs(pairs, minus=ratio)
+        mean, variance = ratio, np.divide(around, number**2, out=np.zeros(len(mean)), where=number > 0)
+    found = Totals(bounds.lower, bounds.upper, mean, variance, fewest, most, pairs.unit, bounds.reached)
+    is_whole = terms.is_whole and function == "sum"
+    return found.estimate("sum" if is_ratio else function, is_whole=is_whole, slack=terms.slack, per_row=not is_ratio)
+
+
+@dataclass(frozen=True, eq=False)
+class CodedPairs:
+    """Pairs of a part that give places in a `domain` of different values, ascending."""
+
+    pairs: Pairs
+    domain: pa.Array
+    kind: Kind
+
+    @staticmethod
+    def join(parts: Sequence[CodedPairs], places: Sequence[Ints], cells: int) -> CodedPairs:
+        """The pairs of all parts; `places` are the cells of the whole answer for those of each part."""
+        _require_few(sum(len(part.pairs.low) for part in parts))
+        every = pa.concat_arrays([part.domain for part in parts]).unique()
+        domain = every.take(pc.array_sort_indices(every))
+        pieces = []
+        for part, cell in zip(parts, places, strict=True):
+            at = pc.index_in(part.domain, value_set=domain).to_numpy(zero_copy_only=False).astype(np.int64)
+            low = np.append(at, 0)[part.pairs.low]
+            pieces.append(replace(part.pairs, cells=cells, cell=cell[part.pairs.cell], low=low, high=low))
+        return CodedPairs(join_pairs(pieces), domain, parts[0].kind)
+
+    def estimate(self, item: Aggregate) -> Estimate:
+        """Bound an aggregate over all pairs, as those of one release."""
+        by_rank = item.function == "distinct" or (item.function in RANKED and _is_value(item))
+        terms = _numbered(self.pairs.low, self.pairs.sure, self.domain, self.kind, by_rank=by_rank)
+        pairs = replace(self.pairs, low=terms.low, high=terms.high, unit=terms.unit)
+        if item.function == "distinct":
+            return estimate_distinct(pairs, is_loose=False)
+        return _rank_pairs(item, pairs, terms) if item.function in RANKED else _add_pairs(item.function, pairs, terms)
+
+
+def _numbered(codes: Ints, met: Mask, domain: pa.Array, kind: Kind, *, by_rank: bool) -> Terms:
+    """What pairs give, from the places of their values; those that do not count may have any place."""
+    numbers = None if kind in (Kind.TEXT, Kind.BOOL) else ticks_of(domain, kind)
+    if numbers is None or (by_rank and numbers.is_rounded):
+        places = np.arange(len(domain))
+        return Terms(codes, codes, met, met, numbers=Numbers(places, places, Fraction(1), kind, domain))
+    low = np.append(numbers.lows, 0)[codes]
+    high = np.append(numbers.highs, 0)[codes] if numbers.is_rounded else low
+    return Terms(low, high, met, met, numbers.unit, kind is Kind.INT, 4 * numbers.slack, numbers=numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,11 +364,7 @@ def _crossed(rows: _PairShape, known: _PairShape) -> tuple[Ints, Ints, Ints, tup
     place = np.searchsorted(known.cell, rows.group)
     start, end = known.first[place], known.first[place + 1]
     height, width = np.diff(rows.first), end - start
-    if int((height * width).sum()) > MOST_PAIRS:
-        raise QueryError(
-            "the groups of this release have too many different rows and values for this expression; ask about fewer "
-            "rows, or about a product of a known and a sensitive column"
-        )
+    _require_few(int((height * width).sum()))
     owner, order = unroll(height * width)
     row = rows.first[owner] + order // width[owner]
     value = start[owner] + order % width[owner]
@@ -306,6 +372,14 @@ def _crossed(rows: _PairShape, known: _PairShape) -> tuple[Ints, Ints, Ints, tup
     values = np.concatenate(([0], np.cumsum(width)))
     pairs = np.concatenate(([0], np.cumsum(height * width)))
     return row, value, known.number[start[entry] + order], (values, pairs)
+
+
+def _require_few(pairs: int) -> None:
+    if pairs > MOST_PAIRS:
+        raise QueryError(
+            "the groups of this release have too many different rows and values for this expression; ask about fewer "
+            "rows, or about a product of a known and a sensitive column"
+        )
 
 
 def classes_of(keys: list[NDArray[Any]], rows: Ints) -> tuple[Ints, Ints]:

@@ -22,7 +22,7 @@ from hedgerow.exact import DecimalGrid
 from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.aggregates.covariance import Covariance
 from hedgerow.query.answer import Estimate, Result, Rounding
-from hedgerow.query.evidence.crossing import Crossing
+from hedgerow.query.evidence.crossing import CodedPairs, Crossing
 from hedgerow.query.evidence.groups import Evidence, Hits, Ints, Values, in_parts
 from hedgerow.query.evidence.known import known_estimate
 from hedgerow.query.evidence.regroup import HiddenKey, branches, matched_rows, rows_by_cell
@@ -83,6 +83,9 @@ class Plan(Protocol):
 
     def looks_at_pairs(self, aggregate: Aggregate) -> bool:
         """Tell whether `crossed` may have the answer."""
+
+    def code_pairs(self, aggregate: Aggregate) -> CodedPairs | None:
+        """The pairs themselves, where those of several parts together have the answer."""
 
     def finished(self, aggregate: Aggregate, found: Estimate) -> Estimate:
         """The answer as it is handed over."""
@@ -272,6 +275,13 @@ class RowPlan:
     def finished(self, aggregate: Aggregate, found: Estimate) -> Estimate:
         """As it was found."""
         return found
+
+    def code_pairs(self, aggregate: Aggregate) -> CodedPairs | None:
+        """The pairs of rows and hidden values; None where the answer is not theirs alone."""
+        is_mixed = self._bound.is_crossed or self._bound.crosses(aggregate)
+        if aggregate.other is not None or not is_mixed or self._is_ranged(aggregate):
+            return None
+        return self._source.crossing(self._bound, self._selection, self._chosen).code(aggregate)
 
     def looks_at_pairs(self, aggregate: Aggregate) -> bool:
         """Tell whether rows and hidden values are looked at in pairs."""

@@ -75,6 +75,9 @@ class _ScatteredPlan:
         """No better than the quotient of the two."""
         return None
 
+    def code_pairs(self, aggregate: Aggregate) -> None:
+        """Nothing is looked at in pairs."""
+
     def looks_at_pairs(self, aggregate: Aggregate) -> bool:
         """Columns that are shuffled apart never meet."""
         return False

@@ -18,20 +18,6 @@ import pyarrow.compute as pc
 if TYPE_CHECKING:
     from hedgerow.release.release import Release
 
-__all__ = [
-    "Example",
-    "altered_example",
-    "count_sql",
-    "help_prefix",
-    "known_column",
-    "name_r",
-    "name_sql",
-    "sum_example",
-    "sum_or",
-    "value_sql",
-    "values_example",
-]
-
 
 @dataclass(frozen=True)
 class Example:

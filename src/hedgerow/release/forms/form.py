@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from hedgerow.schema import Hierarchy
     from hedgerow.table import Table
 
-__all__ = ["SHUFFLED", "Form", "Labelled", "join_tables"]
-
 SHUFFLED = "that values were shuffled fairly, group numbers and the order of rows included"
 
 

@@ -14,7 +14,8 @@ Inside a group the sensitive values are shuffled against the plain columns, as i
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import free_unused
 from hedgerow.cores import on_cores
-from hedgerow.partition.shuffles import group_numbers, grouped_rows
+from hedgerow.partition.shuffles import gathered_rows, group_numbers, reshuffle
 from hedgerow.randomness import Keys, order_keys
 from hedgerow.release.boxes import Box, interval_box, is_ordered, node_box, set_box
 from hedgerow.release.forms.example import Example, name_r, name_sql, value_sql
@@ -48,38 +49,50 @@ def publish_generalized(labelled: Labelled) -> dict[str, pa.Table]:
     A column with a hierarchy is published as the lowest node that covers its group, not below the column's level.
     """
     table, columns, keys = labelled.table, labelled.columns, labelled.keys
-    rows, offsets = grouped_rows(labelled.labels, keys=keys)
+    gathered, offsets = gathered_rows(labelled.labels, keys=keys)
     trees, floors = labelled.hierarchies, labelled.levels
     # Keys are drawn before threads begin, so that a seed gives the same release again.
     set_keys = {name: _secret(table, name, keys) for name in columns.quasi if name not in trees}
 
     def box(name: str) -> Box:
         encoded = table.encode(name)
-        codes = encoded.codes.take(rows)
+        codes = encoded.codes.take(gathered)
         table.forget([name])
         if name in trees:
             return node_box(codes, offsets, encoded, trees[name], level=floors.get(name, 0), name=name)
         secret = set_keys[name]
         return interval_box(codes, offsets, encoded) if secret is None else set_box(codes, offsets, encoded, secret)
 
-    # Intervals take no longer than a thread's start is worth; sets do.
-    as_sets = [name for name, secret in set_keys.items() if secret is not None]
-    sets = dict(zip(as_sets, on_cores(box, as_sets, rows=len(rows)), strict=True))
-    boxes = {name: sets[name] if name in sets else box(name) for name in columns.quasi}
+    # A box is the same in whatever order the rows of its group lie, which is drawn meanwhile.
+    rows, *found = _at_once(
+        [partial(reshuffle, gathered, offsets, keys=keys), *(partial(box, name) for name in columns.quasi)],
+        len(gathered),
+    )
+    boxes = dict(zip(columns.quasi, found, strict=True))
     free_unused()
     names = box_columns(columns, labelled.group_column)
-    numbers = group_numbers(offsets)
-    published: dict[str, pa.Array | pa.ChunkedArray] = {}
     parts = {column: part for name, box in boxes.items() for column, part in _parts(box, names[name]).items()}
-    published |= zip(parts, on_cores(lambda part: part.take(numbers), parts.values(), rows=len(rows)), strict=True)
-    published |= table.at(columns.plain, rows)
-    if columns.plain or not labelled.together:
+    # Where a row has nothing of its own but its sensitive values, it lies in a random place of its group already.
+    is_shuffled = bool(columns.plain) or not labelled.together
+    taken = columns.plain if is_shuffled else columns.sensitive
+    wide = [partial(table.column_at, name, rows) for name in taken]
+    wide += [partial(_widened, part, offsets) for part in parts.values()]
+    columns_of = dict(zip((*taken, *parts), _at_once(wide, len(rows)), strict=True))
+    published = {name: columns_of[name] for name in (*parts, *taken)}
+    if is_shuffled:
         published |= sensitive_columns(labelled, rows, offsets)
-    else:  # a row has nothing of its own but these values, and lies in a random place of its group already
-        published |= table.at(columns.sensitive, rows)
-    tables = {"release": pa.table(published | {labelled.group_column: numbers})}
+    tables = {"release": pa.table(published | {labelled.group_column: group_numbers(offsets)})}
     listed = [_set_table(name, *box.members) for name, box in boxes.items() if box.members is not None]
     return tables | ({SETS: pa.concat_tables(listed).combine_chunks()} if listed else {})
+
+
+def _at_once(works: Sequence[Callable[[], Any]], rows: int) -> list[Any]:
+    return on_cores(lambda work: work(), works, rows=rows)
+
+
+def _widened(part: pa.Array, offsets: NDArray[np.int64]) -> pa.Array:
+    """What each group has, once for each of its rows."""
+    return pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(pa.array(offsets[1:].astype(np.int32)), part))
 
 
 def _secret(table: Table, name: str, keys: Keys) -> NDArray[np.uint64] | None:

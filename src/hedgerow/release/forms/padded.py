@@ -25,8 +25,6 @@ from hedgerow.release.release import PublishedColumns, Release
 if TYPE_CHECKING:
     from hedgerow.table import Table
 
-__all__ = ["PADDED", "publish_padded"]
-
 
 def publish_padded(
     kept: Table,

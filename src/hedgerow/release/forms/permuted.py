@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from hedgerow.partition.ke.runs import Pieces
     from hedgerow.table import Encoded, Table
 
-__all__ = ["PERMUTED", "publish_permuted"]
-
 
 def publish_permuted(
     kept: Table,

@@ -24,8 +24,6 @@ from hedgerow.release.forms.example import altered_example
 from hedgerow.release.forms.form import Form
 from hedgerow.release.release import PublishedColumns
 
-__all__ = ["NOISES", "PERTURBED", "inverted_count", "noise", "publish_perturbed", "retain_values"]
-
 _FULL = 2**64
 NOISES = ("normal", "laplace", "uniform")
 

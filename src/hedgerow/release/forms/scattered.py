@@ -19,8 +19,6 @@ from hedgerow.release.forms.form import Form, Labelled
 from hedgerow.release.forms.separated import sensitive_columns
 from hedgerow.verify.words import PRESENCE_APART
 
-__all__ = ["SCATTERED", "publish_scattered"]
-
 
 def publish_scattered(given: Labelled) -> dict[str, pa.Table]:
     """Publish every open column by its own permutation in `quasi`, the sensitive ones in `sensitive`."""

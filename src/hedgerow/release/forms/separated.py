@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from hedgerow.partition.shuffles import group_numbers, grouped_rows, reshuffle
 from hedgerow.release.forms.form import Form, Labelled
 
-__all__ = ["SEPARATED", "publish_separated", "sensitive_columns"]
-
 
 def publish_separated(given: Labelled) -> dict[str, pa.Table]:
     """Publish the open columns as they are in `quasi` and the sensitive ones, shuffled, in `sensitive`."""

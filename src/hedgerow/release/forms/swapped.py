@@ -22,8 +22,6 @@ from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.example import altered_example
 from hedgerow.release.forms.form import Form
 
-__all__ = ["SWAPPED", "swapped_rows", "window_for"]
-
 Positions = NDArray[np.int64] | NDArray[np.float64]
 
 
