@@ -377,6 +377,7 @@ class View:
     def __init__(self, table: pa.Table, columns: PublishedColumns, group_column: str, paired: bool = False) -> None:
         self._table, self.paired = table, paired
         self.memory = Recent(max(LEAST, PER_ROW * table.num_rows))
+        self._last: tuple[str, Any] | None = None
         self.derived: dict[str, Expression] = {}
         self.grids: Mapping[str, DecimalGrid] = {}
         self.domains: Mapping[str, pa.Array] = {}
@@ -397,6 +398,12 @@ class View:
     def remember(self, key: str, make: Callable[[], Any]) -> Any:
         """Return what `make` gave when last asked; it may have been forgotten, and is made again."""
         return self.memory.remember(key, make)
+
+    def keep(self, key: str, make: Callable[[], Any]) -> Any:
+        """Return what `make` gave when last asked for: of all that is kept so only the last, however large it is."""
+        if self._last is None or self._last[0] != key:
+            self._last = key, make()
+        return self._last[1]
 
     def derive(self, columns: Mapping[str, Expression]) -> None:
         """Let expressions be asked for by name, as if they were published columns; the oldest are forgotten."""
