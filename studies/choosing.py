@@ -249,8 +249,8 @@ def draw(found: dict[str, list[Line]], path: Path) -> None:
         for place, name in enumerate(names):
             colour = "tab:green" if name in KEPT else "tab:grey" if name in BASELINES else "tab:orange"
             line = by_name.get(name)
-            if line is None or line.refusal:
-                word = "not measured" if line is None else "refused"
+            if line is None or line.refusal or (line.width is None and not line.count):
+                word = "not measured" if line is None else "refused" if line.refusal else "counts exact"
                 axes.text(0.02, place, word, transform=axes.get_yaxis_transform(), color="grey", va="center")
                 continue
             if line.width is not None:
