@@ -68,8 +68,8 @@ class Personal(Method):
 
     - `node_column`: the label of each person's node, or its level (0 is the value itself); its role is identifier
     - `target`: as in `TargetDistribution`, for the whole table; "uniform" by default, as in the paper
-    - `partition`: "cheapest", the default, or one of "one", "quasi", "top_down", "bottom_up". "one" tells less to whoever
-      knows the algorithm, but at 1,000 people drawn from the target both gave the true value the 19 % promised, half as
+    - `partition`: "cheapest", the default, or one of "one", "quasi", "top_down", "bottom_up". "one" tells whoever knows
+      the algorithm less, but of 1,000 people drawn from the target both gave the true value the 19 % promised, half as
       much again to 0.3 % of them by the cheapest (Adult's occupations: 23 % by the cheapest, 21 % by one, 19 %
       promised). It is not the default because bounds on Adult are then 232 % of the truth instead of 138 %
       (docs/choosing.md)
