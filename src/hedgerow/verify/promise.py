@@ -30,6 +30,7 @@ from hedgerow.verify.help import check_help
 from hedgerow.verify.holding import Held, Opened, hold, open_held
 from hedgerow.verify.ke import check_ke
 from hedgerow.verify.manifest import PartsManifest, decode
+from hedgerow.verify.names import SETS
 from hedgerow.verify.parts import PARTED, PartsBundle, cut_blocks, verify_parts
 from hedgerow.verify.properties import check_properties
 from hedgerow.verify.proximity import check_proximity
@@ -82,8 +83,9 @@ def verify(release: PublishedRelease) -> Verification:
     checks = [check_boxes] if layout_of(release).has_boxes else []
     checks.append(partial(_check_in_blocks, criterion) if _has_blocks(release) else criterion)
     whole = release if release.whole is None else replace(release, rows=release.whole.rows)
-    # Parts add up what they see; a release that is whole can be looked at by several threads.
-    kept = on_cores(lambda check: check(release), checks, rows=release.rows.published if whole is release else 0)
+    # Parts add up what they see, and intervals are short work that takes memory: sets are looked at by a thread.
+    rows = release.rows.published if whole is release and SETS in release.tables else 0
+    kept = on_cores(lambda check: check(release), checks, rows=rows)
     return Verification((columns, _told_rows(whole), *kept, check_words(whole)))
 
 
