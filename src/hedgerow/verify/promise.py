@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
+from hedgerow.arrays import free_unused
 from hedgerow.cores import on_cores
 from hedgerow.errors import BrokenPromise, BundleError, counted, within_limits
 from hedgerow.verify.boxes import check_boxes
@@ -92,7 +93,7 @@ def verify(release: PublishedRelease) -> Verification:
 _IN_BLOCKS = ("frequency", "groupwise", "ke", "m_invariance", "proximity")
 """Criteria that look at one group after the other, and at nothing but its published sensitive values."""
 
-BLOCK = 1 << 16
+BLOCK = 1 << 15
 """Rows that such a criterion is shown at a time, so that what it sorts stays small beside the release."""
 
 
@@ -103,6 +104,7 @@ def _has_blocks(release: PublishedRelease) -> bool:
 
 def _check_in_blocks(criterion: Callable[[PublishedRelease], str], release: PublishedRelease) -> str:
     """Check blocks of whole groups one after the other; the sentence is the one that all groups at once would give."""
+    free_unused()  # what the check of boxes had
     sentence = ""
     try:
         for block in cut_blocks(release, BLOCK):
