@@ -81,7 +81,7 @@ def verify(release: PublishedRelease) -> Verification:
     """Check that a release holds what it says and nothing else; raise BrokenPromise if not."""
     columns = check_structure(release)
     criterion = _CRITERIA[release.guarantee.criterion]
-    checks = [check_boxes] if layout_of(release).has_boxes else []
+    checks: list[Callable[[PublishedRelease], str]] = [check_boxes] if layout_of(release).has_boxes else []
     checks.append(partial(_check_in_blocks, criterion) if _has_blocks(release) else criterion)
     whole = release if release.whole is None else replace(release, rows=release.whole.rows)
     # Parts add up what they see, and intervals are short work that takes memory: sets are looked at by a thread.

@@ -70,6 +70,8 @@ class Counts:
 def trees_of(release: PublishedRelease) -> Trees:
     """Read the trees; raise unless they are trees, values first in each, with usable weights."""
     table = release.tables["target"]
+    if not table.num_rows:
+        raise BrokenPromise("The table 'target' does not list trees with weights.")
     if any(table.column(name).null_count for name in table.column_names if name != "parent"):
         raise BrokenPromise("The table 'target' has gaps.")
     numbers = table.column("node").to_numpy()
