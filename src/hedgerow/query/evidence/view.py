@@ -341,6 +341,13 @@ class Codes:
         ranks[-1] = len(order)
         self.domain: pa.Array = encoded.dictionary.take(order)
         self.codes = ranks[encoded.indices.fill_null(len(order)).to_numpy(zero_copy_only=False)]
+        self.width = len(order) + (array.null_count > 0)
+        """How many codes there are, that of missing values among them if there are any."""
+
+    def at(self, places: NDArray[Any]) -> pa.Array:
+        """The values of some codes."""
+        numbers = places.astype(np.int64)
+        return self.domain.take(pa.array(numbers, mask=numbers == len(self.domain)))
 
     def where(self, truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Rows whose value is marked; `truth` has one entry per distinct value and one for missing."""
@@ -370,6 +377,7 @@ class View:
     def __init__(self, table: pa.Table, columns: PublishedColumns, group_column: str, paired: bool = False) -> None:
         self._table, self.paired = table, paired
         self.memory = Recent(max(LEAST, PER_ROW * table.num_rows))
+        self._last: tuple[str, Any] | None = None
         self.derived: dict[str, Expression] = {}
         self.grids: Mapping[str, DecimalGrid] = {}
         self.domains: Mapping[str, pa.Array] = {}
@@ -390,6 +398,12 @@ class View:
     def remember(self, key: str, make: Callable[[], Any]) -> Any:
         """Return what `make` gave when last asked; it may have been forgotten, and is made again."""
         return self.memory.remember(key, make)
+
+    def keep(self, key: str, make: Callable[[], Any]) -> Any:
+        """Return what `make` gave when last asked for: of all that is kept so only the last, however large it is."""
+        if self._last is None or self._last[0] != key:
+            self._last = key, make()
+        return self._last[1]
 
     def derive(self, columns: Mapping[str, Expression]) -> None:
         """Let expressions be asked for by name, as if they were published columns; the oldest are forgotten."""

@@ -721,8 +721,7 @@ def _same(slot: Aggregate, other: Aggregate) -> bool:
 
 def _fraction(node: Any) -> Fraction:
     is_number = isinstance(node, exp.Literal) and not node.is_string
-    found = number(node.this) if is_number else -1
-    fraction = Fraction(node.this) if isinstance(found, float) else Fraction(found)
+    fraction = Fraction(str(number(node.this))) if is_number else Fraction(-1)  # the number is bounded, the text is not
     if not 0 <= fraction <= 1:
         raise refusal(node, "a quantile takes a column and a number from 0 to 1: quantile_cont(x, 0.9)")
     if fraction.denominator > _MOST_FRACTION:
