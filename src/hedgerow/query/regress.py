@@ -355,8 +355,12 @@ def _coefficient(name: str, found: LinearBounds) -> Coefficient:
     return Coefficient(name, lower, min(max(found.expected, lower), upper), upper, found.std, found.exact)
 
 
+_MOST_NAMES = 6
+
+
 def _dependence(names: list[str]) -> str:
-    listed = ", ".join(f"'{name}'" for name in names)
+    listed = ", ".join(f"'{name}'" for name in names[:_MOST_NAMES])
+    listed += f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     if len(names) == 1:
         return f"{listed} is zero in every row that the regression takes; leave it out"
     return f"the columns {listed} depend on each other in the rows that the regression takes; leave one of them out"
