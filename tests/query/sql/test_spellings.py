@@ -78,3 +78,12 @@ def test_answers_beyond_floats_are_refused(item):
     huge = release_of({"f": [1e200, 3.0, 1.5, 2.0], "s": [2.5, 1e200, -1e200, 4.0]}, [0, 0, 1, 1], sensitive="s")
     with pytest.raises(QueryError, match="beyond the range of floats"):
         connect(huge).answers(f"SELECT {item} AS x FROM release")
+
+
+def test_bounds_of_truth_values_and_texts_say_that_they_are_not_reached():
+    """Known and hidden parts joined by OR are bounded one by one; every table has a row with s = 0 or 1 that counts."""
+    columns = {"b": [False, True, None, False, None], "s": [1, 1, 2, 0, 2]}
+    release = release_of(columns, [0, 0, 0, 0, 1], sensitive="s")
+    for engine in ("arrays", "duckdb"):
+        answer = connect(release, engine).ask("SELECT bool_and(s > 1) AS x FROM release WHERE b OR s > 0")
+        assert (answer.lower, answer.upper, answer.reached) == (False, True, False)
