@@ -9,7 +9,8 @@ Cost       one pass over the parts, another one where units or places are needed
 
 Questions that look at rows and hidden values in pairs add up over parts for COUNT and SUM. For MIN, MAX, quantiles,
 variances, different values and averages over an uncertain number of rows the pairs of all parts are put together, of
-which a question may have thirty million. Functions of ranges, covariances and quotients of sums put the parts together.
+which a question may have thirty million. Covariances take another pass (`part_lines`). Functions of ranges and
+quotients of sums put the parts together.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import math
 import pickle
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -30,9 +31,12 @@ import pyarrow.compute as pc
 
 from hedgerow.errors import QueryError
 from hedgerow.exact import DecimalGrid, column_grid
+from hedgerow.query.aggregates.linear import LinearShare
 from hedgerow.query.answer import Estimate, Result
+from hedgerow.query.engines.part_lines import JoinedSums, LineRequests, StoredSums, cell_keys, join_sums, shares_of
+from hedgerow.query.engines.stored import StoredEvidence, StoredPairs
 from hedgerow.query.evidence.crossing import CodedPairs
-from hedgerow.query.evidence.groups import Evidence, Hits, Ints, Piece, Values
+from hedgerow.query.evidence.groups import Evidence, Ints
 from hedgerow.query.evidence.permuted import ArrayEngine, Plan, Source, WholeRelease, estimate_from
 from hedgerow.query.evidence.view import fresh_source, view_of
 from hedgerow.query.sql.question import SLOT, Aggregate, Arithmetic, Bound, Column, Key, Kind
@@ -43,6 +47,9 @@ __all__ = ["PartsEngine"]
 
 _ROWS = Aggregate("count", None, f"{SLOT}rows of parts")
 _PLACED = (Kind.TEXT, Kind.BOOL)
+
+Told = Estimate | StoredEvidence | StoredPairs | StoredSums
+"""What a part tells of one aggregate."""
 
 
 class _Together(Exception):
@@ -93,11 +100,12 @@ class PartsEngine:
         items = [*bound.aggregates, _ROWS] if bound.groups else list(bound.aggregates)
         whole = self._learn(bound)
         place = scratch if self._is_near else None
-        read = functools.partial(_Answered.of, asked, items, _WholeNeeds(whole, paired), place)
+        read = functools.partial(_Answered.of, asked, items, _Orders(whole, paired), place)
         parts = [part.kept(scratch) for part in self._each(read)]
         plan = _plan(asked, whole, self._tables.first)
         cells = _Cells.of(asked, plan.grouped, parts)
         found = {item: _joined(item, cells, [part.answers[item] for part in parts]) for item in parts[0].answers}
+        found |= self._lines(asked, whole, cells, [one for one in found.values() if isinstance(one, JoinedSums)])
         estimates = {item.alias: plan.finished(item, _estimate(item, found, plan)) for item in bound.aggregates}
         keys = {key.alias: cells.keys[key.alias] for key in bound.keys}
         result = Result(keys, estimates, cells.number)
@@ -107,17 +115,32 @@ class PartsEngine:
         possible = [cell for cell, number in enumerate(most) if number is None or number > 0]
         return result if len(possible) == cells.number else result.take(np.array(possible, dtype=np.int64))
 
+    def _lines(
+        self, asked: Bound, whole: WholeRelease, cells: _Cells, lines: list[JoinedSums]
+    ) -> dict[Aggregate, Estimate | Evidence | JoinedSums]:
+        """Aggregates of two columns, by one more pass over the parts."""
+        if not lines:
+            return {}
+        keys = cell_keys(cells.keys, cells.number)
+        requests = {line.item: line.requests(keys) for line in lines}
+        parts = list(self._each(functools.partial(_share_part, asked, whole, requests)))
+        return {line.item: line.finish([part[line.item] for part in parts], cells.places) for line in lines}
+
     def _learn(self, bound: Bound) -> WholeRelease:
         """Units and places of the columns that are aggregated, and doubtful boxes, from a pass over all parts."""
         view = view_of(self._tables.first)
         view.derive(bound.derived)
         columns = {item.column.name for item in bound.aggregates if isinstance(item.column, Column)}
         columns = {name for name in columns if view.column(name).kind in (*_PLACED, Kind.FLOAT)}
-        keys = {name: f"{name} = {bound.derived.get(name)}" for name in columns}
+        # Sums of products are exact in the units that both columns have in the whole.
+        sides = [side for item in bound.aggregates if item.other is not None for side in (item.column, item.other)]
+        paired = {side.name for side in sides if isinstance(side, Column)}
+        columns |= paired
+        keys = {name: f"{name} = {bound.derived.get(name)}{' in pairs' * (name in paired)}" for name in columns}
         known: dict[str, _Learned] = self._tables.remembered.setdefault("columns", {})
         missing = {name: view.column(name).kind for name in columns if keys[name] not in known}
         if missing or (self._release.form.has_boxes and "" not in known):
-            parts = list(self._each(functools.partial(_learn_part, bound, missing)))
+            parts = list(self._each(functools.partial(_learn_part, bound, missing, frozenset(paired))))
             for name in (*missing, ""):
                 known[keys.get(name, "")] = functools.reduce(_Learned.joined, (part[name] for part in parts))
         learned = {name: known[keys[name]] for name in columns}
@@ -127,7 +150,7 @@ class PartsEngine:
             if one.grid is not None and one.grid.places is None and one.domain is None
         }
         if ragged:  # floats on no decimal grid are told apart by their places
-            parts = list(self._each(functools.partial(_learn_part, bound, ragged, places=True)))
+            parts = list(self._each(functools.partial(_learn_part, bound, ragged, frozenset(ragged))))
             for name in ragged:
                 learned[name] = known[keys[name]] = functools.reduce(_Learned.joined, (part[name] for part in parts))
         grids = {name: one.grid for name, one in learned.items() if one.grid is not None}
@@ -159,7 +182,8 @@ def _sorted(values: pa.Array) -> pa.Array:
     return different.take(pc.array_sort_indices(different))
 
 
-def _learn_part(bound: Bound, kinds: Mapping[str, Kind], part: Release, *, places: bool = False) -> dict[str, _Learned]:
+def _learn_part(bound: Bound, kinds: Mapping[str, Kind], placed: frozenset[str], part: Release) -> dict[str, _Learned]:
+    """What a part tells of columns; floats have places only where they are `placed`."""
     source: Source = fresh_source(part)
     source.plan(replace(bound, aggregates=()))  # derived columns are known from here on
     found = {"": _Learned(doubtful=source.doubtful())}
@@ -171,7 +195,7 @@ def _learn_part(bound: Bound, kinds: Mapping[str, Kind], part: Release, *, place
         if domain is None:
             found[name] = _Learned()
         elif kind is Kind.FLOAT:
-            found[name] = _Learned(column_grid(domain), _sorted(domain) if places else None)
+            found[name] = _Learned(column_grid(domain), _sorted(domain) if name in placed else None)
         else:
             found[name] = _Learned(domain=_sorted(domain))
     return found
@@ -193,70 +217,7 @@ def _as_count(item: Aggregate) -> Aggregate:
 
 
 @dataclass(frozen=True, eq=False)
-class _Stored:
-    """Evidence of one part about one aggregate in a file; whether its numbers of rows, and of values, are open."""
-
-    content: bytes | Path
-    is_open: bool
-    is_unsure: bool
-
-    @staticmethod
-    def of(hits: Hits, values: Values) -> _Stored:
-        """Write evidence; arrays that are one and the same stay so."""
-        told = [{each.name: getattr(one, each.name) for each in fields(one)} for one in (hits, values)]
-        return _Stored(pickle.dumps(told, protocol=5), hits.variance is not None, values.sure is not None)
-
-    def kept(self, scratch: Path) -> _Stored:
-        """The same in a file of a folder."""
-        if isinstance(self.content, Path):
-            return self
-        return replace(self, content=_write_file(self.content, scratch))
-
-    def read(self, cells: int, places: Ints, is_open: bool, is_unsure: bool) -> Piece:
-        """Read it, with the cells of the whole answer."""
-        assert isinstance(self.content, Path), "evidence is read from files"
-        with self.content.open("rb") as stream:
-            told = pickle.load(stream)
-        hits, values = Hits(**told[0]), Values(**told[1])
-        cell = places[hits.cell]
-        if np.any(cell[1:] < cell[:-1]):
-            order = np.argsort(cell, kind="stable")
-            cell = cell[order]
-            names = ("group", "lower", "upper", "expected", *(("variance",) if hits.variance is not None else ()))
-            hits = replace(hits, **{name: getattr(hits, name)[order] for name in names})
-        if is_open and hits.variance is None:
-            hits = replace(hits, variance=np.zeros(len(cell)))
-        if is_unsure and values.sure is None:
-            values = replace(values, sure=values.counts)
-        return replace(hits, cells=cells, cell=cell), values
-
-
-@dataclass(frozen=True, eq=False)
-class _StoredPairs:
-    """Pairs of one part for one aggregate in a file."""
-
-    content: bytes | Path
-
-    def kept(self, scratch: Path) -> _StoredPairs:
-        """The same in a file of a folder."""
-        return self if isinstance(self.content, Path) else _StoredPairs(_write_file(self.content, scratch))
-
-    def read(self) -> CodedPairs:
-        """Read them."""
-        assert isinstance(self.content, Path), "pairs are read from files"
-        with self.content.open("rb") as stream:
-            found: CodedPairs = pickle.load(stream)
-        return found
-
-
-def _write_file(content: bytes, scratch: Path) -> Path:
-    with tempfile.NamedTemporaryFile(dir=scratch, delete=False) as file:
-        file.write(content)
-    return Path(file.name)
-
-
-@dataclass(frozen=True, eq=False)
-class _WholeNeeds:
+class _Orders:
     """What parts are told: units and places of the whole, and averages of which the pairs are wanted."""
 
     whole: WholeRelease
@@ -269,19 +230,19 @@ class _Answered:
 
     keys: Mapping[str, pa.Array]
     cells: int
-    answers: dict[Aggregate, Estimate | _Stored | _StoredPairs]
+    answers: dict[Aggregate, Told]
 
     @staticmethod
-    def of(bound: Bound, items: list[Aggregate], known: _WholeNeeds, scratch: Path | None, part: Release) -> _Answered:
+    def of(bound: Bound, items: list[Aggregate], orders: _Orders, scratch: Path | None, part: Release) -> _Answered:
         """Ask a part; an average that is no matter of evidence is a sum and a number of values.
 
         Evidence goes to a folder, or along with the answer where there is none.
         """
-        plan = _plan(bound, known.whole, part)
+        plan = _plan(bound, orders.whole, part)
         _refuse_ratios(plan, bound)
-        answers: dict[Aggregate, Estimate | _Stored | _StoredPairs] = {}
+        answers: dict[Aggregate, Told] = {}
         for item in items:
-            answers[item] = _pair(plan, item) if item in known.paired else _answer(plan, item)
+            answers[item] = _pair(plan, item) if item in orders.paired else _answer(plan, item)
             if item.function == "avg" and isinstance(answers[item], Estimate):
                 answers |= {one: _answer(plan, one) for one in (_as_sum(item), _as_count(item))}
         found = _Answered(plan.keys, plan.cells, answers)
@@ -293,7 +254,15 @@ class _Answered:
         return replace(self, answers=kept)
 
 
-def _answer(plan: Plan, item: Aggregate) -> Estimate | _Stored | _StoredPairs:
+def _share_part(
+    bound: Bound, whole: WholeRelease, requests: LineRequests, part: Release
+) -> dict[Aggregate, list[LinearShare | None]]:
+    return shares_of(_plan(bound, whole, part), requests)
+
+
+def _answer(plan: Plan, item: Aggregate) -> Told:
+    if item.other is not None and (sums := StoredSums.of(plan, item)) is not None:
+        return sums
     if plan.looks_at_pairs(item):
         return _crossed(plan, item)
     if (found := plan.crossed(item) or plan.known(item)) is not None:
@@ -301,10 +270,10 @@ def _answer(plan: Plan, item: Aggregate) -> Estimate | _Stored | _StoredPairs:
     evidence = plan.evidence(item if item.column is not None else None)
     if item.function == "count":  # which adds up, and is known in parts without missing values
         return estimate_from(Evidence.of(*evidence), plan, item)
-    return _Stored.of(*evidence)
+    return StoredEvidence.of(*evidence)
 
 
-def _crossed(plan: Plan, item: Aggregate) -> Estimate | _StoredPairs:
+def _crossed(plan: Plan, item: Aggregate) -> Estimate | StoredPairs:
     """An answer from pairs that adds up over parts, or else the pairs."""
     if item.function not in ("count", "sum", "avg"):
         return _pair(plan, item)
@@ -314,11 +283,11 @@ def _crossed(plan: Plan, item: Aggregate) -> Estimate | _StoredPairs:
     return found
 
 
-def _pair(plan: Plan, item: Aggregate) -> _StoredPairs:
+def _pair(plan: Plan, item: Aggregate) -> StoredPairs:
     found = plan.code_pairs(item)
     if found is None:
         raise _Together
-    return _StoredPairs(pickle.dumps(found, protocol=5))
+    return StoredPairs(pickle.dumps(found, protocol=5))
 
 
 def _refuse_ratios(plan: Plan, bound: Bound) -> None:
@@ -359,6 +328,17 @@ class _Cells:
         keys = {name: kept.column(name).combine_chunks() for name in kept.column_names}
         return _Cells(kept.num_rows, keys, np.split(place, edges))
 
+    def evidence(self, stored: list[StoredEvidence]) -> Evidence:
+        """The evidence of all parts, in pieces."""
+        is_open, is_unsure = any(one.is_open for one in stored), any(one.is_unsure for one in stored)
+        return Evidence(
+            self.number,
+            [
+                functools.partial(one.read, self.number, places, is_open, is_unsure)
+                for one, places in zip(stored, self.places, strict=True)
+            ],
+        )
+
 
 def _changes(column: pa.ChunkedArray) -> np.ndarray:
     """Where a value differs from the one before it; missing ones are alike."""
@@ -372,22 +352,17 @@ def _changes(column: pa.ChunkedArray) -> np.ndarray:
     return found
 
 
-def _joined(item: Aggregate, cells: _Cells, answers: list[Estimate | _Stored | _StoredPairs]) -> Estimate | Evidence:
+def _joined(item: Aggregate, cells: _Cells, answers: list[Told]) -> Estimate | Evidence | JoinedSums:
     """The answers of all parts to one aggregate as one, or their evidence in pieces."""
-    paired = [answer.read() for answer in answers if isinstance(answer, _StoredPairs)]
+    sums = [answer for answer in answers if isinstance(answer, StoredSums)]
+    if sums:
+        return join_sums(item, sums, cells.places, cells.evidence)
+    paired = [answer.read() for answer in answers if isinstance(answer, StoredPairs)]
     if paired:
         return CodedPairs.join(paired, cells.places, cells.number).estimate(item)
-    stored = [answer for answer in answers if isinstance(answer, _Stored)]
+    stored = [answer for answer in answers if isinstance(answer, StoredEvidence)]
     if stored:
-        assert len(stored) == len(answers), "parts answer an aggregate alike"
-        is_open, is_unsure = any(one.is_open for one in stored), any(one.is_unsure for one in stored)
-        return Evidence(
-            cells.number,
-            [
-                functools.partial(one.read, cells.number, places, is_open, is_unsure)
-                for one, places in zip(stored, cells.places, strict=True)
-            ],
-        )
+        return cells.evidence(stored)
     estimates = [answer for answer in answers if isinstance(answer, Estimate)]
     merged = [_Merged() for _ in range(cells.number)]
     for estimate, places in zip(estimates, cells.places, strict=True):
@@ -443,10 +418,11 @@ class _Merged:
         )
 
 
-def _estimate(item: Aggregate, found: Mapping[Aggregate, Estimate | Evidence], plan: Plan) -> Estimate:
+def _estimate(item: Aggregate, found: Mapping[Aggregate, Estimate | Evidence | JoinedSums], plan: Plan) -> Estimate:
     answer = found[item]
     if isinstance(answer, Evidence):
         return estimate_from(answer, plan, item)
+    assert isinstance(answer, Estimate), "sums are finished by a pass of their own"
     if item.function != "avg" or _as_sum(item) not in found:
         return answer
     total, number = found[_as_sum(item)], found[_as_count(item)]

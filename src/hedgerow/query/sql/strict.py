@@ -119,6 +119,11 @@ _WORDS = {
 
 _NAMES = {
     "regexplike": "~",
+    "regexpilike": "~*",
+    "attimezone": "AT TIME ZONE",
+    "bytestring": "E'...'",
+    "national": "N'...'",
+    "arrayoverlaps": "&&",
     "explode": "UNNEST",
     "var": "ORDER BY ALL",
     "withingroup": "WITHIN GROUP",
@@ -138,6 +143,11 @@ _NAMES = {
     "ignorenulls": "ANY_VALUE or IGNORE NULLS",
     "struct": "a struct",
 }
+_INSTEAD = {
+    "regexplike": "some part matches in PostgreSQL, the whole text in DuckDB: write regexp_matches(x, 'p')",
+    "regexpilike": "write regexp_matches(lower(x), 'p')",
+}
+"""What to write for what means different things to different databases."""
 _LONGEST = 60
 
 
@@ -169,7 +179,8 @@ def is_set(content: object) -> bool:
 
 def refusal(node: Any, advice: str) -> QueryError:
     """Say that something is not understood, and what is."""
-    return QueryError(f"{_named(node)} cannot be answered with a bound here; {advice}")
+    instead = _INSTEAD.get(node.key, advice) if isinstance(node, exp.Expression) else advice
+    return QueryError(f"{_named(node)} cannot be answered with a bound here; {instead}")
 
 
 def _named(node: Any) -> str:
@@ -372,6 +383,8 @@ def _check_function(function: str, arguments: int) -> None:
         raise QueryError(
             f"{function.upper()} cannot be answered: it gives another value each time it is asked; write a constant"
         )
+    if function == "all":
+        raise QueryError("ALL cannot be answered with a bound here; x <> ALL ([1, 2]) is x NOT IN (1, 2)")
     if function not in _KNOWN:
         close = difflib.get_close_matches(function[:60], sorted({*AGGREGATES, *_KNOWN}), n=1, cutoff=0.6)
         why = (
