@@ -106,3 +106,24 @@ def test_a_verifier_that_passes_everything_is_found_out(monkeypatch):
     findings = forge(150, seed=3)
     assert len(findings.false_ok) > 20
     assert any("in parts" in sentence for sentence in findings.false_ok)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("edges", "left_node", -1),
+        ("edges", "right_node", 2**31 - 1),
+        ("left_nodes", "group", -1),
+        ("right_nodes", "node", 99),
+    ],
+)
+def test_nodes_of_a_graph_are_checked_before_a_question(tmp_path, table, column, value):
+    """A node called 2^31 - 1 made arrays of as many cells."""
+    sides = (pa.table({name: range(12), "town": list("abcd") * 3}) for name in ("author", "paper"))
+    edges = pa.table({"author": range(12), "paper": [n * 5 % 12 for n in range(12)]})
+    release = hr.graph.SafeGrouping(2, 2).publish(hr.graph.BipartiteGraph.read(*sides, edges))
+    forged = _forgery(release, tmp_path / "honest")
+    numbers = forged.tables[table][column].to_pylist()
+    forged.edit(table, column, [*numbers[:-1], value])
+    with pytest.raises(hr.BundleError, match="not a grouped graph"):
+        hr.graph.open(forged.write(tmp_path / "forged"))

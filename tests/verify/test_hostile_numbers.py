@@ -43,6 +43,7 @@ NUMBERS = {
     "times": _cycled(datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999_999), datetime(2000, 2, 29)),
 }
 NUMBERS["beyond 2^53"] = _cycled(2**56 + 1, 2**56 + 2, -(2**55) - 1, 3)
+NUMBERS["whole ends around halves"] = _cycled(1.0, 1.5, 2.0)
 NUMBERS["decimals beyond 2^53"] = _cycled(*(Decimal(2**56 + n) for n in range(4)), kind=pa.decimal128(38, 0))
 METHODS = {
     "ke": hr.KEAnonymity(k=2),

@@ -178,6 +178,7 @@ def open_held(bundle: Held, *, max_bytes: int | None = None) -> PublishedGraph:
     try:
         check_graph_structure(release)
         _check_counts(release, manifest)
+        _check_ends(release, [_check_groups(release, number, 1)[0] for number in (0, 1)])
     except BrokenPromise as error:
         raise BundleError(f"The bundle is not a grouped graph: {error}") from None
     return release
@@ -409,12 +410,18 @@ def _check_groups(release: PublishedGraph, number: int, least: int) -> tuple[NDA
     )
 
 
-def _check_edges(release: PublishedGraph, groups: list[NDArray[np.int64]]) -> tuple[Nodes, Nodes]:
-    """Check the ends of all edges, and return those of the edges without repetitions."""
+def _check_ends(release: PublishedGraph, groups: list[NDArray[np.int64]]) -> tuple[Nodes, Nodes]:
+    """Return the ends of all edges, which are nodes that are there."""
     left, right = (_numbers(release.tables["edges"].column(f"{side}_node"), np.int32) for side in SIDES)
     for ends, known in zip((left, right), groups, strict=True):
         if len(ends) and (ends.min() < 0 or ends.max() >= len(known)):
             raise BrokenPromise("An edge names a node that is not published.")
+    return left, right
+
+
+def _check_edges(release: PublishedGraph, groups: list[NDArray[np.int64]]) -> tuple[Nodes, Nodes]:
+    """Check the ends of all edges, and return those of the edges without repetitions."""
+    left, right = _check_ends(release, groups)
     if _ascend(left, right) or not _repeats(left, right):
         return left, right
     if "edge_k" not in release.guarantee.parameters:
