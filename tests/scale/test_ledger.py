@@ -174,6 +174,23 @@ def test_an_entry_stands_exactly_if_the_bundle_does(step, tmp_path, monkeypatch)
     assert [entry.bundle for entry in hr.Ledger.open(tmp_path / "book").entries] == [None] * (step == "after")
 
 
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EFBIG, errno.EIO])
+@pytest.mark.parametrize("ledger", [False, True])
+def test_a_disk_that_fails_while_rows_are_scattered_is_told_in_a_sentence(number, ledger, tmp_path, monkeypatch):
+    """It names the release's files, not the ledger, and nothing is left."""
+    from hedgerow.scale import duckdb as engine
+
+    def broken(*args):
+        raise OSError(number, "canary")
+
+    monkeypatch.setattr(engine.pa.ipc, "new_stream", broken)
+    options = {"ledger": tmp_path / "book"} if ledger else {}
+    with pytest.raises(BundleError, match="A temporary file beside the release could not be written") as told:
+        METHOD.publish(people(), SCHEMA, out=tmp_path / "out", **options)
+    assert "canary" not in str(told.value)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_table_that_grows_before_it_is_hashed_is_refused(tmp_path, monkeypatch):
     """As many rows are hashed as were counted, or nothing is published."""
     from hedgerow.methods import recording

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.errors import unwritten
 from hedgerow.release.folder import folder_beside, named_folder
 from hedgerow.scale.coding import Coder
 from hedgerow.scale.dealing import Placing
@@ -175,8 +176,11 @@ class DuckEngine(ScaleEngine):
 
 
 def _append(file: Path, rows: pa.Table) -> None:
-    with file.open("ab") as opened, pa.ipc.new_stream(opened, rows.schema) as writer:
-        writer.write_table(rows)
+    try:
+        with file.open("ab") as opened, pa.ipc.new_stream(opened, rows.schema) as writer:
+            writer.write_table(rows)
+    except OSError as error:
+        raise unwritten("A temporary file beside the release", error) from None
 
 
 def _streams(file: Path) -> Iterator[pa.Table]:
