@@ -20,7 +20,7 @@ from hedgerow.query import Answer
         (Answer(80000, 80000, 80000, 0.0, True), "80000 (exact)"),
         (Answer(0.5, 0.5, 0.5, 0.0, True), "0.5 (exact)"),
         (Answer(None, None, None, None, True), "NULL (exact)"),
-        (Answer(1, 4, 2.5, 0.75, False), "between 1 and 4, expected 2.5 ± 0.75"),
+        (Answer(1, 4, 2.5, 0.75, False), "between 1 and 4, expected 2.5 ± 0.75 over fair assignments"),
     ],
 )
 def test_an_answer_is_readable(answer, text):

@@ -11,6 +11,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.criteria.ke import _LONGEST, _words
 from hedgerow.criteria.l_diversity import EntropyDiversity, RecursiveDiversity
+from hedgerow.criteria.properties import Relation
 from hedgerow.criteria.t_closeness import TCloseness, _at_most
 from hedgerow.errors import BrokenPromise, BundleError
 from hedgerow.verify import minimality, parquet, verify_bundle
@@ -126,10 +127,10 @@ def test_rows_of_counts_are_distinct_however_large(widths):
 
 def test_edges_out_of_order_are_sorted_before_pairs_are_compared():
     """Also where the first number is the least."""
-    first = np.tile(np.arange(2, dtype=np.int32), _FEW)
-    second = np.repeat(np.arange(_FEW, dtype=np.int32), 2)
+    first = np.tile(np.arange(12, dtype=np.int32), _FEW)
+    second = np.repeat(np.arange(_FEW, dtype=np.int32) * (2**30 // _FEW), 12)
     assert _repeats(first, second) == 0
-    assert _repeats(np.append(first, np.int32(1)), np.append(second, np.int32(0))) == 1
+    assert _repeats(np.append(first, first[:12]), np.append(second, second[:12])) == 12
 
 
 @pytest.mark.parametrize("ends", [pa.array(["a", "b"]), pa.array([False, True])], ids=["texts", "truths"])
@@ -197,6 +198,9 @@ def test_what_a_search_may_rely_on():
     """A group that satisfies entropy or recursive diversity may stop doing so when others join."""
     assert not RecursiveDiversity.absorbing
     assert not EntropyDiversity.absorbing
+    assert not RecursiveDiversity.relative
+    assert not EntropyDiversity.relative
+    assert not Relation("x", (), Fraction(1)).positive
     one, other = (TCloseness("0.5", "hierarchical", (np.array(codes, np.int32),)) for codes in ([0, 1], [0, 0]))
     assert one == other
 

@@ -223,3 +223,16 @@ def test_names_have_a_length(name, fits):
     else:
         with pytest.raises(hr.BrokenPromise, match="one without a name"):
             edited.verify()
+
+
+@pytest.mark.parametrize("name", ["sum_expected", "sum_variance"])
+@pytest.mark.parametrize("step", [0.9, 1.1])
+def test_expectations_of_subdomains_are_derived_again(name, step):
+    """Not only held between the bounds, which for the whole range leave room for anything."""
+    release = release_of()
+    helper = help_table(release)
+    check_help(release, helper)
+    numbers = [number * step for number in helper[name].to_pylist()]
+    edited = helper.set_column(helper.column_names.index(name), name, pa.array(numbers))
+    with pytest.raises(hr.BrokenPromise, match=name):
+        check_help(release, edited)

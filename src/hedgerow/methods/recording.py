@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -63,7 +63,8 @@ def pending_in_blocks(
 ) -> Iterator[PendingEntry]:
     """Open the ledger for a counted table, or raise Infeasible if its rows were published before."""
     ledger, schema = Ledger.open(path), counted.schema
-    with folder_beside(Path(path).absolute()) as folder:
+    with ExitStack() as opened:
+        folder = opened.enter_context(folder_beside(Path(path).absolute()))
         folder.chmod(0o700)
         names, rows = counted.engine.names, counted.rows.published
         keys = {
@@ -76,7 +77,13 @@ def pending_in_blocks(
         marks = [mark.columns for _, mark in ledger.comparable(names)]
         wanted = [*alone[:1], *marks, tuple(sorted(schema.quasi)), tuple(sorted(names))]
         hashes.make([columns for columns in wanted if columns], ledger.key)
-        yield PendingEntry.open(ledger, hashes, schema, again=again, series=series)
+        pending = PendingEntry.open(ledger, hashes, schema, again=again, series=series)
+        # What goes wrong from here on is no matter of the ledger's folder.
+        kept = opened.pop_all()
+    try:
+        yield pending
+    finally:
+        kept.close()
 
 
 def _pass(counted: CountedTable, sets: ColumnSets, key: bytes) -> Iterator[NDArray[np.uint64]]:

@@ -105,7 +105,7 @@ class Answer:
     learned: Learned | None = None
 
     def __repr__(self) -> str:
-        """Read as `80000 (exact)` or `between 530000 and 540000, expected 535000 ± 4082.48`."""
+        """Read as `80000 (exact)` or `between 530000 and 540000, expected 535000 ± 4082.48 over fair assignments`."""
         if not self.bounded:
             return f"about {_text(self.expected)} (an estimate without bounds)"
         if self.lower is None or self.upper is None:
@@ -117,7 +117,7 @@ class Answer:
             return bounds
         middle = f"{self.expected:.8g}" if isinstance(self.expected, int | float) else str(self.expected)
         guess = "" if self.learned is None else f"; {self.learned}"
-        return f"{bounds}, expected {middle} ± {self.std:.6g}{guess}"
+        return f"{bounds}, expected {middle} ± {self.std:.6g} over fair assignments{guess}"
 
     def _repr_html_(self) -> str:
         """Say the same in a notebook, and what the deviation is."""

@@ -46,6 +46,8 @@ class _Values:
     unit: Fraction
     starts: Ints
     sizes: Ints
+    gap: float
+    """How far apart the two ticks around a value are at most, in units; expectations lie as far from theirs."""
 
 
 def check_help(release: PublishedRelease, helper: pa.Table, which: str = "all") -> str:
@@ -104,10 +106,11 @@ def _helped(release: PublishedRelease, table: pa.Table, name: str, sizes: Ints) 
     if found is None:
         return []
     lows, highs, unit = found
+    gap = float((highs - lows).max())
     groups = _groups(table, release)
     lows, highs = lows[: len(groups)], highs[-len(groups) :]
     lows, highs = lows[np.lexsort((lows, groups))], highs[np.lexsort((highs, groups))]
-    return [(prefix, _Values(lows, highs, unit, np.cumsum(sizes) - sizes, sizes))]
+    return [(prefix, _Values(lows, highs, unit, np.cumsum(sizes) - sizes, sizes, gap))]
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -223,7 +226,7 @@ def _node_moments(release: PublishedRelease, table: pa.Table) -> tuple[Floats | 
     for depth in range(int(trees.depths.max(initial=0)) - 1, -1, -1):
         inner = np.flatnonzero((trees.depths == depth) & (trees.totals > 0))
         children = np.flatnonzero(trees.depths == depth + 1)
-        children = children[has_chance[children]]
+        children = children[has_chance[children] & (trees.totals[trees.parents[children]] > 0)]
         above = trees.parents[children]
         shares = trees.weights[children] / trees.totals[above]
         sums = np.bincount(above, shares * means[children], minlength=len(means))
@@ -251,7 +254,7 @@ def _check_means(
     drawn = hits * (size - hits) / np.maximum(size - 1, 1) * variance[group]
     wanted = (hits * mean[group], drawn + hits * own[group])
     widest = np.maximum.reduceat(np.maximum(np.abs(values.lows), np.abs(values.highs)).astype(float), values.starts)
-    gap = float((values.highs - values.lows).max())  # where values lie between ticks, so do expectations
+    gap = values.gap
     slacks = (hits * (_NEAR * widest + gap)[group], hits * (_NEAR * widest**2 + gap * (2 * widest + gap))[group])
     for name, numbers, slack, power in zip(_MEANS, wanted, slacks, (1, 2), strict=True):
         found = helper.column(prefix + name).to_numpy()

@@ -215,3 +215,16 @@ def test_ratios_of_two_totals(seed):
         assert found.upper[cell] >= max(ratios)
         if all(bottom for _, bottom in every) or found.reached[cell]:
             assert (found.lower[cell], found.upper[cell]) == (min(ratios), max(ratios))
+
+
+@pytest.mark.parametrize("number", [2, 5])
+def test_entries_are_solved_alike_on_any_number_of_cores(number, monkeypatch):
+    """The results of every entry come in the order of the entries."""
+    rng = random.Random(8)
+    pairs = pairs_of([random_entry(rng, n // 30) for n in range(60)], 2)
+    wanted = sum_of_pairs(pairs), average_of_pairs(pairs)
+    monkeypatch.setattr(mixed, "_FEW", 0)
+    monkeypatch.setattr(mixed, "cores", lambda: number)
+    monkeypatch.setattr("hedgerow.cores.cores", lambda: number)
+    monkeypatch.setattr("hedgerow.cores._FEW", 0)
+    assert (sum_of_pairs(pairs), average_of_pairs(pairs)) == wanted

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.query import connect
-from hedgerow.query.aggregates import aggregator
+from hedgerow.query.aggregates import aggregator, linear
 from hedgerow.query.evidence import rows, tally
 from hedgerow.query.evidence.groups import different
 from tests.support.assignments import release_of
@@ -15,6 +15,8 @@ QUESTIONS = (
     "SELECT q, r, sum(s) AS t, avg(s) AS a, count(*) AS n FROM release WHERE q <> 2 GROUP BY q, r",
     "SELECT r, avg(s) AS a FROM release WHERE s > -20 GROUP BY r",
     "SELECT sum(s) AS t, avg(s) AS a FROM release WHERE q = 1",
+    "SELECT r, sum(q * s) AS t FROM release GROUP BY r",
+    "SELECT sum(q * s) AS t FROM release WHERE r = 'a'",
     "SELECT q, median(s) AS m, max(s) AS x, count(DISTINCT s) AS d FROM release WHERE s < 30 GROUP BY q",
     "SELECT quantile_cont(s, 0.9) AS m, avg(s) AS a FROM release WHERE q > 1 AND s > 0",
     "SELECT s // 10 AS k, count(*) AS n FROM release WHERE q > 1 GROUP BY k",
@@ -83,7 +85,7 @@ def test_compiled_passes_equal_their_plain_loops():
         (tally._moments, (edges, group, number, np.zeros(7), each, 1)),
         (tally._moments, (edges, group, number, np.zeros(7), each, 3)),
         (tally._terms, (group, number, 2.5, each)),
-        (tally._marked, (*tally.bits_of(rng.random(300) < 0.3), offsets)),
+        (tally._marked, (*rows.bits_of(rng.random(300) < 0.3), offsets)),
     ):
         for plain, compiled in zip(kernel.plain(*arguments), kernel.compiled(*arguments), strict=True):
             np.testing.assert_array_equal(plain, compiled)
@@ -136,6 +138,8 @@ def test_answers_do_not_depend_on_the_number_of_cores(release, number, monkeypat
     monkeypatch.setattr("hedgerow.cores._FEW", -1)
     monkeypatch.setattr(tally, "_SHARED", 0)
     monkeypatch.setattr("hedgerow.cores.cores", lambda: number)
-    monkeypatch.setattr(tally, "cores", lambda: number)
+    monkeypatch.setattr(linear, "_SHARED", 0)
+    for module in (tally, linear):
+        monkeypatch.setattr(module, "cores", lambda: number)
     for text, table in zip(texts, wanted, strict=True):
         assert connect(release).sql(text).equals(table), text

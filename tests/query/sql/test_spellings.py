@@ -27,8 +27,8 @@ ANSWERED = [
     "WITH p AS (SELECT a AS k, s + 1 AS v FROM release), q AS (SELECT * FROM p WHERE k > 3) SELECT avg(v) AS n FROM q",
 ]
 REFUSED = [
-    ("SELECT count(*) FROM release WHERE t ~ 'x'", r"write regexp_matches"),
-    ("SELECT count(*) FROM release WHERE t ~* 'x'", r"write regexp_matches"),
+    ("SELECT count(*) FROM release WHERE t ~ 'x'", r"^~ cannot be .* write regexp_matches"),
+    ("SELECT count(*) FROM release WHERE t ~* 'x'", r"^~\* cannot be .* write regexp_matches"),
     ("SELECT count(*) FROM release WHERE t = E'x'", r"^E'...' cannot"),
     ("SELECT count(*) FROM release WHERE t = N'x'", r"^N'...' cannot"),
     ("SELECT count(*) FROM release WHERE a > 1 && b", r"^&& cannot"),

@@ -13,9 +13,11 @@ regr_intercept = mean(y) - slope * mean(x), corr = covar / sqrt(var(x) var(y)), 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -23,16 +25,16 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
 from hedgerow.exact import float_above, float_below
-from hedgerow.query.aggregates.linear import Linear, LinearBounds
+from hedgerow.query.aggregates.linear import Linear, LinearBounds, LinearShare, add_shares
 from hedgerow.query.aggregates.precise import Digits, gram, side_by_side
 from hedgerow.query.aggregates.variance import variance
 from hedgerow.query.answer import Estimate, Rounding
-from hedgerow.query.evidence.groups import Evidence, Ints
+from hedgerow.query.evidence.groups import Evidence, Floats, Hits, Ints, Values
 from hedgerow.query.evidence.products import digits_of, linear_over
 from hedgerow.query.evidence.rows import Selection, hits_of, values_of
 from hedgerow.query.evidence.view import View, missing_rows
 
-__all__ = ["FUNCTIONS", "Covariance"]
+__all__ = ["FUNCTIONS", "CellSums", "Covariance", "factors_of", "finish", "spreads_of"]
 
 FUNCTIONS = ("covar_pop", "covar_samp", "corr", "regr_slope", "regr_intercept", "regr_r2")
 Ends = tuple[Fraction, Fraction]
@@ -59,25 +61,45 @@ class Covariance:
 
     def estimate(self, function: str) -> Estimate:
         """Bound one aggregate in every cell."""
-        selection = self.selection.among(self._present())
+        sums, spreads = self.sums(function), self._spreads()
+        factors = [factors_of(function, self.is_swapped, one) for one in sums]
+        sizes = [one.sizes for one in sums]
+        shares = [[] if share is None else [share] for share in self.shares(factors, sizes)]
+        return finish(function, self.is_swapped, sums, shares, spreads)
+
+    @property
+    def is_swapped(self) -> bool:
+        """Whether the second column is the hidden one."""
+        return self.concealed == self.second
+
+    @functools.cached_property
+    def _chosen(self) -> Selection:
+        return self.selection.among(self._present())
+
+    @functools.cached_property
+    def _tables(self) -> list[_Table]:
+        """The rows of each cell."""
+        selection = self._chosen
         cell = np.zeros(len(selection.index), dtype=np.int64) if selection.cell is None else selection.cell
         order = np.argsort(cell, kind="stable")
         rows, edges = selection.index[order], np.searchsorted(cell[order], np.arange(selection.cells + 1))
-        spreads = self._spreads(selection)
-        lines = [
-            self._line(function, rows[a:b], spreads[place]) for place, (a, b) in enumerate(itertools.pairwise(edges))
+        known, other = (self.first, self.second) if self.is_swapped else (self.second, self.first)
+        is_hidden = self.concealed is not None
+        return [
+            _Table.of(self.view, self.hidden, rows[a:b], known, other, is_hidden=is_hidden)
+            for a, b in itertools.pairwise(edges)
         ]
-        found = [line.bounds for line in lines]
-        nan = math.nan
-        return Estimate(
-            [None if one is None else one.lower for one in found],
-            [None if one is None else one.upper for one in found],
-            [nan if one is None else one.expected for one in found],
-            [nan if one is None else one.std for one in found],
-            [one is None or one.exact for one in found],
-            Rounding.OUTWARD,
-            reached=[line.reached for line in lines],
-        )
+
+    def sums(self, function: str) -> list[CellSums]:
+        """What the rows of each cell add to the sums that an aggregate needs."""
+        return [table.sums(has_squares=_needs_spread(function, self.is_swapped)) for table in self._tables]
+
+    def shares(self, factors: Sequence[Sequence[Fraction] | None], sizes: Sequence[Floats]) -> list[LinearShare | None]:
+        """What the rows of each cell add to the sum of hidden values with such factors; None where it is NULL."""
+        return [
+            None if own is None else table.linear.share(own, size)
+            for table, own, size in zip(self._tables, factors, sizes, strict=True)
+        ]
 
     def _present(self) -> NDArray[np.bool_]:
         """Rows that have both columns; of a hidden one it must be known."""
@@ -99,61 +121,56 @@ class Covariance:
         kept: NDArray[np.bool_] = present & ~none[self.view.groups]
         return kept
 
-    def _spreads(self, selection: Selection) -> list[Ends | None]:
-        """Bounds of the hidden column's variance per cell, in squared units of its values."""
+    def evidence(self) -> tuple[Hits, Values] | None:
+        """Rows hit and values of the hidden column; None without one."""
         if self.concealed is None:
-            return [None] * selection.cells
-        hits, drawn = hits_of(self.view, selection), values_of(self.hidden, self.concealed)
-        interval, _ = variance(Evidence.of(hits, drawn), is_sample=False)
-        unit = drawn.unit**2
-        return [
-            None if low is None or high is None else (Fraction(low) * unit, Fraction(high) * unit)
-            for low, high in zip(interval.lower, interval.upper, strict=True)
-        ]
+            return None
+        return hits_of(self.view, self._chosen), values_of(self.hidden, self.concealed)
 
-    def _line(self, function: str, rows: Ints, spread: Ends | None) -> _Line:
-        if len(rows) < (2 if function == "covar_samp" else 1):
-            return _Line(None)
-        is_swapped = self.concealed == self.second
-        known, other = (self.first, self.second) if is_swapped else (self.second, self.first)
-        table = _Table.of(self.view, self.hidden, rows, known, other, is_hidden=self.concealed is not None)
-        if function in ("covar_pop", "covar_samp"):
-            return _Line(table.covariance(sample=function == "covar_samp"))
-        if function in ("regr_slope", "regr_intercept") and not is_swapped:
-            return _Line(None if not table.spread else table.slope() if function == "regr_slope" else table.intercept())
-        exact = table.hidden_spread()
-        if function in ("regr_slope", "regr_intercept"):
-            if exact is None:
-                raise QueryError(
-                    f"{function.upper()} with a sensitive second column has a bound only where groups are taken whole, "
-                    "for it divides by the variance of that column; put the sensitive column first, or ask CORR"
-                )
-            return _Line(None if not exact else table.swapped(function, exact))
-        ends = (exact, exact) if exact is not None else spread
-        if ends is None or not table.spread or not ends[1]:
-            return _Line(None)
-        corr = table.correlation(ends)
-        return _Line(corr, exact is not None) if function == "corr" else _squared(corr, exact is not None)
+    def _spreads(self) -> list[Ends | None]:
+        found = self.evidence()
+        return [None] * self._chosen.cells if found is None else spreads_of(Evidence.of(*found), found[1].unit)
+
+
+def spreads_of(evidence: Evidence, unit: Fraction) -> list[Ends | None]:
+    """Bounds of the hidden column's variance per cell, in squared units of its values."""
+    interval, _ = variance(evidence, is_sample=False)
+    return [
+        None if low is None or high is None else (Fraction(low) * unit**2, Fraction(high) * unit**2)
+        for low, high in zip(interval.lower, interval.upper, strict=True)
+    ]
+
+
+def _needs_spread(function: str, is_swapped: bool) -> bool:
+    return function in ("corr", "regr_r2") or (is_swapped and not function.startswith("covar"))
 
 
 @dataclass(frozen=True, eq=False)
-class _Table:
-    """The rows of one cell: a known column x, and values y that are linear in everything asked."""
+class CellSums:
+    """Sums over the rows of a cell: of the known column, and of the hidden one where its groups are taken whole."""
 
-    linear: Linear
-    x: Digits
     rows: int
     total: int
     squares: int
+    unit: Fraction
+    sizes: Floats
+    is_whole: bool
+    hidden_total: int
+    hidden_squares: int
+    hidden_unit: Fraction
 
-    @staticmethod
-    def of(view: View, hidden: View, rows: Ints, known: str, other: str, *, is_hidden: bool) -> _Table:
-        """Lay out ones and x beside the values of y."""
-        x = digits_of(view, known).take(view.codes(known).codes[rows])
-        columns = side_by_side([Digits((np.ones((len(rows), 1)),), 1), x])
-        linear = linear_over(view, hidden if is_hidden else None, other, rows, columns)
-        sums = gram(columns, columns)
-        return _Table(linear, x, len(rows), sums[0][1], sums[1][1])
+    def add(self, other: CellSums) -> CellSums:
+        """The sums over the rows of both."""
+        return replace(
+            self,
+            rows=self.rows + other.rows,
+            total=self.total + other.total,
+            squares=self.squares + other.squares,
+            sizes=np.maximum(self.sizes, other.sizes),
+            is_whole=self.is_whole and other.is_whole,
+            hidden_total=self.hidden_total + other.hidden_total,
+            hidden_squares=self.hidden_squares + other.hidden_squares,
+        )
 
     @property
     def spread(self) -> int:
@@ -161,53 +178,118 @@ class _Table:
         return self.rows * self.squares - self.total**2
 
     @property
-    def _unit(self) -> Fraction:
-        return self.x.units[0]
-
-    def covariance(self, *, sample: bool) -> LinearBounds:
-        """Linear in y: (x - mean) / n."""
-        by = self.rows - 1 if sample else self.rows
-        factors = [Fraction(-self.total, self.rows * by) * self._unit, Fraction(1, by) * self._unit]
-        return self.linear.bounds(factors)
-
-    def slope(self) -> LinearBounds:
-        """Linear in y where x is known."""
-        return self.linear.bounds(
-            [Fraction(-self.total, self.spread) / self._unit, Fraction(self.rows, self.spread) / self._unit]
-        )
-
-    def intercept(self) -> LinearBounds:
-        """Linear in y where x is known."""
-        return self.linear.bounds([Fraction(self.squares, self.spread), Fraction(-self.total, self.spread)])
-
     def hidden_spread(self) -> Fraction | None:
         """The variance of y, where every table that the release allows agrees on it: groups are taken whole."""
-        sizes = np.diff(self.linear.first)
-        if not np.array_equal(sizes, self.linear.end - self.linear.start):
+        if not self.is_whole:
             return None
-        taken = self.linear.values.take(_ranges(self.linear.start, self.linear.end))
-        ones = Digits((np.ones((self.rows, 1)),), 1)
-        total, squares = gram(ones, taken)[0][0], gram(taken, taken)[0][0]
-        return Fraction(self.rows * squares - total**2, self.rows**2) * taken.units[0] ** 2
+        spread = Fraction(self.rows * self.hidden_squares - self.hidden_total**2, self.rows**2)
+        return spread * self.hidden_unit**2
 
-    def swapped(self, function: str, exact: Fraction) -> LinearBounds:
-        """The line of a known outcome on hidden values whose sums are fixed."""
-        covariance = self.covariance(sample=False)
-        slope = _scaled(covariance, 1 / exact)
-        if function == "regr_slope":
-            return slope
-        taken = self.linear.values.take(_ranges(self.linear.start, self.linear.end))
-        mean = Fraction(gram(Digits((np.ones((self.rows, 1)),), 1), taken)[0][0], self.rows) * taken.units[0]
-        return _shifted(_scaled(slope, -mean), Fraction(self.total, self.rows) * self._unit)
 
-    def correlation(self, ends: Ends) -> LinearBounds:
-        """The covariance over both deviations; that of the hidden values lies between the roots of `ends`."""
-        found = self.covariance(sample=False)
-        x = Fraction(self.spread, self.rows**2) * self._unit**2
-        low = max(_over_root(found.lower, x * ends[0 if found.lower < 0 else 1], float_below), Fraction(-1))
-        high = min(_over_root(found.upper, x * ends[0 if found.upper > 0 else 1], float_above), Fraction(1))
-        scale = math.sqrt(float(x) * float(ends[0] + ends[1]) / 2.0)
-        return LinearBounds(low, high, found.expected / scale, found.std / scale, found.exact and ends[0] == ends[1])
+def factors_of(function: str, is_swapped: bool, sums: CellSums) -> list[Fraction] | None:
+    """What ones and x are multiplied with in the sum that is linear in y; None where the answer is NULL."""
+    if sums.rows < (2 if function == "covar_samp" else 1):
+        return None
+    if function in ("regr_slope", "regr_intercept") and not is_swapped:
+        if not sums.spread:
+            return None
+        if function == "regr_intercept":
+            return [Fraction(sums.squares, sums.spread), Fraction(-sums.total, sums.spread)]
+        return [Fraction(-sums.total, sums.spread) / sums.unit, Fraction(sums.rows, sums.spread) / sums.unit]
+    by = sums.rows - 1 if function == "covar_samp" else sums.rows
+    return [Fraction(-sums.total, sums.rows * by) * sums.unit, Fraction(1, by) * sums.unit]
+
+
+def finish(
+    function: str,
+    is_swapped: bool,
+    sums: Sequence[CellSums],
+    shares: Sequence[Sequence[LinearShare]],
+    spreads: Sequence[Ends | None],
+) -> Estimate:
+    """The answer in every cell, from the shares of all its rows in the linear sum."""
+    lines = [
+        _Line(None) if not own else _line(function, is_swapped, one, add_shares(own), spread)
+        for one, own, spread in zip(sums, shares, spreads, strict=True)
+    ]
+    found = [line.bounds for line in lines]
+    nan = math.nan
+    return Estimate(
+        [None if one is None else one.lower for one in found],
+        [None if one is None else one.upper for one in found],
+        [nan if one is None else one.expected for one in found],
+        [nan if one is None else one.std for one in found],
+        [one is None or one.exact for one in found],
+        Rounding.OUTWARD,
+        reached=[line.reached for line in lines],
+    )
+
+
+def _line(function: str, is_swapped: bool, sums: CellSums, found: LinearBounds, spread: Ends | None) -> _Line:
+    if not _needs_spread(function, is_swapped):
+        return _Line(found)
+    exact = sums.hidden_spread
+    if function in ("regr_slope", "regr_intercept"):
+        if exact is None:
+            raise QueryError(
+                f"{function.upper()} with a sensitive second column has a bound only where groups are taken whole, "
+                "for it divides by the variance of that column; put the sensitive column first, or ask CORR"
+            )
+        return _Line(None if not exact else _swap(function, sums, found, exact))
+    ends = (exact, exact) if exact is not None else spread
+    if ends is None or not sums.spread or not ends[1]:
+        return _Line(None)
+    corr = _correlation(sums, found, ends)
+    return _Line(corr, exact is not None) if function == "corr" else _squared(corr, exact is not None)
+
+
+def _swap(function: str, sums: CellSums, covariance: LinearBounds, exact: Fraction) -> LinearBounds:
+    """The line of a known outcome on hidden values whose sums are fixed."""
+    slope = _scaled(covariance, 1 / exact)
+    if function == "regr_slope":
+        return slope
+    mean = Fraction(sums.hidden_total, sums.rows) * sums.hidden_unit
+    return _shifted(_scaled(slope, -mean), Fraction(sums.total, sums.rows) * sums.unit)
+
+
+def _correlation(sums: CellSums, found: LinearBounds, ends: Ends) -> LinearBounds:
+    """The covariance over both deviations; that of the hidden values lies between the roots of `ends`."""
+    x = Fraction(sums.spread, sums.rows**2) * sums.unit**2
+    low = max(_over_root(found.lower, x * ends[0 if found.lower < 0 else 1], float_below), Fraction(-1))
+    high = min(_over_root(found.upper, x * ends[0 if found.upper > 0 else 1], float_above), Fraction(1))
+    scale = math.sqrt(float(x) * float(ends[0] + ends[1]) / 2.0)
+    return LinearBounds(low, high, found.expected / scale, found.std / scale, found.exact and ends[0] == ends[1])
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """The rows of one cell: a known column x, and values y that are linear in everything asked."""
+
+    linear: Linear
+    unit: Fraction
+
+    @staticmethod
+    def of(view: View, hidden: View, rows: Ints, known: str, other: str, *, is_hidden: bool) -> _Table:
+        """Lay out ones and x beside the values of y."""
+        x = digits_of(view, known).take(view.codes(known).codes[rows])
+        columns = side_by_side([Digits((np.ones((len(rows), 1)),), 1), x])
+        return _Table(linear_over(view, hidden if is_hidden else None, other, rows, columns), x.units[0])
+
+    def sums(self, *, has_squares: bool) -> CellSums:
+        """What the rows add; sums of hidden values, with their squares, where they are asked for and known."""
+        linear = self.linear
+        known = gram(linear.columns, linear.columns)
+        rows = int(linear.first[-1])
+        is_whole = np.array_equal(np.diff(linear.first), linear.end - linear.start)
+        total, squares = 0, 0
+        if has_squares and is_whole and rows:
+            taken = linear.values.take(_ranges(linear.start, linear.end))
+            ones = Digits((np.ones((rows, 1)),), 1)
+            total, squares = gram(ones, taken)[0][0], gram(taken, taken)[0][0]
+        unit = linear.values.units[0]
+        return CellSums(
+            rows, known[0][1], known[1][1], self.unit, linear.sizes, is_whole, total, squares, unit
+        )  # fmt: skip
 
 
 def _over_root(number: Fraction, square: Fraction, away: object) -> Fraction:

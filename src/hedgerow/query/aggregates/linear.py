@@ -19,6 +19,7 @@ that do depend are found and named.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.cores import cores, on_cores
 from hedgerow.kernel import kernel
 from hedgerow.query.aggregates.precise import Digits, gram
 from hedgerow.query.evidence.groups import Floats, Ints, means, totals
@@ -46,6 +48,8 @@ __all__ = [
 ]
 
 _ROUNDING = Fraction(1, 2**52)
+_SHARED = 2**18
+"""Rows from which on two cores are faster than one."""
 _FEW_ROWS = 10_000
 
 
@@ -290,7 +294,21 @@ class Products:
         self, weights: Ints, values: Ints, moments: tuple[Floats, Floats]
     ) -> tuple[list[int], list[int], Floats, Floats]:
         """Least and greatest total per cell, its mean and its variance."""
-        least, greatest, mean, variance = _products(self.first, self.group, self.offsets, weights, values, *moments)
+        pieces, entries = cores() if len(weights) > _SHARED else 1, len(self.group)
+        # Entries have nothing in common, so that any core may take any of them.
+        found = on_cores(
+            lambda part: _products(
+                self.first[part[0] : part[1] + 1],
+                self.group[part[0] : part[1]],
+                self.offsets,
+                weights,
+                values,
+                *moments,
+            ),
+            itertools.pairwise([entries * piece // pieces for piece in range(pieces + 1)]),
+            rows=len(weights),
+        )
+        least, greatest, mean, variance = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return totals(self, least), totals(self, greatest), means(self, mean), means(self, variance)
 
 

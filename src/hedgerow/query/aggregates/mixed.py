@@ -14,6 +14,7 @@ d(i, j)^2 over n - 1. Rows of a group that a question does not touch add zero, w
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.cores import cores, on_cores
 from hedgerow.kernel import kernel
 from hedgerow.query.evidence.groups import Floats, Ints, means, totals
 
@@ -246,7 +248,23 @@ def _least(pairs: Pairs, cost: Ints, other: Ints, *, prefer: bool = True) -> tup
 def _solve(pairs: Pairs, cost: Ints, other: Ints) -> tuple[Ints, Ints, Mask]:
     # The work grows faster than the number of pairs, so that compiled code pays earlier than elsewhere.
     solve = _transported.compiled if len(cost) > _FEW else _transported
-    return solve(pairs.edges, pairs.supply, pairs.demand, cost, other, LARGEST_WORK)
+    edges, entries = pairs.edges, len(pairs.rows) - 1
+    pieces = max(min(4 * cores(), entries), 1) if len(cost) > _FEW and cores() > 1 else 1
+    # Entries are solved one by one, so that any core may take any of them.
+    found = on_cores(
+        lambda part: solve(
+            np.ascontiguousarray(edges[:, part[0] : part[1] + 1]),
+            pairs.supply,
+            pairs.demand,
+            cost,
+            other,
+            LARGEST_WORK,
+        ),
+        itertools.pairwise([entries * piece // pieces for piece in range(pieces + 1)]),
+        rows=len(cost),
+    )
+    total, second, is_best = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return total, second, is_best
 
 
 def _least_ratio(pairs: Pairs, by: Ints) -> tuple[list[Fraction | None], list[bool]]:

@@ -9,7 +9,8 @@ Cost       one pass over the parts, another one where units or places are needed
 
 Questions that look at rows and hidden values in pairs add up over parts for COUNT and SUM. For MIN, MAX, quantiles,
 variances, different values and averages over an uncertain number of rows the pairs of all parts are put together, of
-which a question may have thirty million. Functions of ranges, covariances and quotients of sums put the parts together.
+which a question may have thirty million. Covariances take another pass (`part_lines`). Functions of ranges and
+quotients of sums put the parts together.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ import pyarrow.compute as pc
 
 from hedgerow.errors import QueryError
 from hedgerow.exact import DecimalGrid, column_grid
+from hedgerow.query.aggregates.linear import LinearShare
 from hedgerow.query.answer import Estimate, Result
+from hedgerow.query.engines.part_lines import JoinedSums, LineRequests, StoredSums, cell_keys, join_sums, shares_of
 from hedgerow.query.engines.stored import StoredEvidence, StoredPairs
 from hedgerow.query.evidence.crossing import CodedPairs
 from hedgerow.query.evidence.groups import Evidence, Ints
@@ -44,6 +47,9 @@ __all__ = ["PartsEngine"]
 
 _ROWS = Aggregate("count", None, f"{SLOT}rows of parts")
 _PLACED = (Kind.TEXT, Kind.BOOL)
+
+Told = Estimate | StoredEvidence | StoredPairs | StoredSums
+"""What a part tells of one aggregate."""
 
 
 class _Together(Exception):
@@ -99,6 +105,7 @@ class PartsEngine:
         plan = _plan(asked, whole, self._tables.first)
         cells = _Cells.of(asked, plan.grouped, parts)
         found = {item: _joined(item, cells, [part.answers[item] for part in parts]) for item in parts[0].answers}
+        found |= self._lines(asked, whole, cells, [one for one in found.values() if isinstance(one, JoinedSums)])
         estimates = {item.alias: plan.finished(item, _estimate(item, found, plan)) for item in bound.aggregates}
         keys = {key.alias: cells.keys[key.alias] for key in bound.keys}
         result = Result(keys, estimates, cells.number)
@@ -108,17 +115,32 @@ class PartsEngine:
         possible = [cell for cell, number in enumerate(most) if number is None or number > 0]
         return result if len(possible) == cells.number else result.take(np.array(possible, dtype=np.int64))
 
+    def _lines(
+        self, asked: Bound, whole: WholeRelease, cells: _Cells, lines: list[JoinedSums]
+    ) -> dict[Aggregate, Estimate | Evidence | JoinedSums]:
+        """Aggregates of two columns, by one more pass over the parts."""
+        if not lines:
+            return {}
+        keys = cell_keys(cells.keys, cells.number)
+        requests = {line.item: line.requests(keys) for line in lines}
+        parts = list(self._each(functools.partial(_share_part, asked, whole, requests)))
+        return {line.item: line.finish([part[line.item] for part in parts], cells.places) for line in lines}
+
     def _learn(self, bound: Bound) -> WholeRelease:
         """Units and places of the columns that are aggregated, and doubtful boxes, from a pass over all parts."""
         view = view_of(self._tables.first)
         view.derive(bound.derived)
         columns = {item.column.name for item in bound.aggregates if isinstance(item.column, Column)}
         columns = {name for name in columns if view.column(name).kind in (*_PLACED, Kind.FLOAT)}
-        keys = {name: f"{name} = {bound.derived.get(name)}" for name in columns}
+        # Sums of products are exact in the units that both columns have in the whole.
+        sides = [side for item in bound.aggregates if item.other is not None for side in (item.column, item.other)]
+        paired = {side.name for side in sides if isinstance(side, Column)}
+        columns |= paired
+        keys = {name: f"{name} = {bound.derived.get(name)}{' in pairs' * (name in paired)}" for name in columns}
         known: dict[str, _Learned] = self._tables.remembered.setdefault("columns", {})
         missing = {name: view.column(name).kind for name in columns if keys[name] not in known}
         if missing or (self._release.form.has_boxes and "" not in known):
-            parts = list(self._each(functools.partial(_learn_part, bound, missing)))
+            parts = list(self._each(functools.partial(_learn_part, bound, missing, frozenset(paired))))
             for name in (*missing, ""):
                 known[keys.get(name, "")] = functools.reduce(_Learned.joined, (part[name] for part in parts))
         learned = {name: known[keys[name]] for name in columns}
@@ -128,7 +150,7 @@ class PartsEngine:
             if one.grid is not None and one.grid.places is None and one.domain is None
         }
         if ragged:  # floats on no decimal grid are told apart by their places
-            parts = list(self._each(functools.partial(_learn_part, bound, ragged, places=True)))
+            parts = list(self._each(functools.partial(_learn_part, bound, ragged, frozenset(ragged))))
             for name in ragged:
                 learned[name] = known[keys[name]] = functools.reduce(_Learned.joined, (part[name] for part in parts))
         grids = {name: one.grid for name, one in learned.items() if one.grid is not None}
@@ -160,7 +182,8 @@ def _sorted(values: pa.Array) -> pa.Array:
     return different.take(pc.array_sort_indices(different))
 
 
-def _learn_part(bound: Bound, kinds: Mapping[str, Kind], part: Release, *, places: bool = False) -> dict[str, _Learned]:
+def _learn_part(bound: Bound, kinds: Mapping[str, Kind], placed: frozenset[str], part: Release) -> dict[str, _Learned]:
+    """What a part tells of columns; floats have places only where they are `placed`."""
     source: Source = fresh_source(part)
     source.plan(replace(bound, aggregates=()))  # derived columns are known from here on
     found = {"": _Learned(doubtful=source.doubtful())}
@@ -172,7 +195,7 @@ def _learn_part(bound: Bound, kinds: Mapping[str, Kind], part: Release, *, place
         if domain is None:
             found[name] = _Learned()
         elif kind is Kind.FLOAT:
-            found[name] = _Learned(column_grid(domain), _sorted(domain) if places else None)
+            found[name] = _Learned(column_grid(domain), _sorted(domain) if name in placed else None)
         else:
             found[name] = _Learned(domain=_sorted(domain))
     return found
@@ -207,7 +230,7 @@ class _Answered:
 
     keys: Mapping[str, pa.Array]
     cells: int
-    answers: dict[Aggregate, Estimate | StoredEvidence | StoredPairs]
+    answers: dict[Aggregate, Told]
 
     @staticmethod
     def of(bound: Bound, items: list[Aggregate], orders: _Orders, scratch: Path | None, part: Release) -> _Answered:
@@ -217,7 +240,7 @@ class _Answered:
         """
         plan = _plan(bound, orders.whole, part)
         _refuse_ratios(plan, bound)
-        answers: dict[Aggregate, Estimate | StoredEvidence | StoredPairs] = {}
+        answers: dict[Aggregate, Told] = {}
         for item in items:
             answers[item] = _pair(plan, item) if item in orders.paired else _answer(plan, item)
             if item.function == "avg" and isinstance(answers[item], Estimate):
@@ -231,7 +254,15 @@ class _Answered:
         return replace(self, answers=kept)
 
 
-def _answer(plan: Plan, item: Aggregate) -> Estimate | StoredEvidence | StoredPairs:
+def _share_part(
+    bound: Bound, whole: WholeRelease, requests: LineRequests, part: Release
+) -> dict[Aggregate, list[LinearShare | None]]:
+    return shares_of(_plan(bound, whole, part), requests)
+
+
+def _answer(plan: Plan, item: Aggregate) -> Told:
+    if item.other is not None and (sums := StoredSums.of(plan, item)) is not None:
+        return sums
     if plan.looks_at_pairs(item):
         return _crossed(plan, item)
     if (found := plan.crossed(item) or plan.known(item)) is not None:
@@ -297,6 +328,17 @@ class _Cells:
         keys = {name: kept.column(name).combine_chunks() for name in kept.column_names}
         return _Cells(kept.num_rows, keys, np.split(place, edges))
 
+    def evidence(self, stored: list[StoredEvidence]) -> Evidence:
+        """The evidence of all parts, in pieces."""
+        is_open, is_unsure = any(one.is_open for one in stored), any(one.is_unsure for one in stored)
+        return Evidence(
+            self.number,
+            [
+                functools.partial(one.read, self.number, places, is_open, is_unsure)
+                for one, places in zip(stored, self.places, strict=True)
+            ],
+        )
+
 
 def _changes(column: pa.ChunkedArray) -> np.ndarray:
     """Where a value differs from the one before it; missing ones are alike."""
@@ -310,24 +352,17 @@ def _changes(column: pa.ChunkedArray) -> np.ndarray:
     return found
 
 
-def _joined(
-    item: Aggregate, cells: _Cells, answers: list[Estimate | StoredEvidence | StoredPairs]
-) -> Estimate | Evidence:
+def _joined(item: Aggregate, cells: _Cells, answers: list[Told]) -> Estimate | Evidence | JoinedSums:
     """The answers of all parts to one aggregate as one, or their evidence in pieces."""
+    sums = [answer for answer in answers if isinstance(answer, StoredSums)]
+    if sums:
+        return join_sums(item, sums, cells.places, cells.evidence)
     paired = [answer.read() for answer in answers if isinstance(answer, StoredPairs)]
     if paired:
         return CodedPairs.join(paired, cells.places, cells.number).estimate(item)
     stored = [answer for answer in answers if isinstance(answer, StoredEvidence)]
     if stored:
-        assert len(stored) == len(answers), "parts answer an aggregate alike"
-        is_open, is_unsure = any(one.is_open for one in stored), any(one.is_unsure for one in stored)
-        return Evidence(
-            cells.number,
-            [
-                functools.partial(one.read, cells.number, places, is_open, is_unsure)
-                for one, places in zip(stored, cells.places, strict=True)
-            ],
-        )
+        return cells.evidence(stored)
     estimates = [answer for answer in answers if isinstance(answer, Estimate)]
     merged = [_Merged() for _ in range(cells.number)]
     for estimate, places in zip(estimates, cells.places, strict=True):
@@ -383,10 +418,11 @@ class _Merged:
         )
 
 
-def _estimate(item: Aggregate, found: Mapping[Aggregate, Estimate | Evidence], plan: Plan) -> Estimate:
+def _estimate(item: Aggregate, found: Mapping[Aggregate, Estimate | Evidence | JoinedSums], plan: Plan) -> Estimate:
     answer = found[item]
     if isinstance(answer, Evidence):
         return estimate_from(answer, plan, item)
+    assert isinstance(answer, Estimate), "sums are finished by a pass of their own"
     if item.function != "avg" or _as_sum(item) not in found:
         return answer
     total, number = found[_as_sum(item)], found[_as_count(item)]

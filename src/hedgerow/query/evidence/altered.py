@@ -97,6 +97,9 @@ class _AlteredPlan:
     def code_pairs(self, aggregate: Aggregate) -> None:
         """Nothing is looked at in pairs."""
 
+    def covariance(self, aggregate: Aggregate) -> None:
+        """No columns are looked at together."""
+
     def crossed(self, aggregate: Aggregate) -> Estimate | None:
         """Rows are taken as they are published."""
         if aggregate.other is not None:

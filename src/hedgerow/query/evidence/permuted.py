@@ -87,6 +87,9 @@ class Plan(Protocol):
     def code_pairs(self, aggregate: Aggregate) -> CodedPairs | None:
         """The pairs themselves, where those of several parts together have the answer."""
 
+    def covariance(self, aggregate: Aggregate) -> Covariance | None:
+        """An aggregate of two columns, where its sums add up; None where there is no such answer."""
+
     def finished(self, aggregate: Aggregate, found: Estimate) -> Estimate:
         """The answer as it is handed over."""
 
@@ -291,7 +294,7 @@ class RowPlan:
     def crossed(self, aggregate: Aggregate) -> Estimate | None:
         """Aggregates of expressions that mix hidden and open columns, or under conditions that compare them."""
         if aggregate.other is not None:
-            return self._paired(aggregate)
+            return self.covariance(aggregate).estimate(aggregate.function)
         if not self._bound.is_crossed and not self._bound.crosses(aggregate) and not self._is_ranged(aggregate):
             return self._joined_by_or(aggregate)
         return self._source.crossing(self._bound, self._selection, self._chosen).estimate(aggregate)
@@ -334,8 +337,8 @@ class RowPlan:
             # Too many pairs, or no values one by one: the quotient of bounds holds as well.
             return None
 
-    def _paired(self, aggregate: Aggregate) -> Estimate:
-        """Aggregates of two columns, of which one may be hidden."""
+    def covariance(self, aggregate: Aggregate) -> Covariance:
+        """An aggregate of two columns, of which one may be hidden."""
         names = [side.name for side in (aggregate.column, aggregate.other) if isinstance(side, Column)]
         hidden = [name for name in names if name in self._bound.bases]
         what = aggregate.function.upper()
@@ -350,7 +353,7 @@ class RowPlan:
             raise QueryError(f"{what} needs columns and conditions that are published as values, not as ranges")
         view = self._source.hidden_view(hidden[0]) if hidden else self._view
         concealed = hidden[0] if hidden else None
-        return Covariance(self._view, view, self._selection, names[0], names[1], concealed).estimate(aggregate.function)
+        return Covariance(self._view, view, self._selection, names[0], names[1], concealed)
 
     def evidence(self, aggregate: Aggregate | None) -> tuple[Hits, Values]:
         """Rows hit and values drawn."""

@@ -189,7 +189,7 @@ class ProductCrossing:
         order, taken = self._order(name), self.selection.rows
         if self.view.has_missing(name):
             taken = taken & ~missing_rows(self.view, name)
-        rows = order if taken.all() else order[taken[order]]
+        rows = order if taken.all() else order[np.flatnonzero(taken[order])]
         if self.selection.cell is None:
             return rows, np.zeros(len(rows), dtype=np.int64)
         every = np.zeros(self.view.num_rows, dtype=np.int64)

@@ -20,7 +20,7 @@ from hedgerow.query.aggregates import AGGREGATES, Gives
 from hedgerow.query.answer import Rounding
 from hedgerow.query.evidence.events import Events
 from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values
-from hedgerow.query.evidence.tally import MANY, bits_of, count_entries, count_marked
+from hedgerow.query.evidence.tally import MANY, count_entries, count_marked
 from hedgerow.query.evidence.view import Codes, View
 from hedgerow.query.sql.question import NUMBERS, Kind
 
@@ -28,6 +28,7 @@ __all__ = [
     "Chosen",
     "Numbers",
     "Selection",
+    "bits_of",
     "hits_of",
     "hits_within",
     "numbers_of",
@@ -313,7 +314,7 @@ def compact(codes: NDArray[Any], width: int) -> tuple[Ints, int]:
 def hits_of(view: View, selection: Selection) -> Hits:
     """Count the selected rows per cell and group."""
     if selection.cell is None and len(view.offsets) > MANY:
-        return count_marked(selection.rows, view.offsets)
+        return count_marked(*bits_of(selection.rows), view.offsets)
     if selection.cell is None:
         counts = np.diff(_marked_before(selection.rows, view.offsets))
         group = np.flatnonzero(counts)
@@ -323,6 +324,16 @@ def hits_of(view: View, selection: Selection) -> Hits:
     pairs, number = _counted(selection, view)
     cell, group = np.divmod(pairs, max(len(view.offsets) - 1, 1))
     return Hits.exactly(selection.cells, cell, group, number)
+
+
+def bits_of(rows: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], Ints]:
+    """Marks as bits of words, and how many there are before each word."""
+    bits = np.packbits(rows, bitorder="little")
+    words = np.zeros(len(rows) // 64 + 1, dtype=np.uint64)
+    words.view(np.uint8)[: len(bits)] = bits
+    before = np.zeros(len(words), dtype=np.int64)
+    np.cumsum(np.bitwise_count(words[:-1]), out=before[1:])
+    return words, before
 
 
 def _marked_before(rows: Mask, places: Ints) -> Ints:

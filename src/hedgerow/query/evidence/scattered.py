@@ -78,6 +78,9 @@ class _ScatteredPlan:
     def code_pairs(self, aggregate: Aggregate) -> None:
         """Nothing is looked at in pairs."""
 
+    def covariance(self, aggregate: Aggregate) -> None:
+        """No columns are looked at together."""
+
     def looks_at_pairs(self, aggregate: Aggregate) -> bool:
         """Columns that are shuffled apart never meet."""
         return False

@@ -19,7 +19,6 @@ from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values
 
 __all__ = [
     "MANY",
-    "bits_of",
     "both_totals",
     "count_entries",
     "count_marked",
@@ -34,26 +33,18 @@ MANY = 2**16
 _SHARED = 2**19
 _PIECES = 4
 """Pieces into which a pass over more entries than that is cut; waking another core takes longer than fewer do."""
+_STEPS = 8
+"""An entry takes as long in a bisection as so many in other passes."""
 _BLOCK = 512
 """Groups whose sums stay in a core's own memory."""
 _CELLS = 1024
 """Up to this many cells the entries of pieces are put together cell by cell."""
 
 
-def count_marked(rows: NDArray[np.bool_], offsets: Ints) -> Hits:
-    """Count marked rows per group."""
-    group, number = _marked(*bits_of(rows), offsets)
+def count_marked(words: NDArray[np.uint64], before: Ints, offsets: Ints) -> Hits:
+    """Count marked rows per group, from marks as bits and the number of those before each word of them."""
+    group, number = _marked(words, before, offsets)
     return Hits.exactly(1, np.zeros(len(group), dtype=np.int64), group, number)
-
-
-def bits_of(rows: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], Ints]:
-    """Marks as bits of words, and how many there are before each word."""
-    bits = np.packbits(rows, bitorder="little")
-    words = np.zeros(len(rows) // 64 + 1, dtype=np.uint64)
-    words.view(np.uint8)[: len(bits)] = bits
-    before = np.zeros(len(words), dtype=np.int64)
-    np.cumsum(np.bitwise_count(words[:-1]), out=before[1:])
-    return words, before
 
 
 def count_entries(index: Ints, cell: Ints, groups: Ints, cells: int) -> Hits:
@@ -76,9 +67,9 @@ def count_entries(index: Ints, cell: Ints, groups: Ints, cells: int) -> Hits:
     return Hits.exactly(cells, np.repeat(np.arange(cells), used), group, number)
 
 
-def _pieces(length: int) -> list[slice]:
+def _pieces(length: int, steps: int = 1) -> list[slice]:
     """Pieces of an array for several cores: more than there are cores, because these are not equally free."""
-    pieces = _PIECES if cores() > 1 and length > _SHARED else 1
+    pieces = _PIECES if cores() > 1 and length * steps > _SHARED else 1
     return _slices([length * piece // pieces for piece in range(pieces + 1)])
 
 
@@ -91,7 +82,7 @@ def rank(values: Values, group: Ints, threshold: Ints) -> Ints:
     if len(group) > MANY:
         found = on_cores(
             lambda part: _ranked(values.offsets, values.lows, group[part], threshold[part]),
-            _pieces(len(group)),
+            _pieces(len(group), _STEPS),
             rows=len(group),
         )
         return np.concatenate(found)

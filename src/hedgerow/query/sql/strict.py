@@ -118,8 +118,8 @@ _WORDS = {
 """What an analyst wrote where an argument is set that is not read."""
 
 _NAMES = {
-    "regexplike": "~ (PostgreSQL: some part matches, DuckDB: the whole text; write regexp_matches(x, 'p'))",
-    "regexpilike": "~* (write regexp_matches(lower(x), 'p'))",
+    "regexplike": "~",
+    "regexpilike": "~*",
     "attimezone": "AT TIME ZONE",
     "bytestring": "E'...'",
     "national": "N'...'",
@@ -143,6 +143,11 @@ _NAMES = {
     "ignorenulls": "ANY_VALUE or IGNORE NULLS",
     "struct": "a struct",
 }
+_INSTEAD = {
+    "regexplike": "some part matches in PostgreSQL, the whole text in DuckDB: write regexp_matches(x, 'p')",
+    "regexpilike": "write regexp_matches(lower(x), 'p')",
+}
+"""What to write for what means different things to different databases."""
 _LONGEST = 60
 
 
@@ -174,7 +179,8 @@ def is_set(content: object) -> bool:
 
 def refusal(node: Any, advice: str) -> QueryError:
     """Say that something is not understood, and what is."""
-    return QueryError(f"{_named(node)} cannot be answered with a bound here; {advice}")
+    instead = _INSTEAD.get(node.key, advice) if isinstance(node, exp.Expression) else advice
+    return QueryError(f"{_named(node)} cannot be answered with a bound here; {instead}")
 
 
 def _named(node: Any) -> str:

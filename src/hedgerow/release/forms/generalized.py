@@ -85,7 +85,10 @@ def _boxes_of(labelled: Labelled) -> tuple[NDArray[np.int32], NDArray[np.int64],
 
     # A box is the same in whatever order the rows of its group lie, which is drawn meanwhile. Sets are worth threads;
     # intervals are short work, and several at once take memory.
-    works = [partial(reshuffle, gathered, offsets, keys=keys), *(partial(box, name) for name in names)]
+    works: list[Callable[[], Any]] = [
+        partial(reshuffle, gathered, offsets, keys=keys),
+        *(partial(box, name) for name in names),
+    ]
     has_sets = any(secret is not None for secret in set_keys.values())
     rows, *found = _at_once(works, len(gathered) if has_sets else 0)
     return rows, offsets, dict(zip(names, found, strict=True))
