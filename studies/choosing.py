@@ -175,6 +175,10 @@ def _roles(subject: Subject, method: hr.Method) -> tuple[pa.Table, hr.Schema]:
     return table, hr.Schema(**roles, identifier=["wish"], hierarchies={subject.sensitive: tree})
 
 
+_TRIED = 50
+"""A learner that finds fewer people to try says nothing."""
+
+
 def _attacked(release: hr.Release, table: pa.Table) -> tuple[float | None, float | None, float | None]:
     """How often the likeliest value of a group is right, how likely it is at worst, how often a learner is right."""
     context = Context(release, release.columns.sensitive[0], table, (), None, 300, seeded_keys(5))
@@ -182,7 +186,8 @@ def _attacked(release: hr.Release, table: pa.Table) -> tuple[float | None, float
     if linked is None:
         inferred = _try(inference.ADVERSARY, context)
         return None if inferred is None else inferred.rate, None, None
-    return linked.rate, linked.rate if linked.worst is None else linked.worst, None if learner is None else learner.rate
+    learned = None if learner is None or learner.trials < _TRIED else learner.rate
+    return linked.rate, linked.rate if linked.worst is None else linked.worst, learned
 
 
 def _try(adversary: Adversary, context: Context) -> Finding | None:
@@ -239,6 +244,10 @@ def _counts(subject: Subject, number: int) -> Iterator[tuple[str, float]]:
             yield f"SELECT count(*) FROM release WHERE {where}", float(hit.sum())
 
 
+_LEFT = 0.00003
+"""The least share that the figure tells apart."""
+
+
 def draw(found: dict[str, list[Line]], path: Path) -> None:
     """A row for each method and a panel for each table: the width of bounds and the error of a count, on one scale."""
     import matplotlib.pyplot as plt
@@ -258,15 +267,20 @@ def draw(found: dict[str, list[Line]], path: Path) -> None:
                 word = "not measured" if line is None else "refused" if line.refusal else "counts exact"
                 axes.text(0.02, place, word, transform=axes.get_yaxis_transform(), color="grey", va="center")
                 continue
+            count, learned, width = (max(share or 0.0, _LEFT) for share in (line.count, line.count_learned, line.width))
             if line.width is not None:
-                axes.plot([line.count, line.width], [place, place], color=colour, alpha=0.3)
-                axes.plot(line.width, place, "o", color=colour)
-            axes.plot(line.count, place, "D", color=colour, markerfacecolor="white")
-            axes.plot(line.count_learned, place, "x", color=colour)
-        axes.set(title=table, xscale="log", xlabel="share of the truth", xlim=(0.0003, 100))
-        axes.set_xticks([0.001, 0.01, 0.1, 1, 10])
+                axes.plot([count, width], [place, place], color=colour, alpha=0.3)
+                axes.plot(width, place, "o", color=colour, clip_on=False)
+            axes.plot(count, place, "D", color=colour, markerfacecolor="white", clip_on=False)
+            axes.plot(learned, place, "x", color=colour, clip_on=False)
+        axes.set(
+            title=table, xscale="log", xlabel="share of the truth", xlim=(_LEFT, 100), ylim=(-0.7, len(names) - 0.3)
+        )
+        axes.set_xticks([0.0001, 0.001, 0.01, 0.1, 1, 10])
         axes.xaxis.set_major_formatter(
-            FuncFormatter(lambda share, _: f"{share:.1%}" if share < 0.01 else f"{share:.0%}")
+            FuncFormatter(
+                lambda share, _: f"{share:.2%}" if share < 0.001 else f"{share:.1%}" if share < 0.01 else f"{share:.0%}"
+            )
         )
         axes.grid(axis="both", alpha=0.3)
     np.atleast_1d(panels)[0].set_yticks(range(len(names)), names)
