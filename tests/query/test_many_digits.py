@@ -9,7 +9,7 @@ from hedgerow.errors import QueryError
 from hedgerow.query import connect
 from tests.support.agreement import answered, difference
 from tests.support.assignments import release_of
-from tests.support.truth import contradiction
+from tests.support.truth import contradiction, contradiction_of, original_of
 
 _EDGE = 2**53
 _WHOLE = [_EDGE + 1, _EDGE, -_EDGE - 1, 2**61 + 129, -(2**61), 7, None, 10**15, 10**15 - 1, 2**60 + 64, 2**60 + 65, 0]
@@ -116,3 +116,44 @@ def test_small_numbers_of_a_large_type_are_answered():
     columns = {"i": [3, 5, 8, 11], "s": [1, 2, 3, 4]}
     session = connect(release_of(columns, [0, 0, 1, 1], sensitive="s"))
     assert session.ask("SELECT count(*) AS x FROM release WHERE i * 0.1 = 0.3").lower == 1
+
+
+OWN = {
+    "floats": pa.table({"k": [float(_EDGE), 7.0], "v": [1, 2]}),
+    "wholes": pa.table({"k": [_EDGE + 1, 7], "v": [1, 2]}),
+    "decimals": pa.table({"k": pa.array([Decimal(_EDGE + 1)], pa.decimal128(18, 0)), "v": [1]}),
+}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT sum(v) AS x, count(*) AS y FROM release JOIN floats ON release.i = floats.k",
+        "SELECT sum(v) AS x, count(*) AS y FROM release JOIN wholes ON release.i = wholes.k",
+        "SELECT count(*) AS x FROM release WHERE i IN (SELECT k FROM floats)",
+        "SELECT count(*) AS x FROM release WHERE i IN (SELECT k FROM wholes)",
+        "SELECT count(*) AS x FROM release WHERE i > (SELECT max(k) FROM floats)",
+        "SELECT count(*) AS x FROM release WHERE i >= (SELECT max(i) FROM release WHERE i < 9007199254740994)",
+        "SELECT count(*) AS x FROM release WHERE fee > (SELECT avg(fee) FROM release)",
+        "SELECT count(*) AS x FROM release WHERE i > (SELECT avg(s) / 3 FROM release)",
+    ],
+)
+def test_tables_of_ones_own_and_inner_answers_keep_their_types(release, text):
+    """Floats of a table are compared as floats, whole numbers exactly; a mean is a float."""
+    with original_of(TABLE) as original:
+        for name, table in OWN.items():
+            original.register(name, table)
+        assert contradiction_of(connect(release).answers(text, OWN), original, text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT count(*) AS x FROM release JOIN decimals ON release.i = decimals.k",
+        "SELECT count(*) AS x FROM release WHERE i >= (SELECT avg(i) FROM release WHERE i > 9007199254740992)",
+    ],
+)
+def test_what_would_be_rounded_on_the_way_is_refused(release, text):
+    """Decimals of a table with more than 15 digits, and means beyond 2^53."""
+    with pytest.raises(QueryError):
+        connect(release).answers(text, OWN)

@@ -19,7 +19,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from hedgerow.errors import QueryError, counted
-from hedgerow.query.answer import Estimate, Result
+from hedgerow.query.answer import Estimate, Result, Rounding
 from hedgerow.query.answered import Answered
 from hedgerow.query.nested import finish, over
 from hedgerow.query.sql.computing import run_over
@@ -53,6 +53,7 @@ _ROWS = ("expressions", "from_", "where", "with_")
 _MOST = 100
 """Questions that one may be composed of."""
 _PLAIN = "a sub-query that selects rows has SELECT, FROM and WHERE; {} does not go with it"
+_MOST_PLACES = 18
 
 
 @dataclass
@@ -341,11 +342,14 @@ def _constant(found: Answered, row: int, where: str) -> exp.Expression:
             "write a number instead".replace("  ", " ")
         )
     estimate = found.numbers[name].estimate
-    if estimate.lower[row] is None:
+    number = estimate.lower[row]
+    if number is None:
         return exp.Null()
     if estimate.domain is not None and not isinstance(answer.expected, int | float):
         return _written(answer.expected)
-    return _written(estimate.lower[row])
+    if estimate.rounding is not Rounding.WHOLE and abs(number) >= 2**53:
+        raise QueryError("the answer of the sub-query has more digits than floats do; write a number instead")
+    return _written(number)
 
 
 def _written(value: Any) -> exp.Expression:
@@ -359,13 +363,19 @@ def _written(value: Any) -> exp.Expression:
         return exp.cast(exp.Literal.string(value.isoformat(" ")), "TIMESTAMP")
     if isinstance(value, date):
         return exp.cast(exp.Literal.string(value.isoformat()), "DATE")
-    text = _decimal(Fraction(value))
+    text = _double(value) if isinstance(value, float) else _decimal(Fraction(value))
     number = exp.Literal.number(text.lstrip("-"))
     return exp.Neg(this=number) if text.startswith("-") else number
 
 
+def _double(value: float) -> str:
+    """A floating-point number, which has an exponent."""
+    return f"{value!r}" if "e" in repr(value) else f"{value!r}e0"
+
+
 def _decimal(value: Fraction) -> str:
-    """All digits of a number, or so many that no value of a column lies between it and them."""
+    """All digits of a number; one that has more than decimals do, a mean, is a floating-point number."""
     if value.denominator == 1:
         return str(value.numerator)
-    return f"{Context(prec=60).divide(Decimal(value.numerator), Decimal(value.denominator)):f}"
+    digits = f"{Context(prec=60).divide(Decimal(value.numerator), Decimal(value.denominator)):f}"
+    return digits if len(digits.partition(".")[2]) <= _MOST_PLACES else _double(float(value))

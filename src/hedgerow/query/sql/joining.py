@@ -71,6 +71,8 @@ def _plain(column: pa.ChunkedArray) -> pa.Array | None:
         Kind.TIME: lambda t: pa.types.is_timestamp(t) and t.tz is None,
     }
     kind = next((kind for kind, test in tests.items() if test(array.type)), None)
+    if pa.types.is_decimal(array.type) and (pc.max(pc.abs(array)).as_py() or 0) >= 10 ** (15 - array.type.scale):
+        return None  # floats would not tell them apart
     try:
         plain = None if kind is None else floats_of(array) if kind is Kind.FLOAT else array.cast(_TYPES[kind])
     except pa.ArrowInvalid:
@@ -147,9 +149,7 @@ def _key(name: str, table: pa.Table, column: str, kind: Kind) -> pa.Array:
     if own is not kind and not (own in numbers and kind in numbers):
         raise QueryError(f"'{column}' of table '{name}' holds a {own}, and what it is compared with a {kind}")
     if own is Kind.FLOAT and kind is Kind.INT:
-        # What is no whole number meets none.
-        whole = pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), 2.0**53))
-        return pc.if_else(whole, array, pa.scalar(None, pa.float64())).cast(wanted)
+        return array  # SQL compares the two as floats
     return array.cast(wanted, safe=False) if own in numbers else array
 
 
