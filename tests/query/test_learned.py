@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.query.learned import _fitted
+from hedgerow.query.learned import _fit
 
 SCHEMA = hr.Schema(quasi=["age", "town"], sensitive="pay")
 
@@ -230,7 +230,7 @@ def test_small_groups_are_dealt_in_every_way() -> None:
     sizes = (4, 3, 2, 1)
     real = np.arange(4) < np.array(sizes)[:, None]
     likely = rng.random((4, 4, 4)) * real[:, :, None] * real[:, None, :]
-    found = _fitted(likely.copy(), real)
+    found = _fit(likely.copy(), real)
     for group, size in enumerate(sizes):
         expected = np.zeros((4, 4))
         for dealt in itertools.permutations(range(size)):

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.errors import BrokenPromise, BundleError
-from hedgerow.verify.boxes import _check_ends, _check_sets, _listed
+from hedgerow.verify.boxes import _check_ends, _check_sets, _listed_sets, _set_texts
 from hedgerow.verify.graph import _FEW, _repeats
 from hedgerow.verify.ke import _check_cap, _count_narrow, group_starts
-from hedgerow.verify.manifest import _parsed
+from hedgerow.verify.manifest import _parse
 from hedgerow.verify.parts import is_wide
 
 TINY = Fraction(1, 10**30)
@@ -63,8 +63,9 @@ def test_ends_may_be_missing_where_values_are():
 
 def test_labels_list_six_values():
     """From the seventh on they are counted."""
-    assert _listed(list("abcdef")) == "{a, b, c, d, e, f}"
-    assert _listed(list("abcdefg")) == "{a, b, c, d, e, f, ... (7 values)}"
+    sets = pa.table({"column": ["x"] * 14, "set": [0] * 6 + [1] * 7 + [2], "value": list("abcdef" + "abcdefg" + "a")})
+    texts = ["{a, b, c, d, e, f}", "{a, b, c, d, e, f, ... (7 values)}", "a"]
+    assert _set_texts(_listed_sets(sets, "x")).to_pylist() == texts
 
 
 def test_numbers_of_groups_take_64_bits_from_2_to_the_31_on():
@@ -74,9 +75,9 @@ def test_numbers_of_groups_take_64_bits_from_2_to_the_31_on():
 
 def test_numbers_of_a_manifest_have_at_most_nineteen_digits():
     """And a sign."""
-    assert _parsed(json.dumps({"x": 1 - 2**63}).encode()) == {"x": 1 - 2**63}
+    assert _parse(json.dumps({"x": 1 - 2**63}).encode()) == {"x": 1 - 2**63}
     with pytest.raises(BundleError):
-        _parsed(b'{"x": -10000000000000000000}')
+        _parse(b'{"x": -10000000000000000000}')
 
 
 @pytest.mark.parametrize("width", [1, 2, 3])
@@ -92,8 +93,8 @@ def test_many_edges_to_few_nodes(width):
 def test_sets_may_be_missing_where_values_are():
     """And there alone; each is listed, and no other."""
     sets = pa.table({"column": ["x", "x", "y"], "set": pa.array([0, 0, 0], pa.int32()), "value": ["a", "b", "a"]})
-    release = SimpleNamespace(tables={"sets": sets})
-    _check_sets(release, "x", pa.array([0, None], pa.int32()), np.array([False, True]))
+    listed = _listed_sets(sets, "x")
+    _check_sets("x", listed, pa.array([0, None], pa.int32()), np.array([False, True]))
     for numbers, gaps in (([0, None], [False, False]), ([1, None], [True, True]), ([None, None], [True, True])):
         with pytest.raises(BrokenPromise):
-            _check_sets(release, "x", pa.array(numbers, pa.int32()), np.array(gaps))
+            _check_sets("x", listed, pa.array(numbers, pa.int32()), np.array(gaps))

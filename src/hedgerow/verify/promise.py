@@ -39,7 +39,7 @@ from hedgerow.verify.target import check_personal, check_target
 from hedgerow.verify.values import PublishedRelease, Verification
 from hedgerow.verify.words import check_pages, check_words
 
-__all__ = ["Verification", "verified", "verify", "verify_bundle", "verify_held", "verify_opened"]
+__all__ = ["Verification", "verify", "verify_bundle", "verify_held", "verify_once", "verify_opened"]
 
 _CRITERIA: dict[str, Callable[[PublishedRelease], str]] = {
     "frequency": check_frequency,
@@ -61,7 +61,7 @@ _CRITERIA: dict[str, Callable[[PublishedRelease], str]] = {
 _verified: WeakKeyDictionary[PublishedRelease, tuple[Verification, list[pa.Table]]] = WeakKeyDictionary()
 
 
-def verified(release: PublishedRelease) -> Verification:
+def verify_once(release: PublishedRelease) -> Verification:
     """Return what `verify` found for this very release and these very tables, which cannot change; else verify it."""
     tables = list(release.tables.values())
     if (known := _verified.get(release)) is not None and _are_same(known[1], tables):
@@ -79,8 +79,8 @@ def verify(release: PublishedRelease) -> Verification:
     """Check that a release holds what it says and nothing else; raise BrokenPromise if not."""
     columns = check_structure(release)
     criterion = _CRITERIA[release.guarantee.criterion]
-    checks = [check_boxes] if layout_of(release).has_boxes else []
-    checks.append(partial(_check_in_blocks, criterion) if _has_blocks(release) else criterion)
+    checks: list[Callable[[PublishedRelease], str]] = [check_boxes] if layout_of(release).has_boxes else []
+    checks += [partial(_check_in_blocks, criterion)] if _has_blocks(release) else [criterion]
     whole = release if release.whole is None else replace(release, rows=release.whole.rows)
     # Parts add up what they see; a release that is whole can be looked at by several threads.
     kept = on_cores(lambda check: check(release), checks, rows=release.rows.published if whole is release else 0)

@@ -47,9 +47,9 @@ def test_sums_leave_64_bits():
     offsets, prefix = np.array([0, 2, 4, 6]), np.array([0, -largest, 0, -largest, 0, -largest, 0])
     sums, _ = tally._ends(cell, group, taken, offsets, prefix, 1)
     assert [(int(up[0]) << 32) + int(down[0]) for up, down in sums] == [-3 * largest, 3 * largest]
-    high, low, number = tally._drawn(cell, group, taken, offsets, prefix, 1)
+    high, low, number = tally._draw_sums(cell, group, taken, offsets, prefix, 1)
     assert (int(high[0]) << 32) + int(low[0]) == -3 * largest
-    high, low, _ = tally._drawn(np.zeros(9, np.int64), np.arange(9) % 3, np.ones(9, np.int64), offsets, prefix, 1)
+    high, low, _ = tally._draw_sums(np.zeros(9, np.int64), np.arange(9) % 3, np.ones(9, np.int64), offsets, prefix, 1)
     assert (int(high[0]) << 32) + int(low[0]) == -9 * largest
     assert (number[0], bound[0]["t_lower"]) == (3, 0)
 
@@ -61,14 +61,14 @@ def test_compiled_passes_equal_their_plain_loops():
     index = np.flatnonzero(rng.integers(0, 2, 300))
     cell = rng.integers(0, 6, len(index))
     counted = (index, cell, groups, 7)
-    used, group, number = tally._counted.plain(*counted)
+    used, group, number = tally._count.plain(*counted)
     entry_cell = np.repeat(np.arange(7), used)
     offsets = np.concatenate(([0], np.cumsum(np.bincount(groups, minlength=40))))
     prefix = np.concatenate(([0], np.cumsum(rng.integers(-(2**40), 2**40, 300))))
     floats = (np.zeros(7), rng.random(40), np.diff(offsets), rng.random(40))
     for kernel, arguments in (
-        (tally._counted, counted),
-        (tally._drawn, (entry_cell, group, number, offsets, prefix, 7)),
+        (tally._count, counted),
+        (tally._draw_sums, (entry_cell, group, number, offsets, prefix, 7)),
         (tally._ends, (entry_cell, group, number, offsets, prefix, 7)),
         (tally._moments, (entry_cell, group, number, *floats)),
     ):

@@ -128,12 +128,12 @@ class Covariance:
                     f"{function.upper()} with a sensitive second column has a bound only where groups are taken whole, "
                     "for it divides by the variance of that column; put the sensitive column first, or ask CORR"
                 )
-            return _Line(None if not exact else table.swapped(function, exact))
+            return _Line(None if not exact else table.swapped_line(function, exact))
         ends = (exact, exact) if exact is not None else spread
         if ends is None or not table.spread or not ends[1]:
             return _Line(None)
         corr = table.correlation(ends)
-        return _Line(corr, exact is not None) if function == "corr" else _squared(corr, exact is not None)
+        return _Line(corr, exact is not None) if function == "corr" else _square(corr, exact is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,15 +190,15 @@ class _Table:
         total, squares = gram(ones, taken)[0][0], gram(taken, taken)[0][0]
         return Fraction(self.rows * squares - total**2, self.rows**2) * taken.units[0] ** 2
 
-    def swapped(self, function: str, exact: Fraction) -> LinearBounds:
+    def swapped_line(self, function: str, exact: Fraction) -> LinearBounds:
         """The line of a known outcome on hidden values whose sums are fixed."""
         covariance = self.covariance(sample=False)
-        slope = _scaled(covariance, 1 / exact)
+        slope = _scale(covariance, 1 / exact)
         if function == "regr_slope":
             return slope
         taken = self.linear.values.take(_ranges(self.linear.start, self.linear.end))
         mean = Fraction(gram(Digits((np.ones((self.rows, 1)),), 1), taken)[0][0], self.rows) * taken.units[0]
-        return _shifted(_scaled(slope, -mean), Fraction(self.total, self.rows) * self._unit)
+        return _shift(_scale(slope, -mean), Fraction(self.total, self.rows) * self._unit)
 
     def correlation(self, ends: Ends) -> LinearBounds:
         """The covariance over both deviations; that of the hidden values lies between the roots of `ends`."""
@@ -222,16 +222,16 @@ def _over_root(number: Fraction, square: Fraction, away: object) -> Fraction:
     return sign * Fraction(math.nextafter(root, math.inf if is_up else 0.0))
 
 
-def _scaled(one: LinearBounds, factor: Fraction) -> LinearBounds:
+def _scale(one: LinearBounds, factor: Fraction) -> LinearBounds:
     ends = sorted((one.lower * factor, one.upper * factor))
     return LinearBounds(ends[0], ends[1], one.expected * float(factor), one.std * abs(float(factor)), one.exact)
 
 
-def _shifted(one: LinearBounds, by: Fraction) -> LinearBounds:
+def _shift(one: LinearBounds, by: Fraction) -> LinearBounds:
     return LinearBounds(one.lower + by, one.upper + by, one.expected + float(by), one.std, one.exact)
 
 
-def _squared(one: LinearBounds, is_whole: bool) -> _Line:
+def _square(one: LinearBounds, is_whole: bool) -> _Line:
     """The square of a correlation; where it may be zero that end need not be reached."""
     has_zero = one.lower < 0 < one.upper
     ends = sorted((one.lower**2, one.upper**2))

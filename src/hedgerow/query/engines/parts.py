@@ -94,10 +94,10 @@ class PartsEngine:
         whole = self._learn(bound)
         place = scratch if self._is_near else None
         read = functools.partial(_Answered.of, asked, items, _WholeNeeds(whole, paired), place)
-        parts = [part.kept(scratch) for part in self._each(read)]
+        parts = [part.store(scratch) for part in self._each(read)]
         plan = _plan(asked, whole, self._tables.first)
         cells = _Cells.of(asked, plan.grouped, parts)
-        found = {item: _joined(item, cells, [part.answers[item] for part in parts]) for item in parts[0].answers}
+        found = {item: _join(item, cells, [part.answers[item] for part in parts]) for item in parts[0].answers}
         estimates = {item.alias: plan.finished(item, _estimate(item, found, plan)) for item in bound.aggregates}
         keys = {key.alias: cells.keys[key.alias] for key in bound.keys}
         result = Result(keys, estimates, cells.number)
@@ -119,7 +119,7 @@ class PartsEngine:
         if missing or (self._release.form.has_boxes and "" not in known):
             parts = list(self._each(functools.partial(_learn_part, bound, missing)))
             for name in (*missing, ""):
-                known[keys.get(name, "")] = functools.reduce(_Learned.joined, (part[name] for part in parts))
+                known[keys.get(name, "")] = functools.reduce(_Learned.join, (part[name] for part in parts))
         learned = {name: known[keys[name]] for name in columns}
         ragged = {
             name: Kind.FLOAT
@@ -129,7 +129,7 @@ class PartsEngine:
         if ragged:  # floats on no decimal grid are told apart by their places
             parts = list(self._each(functools.partial(_learn_part, bound, ragged, places=True)))
             for name in ragged:
-                learned[name] = known[keys[name]] = functools.reduce(_Learned.joined, (part[name] for part in parts))
+                learned[name] = known[keys[name]] = functools.reduce(_Learned.join, (part[name] for part in parts))
         grids = {name: one.grid for name, one in learned.items() if one.grid is not None}
         domains = {name: one.domain for name, one in learned.items() if one.domain is not None}
         return WholeRelease(grids, domains, known[""].doubtful if "" in known else frozenset())
@@ -143,18 +143,18 @@ class _Learned:
     domain: pa.Array | None = None
     doubtful: frozenset[str] = frozenset()
 
-    def joined(self, other: _Learned) -> _Learned:
+    def join(self, other: _Learned) -> _Learned:
         """The same of two parts."""
         grids = [one.grid for one in (self, other) if one.grid is not None]
         domains = [one.domain for one in (self, other) if one.domain is not None]
         return _Learned(
             functools.reduce(DecimalGrid.merge, grids) if grids else None,
-            _sorted(pa.concat_arrays(domains)) if domains else None,
+            _sort_distinct(pa.concat_arrays(domains)) if domains else None,
             self.doubtful | other.doubtful,
         )
 
 
-def _sorted(values: pa.Array) -> pa.Array:
+def _sort_distinct(values: pa.Array) -> pa.Array:
     different = values.drop_null().unique()
     return different.take(pc.array_sort_indices(different))
 
@@ -171,9 +171,9 @@ def _learn_part(bound: Bound, kinds: Mapping[str, Kind], part: Release, *, place
         if domain is None:
             found[name] = _Learned()
         elif kind is Kind.FLOAT:
-            found[name] = _Learned(column_grid(domain), _sorted(domain) if places else None)
+            found[name] = _Learned(column_grid(domain), _sort_distinct(domain) if places else None)
         else:
-            found[name] = _Learned(domain=_sorted(domain))
+            found[name] = _Learned(domain=_sort_distinct(domain))
     return found
 
 
@@ -206,7 +206,7 @@ class _Stored:
         told = [{each.name: getattr(one, each.name) for each in fields(one)} for one in (hits, values)]
         return _Stored(pickle.dumps(told, protocol=5), hits.variance is not None, values.sure is not None)
 
-    def kept(self, scratch: Path) -> _Stored:
+    def store(self, scratch: Path) -> _Stored:
         """The same in a file of a folder."""
         if isinstance(self.content, Path):
             return self
@@ -237,7 +237,7 @@ class _StoredPairs:
 
     content: bytes | Path
 
-    def kept(self, scratch: Path) -> _StoredPairs:
+    def store(self, scratch: Path) -> _StoredPairs:
         """The same in a file of a folder."""
         return self if isinstance(self.content, Path) else _StoredPairs(_write_file(self.content, scratch))
 
@@ -285,17 +285,17 @@ class _Answered:
             if item.function == "avg" and isinstance(answers[item], Estimate):
                 answers |= {one: _answer(plan, one) for one in (_as_sum(item), _as_count(item))}
         found = _Answered(plan.keys, plan.cells, answers)
-        return found if scratch is None else found.kept(scratch)
+        return found if scratch is None else found.store(scratch)
 
-    def kept(self, scratch: Path) -> _Answered:
+    def store(self, scratch: Path) -> _Answered:
         """The same, its evidence in files of a folder."""
-        kept = {item: one if isinstance(one, Estimate) else one.kept(scratch) for item, one in self.answers.items()}
+        kept = {item: one if isinstance(one, Estimate) else one.store(scratch) for item, one in self.answers.items()}
         return replace(self, answers=kept)
 
 
 def _answer(plan: Plan, item: Aggregate) -> Estimate | _Stored | _StoredPairs:
     if plan.looks_at_pairs(item):
-        return _crossed(plan, item)
+        return _cross(plan, item)
     if (found := plan.crossed(item) or plan.known(item)) is not None:
         return found
     evidence = plan.evidence(item if item.column is not None else None)
@@ -304,7 +304,7 @@ def _answer(plan: Plan, item: Aggregate) -> Estimate | _Stored | _StoredPairs:
     return _Stored.of(*evidence)
 
 
-def _crossed(plan: Plan, item: Aggregate) -> Estimate | _StoredPairs:
+def _cross(plan: Plan, item: Aggregate) -> Estimate | _StoredPairs:
     """An answer from pairs that adds up over parts, or else the pairs."""
     if item.function not in ("count", "sum", "avg"):
         return _pair(plan, item)
@@ -372,7 +372,7 @@ def _changes(column: pa.ChunkedArray) -> np.ndarray:
     return found
 
 
-def _joined(item: Aggregate, cells: _Cells, answers: list[Estimate | _Stored | _StoredPairs]) -> Estimate | Evidence:
+def _join(item: Aggregate, cells: _Cells, answers: list[Estimate | _Stored | _StoredPairs]) -> Estimate | Evidence:
     """The answers of all parts to one aggregate as one, or their evidence in pieces."""
     paired = [answer.read() for answer in answers if isinstance(answer, _StoredPairs)]
     if paired:
@@ -458,8 +458,8 @@ def _estimate(item: Aggregate, found: Mapping[Aggregate, Estimate | Evidence], p
     by = [max(float(row), 1.0) for row in rows]
     return replace(
         total,
-        lower=_divided(total.lower, rows),
-        upper=_divided(total.upper, rows),
+        lower=_divide(total.lower, rows),
+        upper=_divide(total.upper, rows),
         expected=[x / n for x, n in zip(total.expected, by, strict=True)],
         std=[x / n for x, n in zip(total.std, by, strict=True)],
         rounding=answer.rounding,
@@ -467,5 +467,5 @@ def _estimate(item: Aggregate, found: Mapping[Aggregate, Estimate | Evidence], p
     )
 
 
-def _divided(ends: list[Fraction | None], rows: list[Fraction]) -> list[Fraction | None]:
+def _divide(ends: list[Fraction | None], rows: list[Fraction]) -> list[Fraction | None]:
     return [end / number if end is not None and number else None for end, number in zip(ends, rows, strict=True)]

@@ -33,7 +33,7 @@ def known_estimate(
 ) -> Estimate:
     """Aggregate the rows themselves; `cell` numbers the selected rows, None puts all into one."""
     if not isinstance(aggregate.column, Column):
-        return _counted(_tally(rows, cell, cells))
+        return _count(_tally(rows, cell, cells))
     codes = view.codes(aggregate.column.name)
     chosen = codes.codes[rows].astype(np.int64)
     present = chosen < len(codes.domain)
@@ -41,7 +41,7 @@ def known_estimate(
     order = np.argsort(owner[present], kind="stable") if cells > 1 else np.arange(int(present.sum()))
     entries = _KnownRows(cells, owner[present][order], chosen[present][order])
     if aggregate.function == "count":
-        return _counted(totals(entries, np.ones(len(entries.cell), dtype=np.int64)))
+        return _count(totals(entries, np.ones(len(entries.cell), dtype=np.int64)))
     numbers = numbers_of(view, aggregate.column.name)
     return replace(_numeric(aggregate.function, entries, numbers), domain=numbers.domain)
 
@@ -53,7 +53,7 @@ def _tally(rows: NDArray[np.bool_], cell: Ints | None, cells: int) -> list[int]:
     return counts
 
 
-def _counted(counts: list[int]) -> Estimate:
+def _count(counts: list[int]) -> Estimate:
     exact: Exact = [Fraction(number) for number in counts]
     return _certain(exact, exact, Rounding.WHOLE)
 

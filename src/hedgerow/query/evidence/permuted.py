@@ -123,14 +123,14 @@ class ArrayEngine:
     def run(self, bound: Bound) -> Result:
         """Answer a bound question."""
         plan = self._source.plan(bound)
-        estimates = {item.alias: _answered(plan, item) for item in bound.aggregates}
+        estimates = {item.alias: _answer(plan, item) for item in bound.aggregates}
         estimates |= _ratios(plan, bound, estimates)
         result = Result(plan.keys, estimates, plan.cells)
         if not bound.groups:
             return result
         # Cells that are empty under every assignment are not listed, as SQL would not list them.
         count = Aggregate("count", None, "")
-        most = _answered(plan, count).upper
+        most = _answer(plan, count).upper
         possible = np.array([number is None or number > 0 for number in most], dtype=np.bool_)
         return result if possible.all() else result.take(np.flatnonzero(possible))
 
@@ -150,7 +150,7 @@ def _ratios(plan: Plan, bound: Bound, estimates: dict[str, Estimate]) -> dict[st
     return found
 
 
-def _answered(plan: Plan, item: Aggregate) -> Estimate:
+def _answer(plan: Plan, item: Aggregate) -> Estimate:
     found = plan.crossed(item) or plan.known(item)
     if found is None:
         evidence = Evidence.of(*plan.evidence(item if item.column is not None else None))
@@ -292,7 +292,7 @@ class RowPlan:
     def crossed(self, aggregate: Aggregate) -> Estimate | None:
         """Aggregates of expressions that mix hidden and open columns, or under conditions that compare them."""
         if aggregate.other is not None:
-            return self._paired(aggregate)
+            return self._pair_estimate(aggregate)
         if not self._bound.is_crossed and not self._bound.crosses(aggregate) and not self._is_ranged(aggregate):
             return self._joined_by_or(aggregate)
         return self._source.crossing(self._bound, self._selection, self._chosen).estimate(aggregate)
@@ -335,7 +335,7 @@ class RowPlan:
             # Too many pairs, or no values one by one: the quotient of bounds holds as well.
             return None
 
-    def _paired(self, aggregate: Aggregate) -> Estimate:
+    def _pair_estimate(self, aggregate: Aggregate) -> Estimate:
         """Aggregates of two columns, of which one may be hidden."""
         names = [side.name for side in (aggregate.column, aggregate.other) if isinstance(side, Column)]
         hidden = [name for name in names if name in self._bound.bases]
@@ -360,7 +360,7 @@ class RowPlan:
         if self._split is not None:
             return self._in_split_cells(self._split, name)
         if name is None or name in self._bound.bases:
-            return self._drawn(name)
+            return self._draw(name)
         return self._open_values(name)
 
     def _in_split_cells(self, split: HiddenKey, name: str | None) -> tuple[Hits, Values]:
@@ -372,7 +372,7 @@ class RowPlan:
             )
         return split.evidence(name, self._source.numbers(name))
 
-    def _drawn(self, name: str | None) -> tuple[Hits, Values]:
+    def _draw(self, name: str | None) -> tuple[Hits, Values]:
         """Hidden values, or the rows themselves."""
         base = self._base or (self._bound.bases[name] if name is not None else None)
         if base is None:
@@ -393,7 +393,7 @@ class RowPlan:
             return self._closed_values(name)
         ticks = self._source.numbers(name)
         if not self._bound.is_free:
-            return self._matched(name, ticks)
+            return self._match(name, ticks)
         chosen = self._chosen
         if chosen.sure is None or chosen.chance is None:
             hits = hits_of(self._view, self._selection)
@@ -420,7 +420,7 @@ class RowPlan:
         entry = np.searchsorted(every.cell * width + every.group, hits.cell * width + hits.group)
         return Hits(hits.cells, hits.cell, entry, hits.lower, hits.upper, hits.expected, hits.variance), values
 
-    def _matched(self, name: str, ticks: Numbers) -> tuple[Hits, Values]:
+    def _match(self, name: str, ticks: Numbers) -> tuple[Hits, Values]:
         self._require_free(name, also=isinstance(self._bound.mixed, Truth) and self._chosen.sure is None)
         assert self._base is not None, "a hidden condition has a base"
         counted = self._source.values(self._base, self._base, self._bound.hidden, aggregated=False)
@@ -493,7 +493,7 @@ class RowSource(Source):
         if not columns_of(condition) <= {base} or not self._comes_from(name, base):
             rows = self.view.rows_where(condition)  # columns in pairs: a row of values is decided as a whole
             return values_at(self.view, name, rows & ~missing_rows(self.view, name) if aggregated else rows)
-        keep = _kept(self.view, base, condition)
+        keep = _keep(self.view, base, condition)
         if name == base:
             if aggregated:
                 keep = np.append(keep[:-1], keep[-1] and not self.view.has_missing(name))
@@ -518,11 +518,11 @@ class RowSource(Source):
         """Published values of a hidden column that satisfy a condition."""
         if not columns_of(condition) <= {base}:
             return self.view.rows_where(condition)
-        marked: NDArray[np.bool_] = _kept(self.view, base, condition)[self.view.codes(base).codes]
+        marked: NDArray[np.bool_] = _keep(self.view, base, condition)[self.view.codes(base).codes]
         return marked
 
 
-def _kept(view: View, base: str, condition: Predicate) -> NDArray[np.bool_]:
+def _keep(view: View, base: str, condition: Predicate) -> NDArray[np.bool_]:
     if condition == Truth(True):
         return np.ones(len(view.codes(base).domain) + 1, dtype=np.bool_)
     kept: NDArray[np.bool_] = view.truth(base, condition)

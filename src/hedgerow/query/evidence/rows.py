@@ -261,20 +261,22 @@ def select(view: View, rows: Mask, groups: Sequence[str], keys: dict[str, str]) 
         return Selection(rows, 1, None, {})
     index = np.flatnonzero(rows)
     codes = [(view.codes(name).codes[index], len(view.codes(name).domain) + 1) for name in groups]
-    cell, cells = functools.reduce(_combined, codes[1:], compact(*codes[0]))
+    cell, cells = functools.reduce(_combine, codes[1:], compact(*codes[0]))
     sample = np.empty(cells, dtype=np.int64)
     sample[cell] = index
-    return Selection(rows, cells, cell, {alias: _shown(view.codes(name), sample) for alias, name in keys.items()})
+    return Selection(
+        rows, cells, cell, {alias: _values_at_rows(view.codes(name), sample) for alias, name in keys.items()}
+    )
 
 
-def _shown(codes: Codes, rows: Ints) -> pa.Array:
+def _values_at_rows(codes: Codes, rows: Ints) -> pa.Array:
     """Values of a column at a few rows."""
     # Looked up in the distinct values: a position past their end is a missing value, which Arrow takes as null.
     places = codes.codes[rows].astype(np.int64)
     return codes.domain.take(pa.array(places, mask=places == len(codes.domain)))
 
 
-def _combined(left: tuple[Ints, int], right: tuple[NDArray[Any], int]) -> tuple[Ints, int]:
+def _combine(left: tuple[Ints, int], right: tuple[NDArray[Any], int]) -> tuple[Ints, int]:
     """Number the pairs that occur, in order."""
     return compact(left[0] * right[1] + right[0], left[1] * right[1])
 
@@ -296,7 +298,7 @@ def hits_of(view: View, selection: Selection) -> Hits:
         return Hits.exactly(1, np.zeros(len(group), dtype=np.int64), group, counts[group])
     if len(selection.cell) > MANY:
         return count_entries(selection.index, selection.cell, view.groups, selection.cells)
-    pairs, number = _counted(selection, view)
+    pairs, number = _count(selection, view)
     cell, group = np.divmod(pairs, max(len(view.offsets) - 1, 1))
     return Hits.exactly(selection.cells, cell, group, number)
 
@@ -314,7 +316,7 @@ def _marked_before(rows: Mask, places: Ints) -> Ints:
     return result
 
 
-def _counted(selection: Selection, view: View) -> tuple[Ints, Ints]:
+def _count(selection: Selection, view: View) -> tuple[Ints, Ints]:
     assert selection.cell is not None
     groups = len(view.offsets) - 1
     pairs = selection.cell * groups + view.groups[selection.index]

@@ -22,13 +22,13 @@ MANY = 2**16
 
 def count_entries(index: Ints, cell: Ints, groups: Ints, cells: int) -> Hits:
     """Count rows, given by ascending `index` and their cells, per cell and group."""
-    used, group, number = _counted(index, cell, groups, cells)
+    used, group, number = _count(index, cell, groups, cells)
     return Hits.exactly(cells, np.repeat(np.arange(cells), used), group, number)
 
 
 def drawn_totals(hits: Hits, values: Values, taken: Ints) -> tuple[list[int], list[int]]:
     """Per cell the sum of the `taken` smallest lows of each group, exactly, and how many these are."""
-    high, low, number = _drawn(hits.cell, hits.group, taken, values.offsets, values.prefix, hits.cells)
+    high, low, number = _draw_sums(hits.cell, hits.group, taken, values.offsets, values.prefix, hits.cells)
     sums = [(upper << 32) + lower for upper, lower in zip(high.tolist(), low.tolist(), strict=True)]
     return sums, number.tolist()
 
@@ -58,7 +58,7 @@ def moment_sums(hits: Hits, values: Values, shift: Floats) -> tuple[Floats, Floa
 
 
 @kernel
-def _counted(index: Ints, cell: Ints, groups: Ints, cells: int) -> tuple[Ints, Ints, Ints]:
+def _count(index: Ints, cell: Ints, groups: Ints, cells: int) -> tuple[Ints, Ints, Ints]:
     """Entries per cell, then group and number of each entry, by cell.
 
     Rows come by group, so a row either belongs to the entry that its cell opened last or opens the next one.
@@ -87,7 +87,7 @@ def _counted(index: Ints, cell: Ints, groups: Ints, cells: int) -> tuple[Ints, I
 
 
 @kernel
-def _drawn(
+def _draw_sums(
     cell: Ints, group: Ints, taken: Ints, offsets: Ints, prefix: Ints, cells: int
 ) -> tuple[Ints, Ints, NDArray[np.int64]]:
     """High and low halves of the sums per cell, which cannot overflow, and the numbers of values."""
