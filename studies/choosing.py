@@ -1,7 +1,7 @@
 """What each method costs on the same questions: `python -m studies.choosing RESULTS [FIGURE [ROWS]]`.
 
 Bounds, errors, attack rates, loss and time on Adult (hours), the American Community Survey (income) and the generated
-census (income), whole or ROWS rows of each; the same random questions for every method: an average over two
+census (income), whole or ROWS rows of the last two; the same random questions for every method: an average over two
 conditions, and a count of rows with one of these and a range of the sensitive number. Every line is kept in the file
 RESULTS (JSON) as soon as it is measured, and lines that are there are not measured again. For docs/choosing.md.
 """
@@ -113,15 +113,20 @@ _CENSUS = 300_000
 
 
 def subjects(rows: int | None = None) -> Iterator[Subject]:
-    """The three tables in random order, whole or `rows` rows of each."""
+    """The three tables in random order, whole or `rows` rows of the survey and of the census."""
     rng = np.random.default_rng(7)
     for name, table, quasi, sensitive in (
         ("Adult", adult(), ("age", "education", "sex", "race"), "hours-per-week"),
         ("ACS", acs(), ("Age", "Education", "Gender", "Race"), "Income"),
-        ("census", census(_CENSUS, seed=3), ("age", "education", "gender", "race"), "income"),
+        (
+            "census",
+            census(_CENSUS if rows is None else 2 * rows, seed=3),
+            ("age", "education", "gender", "race"),
+            "income",
+        ),
     ):
         whole = table.select([*quasi, sensitive]).drop_null()
-        chosen = rng.permutation(whole.num_rows)[:rows]
+        chosen = rng.permutation(whole.num_rows)[: None if name == "Adult" else rows]
         texts = {n: whole[n].cast(pa.string()) if n == quasi[1] else whole[n] for n in whole.column_names}
         yield Subject(name, pa.table(texts).take(chosen), quasi, sensitive)
 
@@ -249,8 +254,8 @@ def draw(found: dict[str, list[Line]], path: Path) -> None:
         for place, name in enumerate(names):
             colour = "tab:green" if name in KEPT else "tab:grey" if name in BASELINES else "tab:orange"
             line = by_name.get(name)
-            if line is None or line.refusal:
-                word = "not measured" if line is None else "refused"
+            if line is None or line.refusal or (line.width is None and not line.count):
+                word = "not measured" if line is None else "refused" if line.refusal else "counts exact"
                 axes.text(0.02, place, word, transform=axes.get_yaxis_transform(), color="grey", va="center")
                 continue
             if line.width is not None:

@@ -3,8 +3,8 @@
 Half of the people ask for the whole domain, half for a part of four values or so. Beforehand everybody has each value
 by the target and each wish by its share, independently. People with the same value and wish are interchangeable, and
 groups are found from the numbers of such people alone; so what a release tells is which numbers give groups that are
-published alike. Numbers are drawn by their chances given that (Metropolis, from the true ones, one or two people
-changed at a time, the first half of the steps left out), and a person's posterior is how often members of groups that
+published alike. Numbers are drawn by their chances given that (Metropolis, from the true ones, the first half of the
+steps left out), and a person's posterior is how often members of groups that
 look like theirs have each value; the chance of values is uniform. With too few steps numbers stay near the true ones,
 so that the posteriors of true values are too high rather than too low. Groups by quasi-identifiers, which were never
 the cheapest here, are left out.
@@ -99,7 +99,7 @@ def personal_leak(tree: hr.Hierarchy, numbers: Numbers, partition: str, *, steps
     members = {look: np.zeros(tree.num_leaves) for look in shown}
     taken = 0
     for step in range(steps):
-        tried, odds = _changed(held, rng)
+        tried, odds = _changed(held, tree, rng)
         if rng.random() < odds and _looks(found := people.groups(tried)) == shown:
             held, groups, taken = tried, found, taken + 1
         for bundle in groups if 2 * step >= steps else ():
@@ -120,12 +120,27 @@ def personal_leak(tree: hr.Hierarchy, numbers: Numbers, partition: str, *, steps
     )
 
 
-def _changed(held: Numbers, rng: np.random.Generator) -> tuple[Numbers, float]:
-    """One person changes kind, or two of them the same wish; and how likely that is beside what is held."""
+def _changed(held: Numbers, tree: hr.Hierarchy, rng: np.random.Generator) -> tuple[Numbers, float]:
+    """Numbers near or far from those held, and how likely they are beside them.
+
+    One person changes kind, or two of them their wish; or all people of two kinds, of two values, or of two parts of
+    the domain with as many values change places.
+    """
     tried, odds = held.copy(), 1.0
     one, other = rng.integers(len(held), size=2).tolist()
-    moves = [(one, other)] if rng.random() < 0.5 else [(one, one ^ 1), (other, other ^ 1)]
-    for source, goal in moves:
+    how = int(rng.integers(6))
+    if how >= 3:
+        sources, goals = [np.arange(one, one + 1), np.arange(other, other + 1)]
+        if how == 4:
+            sources, goals = (np.arange(2 * (kind // 2), 2 * (kind // 2) + 2) for kind in (one, other))
+        if how == 5:
+            nodes = rng.integers(tree.num_nodes, size=2)
+            sources, goals = (np.arange(2 * tree.low[node], 2 * tree.high[node]) for node in nodes)
+        if len(sources) != len(goals):
+            return held, 0.0
+        tried[sources], tried[goals] = held[goals], held[sources]
+        return tried, float(tried.sum() == held.sum())
+    for source, goal in [(one, other)] if how == 0 else [(one, one ^ 1), (other, other ^ 1)]:
         if source == goal or not tried[source]:
             return held, 0.0
         odds *= tried[source] / (tried[goal] + 1)

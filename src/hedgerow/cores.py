@@ -6,9 +6,10 @@ the machine has.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -28,9 +29,32 @@ def cores() -> int:
 def on_cores(work: Callable[[T], R], items: Iterable[T], *, rows: int) -> list[R]:
     """The results of `work` on each item, in order: on all cores where there are rows enough to be worth it.
 
-    Arrow, NumPy and compiled loops let other threads run while they work.
+    Arrow, NumPy and compiled loops let other threads run while they work. The caller works, too, and waits for nothing
+    that has not begun: where no other core is free it does all, and work may itself be spread.
     """
-    if rows <= _FEW:
-        return [work(item) for item in items]
-    with ThreadPoolExecutor(cores()) as pool:
-        return list(pool.map(work, items))
+    given = list(items)
+    helpers = min(cores(), len(given)) - 1
+    if rows <= _FEW or helpers < 1:
+        return [work(item) for item in given]
+    found: dict[int, R] = {}
+    places = iter(range(len(given)))
+
+    def take() -> None:
+        for place in places:
+            found[place] = work(given[place])
+
+    others = [_pool(os.getpid(), cores()).submit(take) for _ in range(helpers)]
+    try:
+        take()
+    finally:
+        begun = [other for other in others if not other.cancel()]
+        wait(begun)
+    for other in begun:
+        other.result()
+    return [found[place] for place in range(len(given))]
+
+
+@functools.lru_cache(maxsize=1)
+def _pool(process: int, threads: int) -> ThreadPoolExecutor:
+    """Threads that wait for work; a process that was forked has none of its parent's."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="hedgerow")

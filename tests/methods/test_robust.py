@@ -187,3 +187,13 @@ def test_protected_values_may_be_written_in_another_type(named: object) -> None:
     )
     release.verify()
     assert '"0.0"' in str(release.guarantee.parameters["protect"])
+
+
+def test_a_fraction_is_said_as_a_share():
+    """r = 3/2 promises 2/3, in the guarantee, the checks and to whoever asks; never 1/3/2, which is a sixth."""
+    table = pa.table({"q": list("ab") * 8, "s": list("xyyz") * 4})
+    release = hr.Robust("1.5", KnowledgeEstimate(support=1), max_suppressed="0.3").publish(
+        table, hr.Schema(quasi=["q"], sensitive="s")
+    )
+    assert release.guarantee.promise.endswith("to at most 2/3.")
+    assert "no protected value fills more than 2/3;" in str(release.verify())

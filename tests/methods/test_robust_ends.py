@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.inference.knowledge import KnowledgeEstimate
+from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 from hedgerow.inference.robust import members
 from hedgerow.methods.robust import Robust
 from hedgerow.partition.robust.candidates import RobustRows
@@ -91,6 +91,27 @@ def test_random_tables_of_every_shape_end(seed: int) -> None:
         model = "full" if rng.random() < 0.2 else "binary"
         r = Fraction(int(rng.integers(11, 80)), 10)
         ends(table, Robust(r, KnowledgeEstimate(support=support), model=model, max_suppressed=share))
+
+
+def test_a_value_of_which_nothing_would_be_left_is_refused_with_the_largest_r() -> None:
+    """Both people with x may be suppressed, but then nothing is promised of x: the refusal says which r is reached."""
+    table = pa.table({"a": ["P"] * 4 + ["Q"] * 26, "s": ["x", "x", *"yz" * 14]})
+    schema = hr.Schema(quasi=["a"], sensitive="s")
+    method = Robust(6, KnowledgeEstimate(support=1), protect=["x"], max_suppressed="0.3")
+    with pytest.raises(hr.Infeasible, match=r"all that have one of .* of 30 rows.*r = [0-9.]+ was reached"):
+        method.publish(table, schema)
+
+
+@pytest.mark.parametrize("protect", [["z"], ["x", "z"]])
+@pytest.mark.parametrize("k", [None, 2])
+def test_values_that_only_the_probabilities_know_are_refused(protect: list[str], k: int | None) -> None:
+    """Probabilities from elsewhere may know values that this table has not; as part of a set they do no harm."""
+    odds = {"x": "1/4", "y": "1/2", "z": "1/4"}
+    knowledge = Knowledge.given("s", {("q",): {"a": odds, "b": odds}})
+    table, schema = pa.table({"q": list("aabb") * 3, "s": list("xyyy") * 3}), hr.Schema(quasi=["q"], sensitive="s")
+    with pytest.raises(hr.SchemaError, match="nobody in this table has"):
+        Robust("1.2", knowledge, protect=protect, max_suppressed="0.5", k=k).publish(table, schema)
+    assert Robust("1.2", knowledge, protect=[["x", "z"]], max_suppressed="0.5").publish(table, schema).verify()
 
 
 def crowd_of(table: pa.Table, protect: object, support: int = 1) -> RobustRows:

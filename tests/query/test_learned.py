@@ -7,6 +7,8 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
+from hedgerow.query import learned
+from hedgerow.query.evidence import view
 from hedgerow.query.learned import _fit
 
 SCHEMA = hr.Schema(quasi=["age", "town"], sensitive="pay")
@@ -69,6 +71,17 @@ def test_where_known_columns_tell_nothing_the_answer_says_so() -> None:
     answer = release.ask("SELECT avg(pay) FROM release WHERE age < 30", estimate="learned")
     assert answer.learned.note.startswith("no model helps") or abs(answer.learned.estimate - answer.expected) < 500
     assert answer.lower <= answer.learned.estimate <= answer.upper
+
+
+@pytest.mark.parametrize("sql", ["sum(pay)", "avg(pay)", "count(*)"])
+def test_columns_of_one_value_and_gaps_are_nothing_to_learn_from(sql: str) -> None:
+    """A condition tells gaps from values, but no feature does: the fair shuffle, and why."""
+    table = pa.table({"age": [30, None] * 20, "town": ["a"] * 40, "pay": range(40)})
+    release = hr.Anatomy(l=2).publish(table, SCHEMA)
+    more = " AND pay > 10" if sql == "count(*)" else ""
+    answer = release.ask(f"SELECT {sql} FROM release WHERE age = 30{more}", estimate="learned")
+    assert "known columns tell too little" in answer.learned.note
+    assert answer.learned.estimate == answer.expected
 
 
 def test_groups_that_follow_the_hidden_values_are_not_learned_from() -> None:
@@ -237,3 +250,15 @@ def test_small_groups_are_dealt_in_every_way() -> None:
             rows = np.arange(size)
             expected[rows, dealt] += likely[group, rows, dealt].prod()
         assert found[group] == pytest.approx(expected / expected[0].sum(), abs=1e-6)
+
+
+def test_what_was_dealt_is_kept_however_large_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next question of a large table does not deal again, though little may be remembered."""
+    dealt: list[int] = []
+    monkeypatch.setattr(view, "LEAST", 0)
+    monkeypatch.setattr(view, "PER_ROW", 0)
+    monkeypatch.setattr(learned, "_fit", lambda *rows: dealt.append(1) or _fit(*rows))
+    release = hr.Anatomy(l=2).publish(people(600), SCHEMA, seed=1)
+    for low in (30, 40, 50):
+        release.ask(f"SELECT avg(pay) FROM release WHERE age > {low}", estimate="learned")
+        assert len(dealt) == 2 * (1 + learned._DEALINGS)

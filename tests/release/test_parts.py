@@ -400,6 +400,62 @@ def test_pairs_of_all_parts_together_are_limited(tmp_path: Path, monkeypatch: py
             one.sql("SELECT max(salary - age) AS m FROM release")
 
 
+@pytest.mark.parametrize("form", ["permuted", "separated"])
+@pytest.mark.parametrize("kind", ["whole", "cents", "ragged", "gaps"])
+def test_regressions_add_up_over_parts(kind: str, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Coefficients and refusals are those of one file: units, levels and the order of rows do not follow the part."""
+    rng = random.Random(f"regress {kind}")
+    rows = 120
+    draw = {"whole": lambda: rng.randrange(50), "cents": lambda: rng.randrange(900) / 100, "ragged": rng.random}
+    pay = [draw.get(kind, draw["whole"])() for _ in range(rows)]
+    table = pa.table(
+        {
+            "age": [rng.randrange(18, 60) for _ in range(rows)],
+            "sex": [None if kind == "gaps" and n % 11 == 0 else rng.choice("fm") for n in range(rows)],
+            # Levels and fractions that some parts do not have.
+            "town": ["rare" if n in (3, 77) else rng.choice("abc") for n in range(rows)],
+            "height": [1.5 + rng.randrange(40) / (100 if n % 30 == 0 else 10) for n in range(rows)],
+            "w": [rng.randrange(4) for _ in range(rows)],
+            "pay": [None if kind == "gaps" and n % 17 == 5 else value for n, value in enumerate(pay)],
+        }
+    )
+    gaps = dict.fromkeys(["pay", "sex"], "value")
+    schema = hr.Schema(quasi=["age", "sex", "town"], plain=["height", "w"], sensitive="pay", missing=gaps)
+    release = hr.Anatomy(l=2, form=form).publish(table, schema)
+    release.save(tmp_path / "out", rows_per_part=13)
+    many = hr.open(tmp_path / "out")
+    monkeypatch.setattr(module_of_bundle, "concat_parts", None)
+    answered = 0
+    for formula, options in (
+        ("pay ~ age + sex", {}),
+        ("pay ~ height + C(town) + age:sex", {"where": "age < 55"}),
+        ("pay ~ age * height - 1", {"weights": "w"}),
+        ("I(coalesce(pay, 0)) ~ C(town) + I(age * age)", {}),
+        ("age ~ height + town", {"where": "town = 'rare' OR age < 30"}),
+        ("pay ~ age", {"where": "age > 200"}),
+        ("pay ~ age + I(age * 2)", {}),
+        ("pay ~ age", {"weights": "w - 1"}),
+    ):
+        told = []
+        for one in (release, many):
+            try:
+                found = one.regress(formula, **options)
+                told.append([(c.term, c.lower, c.upper, c.exact) for c in found])
+                expected = [(c.expected, c.std) for c in found]
+                told.append(found.rows)
+            except hr.QueryError as error:
+                told += [str(error), 0]
+                expected = []
+            if one is release:
+                wanted = expected
+        assert told[:2] == told[2:], formula
+        answered += bool(wanted)
+        for (mean, std), (other_mean, other_std) in zip(wanted, expected, strict=True):
+            assert other_mean == pytest.approx(mean, rel=1e-9, abs=1e-9)
+            assert other_std == pytest.approx(std, rel=1e-9, abs=1e-9)
+    assert answered == (2 if kind == "gaps" else 5)
+
+
 def test_questions_do_not_read_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Evidence of parts answers; only questions that need all pairs of rows and values put the parts together."""
     release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)

@@ -1,13 +1,18 @@
 """Exchanges inside groups: none is ruled out where groups do not look at sensitive values, some where they do."""
 
+from collections import Counter
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import hedgerow as hr
+from hedgerow.methods.target_distribution import SHAPES
+from hedgerow.partition.personal import Wishes
 from studies.leak import Subject, leak_of
+from studies.leak_personal import PARTITIONS, personal_leak
 from studies.leak_unseeded import pair_leak, targeted
 
 
@@ -49,3 +54,32 @@ def test_a_target_of_one_to_nine_rules_out_the_rare_value() -> None:
     assert 0.2 < never < 0.3
     assert general * (never * sure + (1 - never) * other) < 0.1
     assert targeted(19, Fraction(1, 2))[3] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("partition", PARTITIONS)
+def test_sampled_numbers_of_people_give_the_posterior_of_all_of_them(partition: str) -> None:
+    """Five people over [[1, 2], [3, 4]] who name all of it, every world looked at: what the chain comes to."""
+    tree = SHAPES["uniform"](hr.Hierarchy.binary([1, 2, 3, 4]))
+    truth = (0, 0, 0, 1, 2)
+
+    def groups(values: tuple[int, ...]) -> list[tuple[tuple[tuple[int, int], ...], Counter[int]]]:
+        numbers = Counter(values)
+        wishes = Wishes.of(tree, list(numbers), [tree.num_nodes - 1] * len(numbers), list(numbers.values()))
+        return sorted(
+            (tuple(sorted(b.published.items())), Counter({list(numbers)[w]: n for w, n in b.members.items()}))
+            for b in PARTITIONS[partition](wishes)
+            for _ in range(b.times)
+        )
+
+    shown = groups(truth)
+    every = map(groups, product(range(4), repeat=5))
+    alike = [found for found in every if [look for look, _ in found] == [look for look, _ in shown]]
+    assert 1 < len(alike) < 4**5
+    posterior = 0.0
+    for look, members in shown:
+        all_of = sum((held for found in alike for other, held in found if other == look), Counter())
+        posterior += sum(n * all_of[value] / all_of.total() for value, n in members.items()) / 5
+    numbers = np.bincount([2 * value for value in truth], minlength=8)
+    found = personal_leak(tree, numbers, partition, steps=2000)
+    assert found.promised == 0.25
+    assert found.posterior == pytest.approx(posterior, abs=0.03)

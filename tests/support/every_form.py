@@ -95,6 +95,7 @@ EVERY_FORM: dict[str, tuple[str, float, Callable[[dict[str, Any], list[int]], Re
     "permuted, ragged floats with gaps": ("ragged", 0.1, _permuted),
     "permuted, texts with gaps": ("text", 0.2, _permuted),
     "separated, decimals": ("decimal", 0.0, lambda *made: as_separated(_permuted(*made))),
+    "separated, numbers at the edge of floats": ("edge", 0.1, lambda *made: as_separated(_permuted(*made))),
     "separated, dates": ("date", 0.0, lambda *made: as_separated(_permuted(*made))),
     "scattered, floats": ("float", 0.0, lambda *made: as_scattered(_permuted(*made))),
     "scattered, whole numbers with gaps": ("few", 0.2, lambda *made: as_scattered(_permuted(*made))),

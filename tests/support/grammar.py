@@ -50,6 +50,13 @@ class Grammar:
     def _whole(self, low: int = 0, high: int = 60) -> str:
         return str(self.rng.randrange(low, high))
 
+    def _constant(self) -> str:
+        """A number as people write it: whole, decimal, with an exponent, and where floats end."""
+        if self.rng.random() < 0.75:
+            return self._whole()
+        edge = self._one("9007199254740992", "9007199254740993", "9007199254740992.5", "9.007199254740992e15")
+        return self._one(edge, f"{self._whole()}.5", f"{self._whole()}e0", "3e-1", "1e15", f"{self._whole()}.25e1")
+
     # Values.
 
     def number(self, names: Sequence[str], depth: int = 2) -> str:
@@ -124,6 +131,8 @@ class Grammar:
         if depth and self.rng.random() < 0.4:
             parts = [self.condition(depth - 1, is_hidden=is_hidden) for _ in range(2)]
             text = f"({parts[0]}) {self.rng.choice(['AND', 'AND', 'OR'])} ({parts[1]})"
+            if self.rng.random() < 0.1:
+                return f"coalesce({parts[0]}, {self._one('FALSE', 'TRUE', parts[1])})"
             return f"NOT ({text})" if self.rng.random() < 0.15 else text
         hidden = self.rng.random() < 0.3 if is_hidden is None else is_hidden
         return self._hidden_leaf() if hidden else self._leaf()
@@ -153,7 +162,7 @@ class Grammar:
         return self._number_leaf(["s"])
 
     def _number_leaf(self, names: Sequence[str]) -> str:
-        value, one, other = self.number(names), self._whole(), self._whole()
+        value, one, other = self.number(names), self._constant(), self._constant()
         return self._one(
             f"{value} {self._compare()} {one}",
             f"{value} BETWEEN {one} AND {other}",

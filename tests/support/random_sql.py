@@ -24,6 +24,7 @@ SENSITIVE: dict[str, Callable[[random.Random], Any]] = {
     "whole": lambda rng: rng.randrange(-50, 50),
     "few": lambda rng: rng.randrange(8),
     "large": lambda rng: rng.randrange(-(2**58), 2**58),
+    "edge": lambda rng: rng.choice((2**53, -(2**53), 2**57, 10**15, 0)) + rng.randrange(-2, 3),
     "decimal": lambda rng: Decimal(rng.randrange(-9999, 9999)).scaleb(-2),
     "float": lambda rng: rng.randrange(-9999, 9999) / 100,
     "ragged": lambda rng: rng.random() * 1000 / 3 - 150,

@@ -8,12 +8,22 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import hedgerow as hr
+from hedgerow.criteria.ke import _LONGEST, _words
+from hedgerow.criteria.l_diversity import EntropyDiversity, RecursiveDiversity
+from hedgerow.criteria.t_closeness import TCloseness, _at_most
 from hedgerow.errors import BrokenPromise, BundleError
+from hedgerow.verify import minimality, parquet, verify_bundle
 from hedgerow.verify.boxes import _check_ends, _check_sets, _listed_sets, _set_texts
 from hedgerow.verify.graph import _FEW, _repeats
-from hedgerow.verify.ke import _check_cap, _count_narrow, group_starts
+from hedgerow.verify.groupwise import _distinct
+from hedgerow.verify.ke import _check_cap, _count_narrow
+from hedgerow.verify.made import check_graph_made
 from hedgerow.verify.manifest import _parse
-from hedgerow.verify.parts import is_wide
+from hedgerow.verify.parameters import check_parameters
+from hedgerow.verify.parts import _check_listed, is_wide
+from hedgerow.verify.structure import group_starts
+from tests.support.forger import Forgery
 
 TINY = Fraction(1, 10**30)
 
@@ -63,9 +73,9 @@ def test_ends_may_be_missing_where_values_are():
 
 def test_labels_list_six_values():
     """From the seventh on they are counted."""
-    sets = pa.table({"column": ["x"] * 14, "set": [0] * 6 + [1] * 7 + [2], "value": list("abcdef" + "abcdefg" + "a")})
-    texts = ["{a, b, c, d, e, f}", "{a, b, c, d, e, f, ... (7 values)}", "a"]
-    assert _set_texts(_listed_sets(sets, "x")).to_pylist() == texts
+    for values, text in (("abcdef", "{a, b, c, d, e, f}"), ("abcdefg", "{a, b, c, d, e, f, ... (7 values)}")):
+        sets = {"column": ["x"] * len(values), "set": pa.array([0] * len(values), pa.int32()), "value": list(values)}
+        assert _set_texts(_listed_sets(pa.table(sets), "x")).to_pylist() == [text]
 
 
 def test_numbers_of_groups_take_64_bits_from_2_to_the_31_on():
@@ -98,3 +108,100 @@ def test_sets_may_be_missing_where_values_are():
     for numbers, gaps in (([0, None], [False, False]), ([1, None], [True, True]), ([None, None], [True, True])):
         with pytest.raises(BrokenPromise):
             _check_sets("x", listed, pa.array(numbers, pa.int32()), np.array(gaps))
+
+
+def test_bounds_beyond_64_bits_are_compared_in_whole_numbers():
+    """2^63 itself is beyond."""
+    for bound in (2**63 - 1, 2**63, 3**60):
+        moved = np.array([bound, bound + 1], object if bound + 1 >= 2**63 else np.int64)
+        assert _at_most(moved, np.array([1, 1]), Fraction(bound)).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("widths", [(2**32, 2**31), (2**32, 2**32), (2**40, 2**30), (2, 3)])
+def test_rows_of_counts_are_distinct_however_large(widths):
+    """They are packed into one number only where it fits 63 bits."""
+    columns = [np.array([0, width - 1, width - 1], np.int64) for width in widths]
+    assert _distinct(*columns) == [[0, 0], [width - 1 for width in widths]]
+
+
+def test_edges_out_of_order_are_sorted_before_pairs_are_compared():
+    """Also where the first number is the least."""
+    first = np.tile(np.arange(2, dtype=np.int32), _FEW)
+    second = np.repeat(np.arange(_FEW, dtype=np.int32), 2)
+    assert _repeats(first, second) == 0
+    assert _repeats(np.append(first, np.int32(1)), np.append(second, np.int32(0))) == 1
+
+
+@pytest.mark.parametrize("ends", [pa.array(["a", "b"]), pa.array([False, True])], ids=["texts", "truths"])
+def test_intervals_of_edges_are_of_a_kind_with_distances(ends):
+    """Texts and truth values have none."""
+    made = SimpleNamespace(method="SafeGrouping", parameters={"intervals": "x"}, missing={}, merged={}, texts={})
+    numbers = pa.array([1, 2])
+    check_graph_made(made, pa.table({"x_from": numbers, "x_to": numbers}))
+    with pytest.raises(BrokenPromise, match="intervals"):
+        check_graph_made(made, pa.table({"x_from": ends, "x_to": ends}))
+
+
+@pytest.mark.parametrize("value", [0, 1, 2, -1])
+def test_enhanced_is_yes_or_no(value):
+    """As 1 and 0."""
+    letters = {"k": 2, "beta": "2", "enhanced": value}
+    if value in (0, 1):
+        check_parameters("groupwise", letters, ("x",))
+    else:
+        with pytest.raises(BrokenPromise):
+            check_parameters("groupwise", letters, ("x",))
+
+
+def test_parts_may_have_as_many_groups_as_rows():
+    """And no more."""
+    rows = SimpleNamespace(input=4, published=4, suppressed=0)
+    for first, fits in ((2, True), (3, False)):
+        parts = [SimpleNamespace(rows=2, groups=2, first_group=start) for start in (0, first)]
+        manifest = SimpleNamespace(parts=parts, rows=rows, groups=4)
+        if fits:
+            _check_listed(manifest)
+        else:
+            with pytest.raises(BundleError):
+                _check_listed(manifest)
+
+
+@pytest.mark.parametrize("help", ["all", "sums", "none"])
+def test_names_of_intervals_are_the_same_in_all_parts(tmp_path, help):
+    """Every group has the interval 20..21: with one name in all parts it is the owner's, with two it is refused."""
+    table = pa.table({"age": [20, 21] * 16, "town": [n // 8 for n in range(32)], "s": [n % 5 for n in range(32)]})
+    release = hr.Mondrian(k=8).publish(table, hr.Schema(quasi=["age", "town"], sensitive="s"), seed=1)
+    release.save(tmp_path / "out", rows_per_part=8, help=help, allow_insecure=True)
+    verify_bundle(tmp_path / "out")
+    for number, names in enumerate((["young"] * 4, ["young", "young", "old", "young"])):
+        forged = Forgery.of(tmp_path / "out")
+        for part, name in enumerate(names):
+            forged.edit(f"release-{part:05}", "age", [name] * 8)
+        out = forged.write(tmp_path / str(number))
+        if len(set(names)) == 1:
+            assert "the labels of 'age' are names" in str(verify_bundle(out))
+        else:
+            with pytest.raises(BrokenPromise, match="two labels"):
+                verify_bundle(out)
+
+
+def test_words_and_limits_that_others_rely_on():
+    """Changing one of these changes what old bundles say, or what a reader may be made to take."""
+    assert (parquet._TIMES, parquet._FLOOR, parquet._CEILING) == (16, 256 * 2**20, 4 * 2**30)
+    rows = {name: measured.rows for name, measured in minimality.MEASURED.items()}
+    expected = {"near": 7, "ncp": 6, "ke-quasi": 6, "mondrian": 6, "full-domain": 6, "robust": 3, "personal": 3}
+    assert rows == expected | {"target": 19, "fakes": 4}
+
+
+def test_what_a_search_may_rely_on():
+    """A group that satisfies entropy or recursive diversity may stop doing so when others join."""
+    assert not RecursiveDiversity.absorbing
+    assert not EntropyDiversity.absorbing
+    one, other = (TCloseness("0.5", "hierarchical", (np.array(codes, np.int32),)) for codes in ([0, 1], [0, 0]))
+    assert one == other
+
+
+def test_the_longest_whole_number_that_is_written_out():
+    """From there on it is a float, which reads back as something barely smaller."""
+    assert _words(Fraction(_LONGEST - 1)) == str(_LONGEST - 1)
+    assert "e" in _words(Fraction(_LONGEST))

@@ -194,3 +194,32 @@ def test_a_value_of_a_tree_is_one_value(leaf):
         trees_of(SimpleNamespace(tables={"target": table}))
     honest = table.set_column(4, "high", pa.array([1, 5, 5]))
     assert trees_of(SimpleNamespace(tables={"target": honest})).parents.tolist() == [2, 2, -1]
+
+
+@pytest.mark.parametrize(("weight", "fits"), [(2**62 - 1, True), (2**62, False)])
+def test_weights_of_roots_are_limited_too(weight, fits):
+    """They are of no edge, so no sum of weights holds them."""
+    release = release_of()
+    weights = release.tables["target"]["weight"].to_pylist()
+    edited = with_column(release, "target", "weight", [*weights[:-1], weight])
+    if fits:
+        trees_of(edited)
+    else:
+        with pytest.raises(hr.BrokenPromise, match="trees with weights"):
+            trees_of(edited)
+
+
+@pytest.mark.parametrize(("name", "fits"), [("", False), ("x" * 10_000, True), ("x" * 10_001, False)])
+def test_names_have_a_length(name, fits):
+    """At least one letter, and at most ten thousand."""
+    release = release_of()
+    old = release.tables["release"]
+    table = old.rename_columns([name if column == "age" else column for column in old.column_names])
+    columns = replace(release.columns, quasi=(name,))
+    made = replace(release.made, missing={}, texts={}, merged={})
+    edited = replace(release, columns=columns, tables={**release.tables, "release": table}, made=made)
+    if fits:
+        edited.verify()
+    else:
+        with pytest.raises(hr.BrokenPromise, match="one without a name"):
+            edited.verify()

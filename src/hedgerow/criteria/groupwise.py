@@ -278,10 +278,17 @@ def group_sums(groups: Groups, numbers: NDArray[np.int64] | NDArray[np.bool_]) -
 
 def require(criteria: Sequence[Criterion], overall: Sequence[Counts], names: Sequence[str] | None = None) -> None:
     """Raise Infeasible where a column as one group fails: then, for monotone criteria, no partition can succeed."""
+    if reason := lacking(criteria, overall, names):
+        raise Infeasible(reason)
+
+
+def lacking(criteria: Sequence[Criterion], overall: Sequence[Counts], names: Sequence[str] | None = None) -> str:
+    """What a column as one group lacks, and the nearest parameter that it has; nothing where none lacks anything."""
     for place, (criterion, counts) in enumerate(zip(criteria, overall, strict=True)):
         if not criterion.holds(one_group(counts))[0]:
             column = f" of '{names[place]}'" if names is not None else ""
-            raise Infeasible(f"All rows{column} in one group would not be enough: {criterion.nearest(counts)}")
+            return f"All rows{column} in one group would not be enough: {criterion.nearest(counts)}"
+    return ""
 
 
 @dataclass(frozen=True)

@@ -60,11 +60,11 @@ def check_grouped(knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np
     check = _check_binary if criterion.model == "binary" else _check_full
     if broken := int(check(knowledge, grouped, member, criterion.r).sum()):
         raise BrokenPromise(
-            f"In {counted(broken, 'group')} somebody has a protected value with more than 1/{criterion.r}."
+            f"In {counted(broken, 'group')} somebody has a protected value with more than {1 / criterion.r}."
         )
     return (
         f"nobody in {counted(len(grouped.offsets) - 1, 'group')} has a protected value with a "
-        f"probability above 1/{criterion.r} "
+        f"probability above {1 / criterion.r} "
         f"({criterion.model} model, {len(knowledge.distributions)} attribute sets)"
     )
 
@@ -249,6 +249,11 @@ class Robust(Method):
         knowledge = self._knowledge(prepared, column)
         codes = knowledge.value_codes(prepared.table.arrow.column(column))
         candidates = RobustRows(knowledge, knowledge.signatures(quasi), codes, members(knowledge.values, self.protect))
+        if self._is_one_gone(candidates, np.zeros(candidates.size, np.int32)):
+            raise SchemaError(
+                "'protect' names values that the probabilities know and nobody in this table has; nothing could be "
+                "promised of them, so leave them out."
+            )
         progress("partitioning", 0.2)
         labels = (
             self._labels(candidates, criterion, prepared, progress)
@@ -285,10 +290,12 @@ class Robust(Method):
                 keys=prepared.keys,
                 progress=lambda share: progress("partitioning", 0.2 + 0.3 * share),
             )
-            if found.left_out <= allowed:
+            if found.left_out <= allowed and not self._is_one_gone(candidates, found.groups):
                 return found.groups
             how_many = f"far more than {allowed:,}" if found.is_given_up else f"{found.left_out:,}"
             where = _stuck_most(candidates, found.groups)
+            if found.left_out <= allowed:
+                how_many, where = f"{how_many}, all that have one of the protected values among them,", ""
         reached = self._reachable_r(
             candidates.sample(_TRIED, prepared.keys), limits.largest_r(r, allowed), prepared, progress
         )
@@ -305,10 +312,9 @@ class Robust(Method):
         broken = check(candidates.knowledge, _group_rows(candidates, labels), candidates.member, criterion.r)
         if broken.any():
             raise Infeasible(
-                f"In {int(broken.sum()):,} of {counted(len(broken), 'group')} somebody has a "
-                f"protected value with more than "
-                f"1/{criterion.r}, and blind groups look at no sensitive value to avoid that. A larger k, a smaller r "
-                "or fewer protected values may do; leave k out to let groups be tested."
+                f"In {int(broken.sum()):,} of {counted(len(broken), 'group')} somebody has a protected value with more "
+                f"than {1 / criterion.r}, and blind groups look at no sensitive value to avoid that. A larger k, a "
+                "smaller r or fewer protected values may do; leave k out to let groups be tested."
             )
         return labels
 
@@ -322,10 +328,16 @@ class Robust(Method):
             progress("finding the largest r", 0.5 + 0.2 * step / _HALVINGS)
             if high - low > 1:
                 check = Check(candidates, Fraction(low + high, 20), self.model)
-                holds = art(check, allowed=allowed, restarts=0, keys=prepared.keys).left_out <= allowed
+                found = art(check, allowed=allowed, restarts=0, keys=prepared.keys)
+                holds = found.left_out <= allowed and not self._is_one_gone(candidates, found.groups)
                 low, high = ((low + high) // 2, high) if holds else (low, (low + high) // 2)
         rows = f" with {candidates.size:,} of the rows" if candidates.size < prepared.rows.published else ""
         return f"r = {low / 10:g} was reached{rows}" if low > 10 else f"No r above 1 was reached{rows}"
+
+    def _is_one_gone(self, candidates: RobustRows, groups: NDArray[np.int32]) -> bool:
+        """Tell whether no row with a value that was to be protected is published: nothing would be promised of it."""
+        left = np.bincount(candidates.secret[groups >= 0], minlength=candidates.secrets)[: candidates.secrets]
+        return self.protect is not None and bool((left == 0).any())
 
     def _refusal(self, limits: RobustLimits, r: Fraction, allowed: int, lost: str, reached: str) -> Infeasible:
         """Say what no grouping can pass by each protected value: as given, or by its rank; named to the owner alone."""
@@ -352,12 +364,6 @@ class Robust(Method):
         self, prepared: Prepared, candidates: RobustRows, criterion: Robustness, labels: NDArray[np.int32]
     ) -> Release:
         check_grouped(candidates.knowledge, _group_rows(candidates, labels), candidates.member, criterion)
-        lost = np.setdiff1d(candidates.secret, candidates.secret[labels >= 0])
-        if self.protect is not None and (lost < candidates.secrets).any():
-            raise Infeasible(
-                "Every row with one of the protected values would have to be suppressed, so that nothing would be "
-                "promised of it; protect other values, lower r, or assume an adversary who knows less."
-            )
         suppressed = int((labels < 0).sum())
         rows = Rows(prepared.rows.input, prepared.rows.published - suppressed, prepared.rows.suppressed + suppressed)
         release = release_of(

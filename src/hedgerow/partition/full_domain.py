@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Codes, Ints
-from hedgerow.criteria.groupwise import Criterion, Groups, Limits, require, weighted_groups
+from hedgerow.criteria.groupwise import Criterion, Groups, Limits, lacking, require, weighted_groups
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.parameters import Number, read_number
 from hedgerow.schema.hierarchy import Hierarchy
@@ -59,7 +59,7 @@ def full_domain(
     search = _LatticeSearch(quasi, ladders, sensitive, criteria, suppression, rows)
     if search.allowed == 0 and all(criterion.monotone for criterion in search.criteria):
         require(search.criteria, search.overall, names)
-    return search.run()
+    return search.run(names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,7 @@ class _LatticeSearch:
         self.known: dict[Node, float] = {}
         self.best: Node | None = None
 
-    def run(self) -> Generalization:
+    def run(self, names: Sequence[str] | None) -> Generalization:
         """Visit nodes by ascending loss until the next cannot be better than the best."""
         for node in self.lattice.ascending():
             if self.best is not None and self.lattice.loss[node] >= self.known[self.best]:
@@ -153,7 +153,11 @@ class _LatticeSearch:
             if not self.lattice.hopeless[node] and node not in self.known:
                 self._search_path(self.lattice.path_up(node))
         if self.best is None:
-            raise Infeasible("No combination of levels satisfies the criteria within the rows that may be suppressed.")
+            # The highest levels are one group, so that its lack is a reason.
+            why = lacking(self.criteria, self.overall, names)
+            raise Infeasible(
+                f"No combination of levels satisfies the criteria within the rows that may be suppressed. {why}".strip()
+            )
         return Generalization(self.best, self._labels(self.best), self.known[self.best], len(self.known))
 
     def explore(self, chosen: Node, progress: Callable[[float], None]) -> ExploredLattice:

@@ -88,6 +88,16 @@ class Session:
     @within_limits
     def answers(self, sql: str, tables: Mapping[str, Any] | None = None) -> Result:
         """Answer every aggregate in every group: keys, and for each aggregate its answers, row by row."""
+        try:
+            found = self._found(sql, tables)
+            found.table()  # rounds the answers, which are kept
+        except OverflowError:
+            raise QueryError(
+                "an answer, or a number on the way to it, is beyond the range of floats; ask about x / 1000000"
+            ) from None
+        return found
+
+    def _found(self, sql: str, tables: Mapping[str, Any] | None) -> Result:
         from hedgerow.query.sql.compose import Composer
         from hedgerow.query.sql.joining import Joins, own_tables
         from hedgerow.query.sql.parse import check_text, is_composed

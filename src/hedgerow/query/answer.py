@@ -212,17 +212,16 @@ class Estimate:
     def _value_answer(self, lower: int, upper: int, cell: int) -> Answer:
         """Texts and truth values have no mean; that of dates is the nearest moment, its deviation days or seconds."""
         assert self.domain is not None, "values come with the list of them"
-        kind = self.domain.type
+        kind, exact = self.domain.type, self.exact[cell]
+        reached = exact or self.reached is None or self.reached[cell]
         if not pa.types.is_temporal(kind):
             low, high = self.domain[lower].as_py(), self.domain[upper].as_py()
-            return Answer(
-                low, high, low if self.exact[cell] else None, 0.0 if self.exact[cell] else None, self.exact[cell]
-            )
+            return Answer(low, high, low if exact else None, 0.0 if exact else None, exact, reached=reached)
         exactly = self.lower[cell] or 0
-        middle = round(exactly) if self.exact[cell] else round(min(max(self.expected[cell], lower), upper))
+        middle = round(exactly) if exact else round(min(max(self.expected[cell], lower), upper))
         low, high, mean = (_moment(tick, kind) for tick in (lower, upper, middle))
         scale = 1.0 if pa.types.is_date(kind) else 1e6
-        return Answer(low, high, mean, 0.0 if self.exact[cell] else self.std[cell] / scale, self.exact[cell])
+        return Answer(low, high, mean, 0.0 if exact else self.std[cell] / scale, exact, reached=reached)
 
     def means(self) -> list[float]:
         """The expected value of each cell, nan for NULL."""

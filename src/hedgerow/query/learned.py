@@ -77,6 +77,8 @@ _BY_HIDDEN = 4.0
 _LEAST = 0.005
 """A model that explains less of the variance inside groups than this is not worth its error."""
 
+_TOO_LITTLE = "known columns tell too little, or there are too few groups"
+
 
 def learn(release: Release, bound: Bound, answer: Answer) -> Answer:
     """The answer with a learned estimate beside it, or with the reason why no model helps."""
@@ -197,13 +199,15 @@ class _Model:
         hit = self.source.choose(self.bound.known).possible
         kept = self.source.marked(self.base, self.bound.hidden).astype(np.float64)
         features = _features(self.release, self.source)
+        if not features.shape[1]:
+            return _fair(answer, _TOO_LITTLE)
         sizes = np.bincount(view.groups, minlength=groups).astype(np.float64)
         sums = [np.bincount(view.groups, column, minlength=groups) for column in features.T]
         means: Floats = np.column_stack(sums) / sizes[:, None]
         hits = np.bincount(view.groups[hit], minlength=groups).astype(np.float64)
         shape = _Shape(hidden.groups, features, features - means[view.groups], means, sizes, hit, hits, view.groups)
         if (dealing := self._dealing(shape)) is not None:
-            return self._deal(answer, dealing, hit, kept)
+            return self._deal(answer, dealing, shape, kept)
         if self.aggregate.function == "count":
             return self._bound_estimate(answer, *shape.total(kept))
         values = kept * _numbers(hidden, self.bound, self.aggregate)
@@ -224,24 +228,24 @@ class _Model:
         if not is_number or len(shape.sizes) * largest**2 > _MOST_PAIRS:
             return None
         scores = normal_scores(view.codes(self.base).codes.astype(np.int64))
-        dealing: _Dealing = view.remember(f"dealing of {self.base}", lambda: _Dealing(shape, scores, view.offsets))
+        dealing: _Dealing = view.keep(f"dealing of {self.base}", lambda: _Dealing(shape, scores, view.offsets))
         return dealing
 
-    def _deal(self, answer: Answer, dealing: _Dealing, hit: Any, kept: Floats) -> Learned:
+    def _deal(self, answer: Answer, dealing: _Dealing, shape: _Shape, kept: Floats) -> Learned:
         if why := dealing.refusal:
             return _fair(answer, why)
-        shares = dealing.shares(hit)
+        hits = _Hits(shape.hit, shape.deviations[shape.hit].sum(axis=0), dealing.shares(shape.hit))
         if self.aggregate.function == "count":
-            return self._bound_estimate(answer, *dealing.total(kept, shares, hit, is_counted=True), "", None)
+            return self._bound_estimate(answer, *dealing.total(kept, hits, is_counted=True), "", None)
         values = kept * _numbers(self.source.hidden_view(self.base), self.bound, self.aggregate)
-        estimate, error = dealing.total(values, shares, hit)
+        estimate, error = dealing.total(values, hits)
         if self.aggregate.function == "sum":
             return self._bound_estimate(answer, estimate, error, "", None)
-        count = dealing.total(kept, shares, hit)[0]
+        count = dealing.total(kept, hits)[0]
         if count <= 0:
             return _fair(answer, "it expects no row")
         # The mean is where the sum of deviations from it is nothing: its error is theirs, over the count.
-        error = dealing.total(values - estimate / count * kept, shares, hit)[1]
+        error = dealing.total(values - estimate / count * kept, hits)[1]
         return self._bound_estimate(answer, estimate / count, error / count, "", None)
 
     def _bound_estimate(
@@ -281,7 +285,7 @@ class _Shape:
         if float(self.sizes @ left**2) / count > _BY_HIDDEN * max(chance, 1e-300):
             return fair, float(np.sqrt(dealt @ spread)), "groups were made by the hidden values"
         if explained < _LEAST or count < 4 * self.means.shape[1]:
-            return fair, float(np.sqrt(dealt @ spread)), "known columns tell too little, or there are too few groups"
+            return fair, float(np.sqrt(dealt @ spread)), _TOO_LITTLE
         lever = self.deviations[self.hit].sum(axis=0)
         if not resample:
             return fair + float(lever @ slopes), 0.0, ""
@@ -292,6 +296,15 @@ class _Shape:
         ]
         variance = float(np.var(again, ddof=1)) + (1.0 - explained) * float(dealt @ spread)
         return fair + float(lever @ slopes), float(np.sqrt(variance)), ""
+
+
+@dataclass(frozen=True)
+class _Hits:
+    """The rows that a question takes, the sum of their features' deviations, and their chances by value and model."""
+
+    rows: Any
+    lever: Floats
+    shares: list[Floats]
 
 
 class _Dealing:
@@ -309,7 +322,7 @@ class _Dealing:
         if float(shape.sizes @ left**2) / count > _BY_HIDDEN * max(inside / len(scores), 1e-300):
             self.refusal = "groups were made by the hidden values"
         elif explained < _LEAST * inside or count < 4 * shape.means.shape[1]:
-            self.refusal = "known columns tell too little, or there are too few groups"
+            self.refusal = _TOO_LITTLE
         self._contrast = _Contrast(shape)
         places = np.arange(int(shape.sizes.max(initial=0)))
         self._real, self._sizes = places < shape.sizes[:, None], shape.sizes
@@ -344,9 +357,9 @@ class _Dealing:
         rows = (hit[self._place] & self._real).astype(np.float32)
         return [np.einsum("gij,gi->gj", each, rows).astype(np.float64) for each in self._chances]
 
-    def total(self, values: Floats, shares: list[Floats], hit: Any, *, is_counted: bool = False) -> tuple[float, float]:
+    def total(self, values: Floats, hits: _Hits, *, is_counted: bool = False) -> tuple[float, float]:
         """The learned sum over the rows hit, and its standard error."""
-        padded = values[self._place] * self._real
+        shares, padded = hits.shares, values[self._place] * self._real
         found = [float((share * padded).sum()) for share in shares]
         likely = np.clip(shares[0], 0.0, 1.0)
         weight = likely * (1.0 - likely) * self._real
@@ -355,7 +368,7 @@ class _Dealing:
         # So many rows of a group are hit, whoever has which value; equal chances give the fair shuffle's variance.
         dealt = (weight * (padded - middle[:, None]) ** 2).sum(axis=1) * size / np.maximum(size - 1.0, 1.0)
         variance = float(dealt.sum() + np.square(found[1]) + np.var(found[2:], ddof=1))
-        other, noise, is_blind = self._contrast.total(values, hit)
+        other, noise, is_blind = self._contrast.total(values, hits)
         if not is_blind:
             return found[0], _WIDENED_NEAR * float(np.sqrt(variance))
         apart = other - found[0]
@@ -371,16 +384,16 @@ class _Contrast:
     """
 
     def __init__(self, shape: _Shape) -> None:
-        self._shape, self._weight = shape, shape.sizes / shape.sizes.sum()
+        self._sizes, self._owner, self._groups = shape.sizes, shape.owner, shape.groups
+        self._weight = shape.sizes / shape.sizes.sum()
         x = shape.means - self._weight @ shape.means
         self._x, self._gram = x, _ridge((x * shape.sizes[:, None]).T @ x)
 
-    def total(self, values: Floats, hit: Any) -> tuple[float, float, bool]:
+    def total(self, values: Floats, asked: _Hits) -> tuple[float, float, bool]:
         """The sum, the variance of what hits add to it, and whether groups were made without looking at hits."""
-        shape, x = self._shape, self._x
-        sizes, count = shape.sizes, len(shape.sizes)
-        mean = np.bincount(shape.owner, values, minlength=count) / sizes
-        hits = np.bincount(shape.groups[hit], minlength=count).astype(np.float64)
+        x, sizes, count, lever = self._x, self._sizes, len(self._sizes), asked.lever
+        mean = np.bincount(self._owner, values, minlength=count) / sizes
+        hits = np.bincount(self._groups[asked.rows], minlength=count).astype(np.float64)
         both = np.column_stack((mean, hits / sizes))
         both = both - self._weight @ both
         slopes = np.linalg.solve(self._gram, (x * sizes[:, None]).T @ both)
@@ -388,7 +401,7 @@ class _Contrast:
         scale = float(sizes @ own**2) + 1e-12 * float(sizes.sum())
         steep = float((sizes * own) @ left) / scale
         noise = float(np.square(sizes * own) @ np.square(left - steep * own)) / scale**2
-        lever, share = shape.deviations[hit].sum(axis=0), float(hits.sum() / sizes.sum())
+        share = float(hits.sum() / sizes.sum())
         reach = float(hits @ (1.0 - hits / sizes) - lever @ slopes[:, 1])
         is_blind = float(sizes @ both[:, 1] ** 2) <= _MOSTLY_CHANCE * count * share * (1.0 - share)
         return float(hits @ mean + lever @ slopes[:, 0] + steep * reach), noise * reach**2, is_blind

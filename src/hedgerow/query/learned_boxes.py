@@ -324,7 +324,7 @@ def boxes_of(source: BoxSource, names: tuple[str, ...], bound: Bound) -> Boxes |
     for part in conjuncts(bound.known):
         if len(columns_of(part)) > 1 or not columns_of(part) <= frozenset(names):
             return "conditions must be on one column each that is published as ranges or sets"
-    boxes: Boxes | str = source.view.remember("learned boxes", lambda: _read(source, names))
+    boxes: Boxes | str = source.view.keep("learned boxes", lambda: _read(source, names))
     return boxes
 
 

@@ -11,23 +11,37 @@ the release has, as long as it shows rows and the values among which each group'
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError, counted
 from hedgerow.exact import float_above, float_below
-from hedgerow.query.aggregates.linear import DependentColumns, Linear, LinearBounds, coefficients
+from hedgerow.query.aggregates.linear import (
+    DependentColumns,
+    Linear,
+    LinearBounds,
+    LinearShare,
+    Normal,
+    coefficients,
+    inverse,
+)
 from hedgerow.query.aggregates.precise import Digits, side_by_side
-from hedgerow.query.evidence.groups import Ints
-from hedgerow.query.evidence.permuted import RowSource
+from hedgerow.query.evidence.groups import Floats, Ints
+from hedgerow.query.evidence.permuted import RowSource, WholeRelease
 from hedgerow.query.evidence.products import digits_of, linear_over
-from hedgerow.query.evidence.view import View, missing_rows
+from hedgerow.query.evidence.view import View, fresh_source, missing_rows
 from hedgerow.query.regression import Coefficient, Regression
 from hedgerow.query.sql.formula import Factor, Formula, read_formula
 from hedgerow.query.sql.question import NUMBERS, Bound, Column, Kind, columns_of
+from hedgerow.release.bundle import PartedTables
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -51,10 +65,68 @@ def regress(release: Release, formula: str, *, where: str | None = None, weights
     from hedgerow.query.evidence.view import source_of
 
     model = read_formula(formula)
-    source = source_of(release)
+    bound = _bind(release, model, where, weights)
+    if isinstance(release.tables, PartedTables):
+        return _fit_parts(release.tables, model, bound, formula)
+    fit = _Fit(_rows_source(source_of(release), release), model, bound)
+    return _combine([fit.chosen], lambda step: [step(fit)], formula)
+
+
+def _fit_parts(tables: PartedTables, model: Formula, bound: Bound, formula: str) -> Regression:
+    """The same over parts: a pass for values and levels, one for sums of squares, one for the coefficients."""
+
+    def part_fit(part: Release, whole: WholeRelease, levels: Mapping[str, pa.Array] | None) -> _Fit:
+        source = _rows_source(fresh_source(part), part)
+        source.take_part(whole)
+        return _Fit(source, model, bound, levels)
+
+    nothing = WholeRelease({}, {}, frozenset())
+    chosen = tables.each(lambda part: part_fit(part, nothing, None).chosen)
+    whole = WholeRelease({}, _union([one.domains for one in chosen]), frozenset())
+    levels = _union([one.levels for one in chosen])
+    return _combine(chosen, lambda step: tables.each(lambda part: step(part_fit(part, whole, levels))), formula)
+
+
+def _rows_source(source: object, release: Release) -> RowSource:
     if not isinstance(source, RowSource):
         raise QueryError(_NO_ROWS.format(release.form))
-    return _Fit(source, model, _bind(release, model, where, weights)).run(formula)
+    return source
+
+
+def _union(parts: Sequence[Mapping[str, pa.Array]]) -> dict[str, pa.Array]:
+    """The different values of each column in all parts, ascending."""
+    found = {}
+    for name in parts[0]:
+        values = pa.concat_arrays([part[name] for part in parts]).unique()
+        found[name] = values.take(pc.array_sort_indices(values))
+    return found
+
+
+def _combine(chosen: Sequence[_Chosen], each: Callable[[Callable[[_Fit], Any]], list[Any]], formula: str) -> Regression:
+    """Bound the coefficients over rows in one piece or several; `each` takes a step in all of them."""
+    partly, rows = sum(one.partly for one in chosen), sum(one.rows for one in chosen)
+    if partly:
+        raise QueryError(
+            f"'{_label(chosen[0].outcome)}' is missing for some rows of {counted(partly, 'group')}, and "
+            f"which of them is hidden; select "
+            "other groups, or give the missing a number: I(coalesce(x, 0)) ~ ..."
+        )
+    if not rows:
+        raise QueryError("no row satisfies the condition and has a value in every column of the formula")
+    if any(one.has_negative for one in chosen) or not any(one.has_positive for one in chosen):
+        raise QueryError("weights must not be negative, and one must be positive")
+    sums = each(_Fit.sums)
+    lines = zip(*(one.sums for one in sums), strict=True)
+    total = [[sum(cells) for cells in zip(*line, strict=True)] for line in lines]
+    sizes = np.maximum.reduce([one.sizes for one in sums])
+    try:
+        factors = inverse(total)
+    except DependentColumns as error:
+        raise QueryError(_dependence([sums[0].names[place] for place in error.places])) from None
+    shares = each(lambda fit: fit.shares(factors, sizes))
+    found = coefficients(list(zip(*shares, strict=True)), sums[0].units)
+    listed = tuple(_coefficient(name, bounds) for name, bounds in zip(sums[0].names, found, strict=True))
+    return Regression(" ".join(formula.split()), listed, rows)
 
 
 def _bind(release: Release, model: Formula, where: str | None, weights: str | None) -> Bound:
@@ -83,12 +155,36 @@ def _bind(release: Release, model: Formula, where: str | None, weights: str | No
 
 
 @dataclass(frozen=True)
+class _Chosen:
+    """What a piece of the rows says before anything is fitted: its values, levels and what would forbid a fit."""
+
+    outcome: str
+    rows: int
+    partly: int
+    domains: Mapping[str, pa.Array]
+    levels: Mapping[str, pa.Array]
+    has_negative: bool
+    has_positive: bool
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """X' W X of a piece, the largest numbers of its columns, and the regressors' names and units."""
+
+    names: list[str]
+    units: tuple[Fraction, ...]
+    sums: list[list[int]]
+    sizes: Floats
+
+
+@dataclass(frozen=True)
 class _Fit:
-    """One model, bound to the rows of one release."""
+    """One model, bound to the rows of one release, or of a part of it whose `levels` are those of the whole."""
 
     source: RowSource
     model: Formula
     bound: Bound
+    levels: Mapping[str, pa.Array] | None = None
 
     @property
     def view(self) -> View:
@@ -108,21 +204,55 @@ class _Fit:
         place = len(self.model.factors) + 1
         return self._name(place) if place < len(self.bound.aggregates) else None
 
-    def run(self, formula: str) -> Regression:
-        """Find the rows, lay out the regressors, bound the coefficients."""
+    @functools.cached_property
+    def chosen(self) -> _Chosen:
+        """Look at the rows that the regression takes."""
+        self._prepare()
+        taken, partly = self._with_outcome(self._taken)
+        rows = np.flatnonzero(taken)
+        names = [*self._names.values(), *([] if self._weights is None else [self._weights])]
+        domains = {name: self.view.codes(name).domain for name in names}
+        outcome = self._name(0)
+        view = self.source.hidden_view(outcome) if outcome in self.bound.bases else self.view
+        domains[outcome] = view.codes(outcome).domain
+        levels = {
+            self._names[factor]: domains[self._names[factor]].take(
+                pa.array(np.unique(self.view.codes(self._names[factor]).codes[rows]))
+            )
+            for factor in self.model.factors
+            if self._is_level(factor)
+        }
+        signs = (False, True)
+        if self._weights is not None and len(rows):
+            floats = self._weight_digits(rows).floats
+            signs = (bool(np.any(floats < 0.0)), bool(np.any(floats > 0.0)))
+        elif self._weights is not None:
+            signs = (False, False)
+        return _Chosen(outcome, len(rows), partly, domains, levels, *signs)
+
+    def _prepare(self) -> None:
         self.view.derive(self.bound.derived)
         if self._name(0) in self.bound.bases:
             self.source.hidden_view(self._name(0)).derive(self.bound.derived)
         self._check_known()
-        rows = self._rows()
+
+    @functools.cached_property
+    def _normal(self) -> tuple[list[str], Normal]:
+        """The rows, their regressors and their weights."""
+        self._prepare()
+        rows = np.flatnonzero(self._with_outcome(self._taken)[0])
         names, design = self._design(rows)
         weights = None if self._weights is None else self._weight_digits(rows)
-        try:
-            found = coefficients(self._linear(rows, design), weights)
-        except DependentColumns as error:
-            raise QueryError(_dependence([names[place] for place in error.places])) from None
-        lines = tuple(_coefficient(name, bounds) for name, bounds in zip(names, found, strict=True))
-        return Regression(" ".join(formula.split()), lines, len(rows))
+        return names, Normal.of(self._linear(rows, design), weights)
+
+    def sums(self) -> _Sums:
+        """What the rows add to X' W X."""
+        names, normal = self._normal
+        return _Sums(names, normal.regressors.units, normal.sums, normal.linear.sizes)
+
+    def shares(self, factors: Sequence[Sequence[Fraction]], sizes: Floats) -> list[LinearShare]:
+        """What the rows add to each coefficient."""
+        return [self._normal[1].linear.share(row, sizes) for row in factors]
 
     def _check_known(self) -> None:
         """Regressors and weights are known columns; the outcome is a column of numbers."""
@@ -144,7 +274,8 @@ class _Fit:
                 "I(CASE WHEN x = 'value' THEN 1 ELSE 0 END) ~ ..."
             )
 
-    def _rows(self) -> Ints:
+    @property
+    def _taken(self) -> NDArray[np.bool_]:
         """Rows that satisfy the condition and have every regressor."""
         chosen = self.source.choose(self.bound.known)
         if chosen.sure is not None:
@@ -152,29 +283,19 @@ class _Fit:
         taken = chosen.possible.copy()
         for name in {*self._names.values(), *([] if self._weights is None else [self._weights])}:
             taken &= ~missing_rows(self.view, name)
-        taken = self._with_outcome(taken)
-        if not taken.any():
-            raise QueryError("no row satisfies the condition and has a value in every column of the formula")
-        return np.flatnonzero(taken)
+        return taken
 
-    def _with_outcome(self, taken: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Leave out groups whose outcomes are all missing; where only some are it is open whose."""
+    def _with_outcome(self, taken: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], int]:
+        """Leave out groups whose outcomes are all missing; count those where only some are, and it is open whose."""
         name = self._name(0)
         if name not in self.bound.bases:
-            return taken & ~missing_rows(self.view, name)
+            return taken & ~missing_rows(self.view, name), 0
         hidden = self.source.hidden_view(name)
         missing = np.bincount(hidden.groups[missing_rows(hidden, name)], minlength=len(hidden.offsets) - 1)
         touched = np.bincount(self.view.groups[taken], minlength=len(hidden.offsets) - 1) > 0
         none = missing == np.diff(hidden.offsets)
         partly = int(np.sum(touched & (missing > 0) & ~none))
-        if partly:
-            raise QueryError(
-                f"'{_label(name)}' is missing for some rows of {counted(partly, 'group')}, and "
-                f"which of them is hidden; select "
-                "other groups, or give the missing a number: I(coalesce(x, 0)) ~ ..."
-            )
-        kept: NDArray[np.bool_] = taken & ~none[self.view.groups]
-        return kept
+        return taken & ~none[self.view.groups], partly
 
     def _linear(self, rows: Ints, design: list[Digits]) -> Linear:
         name = self._name(0)
@@ -185,10 +306,7 @@ class _Fit:
         assert self._weights is not None, "asked for where there are weights"
         if self.view.column(self._weights).kind not in NUMBERS:
             raise QueryError(f"weights must be numbers; '{_label(self._weights)}' holds none")
-        weights = digits_of(self.view, self._weights).take(self.view.codes(self._weights).codes[rows])
-        if np.any(weights.floats < 0.0) or not np.any(weights.floats > 0.0):
-            raise QueryError("weights must not be negative, and one must be positive")
-        return weights
+        return digits_of(self.view, self._weights).take(self.view.codes(self._weights).codes[rows])
 
     def _design(self, rows: Ints) -> tuple[list[str], list[Digits]]:
         """Regressors by name, as statsmodels names them."""
@@ -223,14 +341,12 @@ class _Fit:
                 raise QueryError(f"'{factor.text}' holds dates; write I(year(x)), or C(x) for levels")
             return [(factor.text, digits_of(self.view, name).take(codes.codes[rows]))]
         taken = codes.codes[rows]
-        levels = np.unique(taken)
+        levels = codes.domain.take(pa.array(np.unique(taken))) if self.levels is None else self.levels[name]
+        places = pc.index_in(levels, value_set=codes.domain).fill_null(-1).to_pylist()
         mark = "T." if is_reduced else ""
         return [
-            (
-                f"{factor.text}[{mark}{codes.domain[int(level)].as_py()}]",
-                Digits(((taken == level).astype(np.float64)[:, None],), 1),
-            )
-            for level in levels[1 if is_reduced else 0 :]
+            (f"{factor.text}[{mark}{level}]", Digits(((taken == place).astype(np.float64)[:, None],), 1))
+            for level, place in list(zip(levels.to_pylist(), places, strict=True))[1 if is_reduced else 0 :]
         ]
 
 
@@ -239,8 +355,12 @@ def _coefficient(name: str, found: LinearBounds) -> Coefficient:
     return Coefficient(name, lower, min(max(found.expected, lower), upper), upper, found.std, found.exact)
 
 
+_MOST_NAMES = 6
+
+
 def _dependence(names: list[str]) -> str:
-    listed = ", ".join(f"'{name}'" for name in names)
+    listed = ", ".join(f"'{name}'" for name in names[:_MOST_NAMES])
+    listed += f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     if len(names) == 1:
         return f"{listed} is zero in every row that the regression takes; leave it out"
     return f"the columns {listed} depend on each other in the rows that the regression takes; leave one of them out"

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from hedgerow.errors import counted
+from hedgerow.query.answer import MEANING
 
 __all__ = ["Coefficient", "Regression"]
 
@@ -78,7 +79,7 @@ class Regression:
         for row in cells:
             first, *rest = (text.rjust(width) for text, width in zip(row, widths, strict=True))
             lines.append("  ".join([row[0].ljust(len(first)), *rest]))
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._meaning])
 
     def _repr_html_(self) -> str:
         """Draw a table with the bounds as bars on a scale that has zero in it."""
@@ -88,7 +89,13 @@ class Regression:
             for line in self.coefficients
         )
         title = f"{html.escape(self.formula)} ({counted(self.rows, 'row')})"
-        return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        table = f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return table + "".join(f"<small>{sentence}</small>" for sentence in self._meaning)
+
+    @property
+    def _meaning(self) -> list[str]:
+        """What a deviation is, where there is one."""
+        return [MEANING] if any(not line.exact for line in self.coefficients) else []
 
 
 def _cells(line: Coefficient) -> tuple[str, str, str, str, str]:

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from hedgerow.cores import cores
 from hedgerow.errors import DiskFull, HedgerowError, InputError, OutOfMemory, ParameterError
 from hedgerow.scale.engine import Distinct
-from hedgerow.table.checks import BLANKS, attempt, check_names, existing_file
+from hedgerow.table.checks import BLANKS, attempt, check_names, existing_file, is_interrupt
 from hedgerow.table.csv import Dialect, find_dialect, to_utf8
 from hedgerow.table.options import ReadOptions, as_declared, read_options, require_columns, without_codes
 from hedgerow.table.read import OPTIONS, require_known
-from hedgerow.table.sources import POSTGRES
+from hedgerow.table.sources import POSTGRES, open_folder
 from hedgerow.table.typed import MISSING, column_of, has_decimals, type_declared
 
 __all__ = ["PassSource", "open_source"]
@@ -90,7 +90,7 @@ def open_source(
             yield ReadSource(opened, asked)
         return
     settings: dict[str, Any] = {
-        "memory_limit": f"{max(memory, 1 << 27) // 2**20}MiB",
+        "memory_limit": f"{min(max(memory, 1 << 27), 1 << 50) // 2**20}MiB",
         "temp_directory": str(folder / "duckdb"),
         "threads": cores(),
         # A seed gives the same release each time only if rows come in the same order.
@@ -118,9 +118,8 @@ def _relation(connection: Any, source: object) -> str:
         return "source." + ".".join(map(quote_name, name.split(".")))
     if isinstance(source, str | Path):
         path = Path(text)
-        files = sorted(path.rglob("*.parquet")) if path.is_dir() else [existing_file(path)]
-        if not files:
-            raise InputError(f"'{path.name}' cannot be read: it is a folder without Parquet files; name a file.")
+        # DuckDB would read the values of all files as the types of the first one.
+        files = [Path(file) for file in open_folder(path).files] if path.is_dir() else [existing_file(path)]
         hive = path.is_dir() and any("=" in str(file.relative_to(path)) for file in files)
         return f"read_parquet([{', '.join(map(_text, files))}], hive_partitioning = {str(hive).lower()})"
     from hedgerow.table import read_table
@@ -213,7 +212,10 @@ def _run_step(step: Callable[[], T]) -> T:
     except (HedgerowError, MemoryError):
         raise
     except Exception as error:
+        was_stopped = is_interrupt(error)
         found = _sentence(type(error).__name__, str(error))
+    if was_stopped:
+        raise KeyboardInterrupt
     raise found
 
 

@@ -37,9 +37,16 @@ def attempt(step: Callable[[], T], sentence: str) -> T:
         return step()
     except (HedgerowError, MemoryError):
         raise
-    except Exception:
-        pass
+    except Exception as error:
+        was_stopped = is_interrupt(error)
+    if was_stopped:
+        raise KeyboardInterrupt
     raise InputError(sentence)
+
+
+def is_interrupt(error: Exception) -> bool:
+    """Tell whether an error of DuckDB means that the user pressed Ctrl-C."""
+    return isinstance(error, RuntimeError) and str(error) == "Query interrupted"
 
 
 def check_shape(rows: int, columns: int) -> None:

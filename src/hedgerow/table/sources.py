@@ -67,6 +67,14 @@ def _copy(stream: Any | IO[bytes], target: Path) -> None:
 
 def read_folder(folder: Path, *, max_cells: int = MAX_CELLS) -> Table:
     """Read all Parquet files of a folder, which have to have the same columns; `name=value` folders are columns."""
+    found = open_folder(folder)
+    damaged = f"A Parquet file in '{folder.name}' is cut short or damaged."
+    check_size(attempt(found.count_rows, damaged), len(found.schema), max_cells=max_cells)
+    return flatten(attempt(found.to_table, damaged), "file")
+
+
+def open_folder(folder: Path) -> Any:
+    """The Parquet files of a folder as one table that is not read yet; refused where they differ in what they hold."""
     from pyarrow import dataset
 
     files = sorted(str(file) for file in folder.rglob("*.parquet"))
@@ -78,11 +86,11 @@ def read_folder(folder: Path, *, max_cells: int = MAX_CELLS) -> Table:
     found = attempt(
         lambda: dataset.dataset(files, format="parquet", partitioning="hive", partition_base_dir=str(folder)), damaged
     )
-    schemas = [fragment.physical_schema.remove_metadata() for fragment in found.get_fragments()]
+    fragments = attempt(lambda: list(found.get_fragments()), damaged)
+    schemas = attempt(lambda: [one.physical_schema.remove_metadata() for one in fragments], damaged)
     if any(schema != schemas[0] for schema in schemas):
         raise InputError(f"The Parquet files in '{folder.name}' differ in columns or types; a table needs one kind.")
-    check_size(attempt(found.count_rows, damaged), len(found.schema), max_cells=max_cells)
-    return flatten(attempt(found.to_table, damaged), "file")
+    return found
 
 
 def is_database(source: str) -> bool:

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from hedgerow.arrays import one_array
 from hedgerow.cores import on_cores
 from hedgerow.errors import BrokenPromise
-from hedgerow.verify.ke import group_starts
 from hedgerow.verify.made import least_boxes
 from hedgerow.verify.names import SETS, BoxColumns, box_columns
+from hedgerow.verify.structure import group_starts
 from hedgerow.verify.values import PublishedRelease
 
 __all__ = ["check_boxes", "check_names"]

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints, one_array
 from hedgerow.errors import BrokenPromise, counted
-from hedgerow.verify.ke import group_starts
+from hedgerow.verify.structure import group_starts
 from hedgerow.verify.values import PublishedRelease, is_end, spread, total
 
 __all__ = [

@@ -26,7 +26,8 @@ from hedgerow.errors import BrokenPromise, BundleError, counted
 from hedgerow.verify.manifest import Manifest, PartsManifest, decode, release_of
 from hedgerow.verify.parquet import read_parquet
 from hedgerow.verify.parts import PartsBundle, concat_parts
-from hedgerow.verify.structure import TABLES, check_structure
+from hedgerow.verify.shape import check_shape
+from hedgerow.verify.structure import TABLES
 from hedgerow.verify.values import MANIFEST, PAGES, FileEntry, PublishedRelease
 
 __all__ = [
@@ -279,7 +280,7 @@ def open_held(bundle: Held, *, helpers: bool = True, max_bytes: int | None = Non
     beside = {stem: tables.pop(stem) for stem in HELPERS if stem in tables}
     release = release_of(manifest, tables)
     try:
-        check_structure(release)
+        check_shape(release)
     except BrokenPromise as error:
         raise BundleError(f"The bundle is not a release: {error}") from None
     return Opened(release, beside, bundle.manifest, bundle.pages(manifest.files))

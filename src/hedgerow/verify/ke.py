@@ -14,11 +14,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import BrokenPromise, counted
-from hedgerow.verify.structure import number_line
+from hedgerow.verify.structure import group_starts, number_line
 from hedgerow.verify.values import PublishedRelease, spread
 
 __all__ = ["check_ke"]
@@ -47,20 +46,6 @@ def check_ke(release: PublishedRelease) -> str:
         f"has at least {k} distinct values over a range of at least {release.guarantee.parameters['e']}"
         + (f", and none that fills more than 1/{l} of it" if l else "")
     )
-
-
-def group_starts(table: pa.Table, release: PublishedRelease) -> NDArray[np.int64]:
-    """Find where each group begins; raise unless groups are contiguous, numbered from 0 and as many as declared."""
-    column = table.column(release.group_column)
-    if column.null_count or not pa.types.is_integer(column.type):
-        raise BrokenPromise("The group column must hold whole numbers and nothing missing.")
-    numbers = column.to_numpy()
-    starts = np.append(0, np.flatnonzero(numbers[1:] != numbers[:-1]) + 1)
-    if not len(numbers) or not np.array_equal(numbers[starts], np.arange(len(starts))):
-        raise BrokenPromise("The rows are not published group after group, numbered from 0.")
-    if len(starts) != release.groups:
-        raise BrokenPromise("The number of groups is not the one that the release declares.")
-    return starts
 
 
 def _blocks(starts: NDArray[np.int64], rows: int) -> Iterator[tuple[int, int]]:

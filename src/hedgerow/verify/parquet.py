@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hedgerow.errors import BundleError
+from hedgerow.verify.statistics import Described, check_statistics
 
 __all__ = ["Struct", "read_parquet", "read_struct"]
 
@@ -142,7 +143,10 @@ def read_parquet(name: str, content: bytes, *, rows: int | None, max_bytes: int 
             raise BundleError(f"{name} has a column of a type that no release has, or two of one name.")
         if (rows or 0) * sum(map(_width, schema.types)) > limit:
             raise _too_large(name, limit)
-        return _decode(name, content, schema, limit)
+        table = _decode(name, content, schema, limit)
+        for place, column in enumerate(footer[2][1:]):
+            check_statistics(table.column(place), column[1], _describe_columns(content, footer, place))
+        return table
     except MemoryError:
         raise
     except (pa.ArrowException, OSError, OverflowError, ValueError, KeyError, TypeError):
@@ -182,6 +186,7 @@ def _checked_footer(content: bytes) -> Struct:
     for column in columns:
         _require(column[1] in _PHYSICAL and column[3] in (0, 1) and not column.get(5), "columns are nested")
     for group in footer[4]:
+        _require(set(group) <= {1, 2, 3, 5, 6, 7}, "a part says that it is sorted")
         _require(len(group[1]) == len(columns), "a part has other columns than the file")
         for column, chunk in zip(columns, group[1], strict=True):
             _check_chunk(chunk, column, group[3], start)
@@ -238,6 +243,25 @@ def _checked_pages(content: bytes, footer: Struct) -> Iterator[int]:
                 place, is_first = place + packed, False
                 yield unpacked
             _require(place == end and values == about[5], "pages do not fill their column")
+
+
+def _describe_columns(content: bytes, footer: Struct, place: int) -> Iterator[Described]:
+    """What the file says of the rows of a column: of all of a part, and of those of each page."""
+    row = 0
+    for group in footer[4]:
+        about = group[1][place][3]
+        yield Described(row, group[3], about.get(12, {}))
+        page = _first_page(about)
+        end = page + about[7]
+        while page < end:
+            header, page = read_struct(content, page)
+            if header[1] == _DICTIONARY:
+                yield Described(row, 0, {}, entries=header[7][1])
+            else:
+                inside = header[5]
+                yield Described(row, inside[1], inside.get(5, {}), inside[2])
+                row += inside[1]
+            page += header[3]
 
 
 def _decode(name: str, content: bytes, schema: pa.Schema, limit: int) -> pa.Table:

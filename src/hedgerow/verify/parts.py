@@ -26,10 +26,10 @@ from hedgerow.exact import DecimalGrid
 from hedgerow.verify.boxes import check_names
 from hedgerow.verify.frequency import note_rare
 from hedgerow.verify.help import check_help, grids_of
-from hedgerow.verify.ke import group_starts
 from hedgerow.verify.manifest import PartsManifest, decode, release_of
 from hedgerow.verify.names import SETS, box_columns
-from hedgerow.verify.structure import FORMS, check_structure, layout_of
+from hedgerow.verify.shape import check_shape
+from hedgerow.verify.structure import FORMS, group_starts, layout_of
 from hedgerow.verify.values import PAGES, Guarantee, PartEntry, PublishedRelease, Rows, Verification, Whole
 from hedgerow.verify.words import check_pages
 
@@ -103,7 +103,7 @@ class PartsBundle:
         rows = Rows(part.rows, part.rows)
         release = replace(release, rows=rows, groups=part.groups)
         try:
-            check_structure(release)
+            check_shape(release)
         except BrokenPromise as error:
             raise BundleError(f"{part_file(names[0], number)} is not part of a release: {error}") from None
         return release, beside
@@ -294,5 +294,7 @@ def concat_parts(parts: PartsBundle) -> PublishedRelease:
                     table = table.set_column(place, column, pc.add(table.column(place), pa.scalar(first, pa.int32())))
                 found.setdefault(name, []).append(table)
         first += release.groups
+    if any(table.schema != each[0].schema for each in found.values() for table in each):
+        raise BundleError("The parts do not have the same tables, columns and types.")
     tables = {name: pa.concat_tables(each).combine_chunks() for name, each in found.items()}
     return release_of(parts.manifest, tables | shared)

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
+from hedgerow.arrays import free_unused
 from hedgerow.cores import on_cores
 from hedgerow.errors import BrokenPromise, BundleError, counted, within_limits
 from hedgerow.verify.boxes import check_boxes
@@ -30,6 +31,7 @@ from hedgerow.verify.help import check_help
 from hedgerow.verify.holding import Held, Opened, hold, open_held
 from hedgerow.verify.ke import check_ke
 from hedgerow.verify.manifest import PartsManifest, decode
+from hedgerow.verify.names import SETS
 from hedgerow.verify.parts import PARTED, PartsBundle, cut_blocks, verify_parts
 from hedgerow.verify.properties import check_properties
 from hedgerow.verify.proximity import check_proximity
@@ -80,17 +82,18 @@ def verify(release: PublishedRelease) -> Verification:
     columns = check_structure(release)
     criterion = _CRITERIA[release.guarantee.criterion]
     checks: list[Callable[[PublishedRelease], str]] = [check_boxes] if layout_of(release).has_boxes else []
-    checks += [partial(_check_in_blocks, criterion)] if _has_blocks(release) else [criterion]
+    checks.append(partial(_check_in_blocks, criterion) if _has_blocks(release) else criterion)
     whole = release if release.whole is None else replace(release, rows=release.whole.rows)
-    # Parts add up what they see; a release that is whole can be looked at by several threads.
-    kept = on_cores(lambda check: check(release), checks, rows=release.rows.published if whole is release else 0)
+    # Parts add up what they see, and intervals are short work that takes memory: sets are looked at by a thread.
+    rows = release.rows.published if whole is release and SETS in release.tables else 0
+    kept = on_cores(lambda check: check(release), checks, rows=rows)
     return Verification((columns, _told_rows(whole), *kept, check_words(whole)))
 
 
 _IN_BLOCKS = ("frequency", "groupwise", "ke", "m_invariance", "proximity")
 """Criteria that look at one group after the other, and at nothing but its published sensitive values."""
 
-BLOCK = 1 << 16
+BLOCK = 1 << 15
 """Rows that such a criterion is shown at a time, so that what it sorts stays small beside the release."""
 
 
@@ -101,6 +104,7 @@ def _has_blocks(release: PublishedRelease) -> bool:
 
 def _check_in_blocks(criterion: Callable[[PublishedRelease], str], release: PublishedRelease) -> str:
     """Check blocks of whole groups one after the other; the sentence is the one that all groups at once would give."""
+    free_unused()  # what the check of boxes had
     sentence = ""
     try:
         for block in cut_blocks(release, BLOCK):

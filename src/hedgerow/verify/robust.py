@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import one_array
 from hedgerow.errors import BrokenPromise, counted
-from hedgerow.verify.ke import group_starts
+from hedgerow.verify.structure import group_starts
 from hedgerow.verify.values import PublishedRelease, is_end, spread
 
 __all__ = ["check_robust", "sensitive_values"]
@@ -47,11 +47,12 @@ def check_robust(release: PublishedRelease) -> str:
         found, counts = np.unique(groups[rows], return_counts=True)
         if crowded := int((counts > most[found]).sum()):
             raise BrokenPromise(
-                f"{counted(crowded, 'group holds', 'groups hold')} a protected value in more than 1/{r} of their rows."
+                f"{counted(crowded, 'group holds', 'groups hold')} a protected value in more than {1 / r} of their "
+                "rows."
             )
     number, rows_told = spread(release, sizes)
     return (
-        f"in each of {number} ({rows_told} rows) no protected value fills more than 1/{r}; the adversary's "
+        f"in each of {number} ({rows_told} rows) no protected value fills more than {1 / r}; the adversary's "
         "probabilities, which are not published, were checked by the owner and can be by whoever knows them"
     )
 

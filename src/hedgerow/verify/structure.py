@@ -1,7 +1,8 @@
 """What a release is made of: form, columns, counts, and the tables with exactly the columns and types of the form.
 
 Guarantee  after `check_structure` every table, column and type is on a closed list, names are distinct, counts add up,
-           floats are finite and not -0.0, and the promise speaks of sensitive columns that are there
+           groups are numbered one after the other, floats are finite and not -0.0, and the promise speaks of sensitive
+           columns that are there
 Cost       O(cells)
 
 Nothing that a stranger wrote goes on to a check or to a database before this.
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from hedgerow.errors import BrokenPromise, SchemaError
 from hedgerow.exact import Line, column_line
@@ -29,6 +31,7 @@ __all__ = [
     "check_structure",
     "check_table",
     "expected_columns",
+    "group_starts",
     "layout_of",
     "number_line",
 ]
@@ -87,6 +90,7 @@ def check_structure(release: PublishedRelease) -> str:
     _check_same_types(release)
     _check_texts(release)
     _check_counts(release)
+    _check_groups(release)
     check_made(release, has_boxes=layout_of(release).has_boxes)
     return f"{sum(map(len, expected.values()))} columns, all declared, no metadata"
 
@@ -105,6 +109,20 @@ def check_table(table: pa.Table, expected: Mapping[str, pa.DataType | None]) -> 
             raise BrokenPromise(f"'{name}' is of a type that it cannot have in a release.")
         if pa.types.is_floating(column.type):
             _check_floats(name, column)
+
+
+def group_starts(table: pa.Table, release: PublishedRelease) -> NDArray[np.int64]:
+    """Find where each group begins; raise unless groups are contiguous, numbered from 0 and as many as declared."""
+    column = table.column(release.group_column)
+    if column.null_count or not pa.types.is_integer(column.type):
+        raise BrokenPromise("The group column must hold whole numbers and nothing missing.")
+    numbers = column.to_numpy()
+    starts = np.append(0, np.flatnonzero(numbers[1:] != numbers[:-1]) + 1)
+    if not len(numbers) or not np.array_equal(numbers[starts], np.arange(len(starts))):
+        raise BrokenPromise("The rows are not published group after group, numbered from 0.")
+    if len(starts) != release.groups:
+        raise BrokenPromise("The number of groups is not the one that the release declares.")
+    return starts
 
 
 def number_line(column: pa.ChunkedArray, name: str) -> Line:
@@ -193,6 +211,13 @@ def _check_counts(release: PublishedRelease) -> None:
         raise BrokenPromise("The row counts do not add up: published and suppressed must make the input.")
     if release.groups > published:
         raise BrokenPromise("There are more groups than rows.")
+
+
+def _check_groups(release: PublishedRelease) -> None:
+    """Every table lists the same groups, one after the other: arrays are as long as their numbers say."""
+    for name in ("release", "quasi", "sensitive") if release.group_column else ():
+        if name in release.tables:
+            group_starts(release.tables[name], release)
 
 
 def expected_columns(release: PublishedRelease) -> Expected:

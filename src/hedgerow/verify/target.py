@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools, Ints
 from hedgerow.errors import BrokenPromise, counted
-from hedgerow.verify.ke import group_starts
 from hedgerow.verify.names import subdomain_columns
+from hedgerow.verify.structure import group_starts
 from hedgerow.verify.values import PublishedRelease, is_end, total
 
 __all__ = [
@@ -70,6 +70,8 @@ class Counts:
 def trees_of(release: PublishedRelease) -> Trees:
     """Read the trees; raise unless they are trees, values first in each, with usable weights."""
     table = release.tables["target"]
+    if not table.num_rows:
+        raise BrokenPromise("The table 'target' does not list trees with weights.")
     if any(table.column(name).null_count for name in table.column_names if name != "parent"):
         raise BrokenPromise("The table 'target' has gaps.")
     numbers = table.column("node").to_numpy()

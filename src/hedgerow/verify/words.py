@@ -97,11 +97,20 @@ def _said_now(text: str) -> str:
     return text
 
 
+def _promised_now(said: Guarantee) -> str:
+    """A former promise divided by r twice where r is a fraction: 1/3/2 for 2/3."""
+    if said.criterion != "robust":
+        return said.promise
+    r = Fraction(said.parameters["r"])
+    return said.promise.replace(f"row has it to at most 1/{r}.", f"row has it to at most {1 / r}.")
+
+
 def check_words(release: PublishedRelease) -> str:
     """Raise BrokenPromise unless the words of a release are those that follow from its parameters."""
     said = release.guarantee
     missing = tuple(map(_said_now, said.not_promised))
-    if word(release) != replace(said, adversary=_said_now(said.adversary), not_promised=missing):
+    now = replace(said, promise=_promised_now(said), adversary=_said_now(said.adversary), not_promised=missing)
+    if word(release) != now:
         raise BrokenPromise("The words of the guarantee are not those that follow from its parameters.")
     return "the guarantee says in words what its parameters say, and nothing else"
 
@@ -404,7 +413,7 @@ def _robust(release: PublishedRelease) -> Words:
     promise = (
         f"Whoever knows, for any one of {parameters['sets']} sets of quasi-identifiers, how likely each of their "
         f"combinations has a protected value of {_quote(release.guarantee.columns)} can raise the probability that a "
-        f"published row has it to at most 1/{parameters['r']}."
+        f"published row has it to at most {1 / Fraction(parameters['r'])}."
     )
     adversary = (
         "Knows everybody's quasi-identifiers and that they are in the table, and for each set of quasi-identifiers the "

@@ -85,6 +85,13 @@ def test_what_is_no_condition_on_known_columns_is_refused(server, condition):
     assert server.execute("SELECT count(*) FROM hedgerow.release").fetchone() == (9,)
 
 
+@pytest.mark.parametrize("condition", [None, "", "  "])
+def test_a_missing_condition_gets_a_sentence(server, condition):
+    """And not what the server's parser says about a half-written statement."""
+    with pytest.raises(psycopg.Error, match="a condition is one expression over known columns"):
+        server.execute("SELECT * FROM hedgerow.bounds_avg('income', %s)", (condition,)).fetchall()
+
+
 def test_functions_run_with_the_rights_of_the_caller(server):
     """Whoever may not read the release gets nothing from its functions, and a condition writes nothing."""
     server.execute("CREATE ROLE analyst; GRANT USAGE ON SCHEMA hedgerow TO analyst")

@@ -127,7 +127,7 @@ def test_conditions_select_the_rows_that_sql_selects(release, condition, rows):
         ("SELECT count(*) FROM release WHERE age = $1", "cannot"),
         ("SELECT count(*) FROM release WHERE age = ?", "cannot"),
         ("SELECT count(*) INTO other FROM release", "INTO"),
-        ("SELECT count(*) FROM release FOR UPDATE", "LOCKS"),
+        ("SELECT count(*) FROM release FOR UPDATE", "FOR UPDATE"),
         ("PRAGMA database_list", "single SELECT"),
         ("COPY release TO 'x.csv'", "SELECT"),
         ("ATTACH 'x.db'", "SELECT"),

@@ -51,7 +51,7 @@ class Background:
         sure = "" if self.is_exact else " (some groups were sampled)"
         return (
             f"To an adversary who knows how values are distributed {self.problematic:.1%} of {self.rows:,} rows have a "
-            f"protected value with more than 1/{self.r} ({self.blind:.1%} without that), among them "
+            f"protected value with more than {1 / self.r} ({self.blind:.1%} without that), among them "
             f"{self.of_sensitive:.1%} of those who have one; the worst row has it with {self.worst:.1%}{sure}."
         )
 

@@ -39,11 +39,10 @@ from hedgerow.query.evidence.groups import (
     best,
     matches,
     means,
-    rank,
     totals,
     unroll,
 )
-from hedgerow.query.evidence.tally import MANY, both_totals, drawn_totals, moment_sums
+from hedgerow.query.evidence.tally import MANY, both_totals, drawn_totals, moment_sums, moment_terms, rank
 
 __all__ = [
     "RARELY",
@@ -163,7 +162,7 @@ def sums_of_smallest(hits: Hits, values: Values, taken: Ints) -> tuple[list[int]
 def take_below(hits: Hits, values: Values, threshold: int | Ints, least: Ints, most: Ints) -> Ints:
     """As many of the smallest values as lie below the threshold, within what is possible."""
     thresholds = np.broadcast_to(np.asarray(threshold, dtype=np.int64), hits.group.shape)
-    taken: Ints = np.clip(rank(values, values.lows, hits.group, thresholds), least, most)
+    taken: Ints = np.clip(rank(values, hits.group, thresholds), least, most)
     return taken
 
 
@@ -202,8 +201,11 @@ def is_plain(hits: Hits, values: Values) -> bool:
 
 def sum_moments(hits: Hits, values: Values, shift: Floats) -> tuple[Floats, Floats]:
     """Mean and variance per cell of the sum of (value - shift of the cell)."""
-    if len(hits.group) > MANY and hits.cells > 1 and is_plain(hits, values):
-        return moment_sums(hits, values, shift)
+    if len(hits.group) > MANY and is_plain(hits, values):
+        if hits.cells != 1:
+            return moment_sums(hits, values, shift)
+        mean, variance = moment_terms(hits, values, float(shift[0]))
+        return means(hits, mean), means(hits, variance)
     moments, size = values.moments, values.sizes[hits.group]
     centre = moments.mean[hits.group] - shift[hits.cell]
     if is_plain(hits, values):

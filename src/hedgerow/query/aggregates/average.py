@@ -25,7 +25,7 @@ from hedgerow.query.aggregates.aggregator import (
     take_below,
 )
 from hedgerow.query.aggregates.count import expected_count
-from hedgerow.query.evidence.groups import Evidence, Hits, Ints, Values, deviation, matches, means
+from hedgerow.query.evidence.groups import Evidence, Hits, Ints, Values, deviation, matches, small_sums
 
 __all__ = ["AVG", "average", "expected_average"]
 
@@ -69,7 +69,7 @@ def expected_average(evidence: Evidence) -> Spread:
     """AVG: the sum over the number of rows; exact where that number is known."""
     sums, variance = evidence.added(lambda hits, values: sum_moments(hits, values, np.zeros(hits.cells)))
     if evidence.every(is_plain):
-        rows = evidence.added(lambda hits, _: means(hits, hits.expected.astype(np.float64)))
+        rows = evidence.added(lambda hits, _: small_sums(hits, hits.upper)).astype(np.float64)
         return Spread(divide(sums, rows), divide(deviation(variance), rows))
     number = expected_count(evidence).mean
     ratio = divide(sums, number)

@@ -28,6 +28,7 @@ from hedgerow.query.evidence.groups import (
     Ints,
     Values,
     deviation,
+    different,
     joined_sets,
     matches,
     runs_of,
@@ -81,8 +82,8 @@ class _Found:
         pairs, place = np.unique(pair, return_inverse=True)
         logs = np.bincount(place.reshape(-1), _log_missed(hits, values, entry, count[run]), minlength=len(pairs))
         slots = totals(hits, np.minimum(most, kinds[hits.group]))
-        reached, alone = np.unique(pair[most[entry] > 0]), _fewest(hits, least, entry, count[run])
-        return _Found(domain, reached, np.unique(pair[forced]), pairs, logs.astype(np.float64), slots, alone)
+        reached, alone = different(pair[most[entry] > 0]), _fewest(hits, least, entry, count[run])
+        return _Found(domain, reached, different(pair[forced]), pairs, logs.astype(np.float64), slots, alone)
 
     def join(self, other: _Found) -> _Found:
         """What two pieces tell together."""

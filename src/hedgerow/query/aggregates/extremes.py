@@ -18,7 +18,8 @@ from hedgerow.query.aggregates.aggregator import (
     mirror_ends,
     missed_chances,
 )
-from hedgerow.query.evidence.groups import Evidence, Floats, Hits, Ints, Values, best, matches, rank, unroll
+from hedgerow.query.evidence.groups import Evidence, Floats, Hits, Ints, Values, best, matches, unroll
+from hedgerow.query.evidence.tally import rank
 
 __all__ = ["MAX", "MIN", "maximum", "minimum"]
 
@@ -117,7 +118,7 @@ def _chances(evidence: Evidence, inside: NDArray[np.bool_], ends: Ints) -> tuple
     def list_values(hits: Hits, values: Values) -> tuple[Ints, Ints, Floats]:
         hits = _drawing(hits, values, inside)
         hits = hits.only(values.lows[values.offsets[hits.group]] <= ends[hits.cell])
-        owner, order = unroll(rank(values, values.lows, hits.group, ends[hits.cell] + 1))
+        owner, order = unroll(rank(values, hits.group, ends[hits.cell] + 1))
         cell, low = hits.cell[owner], values.lows[values.offsets[hits.group[owner]] + order]
         ascending = np.lexsort((low, cell))
         return cell[ascending], low[ascending], missed_chances(hits, values, owner, order)[ascending]

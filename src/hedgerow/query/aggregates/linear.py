@@ -35,7 +35,10 @@ __all__ = [
     "DependentColumns",
     "Linear",
     "LinearBounds",
+    "LinearShare",
+    "Normal",
     "Products",
+    "add_shares",
     "coefficients",
     "extreme_orders",
     "inverse",
@@ -122,19 +125,19 @@ class Linear:
 
     def bounds(self, factors: Sequence[Fraction]) -> LinearBounds:
         """Bound the sum over rows of (sum of factor * column) * value; factors are for the columns' whole numbers."""
-        key, error = self._keys(factors)
+        return add_shares([self.share(factors, self.sizes)])
+
+    def share(self, factors: Sequence[Fraction], sizes: Floats) -> LinearShare:
+        """What these rows add to such a sum; `sizes` are the largest numbers of each column in all rows."""
+        key, error = self._keys(factors, sizes)
         greatest, least = extreme_orders(key, self.first, self.start, self.end)
-        upper = self._total(factors, greatest)
-        lower = self._total(factors, least)
-        slack = self._slack(error)
-        mean, variance = self._moments(key)
+        upper, lower = self._total(factors, greatest), self._total(factors, least)
+        open_rows = int(self._are_open[self.owner].sum())
+        is_equal = lower == upper and self._are_equal(factors)
         unit = self.values.units[0]
-        is_exact = not self._are_open.any() or (lower == upper and self._are_equal(factors))
-        slack = Fraction(0) if is_exact else slack
-        scale = float(unit)
-        expected = mean * scale if not is_exact else float(lower * unit)
-        std = 0.0 if is_exact else math.sqrt(variance) * scale
-        return LinearBounds((lower - slack) * unit, (upper + slack) * unit, expected, std, is_exact)
+        return LinearShare(
+            lower, upper, *self._moments(key), open_rows, is_equal, self._gain, len(self.start), error, unit
+        )  # fmt: skip
 
     def _are_equal(self, factors: Sequence[Fraction]) -> bool:
         """Tell, in fractions, whether weights that differ as floats are equal in whole groups and zero in parts of one.
@@ -156,16 +159,16 @@ class Linear:
                 return False
         return True
 
-    def _keys(self, factors: Sequence[Fraction]) -> tuple[Floats, float]:
+    def _keys(self, factors: Sequence[Fraction], sizes: Floats) -> tuple[Floats, float]:
         """Weights as floats, and how far any of them may be off."""
         if len(factors) == 1 and self.columns.is_sharp and abs(factors[0]) == 1:
             key: Floats = float(factors[0]) * self._floats[:, 0]
             return key, 0.0
         near = np.array([float(factor) for factor in factors])
-        return self._floats @ near, (len(near) + 4) * float(_ROUNDING) * float(self._sizes @ np.abs(near))
+        return self._floats @ near, (len(near) + 4) * float(_ROUNDING) * float(sizes @ np.abs(near))
 
     @functools.cached_property
-    def _sizes(self) -> Floats:
+    def sizes(self) -> Floats:
         """The largest number of each column, without its sign."""
         return np.array([max(column.max(initial=0.0), -column.min(initial=0.0)) for column in self._floats.T])
 
@@ -173,13 +176,6 @@ class Linear:
     def _gain(self) -> float:
         """What all rows together may gain from another order, per unit of error."""
         return float(np.where(self._are_open, self._ranges, 0.0) @ np.diff(self.first))
-
-    def _slack(self, error: float) -> Fraction:
-        """The most that the right order could gain over that of the floats."""
-        # A sum of n positive floats errs by less than n parts in 2^52, and one entry's product by two.
-        return (
-            Fraction(error) * Fraction(self._gain) * (1 + (len(self.start) + 8) * _ROUNDING) if error else Fraction(0)
-        )
 
     def _total(self, factors: Sequence[Fraction], chosen: Ints) -> Fraction:
         sums = gram(self.columns, self.values.take(chosen))
@@ -193,6 +189,43 @@ class Linear:
         around = np.bincount(self.owner, weights=(key - level[self.owner]) ** 2, minlength=len(rows))
         variance = (around + (size - rows) * level**2) * spread
         return float(total @ mean), float(variance.sum())
+
+
+@dataclass(frozen=True)
+class LinearShare:
+    """What some rows add to a sum, in units of the values: its ends, its moments, and what decides if it is exact.
+
+    `open_rows` are those of entries in which it matters who gets what; `is_equal` tells that it does not in spite of
+    it. Another order of rows gains at most `error` times `gain`, summed over so many `entries`.
+    """
+
+    lower: Fraction
+    upper: Fraction
+    mean: float
+    variance: float
+    open_rows: int
+    is_equal: bool
+    gain: float
+    entries: int
+    error: float
+    unit: Fraction
+
+
+def add_shares(shares: Sequence[LinearShare]) -> LinearBounds:
+    """Bound a sum over the rows of several shares, which have no group in common."""
+    unit, error = shares[0].unit, shares[0].error
+    lower, upper = (sum((getattr(one, end) for one in shares), Fraction(0)) for end in ("lower", "upper"))
+    open_rows = sum(one.open_rows for one in shares)
+    is_exact = not open_rows or (open_rows <= _FEW_ROWS and all(one.is_equal for one in shares))
+    slack = Fraction(0)
+    if error and not is_exact:
+        # A sum of n positive floats errs by less than n parts in 2^52, and one entry's product by two.
+        errors = 1 + (sum(one.entries for one in shares) + 8) * _ROUNDING
+        slack = Fraction(error) * Fraction(sum(one.gain for one in shares)) * errors
+    scale = float(unit)
+    expected = float(lower * unit) if is_exact else sum(one.mean for one in shares) * scale
+    std = 0.0 if is_exact else math.sqrt(sum(one.variance for one in shares)) * scale
+    return LinearBounds((lower - slack) * unit, (upper + slack) * unit, expected, std, is_exact)
 
 
 def extreme_orders(key: Floats, first: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
@@ -303,14 +336,29 @@ class DependentColumns(Exception):
     places: list[int]
 
 
-def coefficients(linear: Linear, weights: Digits | None) -> list[LinearBounds]:
-    """Bound every coefficient; `linear.columns` are the regressors, `weights` one column for the same rows."""
-    regressors = linear.columns
-    weighted = regressors if weights is None else regressors.times(weights)
-    factors = inverse(gram(weighted, regressors))
-    sums = replace(linear, columns=weighted)
+@dataclass(frozen=True, eq=False)
+class Normal:
+    """Rows of a regression: `linear` has its regressors, times weights where there are any, and `regressors` alone."""
+
+    linear: Linear
+    regressors: Digits
+
+    @staticmethod
+    def of(linear: Linear, weights: Digits | None) -> Normal:
+        """Weigh the regressors of rows; `weights` is one column for the same rows."""
+        weighted = linear.columns if weights is None else linear.columns.times(weights)
+        return Normal(replace(linear, columns=weighted), linear.columns)
+
+    @functools.cached_property
+    def sums(self) -> list[list[int]]:
+        """X' W X in whole numbers of units."""
+        return gram(self.linear.columns, self.regressors)
+
+
+def coefficients(shares: Sequence[Sequence[LinearShare]], units: Sequence[Fraction]) -> list[LinearBounds]:
+    """Bound every coefficient from the shares of all rows in it; `units` are those of the regressors."""
     # Whole numbers of units cancel except for those of the coefficient's own column.
-    return [_in_units(sums.bounds(row), unit) for row, unit in zip(factors, regressors.units, strict=True)]
+    return [_in_units(add_shares(own), unit) for own, unit in zip(shares, units, strict=True)]
 
 
 def _in_units(found: LinearBounds, unit: Fraction) -> LinearBounds:

@@ -32,10 +32,10 @@ from hedgerow.query.evidence.groups import (
     joined_sets,
     matches,
     means,
-    rank,
     totals,
     unroll,
 )
+from hedgerow.query.evidence.tally import rank
 
 __all__ = ["QUANTILE_CONT", "QUANTILE_DISC", "quantile"]
 
@@ -108,7 +108,7 @@ class _Finder:
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
-        self._domain = joined_sets(evidence.each(lambda _, values: np.unique(values.lows)))
+        self._domain = joined_sets(evidence.each(lambda _, values: values.domain))
         self._table = _Counts.of(evidence, self._domain) if len(evidence.pieces) > 1 else None
 
     def value_at_rank(self, total: Ints, place: Ints) -> list[int]:
@@ -191,7 +191,7 @@ def _running(numbers: Ints) -> Ints:
 
 def _counts(threshold: Ints, hits: Hits, values: Values) -> tuple[list[int], list[int]]:
     least, most = matches(hits, values)
-    below = np.minimum(rank(values, values.lows, hits.group, threshold[hits.cell] + 1), most)
+    below = np.minimum(rank(values, hits.group, threshold[hits.cell] + 1), most)
     return totals(hits, below), totals(hits, np.maximum(least - below, 0))
 
 
@@ -219,7 +219,7 @@ def _expected_below(limits: list[Ints], hits: Hits, values: Values) -> tuple[tup
     """Mean and variance of the number of values up to each threshold."""
     size = values.sizes[hits.group]
     draws = hits.expected * (size - hits.expected) / np.maximum(size - 1, 1)
-    shares = [rank(values, values.lows, hits.group, limit[hits.cell] + 1) / np.maximum(size, 1) for limit in limits]
+    shares = [rank(values, hits.group, limit[hits.cell] + 1) / np.maximum(size, 1) for limit in limits]
     return tuple((means(hits, hits.expected * share), means(hits, draws * share * (1.0 - share))) for share in shares)
 
 

@@ -9,8 +9,9 @@ sum_expected, sum_variance, min_lower, min_upper, max_lower, max_upper. With sev
 preceded by the column's own and an underscore. A sensitive column with missing values, of text or of dates has none.
 Row h of a group also holds its h-th smallest value (max_lower) and its h-th largest (min_upper).
 
-Databases also hold the sums with one row per group (`help_by_group`), which they join in half the time: `size`, `mean`
-and `variance` of a value, and `sums`, a list of the least sums of 1 to `size` values, then of the greatest.
+Databases also hold the sums with one row per group (`help_by_group`), which they join in half the time: `size`,
+`others` (one less, but at least one), `mean` and `variance` of a value, and `sums`, a list of the least sums of 1 to
+`size` values, then of the greatest.
 """
 
 from __future__ import annotations
@@ -123,6 +124,7 @@ def help_by_group(view: View) -> pa.Table:
     sizes = np.diff(view.offsets)
     hits = np.arange(view.num_rows) - view.offsets[view.groups] + 1
     columns = {"group": pa.array(np.arange(len(sizes), dtype=np.int32)), "size": pa.array(sizes.astype(np.int32))}
+    columns["others"] = pa.array(np.maximum(sizes - 1, 1).astype(np.float64))
     for name in view.sensitive:
         if not is_helped(view, name) or numbers_of(view, name).is_rounded:
             continue

@@ -19,7 +19,7 @@ import math
 import pickle
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,9 @@ import pyarrow.compute as pc
 from hedgerow.errors import QueryError
 from hedgerow.exact import DecimalGrid, column_grid
 from hedgerow.query.answer import Estimate, Result
+from hedgerow.query.engines.stored import StoredEvidence, StoredPairs
 from hedgerow.query.evidence.crossing import CodedPairs
-from hedgerow.query.evidence.groups import Evidence, Hits, Ints, Piece, Values
+from hedgerow.query.evidence.groups import Evidence, Ints
 from hedgerow.query.evidence.permuted import ArrayEngine, Plan, Source, WholeRelease, estimate_from
 from hedgerow.query.evidence.view import fresh_source, view_of
 from hedgerow.query.sql.question import SLOT, Aggregate, Arithmetic, Bound, Column, Key, Kind
@@ -93,7 +94,7 @@ class PartsEngine:
         items = [*bound.aggregates, _ROWS] if bound.groups else list(bound.aggregates)
         whole = self._learn(bound)
         place = scratch if self._is_near else None
-        read = functools.partial(_Answered.of, asked, items, _WholeNeeds(whole, paired), place)
+        read = functools.partial(_Answered.of, asked, items, _Orders(whole, paired), place)
         parts = [part.store(scratch) for part in self._each(read)]
         plan = _plan(asked, whole, self._tables.first)
         cells = _Cells.of(asked, plan.grouped, parts)
@@ -193,70 +194,7 @@ def _as_count(item: Aggregate) -> Aggregate:
 
 
 @dataclass(frozen=True, eq=False)
-class _Stored:
-    """Evidence of one part about one aggregate in a file; whether its numbers of rows, and of values, are open."""
-
-    content: bytes | Path
-    is_open: bool
-    is_unsure: bool
-
-    @staticmethod
-    def of(hits: Hits, values: Values) -> _Stored:
-        """Write evidence; arrays that are one and the same stay so."""
-        told = [{each.name: getattr(one, each.name) for each in fields(one)} for one in (hits, values)]
-        return _Stored(pickle.dumps(told, protocol=5), hits.variance is not None, values.sure is not None)
-
-    def store(self, scratch: Path) -> _Stored:
-        """The same in a file of a folder."""
-        if isinstance(self.content, Path):
-            return self
-        return replace(self, content=_write_file(self.content, scratch))
-
-    def read(self, cells: int, places: Ints, is_open: bool, is_unsure: bool) -> Piece:
-        """Read it, with the cells of the whole answer."""
-        assert isinstance(self.content, Path), "evidence is read from files"
-        with self.content.open("rb") as stream:
-            told = pickle.load(stream)
-        hits, values = Hits(**told[0]), Values(**told[1])
-        cell = places[hits.cell]
-        if np.any(cell[1:] < cell[:-1]):
-            order = np.argsort(cell, kind="stable")
-            cell = cell[order]
-            names = ("group", "lower", "upper", "expected", *(("variance",) if hits.variance is not None else ()))
-            hits = replace(hits, **{name: getattr(hits, name)[order] for name in names})
-        if is_open and hits.variance is None:
-            hits = replace(hits, variance=np.zeros(len(cell)))
-        if is_unsure and values.sure is None:
-            values = replace(values, sure=values.counts)
-        return replace(hits, cells=cells, cell=cell), values
-
-
-@dataclass(frozen=True, eq=False)
-class _StoredPairs:
-    """Pairs of one part for one aggregate in a file."""
-
-    content: bytes | Path
-
-    def store(self, scratch: Path) -> _StoredPairs:
-        """The same in a file of a folder."""
-        return self if isinstance(self.content, Path) else _StoredPairs(_write_file(self.content, scratch))
-
-    def read(self) -> CodedPairs:
-        """Read them."""
-        assert isinstance(self.content, Path), "pairs are read from files"
-        with self.content.open("rb") as stream:
-            found: CodedPairs = pickle.load(stream)
-        return found
-
-
-def _write_file(content: bytes, scratch: Path) -> Path:
-    with tempfile.NamedTemporaryFile(dir=scratch, delete=False) as file:
-        file.write(content)
-    return Path(file.name)
-
-
-@dataclass(frozen=True, eq=False)
-class _WholeNeeds:
+class _Orders:
     """What parts are told: units and places of the whole, and averages of which the pairs are wanted."""
 
     whole: WholeRelease
@@ -269,19 +207,19 @@ class _Answered:
 
     keys: Mapping[str, pa.Array]
     cells: int
-    answers: dict[Aggregate, Estimate | _Stored | _StoredPairs]
+    answers: dict[Aggregate, Estimate | StoredEvidence | StoredPairs]
 
     @staticmethod
-    def of(bound: Bound, items: list[Aggregate], known: _WholeNeeds, scratch: Path | None, part: Release) -> _Answered:
+    def of(bound: Bound, items: list[Aggregate], orders: _Orders, scratch: Path | None, part: Release) -> _Answered:
         """Ask a part; an average that is no matter of evidence is a sum and a number of values.
 
         Evidence goes to a folder, or along with the answer where there is none.
         """
-        plan = _plan(bound, known.whole, part)
+        plan = _plan(bound, orders.whole, part)
         _refuse_ratios(plan, bound)
-        answers: dict[Aggregate, Estimate | _Stored | _StoredPairs] = {}
+        answers: dict[Aggregate, Estimate | StoredEvidence | StoredPairs] = {}
         for item in items:
-            answers[item] = _pair(plan, item) if item in known.paired else _answer(plan, item)
+            answers[item] = _pair(plan, item) if item in orders.paired else _answer(plan, item)
             if item.function == "avg" and isinstance(answers[item], Estimate):
                 answers |= {one: _answer(plan, one) for one in (_as_sum(item), _as_count(item))}
         found = _Answered(plan.keys, plan.cells, answers)
@@ -293,7 +231,7 @@ class _Answered:
         return replace(self, answers=kept)
 
 
-def _answer(plan: Plan, item: Aggregate) -> Estimate | _Stored | _StoredPairs:
+def _answer(plan: Plan, item: Aggregate) -> Estimate | StoredEvidence | StoredPairs:
     if plan.looks_at_pairs(item):
         return _cross(plan, item)
     if (found := plan.crossed(item) or plan.known(item)) is not None:
@@ -301,10 +239,10 @@ def _answer(plan: Plan, item: Aggregate) -> Estimate | _Stored | _StoredPairs:
     evidence = plan.evidence(item if item.column is not None else None)
     if item.function == "count":  # which adds up, and is known in parts without missing values
         return estimate_from(Evidence.of(*evidence), plan, item)
-    return _Stored.of(*evidence)
+    return StoredEvidence.of(*evidence)
 
 
-def _cross(plan: Plan, item: Aggregate) -> Estimate | _StoredPairs:
+def _cross(plan: Plan, item: Aggregate) -> Estimate | StoredPairs:
     """An answer from pairs that adds up over parts, or else the pairs."""
     if item.function not in ("count", "sum", "avg"):
         return _pair(plan, item)
@@ -314,11 +252,11 @@ def _cross(plan: Plan, item: Aggregate) -> Estimate | _StoredPairs:
     return found
 
 
-def _pair(plan: Plan, item: Aggregate) -> _StoredPairs:
+def _pair(plan: Plan, item: Aggregate) -> StoredPairs:
     found = plan.code_pairs(item)
     if found is None:
         raise _Together
-    return _StoredPairs(pickle.dumps(found, protocol=5))
+    return StoredPairs(pickle.dumps(found, protocol=5))
 
 
 def _refuse_ratios(plan: Plan, bound: Bound) -> None:
@@ -372,12 +310,14 @@ def _changes(column: pa.ChunkedArray) -> np.ndarray:
     return found
 
 
-def _join(item: Aggregate, cells: _Cells, answers: list[Estimate | _Stored | _StoredPairs]) -> Estimate | Evidence:
+def _join(
+    item: Aggregate, cells: _Cells, answers: list[Estimate | StoredEvidence | StoredPairs]
+) -> Estimate | Evidence:
     """The answers of all parts to one aggregate as one, or their evidence in pieces."""
-    paired = [answer.read() for answer in answers if isinstance(answer, _StoredPairs)]
+    paired = [answer.read() for answer in answers if isinstance(answer, StoredPairs)]
     if paired:
         return CodedPairs.join(paired, cells.places, cells.number).estimate(item)
-    stored = [answer for answer in answers if isinstance(answer, _Stored)]
+    stored = [answer for answer in answers if isinstance(answer, StoredEvidence)]
     if stored:
         assert len(stored) == len(answers), "parts answer an aggregate alike"
         is_open, is_unsure = any(one.is_open for one in stored), any(one.is_unsure for one in stored)

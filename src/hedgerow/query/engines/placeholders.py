@@ -7,6 +7,7 @@ then is how many satisfy it. Truth is three-valued, so a placeholder may be miss
 
 from __future__ import annotations
 
+import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,12 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.query.evidence.view import view_of
+from hedgerow.query.sql.digits import fits
 from hedgerow.query.sql.question import (
     SLOT,
     And,
     Arithmetic,
     Bound,
     Call,
+    Cast,
     Column,
     Compare,
     Constant,
@@ -157,7 +160,21 @@ def is_portable(node: Predicate | Expression, limits: Limits) -> bool:
         return False
     if isinstance(node, Arithmetic | Call) and node.kind is Kind.INT and _range(node, limits) is None:
         return False
+    if isinstance(node, Cast) and node.scale is not None and not fits(node, lambda part: _largest_size(part, limits)):
+        return False
     return all(is_portable(child, limits) for child in children_of(node))
+
+
+def _largest_size(node: Expression, limits: Limits) -> float:
+    """The greatest size of a whole or decimal number, or more; infinite where it is open."""
+    if isinstance(node, Column) and node.kind is Kind.DECIMAL:
+        return 10.0 ** (node.digits - node.scale)
+    if kind_of(node) is Kind.INT:
+        ends = _range(node, limits)
+        return math.inf if ends is None else float(max(map(abs, ends)))
+    sizes = [_largest_size(part, limits) for part in _operands(node)]
+    is_near = isinstance(node, Cast) or (isinstance(node, Call) and len(sizes) == 1)
+    return sizes[0] + 1.0 if is_near else math.inf
 
 
 def whole_limits(release: Release) -> Limits:

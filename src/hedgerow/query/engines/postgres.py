@@ -91,8 +91,9 @@ class PostgresEngine:
         if found is None or None in found:
             self.connection.close()
             raise QueryError(f"schema '{schema}' holds no such release; load it with `hedgerow export` first")
-        has_groups = self.connection.execute("SELECT to_regclass(%s)", [GROUPED]).fetchone() != (None,)
-        self._layout = HelpLayout(by_group=has_groups)  # older exports have the long table alone
+        listed = "SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname = 'others'"
+        has_groups = self.connection.execute(listed, [GROUPED]).fetchone() == (1,)
+        self._layout = HelpLayout(by_group=has_groups)  # older exports answer from the long table
 
     def run(self, bound: Bound) -> Result:
         """Answer a bound question."""

@@ -52,7 +52,7 @@ _BY_GROUP = {
     "sum_lower": "{sums}[hits]",
     "sum_upper": "{sums}[size + hits]",
     "sum_expected": "{mean} * hits",
-    "sum_variance": "{variance} * hits * (size - hits) / greatest(size - 1, 1)",
+    "sum_variance": "{variance} * hits * (size - hits) / others",
 }
 """Statistics of sums from the help table by group."""
 

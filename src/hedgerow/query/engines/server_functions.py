@@ -77,7 +77,7 @@ def _matching(group_column: str, settings: str) -> str:
     body = f"""
 #variable_conflict use_column
 BEGIN
-    IF condition IS NULL OR strpos(condition, chr(92)) > 0 OR {_STRIPPED} ~ '[;$]|--|/[*]'
+    IF coalesce(btrim(condition), '') = '' OR strpos(condition, chr(92)) > 0 OR {_STRIPPED} ~ '[;$]|--|/[*]'
        OR {_STRIPPED} ~* '\\m(select|table|values|with|union|into)\\M' THEN
         RAISE EXCEPTION USING MESSAGE = '{_REFUSAL}', ERRCODE = 'invalid_parameter_value';
     END IF;

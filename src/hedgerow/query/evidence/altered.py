@@ -107,8 +107,7 @@ class _AlteredPlan:
         """What the rows say."""
         if aggregate.function not in _DIRECT:
             return None
-        selection = self._selection
-        return known_estimate(self._view, aggregate, selection.rows, selection.cell, selection.cells)
+        return known_estimate(self._view, aggregate, self._selection)
 
     def finished(self, aggregate: Aggregate, found: Estimate) -> Estimate:
         """The same without bounds, which published values do not give."""

@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Floats, Ints
+from hedgerow.arrays import Codes, Floats, Ints
 from hedgerow.cores import cores
 
 __all__ = [
@@ -35,13 +35,14 @@ __all__ = [
     "Values",
     "best",
     "deviation",
+    "different",
     "in_parts",
     "join_values",
     "joined_sets",
     "matches",
     "means",
-    "rank",
     "runs_of",
+    "small_sums",
     "totals",
     "unroll",
 ]
@@ -69,16 +70,19 @@ def totals(where: Celled, entries: Ints) -> list[int]:
     """Sum 64-bit integers per cell without overflow: high and low halves apart, joined as Python integers."""
     if len(entries) == 0:
         return [0] * where.cells
-    high, low = _sums(where, entries >> 32), _sums(where, entries & _HALF)
+    high, low = small_sums(where, entries >> 32), small_sums(where, entries & _HALF)
     return [(int(upper) << 32) + int(lower) for upper, lower in zip(high, low, strict=True)]
 
 
-def _sums(where: Celled, entries: Ints) -> Ints:
+def small_sums(where: Celled, entries: Ints) -> Ints:
+    """Sum integers per cell that together stay within 64 bits."""
     if where.cells == 1:
         return np.array([entries.sum()])
-    running = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(entries)))
     edges = np.searchsorted(where.cell, np.arange(where.cells + 1))
-    return np.diff(running[edges])
+    filled, sums = np.flatnonzero(np.diff(edges)), np.zeros(where.cells, dtype=np.int64)
+    if len(filled):
+        sums[filled] = np.add.reduceat(entries, edges[filled])
+    return sums
 
 
 def means(where: Celled, entries: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -215,6 +219,11 @@ class Values:
         return self.sure is None and np.array_equal(self.counts, self.sizes)
 
     @functools.cached_property
+    def domain(self) -> Ints:
+        """The different lows, ascending."""
+        return different(self.lows)
+
+    @functools.cached_property
     def prefix(self) -> Ints:
         """Sums of the first lows over all groups. They may wrap around; differences inside a group do not.
 
@@ -222,6 +231,14 @@ class Values:
         others.
         """
         return _running(self.lows & _HALF if self.is_large else self.lows)
+
+    @functools.cached_property
+    def within(self) -> Ints | Codes:
+        """Sums of the first lows of each group, in four bytes each where they fit; not for groups that are large."""
+        running = _running(self.lows)
+        sums: Ints = running[1:] - np.repeat(running[self.offsets[:-1]], self.counts)
+        fits = int(np.abs(sums).max(initial=0)) < 2**31
+        return sums.astype(np.int32) if fits else sums
 
     @functools.cached_property
     def high_prefix(self) -> Ints:
@@ -399,19 +416,6 @@ def _chain(parts: list[Any]) -> Any:
     return np.concatenate(parts) if parts else None
 
 
-def rank(values: Values, sorted_values: Ints, group: Ints, threshold: Ints) -> Ints:
-    """Count the values of each group below its threshold, by bisection in all groups at once."""
-    start = values.offsets[group]
-    low, high = start.copy(), values.offsets[group + 1]
-    while np.any(active := low < high):
-        middle = (low + high) >> 1
-        below = np.zeros(len(group), dtype=np.bool_)
-        below[active] = sorted_values[middle[active]] < threshold[active]
-        low = np.where(below, middle + 1, low)
-        high = np.where(active & ~below, middle, high)
-    return low - start
-
-
 Piece = tuple[Hits, Values]
 Result = TypeVar("Result")
 
@@ -509,4 +513,12 @@ def _sum(one: Any, other: Any) -> Any:
 
 def joined_sets(sets: Sequence[Ints]) -> Ints:
     """The different numbers of all pieces, ascending."""
-    return sets[0] if len(sets) == 1 else np.unique(np.concatenate(sets))
+    return sets[0] if len(sets) == 1 else different(np.concatenate(sets))
+
+
+def different(numbers: Ints) -> Ints:
+    """The different numbers, ascending: sorting takes a fifth of the time of hashing, as NumPy does."""
+    ascending = np.sort(numbers)
+    is_new = np.concatenate((np.ones(min(len(numbers), 1), dtype=np.bool_), ascending[1:] != ascending[:-1]))
+    found: Ints = ascending[is_new]
+    return found

@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.query.answer import Estimate, Rounding
 from hedgerow.query.evidence.groups import Ints, best, totals
-from hedgerow.query.evidence.rows import Numbers, numbers_of
+from hedgerow.query.evidence.rows import Numbers, Selection, numbers_of
 from hedgerow.query.evidence.view import View
 from hedgerow.query.sql.question import Aggregate, Column
 
@@ -28,14 +27,12 @@ class _KnownRows:
     group: Ints
 
 
-def known_estimate(
-    view: View, aggregate: Aggregate, rows: NDArray[np.bool_], cell: Ints | None, cells: int
-) -> Estimate:
-    """Aggregate the rows themselves; `cell` numbers the selected rows, None puts all into one."""
+def known_estimate(view: View, aggregate: Aggregate, selection: Selection) -> Estimate:
+    """Aggregate the selected rows themselves."""
     if not isinstance(aggregate.column, Column):
-        return _count(_tally(rows, cell, cells))
-    codes = view.codes(aggregate.column.name)
-    chosen = codes.codes[rows].astype(np.int64)
+        return _count(selection.counts.tolist())
+    codes, cell, cells = view.codes(aggregate.column.name), selection.cell, selection.cells
+    chosen = codes.codes[selection.index].astype(np.int64)
     present = chosen < len(codes.domain)
     owner = np.zeros(len(chosen), dtype=np.int64) if cell is None else cell
     order = np.argsort(owner[present], kind="stable") if cells > 1 else np.arange(int(present.sum()))
@@ -44,13 +41,6 @@ def known_estimate(
         return _count(totals(entries, np.ones(len(entries.cell), dtype=np.int64)))
     numbers = numbers_of(view, aggregate.column.name)
     return replace(_numeric(aggregate.function, entries, numbers), domain=numbers.domain)
-
-
-def _tally(rows: NDArray[np.bool_], cell: Ints | None, cells: int) -> list[int]:
-    if cell is None:
-        return [int(np.count_nonzero(rows))]
-    counts: list[int] = np.bincount(cell, minlength=cells).tolist()
-    return counts
 
 
 def _count(counts: list[int]) -> Estimate:

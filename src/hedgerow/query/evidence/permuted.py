@@ -268,9 +268,8 @@ class RowPlan:
         is_counted = aggregate.function == "count" and name is not None and not self._source.may_miss(name)
         if aggregate.function not in _DIRECT or not (is_open or is_counted):
             return None
-        selection = self._selection
         chosen = Aggregate("count", None, "") if is_counted else aggregate
-        return known_estimate(self._view, chosen, selection.rows, selection.cell, selection.cells)
+        return known_estimate(self._view, chosen, self._selection)
 
     def finished(self, aggregate: Aggregate, found: Estimate) -> Estimate:
         """As it was found."""

@@ -26,7 +26,7 @@ from hedgerow.query.aggregates.precise import Digits
 from hedgerow.query.answer import Estimate, Rounding
 from hedgerow.query.evidence.factors import Comparison, Product
 from hedgerow.query.evidence.groups import Floats, Ints, deviation, means, totals
-from hedgerow.query.evidence.rows import Numbers, Selection, numbers_of, sorted_codes
+from hedgerow.query.evidence.rows import Numbers, Selection, numbers_of, sorted_codes, ticks_of
 from hedgerow.query.evidence.view import View, missing_rows
 from hedgerow.query.sql.printing import value_sql
 from hedgerow.query.sql.question import (
@@ -248,10 +248,18 @@ def _entries(cell: Ints, groups: Ints) -> tuple[Ints, Ints]:
 
 
 def digits_of(view: View, name: str) -> Digits:
-    """The distinct values of a column of numbers, and a place for missing ones, exactly."""
-    numbers = numbers_of(view, name)
-    if numbers.kind is Kind.FLOAT:
-        return Digits.of_column(np.append(view.codes(name).domain.to_numpy(zero_copy_only=False), 0.0))
+    """The distinct values of a column of numbers, and a place for missing ones, exactly; in a part as in the whole."""
+    domain, kind, whole = view.codes(name).domain, view.column(name).kind, view.domains.get(name)
+    if whole is None:
+        return _digits(domain, kind)
+    places = pc.index_in(domain, value_set=whole).to_numpy(zero_copy_only=False).astype(np.int64)
+    return _digits(whole, kind).take(np.append(places, len(whole)))
+
+
+def _digits(domain: pa.Array, kind: Kind) -> Digits:
+    if kind is Kind.FLOAT:
+        return Digits.of_column(np.append(domain.to_numpy(zero_copy_only=False), 0.0))
+    numbers = ticks_of(domain, kind)
     return Digits.of_column(np.append(numbers.lows, 0), numbers.unit)
 
 

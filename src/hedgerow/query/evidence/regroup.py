@@ -24,7 +24,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
-from hedgerow.query.evidence.groups import Hits, Ints, Values, in_parts, matches, runs_of
+from hedgerow.query.evidence.groups import Hits, Ints, Values, different, in_parts, matches, runs_of
 from hedgerow.query.evidence.rows import Chosen, Numbers, Selection, compact
 from hedgerow.query.evidence.view import View, missing_rows
 from hedgerow.query.sql.question import And, Not, Or, Predicate, Truth, columns_of
@@ -46,11 +46,16 @@ def by_value(
     width = len(codes.domain) + 1
     listed = np.flatnonzero(rows)
     owner = view.groups[listed] * width + codes.codes[listed]
-    inner = view.codes(name).codes[listed].astype(np.int64) if name else np.zeros(len(listed), dtype=np.int64)
-    order = np.lexsort((inner, owner))
-    runs, starts = np.unique(owner[order], return_index=True)
+    if name:
+        inner = view.codes(name).codes[listed].astype(np.int64)
+        order = np.lexsort((inner, owner))
+        owner, inner = owner[order], inner[order]
+    else:
+        owner, inner = np.sort(owner), np.zeros(len(listed), dtype=np.int64)
+    starts = np.flatnonzero(np.concatenate((np.ones(min(len(owner), 1), dtype=np.bool_), owner[1:] != owner[:-1])))
+    runs = owner[starts]
     group, code = np.divmod(runs, width)
-    lows, highs, labels = ticks.at(inner[order]) if ticks is not None else (inner[order], inner[order], None)
+    lows, highs, labels = ticks.at(inner) if ticks is not None else (inner, inner, None)
     offsets, unit = np.append(starts, len(listed)), _ONE if ticks is None else ticks.unit
     values = Values(offsets, np.diff(view.offsets)[group], lows, highs, unit, labels=labels)
     entry, run = runs_of(hits.group, np.searchsorted(group, np.arange(len(view.offsets))))
@@ -85,18 +90,18 @@ def matched_rows(
 
 def rows_by_cell(view: View, selection: Selection, hits: Hits, name: str, ticks: Numbers) -> Values:
     """The values of a known column at the rows of each entry of `hits`, as groups of their own."""
-    rows = np.flatnonzero(selection.rows)
+    rows = selection.index
     cell = np.zeros(len(rows), dtype=np.int64) if selection.cell is None else selection.cell
     width = max(len(view.offsets) - 1, 1)
     entry = np.searchsorted(hits.cell * width + hits.group, cell * width + view.groups[rows])
     codes = view.codes(name)
-    code = codes.codes[rows].astype(np.int64)
-    present = code < len(codes.domain)
-    order = np.lexsort((code[present], entry[present]))
+    present = codes.codes[rows] < len(codes.domain)
     counts = np.bincount(entry[present], minlength=len(hits.group))
     offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
     sizes = np.bincount(entry, minlength=len(hits.group))
-    lows, highs, labels = ticks.at(code[present][order])
+    # One sort of (entry, code) in a single integer; the entry drops out again.
+    ascending = np.sort(entry[present] * len(codes.domain) + codes.codes[rows[present]])
+    lows, highs, labels = ticks.at(ascending - np.repeat(np.arange(len(counts)), counts) * len(codes.domain))
     return Values(offsets, sizes, lows, highs, ticks.unit, labels=labels)
 
 
@@ -107,8 +112,8 @@ class HiddenKey:
         """Take pieces of rows hit, each with the published values that its rows may take."""
         self._view, self._key, self._pieces = view, key, pieces
         self._width = len(view.codes(key).domain) + 1
-        split = [by_value(view, hits, key, marked)[2:] for hits, marked in pieces]
-        self._cells: Ints = np.unique(np.concatenate([old * self._width + code for old, code in split]))
+        self._split = [by_value(view, hits, key, marked) for hits, marked in pieces]
+        self._cells = different(np.concatenate([old * self._width + code for _, _, old, code in self._split]))
 
     @property
     def old(self) -> Ints:
@@ -123,12 +128,19 @@ class HiddenKey:
 
     def evidence(self, name: str = "", ticks: Numbers | None = None) -> tuple[Hits, Values]:
         """Rows hit and values drawn: those of a column `name`, where present, or the rows themselves."""
-        parts = []
-        for hits, marked in self._pieces:
-            counted = marked & ~missing_rows(self._view, name) if name else marked
-            found, values, old, code = by_value(self._view, hits, self._key, counted, ticks, name)
-            parts.append((self._number_cells(found, old, code), values))
-        return in_parts(parts)
+        if not name:
+            return self._rows
+        missing = missing_rows(self._view, name)
+        return self._together(
+            [by_value(self._view, hits, self._key, marked & ~missing, ticks, name) for hits, marked in self._pieces]
+        )
+
+    @functools.cached_property
+    def _rows(self) -> tuple[Hits, Values]:
+        return self._together(self._split)
+
+    def _together(self, split: list[tuple[Hits, Values, Ints, Ints]]) -> tuple[Hits, Values]:
+        return in_parts([(self._number_cells(hits, old, code), values) for hits, values, old, code in split])
 
     def _number_cells(self, hits: Hits, old: Ints, code: Ints) -> Hits:
         """Number cells over all pieces; some have no value that is present."""

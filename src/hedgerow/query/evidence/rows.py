@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,7 +20,7 @@ from hedgerow.query.aggregates import AGGREGATES, Gives
 from hedgerow.query.answer import Rounding
 from hedgerow.query.evidence.events import Events
 from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values
-from hedgerow.query.evidence.tally import MANY, count_entries
+from hedgerow.query.evidence.tally import MANY, bits_of, count_entries, count_marked
 from hedgerow.query.evidence.view import Codes, View
 from hedgerow.query.sql.question import NUMBERS, Kind
 
@@ -249,6 +250,13 @@ class Selection:
         """The numbers of the rows; gathering by numbers is several times faster than by a mask."""
         return np.flatnonzero(self.rows)
 
+    @functools.cached_property
+    def counts(self) -> Ints:
+        """How many rows each cell has."""
+        if self.cell is None:
+            return np.array([np.count_nonzero(self.rows)])
+        return np.bincount(self.cell, minlength=self.cells)
+
     def among(self, mask: Mask) -> Selection:
         """Only the rows that are marked as well, in the same cells."""
         cell = None if self.cell is None else self.cell[mask[self.rows]]
@@ -259,21 +267,33 @@ def select(view: View, rows: Mask, groups: Sequence[str], keys: dict[str, str]) 
     """Number the cells of rows by GROUP BY columns; `keys` tells which columns to show under which name."""
     if not groups:
         return Selection(rows, 1, None, {})
-    index = np.flatnonzero(rows)
-    codes = [(view.codes(name).codes[index], len(view.codes(name).domain) + 1) for name in groups]
-    cell, cells = functools.reduce(_combine, codes[1:], compact(*codes[0]))
-    sample = np.empty(cells, dtype=np.int64)
-    sample[cell] = index
-    return Selection(
-        rows, cells, cell, {alias: _values_at_rows(view.codes(name), sample) for alias, name in keys.items()}
-    )
+    index, columns = np.flatnonzero(rows), [view.codes(name) for name in groups]
+    if math.prod(column.width for column in columns) <= 4 * len(index) + 2**16:
+        cell, counts, places = _number_cells(index, columns)
+    else:
+        codes = [(column.codes[index], column.width) for column in columns]
+        cell, cells = functools.reduce(_combine, codes[1:], compact(*codes[0]))
+        sample = np.empty(cells, dtype=np.int64)
+        sample[cell] = index
+        counts, places = np.bincount(cell, minlength=cells), [column.codes[sample] for column in columns]
+    shown = {name: column.at(place) for name, column, place in zip(groups, columns, places, strict=True)}
+    selection = Selection(rows, len(counts), cell, {alias: shown[name] for alias, name in keys.items()})
+    vars(selection).update(index=index, counts=counts)  # what was needed here is not computed again
+    return selection
 
 
-def _values_at_rows(codes: Codes, rows: Ints) -> pa.Array:
-    """Values of a column at a few rows."""
-    # Looked up in the distinct values: a position past their end is a missing value, which Arrow takes as null.
-    places = codes.codes[rows].astype(np.int64)
-    return codes.domain.take(pa.array(places, mask=places == len(codes.domain)))
+def _number_cells(index: Ints, columns: list[Codes]) -> tuple[Ints, Ints, list[Ints]]:
+    """The cell of each row, the number of rows of each cell, and the codes of each column in the cells."""
+    cell = columns[0].codes[index].astype(np.int64)
+    for column in columns[1:]:
+        cell *= column.width
+        cell += column.codes[index]
+    counts = np.bincount(cell)
+    found = np.flatnonzero(counts)
+    if len(found) < len(counts):  # the others do not occur
+        cell = (np.cumsum(counts > 0) - 1)[cell]
+    places = np.unravel_index(found, [max(column.width, 1) for column in columns])
+    return cell, counts[found], list(places)
 
 
 def _combine(left: tuple[Ints, int], right: tuple[NDArray[Any], int]) -> tuple[Ints, int]:
@@ -292,6 +312,8 @@ def compact(codes: NDArray[Any], width: int) -> tuple[Ints, int]:
 
 def hits_of(view: View, selection: Selection) -> Hits:
     """Count the selected rows per cell and group."""
+    if selection.cell is None and len(view.offsets) > MANY:
+        return count_marked(selection.rows, view.offsets)
     if selection.cell is None:
         counts = np.diff(_marked_before(selection.rows, view.offsets))
         group = np.flatnonzero(counts)
@@ -305,11 +327,7 @@ def hits_of(view: View, selection: Selection) -> Hits:
 
 def _marked_before(rows: Mask, places: Ints) -> Ints:
     """How many rows are marked before each place: bits of whole words, counted once, and of the word it lies in."""
-    bits = np.packbits(rows, bitorder="little")
-    words = np.zeros(len(rows) // 64 + 1, dtype=np.uint64)
-    words.view(np.uint8)[: len(bits)] = bits
-    before = np.zeros(len(words), dtype=np.int64)
-    np.cumsum(np.bitwise_count(words[:-1]), out=before[1:])
+    words, before = bits_of(rows)
     word, bit = places >> 6, (places & 63).astype(np.uint64)
     below = (np.uint64(1) << bit) - np.uint64(1)
     result: Ints = before[word] + np.bitwise_count(words[word] & below)

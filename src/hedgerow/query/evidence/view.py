@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import QueryError
 from hedgerow.exact import floats_of
 from hedgerow.query.sql.computing import compute
+from hedgerow.query.sql.digits import fits
 from hedgerow.query.sql.question import (
     And,
     Arithmetic,
@@ -161,7 +162,7 @@ def _compute_array(compute: Callable[[], Any], length: int) -> pa.Array:
     try:
         result = compute()
     except pa.ArrowInvalid:
-        raise QueryError("arithmetic in the question leaves 64-bit whole numbers; write decimals (1.0 * x)") from None
+        raise QueryError("arithmetic in the question leaves 64-bit whole numbers; write x::DOUBLE") from None
     return result if isinstance(result, pa.Array) else pa.repeat(result, length)
 
 
@@ -209,7 +210,7 @@ def _value(node: Expression, columns: Mapping[str, pa.Array]) -> Any:
     if isinstance(node, Constant):
         return pa.scalar(node.value, None if node.kind is Kind.DECIMAL or node.kind is None else TYPES[node.kind])
     if isinstance(node, Cast) and node.scale is not None:
-        return _value(node.spelled, columns)
+        return _decimal(node, columns)
     if isinstance(node, Cast):
         # Whole numbers beyond 2^53 become the nearest float, as every database has it.
         operand = _value(node.operand, columns)
@@ -226,6 +227,19 @@ def _value(node: Expression, columns: Mapping[str, pa.Array]) -> Any:
         return _CALLS[node.function](*(_value(operand, columns) for operand in node.operands))
     assert isinstance(node, Arithmetic)
     return _compute(node, _value(node.left, columns), _value(node.right, columns))
+
+
+def _decimal(node: Cast, columns: Mapping[str, pa.Array]) -> Any:
+    def largest(part: Expression) -> float:
+        sizes = pc.abs(floats_of(_value(part, columns)))
+        return (sizes if isinstance(sizes, pa.Scalar) else pc.max(sizes)).as_py() or 0.0
+
+    if not fits(node, largest):
+        raise QueryError(
+            "arithmetic with decimals in the question has more than 15 digits; write a column of large numbers as "
+            "x::DOUBLE, which SQL computes in floats"
+        )
+    return _value(node.spelled, columns)
 
 
 def _scalar(node: Scalar, columns: Mapping[str, pa.Array]) -> Any:
@@ -327,6 +341,13 @@ class Codes:
         ranks[-1] = len(order)
         self.domain: pa.Array = encoded.dictionary.take(order)
         self.codes = ranks[encoded.indices.fill_null(len(order)).to_numpy(zero_copy_only=False)]
+        self.width = len(order) + (array.null_count > 0)
+        """How many codes there are, that of missing values among them if there are any."""
+
+    def at(self, places: NDArray[Any]) -> pa.Array:
+        """The values of some codes."""
+        numbers = places.astype(np.int64)
+        return self.domain.take(pa.array(numbers, mask=numbers == len(self.domain)))
 
     def where(self, truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Rows whose value is marked; `truth` has one entry per distinct value and one for missing."""
@@ -356,6 +377,7 @@ class View:
     def __init__(self, table: pa.Table, columns: PublishedColumns, group_column: str, paired: bool = False) -> None:
         self._table, self.paired = table, paired
         self.memory = Recent(max(LEAST, PER_ROW * table.num_rows))
+        self._last: tuple[str, Any] | None = None
         self.derived: dict[str, Expression] = {}
         self.grids: Mapping[str, DecimalGrid] = {}
         self.domains: Mapping[str, pa.Array] = {}
@@ -376,6 +398,12 @@ class View:
     def remember(self, key: str, make: Callable[[], Any]) -> Any:
         """Return what `make` gave when last asked; it may have been forgotten, and is made again."""
         return self.memory.remember(key, make)
+
+    def keep(self, key: str, make: Callable[[], Any]) -> Any:
+        """Return what `make` gave when last asked for: of all that is kept so only the last, however large it is."""
+        if self._last is None or self._last[0] != key:
+            self._last = key, make()
+        return self._last[1]
 
     def derive(self, columns: Mapping[str, Expression]) -> None:
         """Let expressions be asked for by name, as if they were published columns; the oldest are forgotten."""

@@ -15,15 +15,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES, Gives
 from hedgerow.query.sql.computing import scale_of, typed
-from hedgerow.query.sql.kinds import alike, arithmetic, call, case
+from hedgerow.query.sql.digits import MOST_STEPS
+from hedgerow.query.sql.kinds import MOST_DIGITS, alike, arithmetic, call, case
 from hedgerow.query.sql.printing import value_sql
 from hedgerow.query.sql.question import (
     ALWAYS,
+    DECIMAL_DIGITS,
     LARGEST,
     NUMBERS,
     SLOT,
@@ -74,6 +77,7 @@ _COMPARE: dict[str, Any] = {
     ">": operators.gt,
     ">=": operators.ge,
 }
+_WHOLE_DIGITS = 19
 _FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -90,7 +94,8 @@ class Binder:
         loose = [column for text, column in self.columns.items() if text.lower() == name.text.lower()]
         if len(loose) == 1 and not name.quoted:
             return loose[0]
-        raise QueryError(f"there is no column '{name.text}'; {self._suggestion(name.text)}")
+        quotes = "; a text stands in single quotes" if name.quoted else ""
+        raise QueryError(f"there is no column '{name.text}'; {self._suggestion(name.text)}{quotes}")
 
     def _suggestion(self, text: str) -> str:
         lowered = {name.lower(): name for name in self.columns if name.isprintable()}
@@ -127,6 +132,8 @@ class Binder:
         operand = self.exactly(node.operand)
         if isinstance(operand, Constant):
             return Or((Truth(False), *(_compare_constant("=", operand, value) for value in node.values)))
+        if _has_grid(operand) and any(isinstance(value.value, float) for value in node.values):
+            return Or(tuple(_compare_constant("=", operand, value) for value in node.values))
         values = tuple(fitted for value in node.values if (fitted := _on_column(operand, value)) is not None)
         # A list of which nothing fits the column is false where the column is known and unknown where it is missing.
         return In(operand, values) if values else Compare("<>", operand, operand)
@@ -467,8 +474,9 @@ def _compare_constant(operator: str, side: Expression, constant: Constant) -> Pr
         return _compare_two(operator, side, constant)
     if kind_of(side) is Kind.DATE and isinstance(constant.value, datetime):
         side = Cast(side, Kind.TIME)
-    if kind_of(side) in (Kind.INT, Kind.DECIMAL):
-        return _compare_on_grid(operator, side, constant)
+    if _has_grid(side):
+        is_double = isinstance(constant.value, float)
+        return (_compare_in_floats if is_double else _compare_on_grid)(operator, side, constant)
     if kind_of(side) is Kind.BOOL and operator not in ("=", "<>"):
         raise QueryError("truth values compare with = and <> only")
     fitted = _on_column(side, constant)
@@ -483,11 +491,41 @@ def _compare_two(operator: str, left: Constant, right: Constant) -> Truth:
     return Truth(bool(_COMPARE[operator](left.value, right.value)))
 
 
+def _has_grid(side: Expression) -> bool:
+    """Tell whether an expression gives whole or decimal numbers, for SQL."""
+    return kind_of(side) in (Kind.INT, Kind.DECIMAL) or (isinstance(side, Cast) and side.scale is not None)
+
+
+def _compare_in_floats(operator: str, side: Expression, constant: Constant) -> Predicate:
+    """SQL takes both sides as floats; say it of the numbers on the grid whose nearest float is the constant."""
+    if isinstance(side, Column) and side.digits > MOST_DIGITS:
+        raise QueryError(f"'{side.name}' has more digits than floats have; write the number without an exponent")
+    wanted = float_of(constant)
+    if isinstance(side, Cast):
+        return Compare(operator, side, Constant(wanted, Kind.FLOAT))
+    if abs(wanted) >= 2**53 and kind_of(side) is Kind.INT:
+        first, last = (Constant(end) for end in _whole_numbers(wanted))
+        if operator in ("=", "<>"):
+            inside = And((_compare_on_grid(">=", side, first), _compare_on_grid("<=", side, last)))
+            return inside if operator == "=" else Not(inside)
+        return _compare_on_grid(operator, side, first if operator in ("<", ">=") else last)
+    scale = _grid(side)[0]
+    nearest = WIDE.scaleb(Decimal(round(number_of(constant) * 10**scale)), -scale)
+    return _compare_on_grid(operator, side, Constant(nearest) if float(nearest) == wanted else constant)
+
+
+def _whole_numbers(wanted: float) -> tuple[int, int]:
+    """The first and the last whole number with a float as the nearest one, which is beyond 2^53."""
+    middle = [(int(math.nextafter(wanted, end)) + int(wanted)) // 2 for end in (-math.inf, math.inf)]
+    first, last = middle
+    return (first if float(first) == wanted else first + 1), (last if float(last) == wanted else last - 1)
+
+
 def _compare_on_grid(operator: str, side: Expression, constant: Constant) -> Predicate:
     """Round the constant to the grid of the column so that the comparison stays the same."""
     always, never = Compare("=", side, side), Compare("<>", side, side)
-    scale, least, largest = _grid(side)
-    steps = number_of(constant) * 10**scale
+    _, least, largest = _grid(side)
+    steps = _steps(side, constant)
     if not least <= steps <= largest:
         return always if _COMPARE[operator](0, steps) else never
     below = math.floor(steps)
@@ -502,9 +540,9 @@ def _compare_on_grid(operator: str, side: Expression, constant: Constant) -> Pre
 def _on_column(side: Expression, constant: Constant) -> Constant | None:
     """Read the constant as a value of the expression's kind; None where no such value exists on the grid."""
     kind = kind_of(side)
-    if kind in (Kind.INT, Kind.DECIMAL):
-        scale, least, largest = _grid(side)
-        steps = number_of(constant) * 10**scale
+    if _has_grid(side):
+        _, least, largest = _grid(side)
+        steps = _steps(side, constant)
         return _step(side, int(steps)) if steps.denominator == 1 and least <= steps <= largest else None
     readers: dict[Kind | None, Any] = {
         Kind.FLOAT: lambda value: float_of(Constant(value)),
@@ -520,12 +558,26 @@ def _grid(side: Expression) -> tuple[int, int, int]:
     """Return the digits after the point, and the least and the largest number of steps of a column's grid."""
     if isinstance(side, Column) and side.kind is Kind.DECIMAL:
         return side.scale, 1 - 10**side.digits, 10**side.digits - 1
+    if isinstance(side, Cast) and side.scale is not None:
+        return side.scale, -MOST_STEPS, MOST_STEPS
     return 0, -LARGEST - 1, LARGEST
+
+
+def _steps(side: Expression, constant: Constant) -> Fraction:
+    """How many steps of an expression's grid a number is; refuse one of which SQL's common type would drop digits."""
+    before = side.digits - side.scale if isinstance(side, Column) and side.kind is Kind.DECIMAL else _WHOLE_DIGITS
+    after = -int(constant.value.as_tuple().exponent) if isinstance(constant.value, Decimal) else 0
+    if after > _grid(side)[0] and before + after > DECIMAL_DIGITS:
+        raise QueryError(f"a number with {after} digits after the point is cut in comparisons; write fewer digits")
+    steps: Fraction = number_of(constant) * 10 ** _grid(side)[0]
+    return steps
 
 
 def _step(side: Expression, steps: int) -> Constant:
     if isinstance(side, Column) and side.kind is Kind.DECIMAL:
         return Constant(Decimal(steps).scaleb(-side.scale, WIDE), Kind.DECIMAL)
+    if isinstance(side, Cast) and side.scale is not None:
+        return Constant(float(Fraction(steps, 10**side.scale)), Kind.FLOAT)
     return Constant(steps, Kind.INT)
 
 

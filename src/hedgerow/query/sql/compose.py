@@ -172,24 +172,18 @@ class Composer:
                 raise QueryError(_PLAIN.format(clause.strip("_").upper().replace("ORDER", "ORDER BY")))
         reader = read_rows(inner)
         names: dict[str, exp.Expression] = {}
+        inner = write_out_star(inner, list(self.joins.columns))
         for item in inner.expressions:
-            if isinstance(item, exp.Star):
-                check_arguments(item, "* takes no EXCLUDE or REPLACE here; name the columns")
-                found: dict[str, exp.Expression] = {
-                    name.lower(): exp.column(exp.to_identifier(name, quoted=True)) for name in self.joins.columns
-                }
-            else:
-                plain = item.this if isinstance(item, exp.Alias) else item
-                check_nodes(item)
-                reader.expression(plain)
-                if not item.alias_or_name:
-                    continue
-                found = {item.alias_or_name.lower(): without_names(plain)}
-            twice = next((name for name in found if name in names), None)
-            if twice is not None:
-                raise QueryError(f"the sub-query has two columns '{twice}'; name them with AS")
-            names |= found
+            plain = item.this if isinstance(item, exp.Alias) else item
+            check_nodes(item)
+            reader.expression(plain)
+            name = item.alias_or_name.lower()
+            if name in names:
+                raise QueryError(f"the sub-query has two columns '{name}'; name them with AS")
+            if name:
+                names[name] = without_names(plain)
         outer = take_names_off(outer, alias)
+        outer = write_out_star(outer, [item.alias_or_name for item in inner.expressions if item.alias_or_name])
         substitute(outer, names)
         condition = inner.args.get("where")
         if condition is not None:

@@ -45,6 +45,7 @@ class QuestionSQL(DuckDB):
         FUNCTIONS: ClassVar = {
             **{name: make for name, make in DuckDB.Parser.FUNCTIONS.items() if name in (*_AGGREGATES, *_CALLS)},
             "MEAN": exp.Avg.from_arg_list,
+            "EVERY": exp.LogicalAnd.from_arg_list,
         }
         FUNCTION_PARSERS: ClassVar = {
             name: read for name, read in DuckDB.Parser.FUNCTION_PARSERS.items() if name in _SPECIAL

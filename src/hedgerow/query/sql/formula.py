@@ -54,7 +54,9 @@ def read_formula(text: str) -> Formula:
     outcome = _Reader(left)
     factor = outcome.factor()
     if not outcome.is_done or factor.is_level:
-        raise outcome.refusal("exactly one outcome goes before ~: a column, or I(expression)")
+        raise outcome.refusal(
+            'one outcome goes before ~: a column (in double quotes if it is not a plain word: "a-b"), or I(expression)'
+        )
     return _Reader(right).terms(factor)
 
 

@@ -28,7 +28,7 @@ from hedgerow.query.sql.question import (
     number_of,
 )
 
-__all__ = ["alike", "arithmetic", "call", "case", "fold", "natural"]
+__all__ = ["MOST_DIGITS", "alike", "arithmetic", "call", "case", "fold", "natural"]
 
 
 def natural(node: Expression) -> Expression:
@@ -63,10 +63,12 @@ def _fold_numbers(operator: str, left: Constant, right: Constant) -> Value:
     if operator == "/":
         return float(a) / float(b)
     result = {"+": a + b, "-": a - b, "*": a * b}[operator]
+    if isinstance(left.value, float) or isinstance(right.value, float):
+        return float(result)
     return int(result) if result.denominator == 1 else WIDE.divide(result.numerator, result.denominator)
 
 
-_MOST_DIGITS = 15
+MOST_DIGITS = 15
 _KNOWN = ("abs", "floor", "ceil", "round", "lower", "upper", "length", "left", "substring")
 _ROUNDING = ("abs", "floor", "ceil", "round")
 
@@ -100,8 +102,10 @@ def _days(operator: str, left: Expression, right: Expression) -> Expression:
 def as_float(node: Expression) -> Expression:
     if isinstance(node, Constant) and isinstance(node.value, int):
         return Constant(float(node.value), Kind.FLOAT)
-    if isinstance(node, Column) and node.kind is Kind.DECIMAL and node.digits > _MOST_DIGITS:
-        raise QueryError(f"'{node.name}' has more digits than arithmetic here can hold; compare it with constants")
+    if isinstance(node, Column) and node.kind is Kind.DECIMAL and node.digits > MOST_DIGITS:
+        raise QueryError(
+            f"'{node.name}' has more digits than arithmetic here can hold; compare it with constants like 12.5"
+        )
     return node if kind_of(node) is Kind.FLOAT else Cast(node, Kind.FLOAT)
 
 

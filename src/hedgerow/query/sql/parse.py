@@ -26,6 +26,7 @@ from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.sql.dialect import QuestionSQL
 from hedgerow.query.sql.question import (
+    DECIMAL_DIGITS,
     SLOT,
     Aggregate,
     And,
@@ -50,6 +51,7 @@ from hedgerow.query.sql.question import (
     Question,
     Truth,
     default_name,
+    float_of,
     names_of,
 )
 from hedgerow.query.sql.shorthand import written_out
@@ -81,6 +83,7 @@ __all__ = [
 
 DEEPEST = 60
 _MOST_DIGITS = 400
+_FLOAT_DIGITS = 300
 _COMPARISONS: dict[type[exp.Expression], str] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
@@ -272,7 +275,7 @@ def _comparison(node: exp.Expression, value: Callable[[Any], Expression]) -> Pre
         return Compare(_COMPARISONS[type(node)], value(node.this), value(node.expression))
     if isinstance(node, exp.Between):
         operand = value(node.this)
-        low, high = value(node.args["low"]), value(node.args["high"])
+        low, high = _alike([value(node.args["low"]), value(node.args["high"])])
         inside = And((Compare(">=", operand, low), Compare("<=", operand, high)))
         if not node.args.get("symmetric"):
             return inside
@@ -285,13 +288,24 @@ def _comparison(node: exp.Expression, value: Callable[[Any], Expression]) -> Pre
         return _like(node.this, value, _text(node.expression))
     if isinstance(node, exp.Like):
         return _like(node, value)
+    if isinstance(node, exp.Coalesce) and isinstance(node.this, PREDICATES):
+        node = _chosen_truth(node)
     if isinstance(node, exp.Column | exp.Case):
         return Compare("=", value(node), Constant(True))
     raise refusal(node, _CONDITIONS)
 
 
+def _chosen_truth(node: exp.Coalesce) -> exp.Case:
+    """The first of several conditions that is true or false."""
+    *first, last = [node.this, *node.expressions]
+    made = exp.Case(default=last.copy())
+    for condition in first:
+        made = made.when(condition.copy(), exp.true()).when(exp.not_(condition.copy()), exp.false())
+    return made
+
+
 def _membership(node: exp.In, value: Callable[[Any], Expression]) -> Predicate:
-    items = [value(item) for item in node.expressions]
+    items = _alike([value(item) for item in node.expressions])
     operand = value(node.this)
     constants = tuple(item for item in items if isinstance(item, Constant) and item.value is not None)
     # NULL in the list leaves open what is not a member; anything but constants is compared one by one.
@@ -300,6 +314,16 @@ def _membership(node: exp.In, value: Callable[[Any], Expression]) -> Predicate:
     known = [In(operand, constants)] if constants or not others else []
     parts: tuple[Predicate, ...] = (*known, *others)
     return parts[0] if len(parts) == 1 else Or(parts)
+
+
+def _alike(items: list[Expression]) -> list[Expression]:
+    """Numbers among which one is a floating-point number are all read as such."""
+    if not any(isinstance(item, Constant) and isinstance(item.value, float) for item in items):
+        return items
+    return [
+        Constant(float_of(item)) if isinstance(item, Constant) and type(item.value) in (int, Decimal) else item
+        for item in items
+    ]
 
 
 def _like(node: exp.Like, value: Callable[[Any], Expression], escape: str = "") -> Predicate:
@@ -322,7 +346,7 @@ def _is(node: exp.Is, value: Callable[[Any], Expression]) -> Predicate:
 
 
 def _negative(operand: Expression) -> Expression:
-    if isinstance(operand, Constant) and isinstance(operand.value, int | Decimal):
+    if isinstance(operand, Constant) and isinstance(operand.value, int | float | Decimal):
         return Constant(-operand.value)
     return Arithmetic("-", Constant(0), operand)
 
@@ -341,8 +365,11 @@ def _constant(node: Any) -> Constant:
     raise refusal(node, _EXPRESSIONS)
 
 
-def number(text: str) -> int | Decimal:
-    """Read a number as it is written; beyond every column its sign and "huge" or "tiny" is all that matters."""
+def number(text: str) -> int | float | Decimal:
+    """Read a number as it is written; beyond every column its sign and "huge" or "tiny" is all that matters.
+
+    With an exponent, or more digits than decimals have, it is a floating-point number.
+    """
     if len(text) > _MOST_DIGITS:
         raise QueryError(f"a number may have {_MOST_DIGITS} digits; got {len(text):,}")
     try:
@@ -353,7 +380,8 @@ def number(text: str) -> int | Decimal:
         raise QueryError("numbers are written like 12, 1.5 or 2e6") from None
     if exact and abs(exact.adjusted()) > _MOST_DIGITS:
         return Decimal((0, (1,), _MOST_DIGITS if exact.adjusted() > 0 else -_MOST_DIGITS))
-    return exact
+    is_double = "e" in text.lower() or len(exact.as_tuple().digits) > DECIMAL_DIGITS
+    return float(exact) if is_double and abs(exact.adjusted()) < _FLOAT_DIGITS else exact
 
 
 def _moment(text: str, kind: str) -> date | datetime:
@@ -424,6 +452,7 @@ _ADVICE = {
     "with_": "WITH is not understood; ask the inner question directly",
     "windows": "window functions have no bounds; use GROUP BY",
     "qualify": "QUALIFY is not understood; use GROUP BY and HAVING",
+    "locks": "FOR UPDATE is not understood; leave it out",
 }
 _GROUPS = "GROUP BY takes columns and expressions of them: GROUP BY a, year(b)"
 
@@ -692,7 +721,7 @@ def _same(slot: Aggregate, other: Aggregate) -> bool:
 
 def _fraction(node: Any) -> Fraction:
     is_number = isinstance(node, exp.Literal) and not node.is_string
-    fraction = Fraction(Decimal(number(node.this))) if is_number else Fraction(-1)
+    fraction = Fraction(str(number(node.this))) if is_number else Fraction(-1)  # the number is bounded, the text is not
     if not 0 <= fraction <= 1:
         raise refusal(node, "a quantile takes a column and a number from 0 to 1: quantile_cont(x, 0.9)")
     if fraction.denominator > _MOST_FRACTION:
@@ -703,6 +732,8 @@ def _fraction(node: Any) -> Fraction:
 def _whole(clause: Any, name: str) -> int | None:
     if clause is None:
         return None
+    if isinstance(clause, exp.Fetch):
+        raise QueryError("FETCH FIRST is not understood; write LIMIT")
     inner = clause.expression
     if not isinstance(inner, exp.Literal) or inner.is_string or not inner.this.isdecimal() or len(inner.this) > 15:
         raise refusal(inner, f"{name} takes a whole number")

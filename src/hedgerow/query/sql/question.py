@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALWAYS",
+    "DECIMAL_DIGITS",
     "LARGEST",
     "NUMBERS",
     "SLOT",
@@ -86,6 +87,8 @@ class Kind(StrEnum):
 
 NUMBERS = (Kind.INT, Kind.DECIMAL, Kind.FLOAT)
 LARGEST = 2**63 - 1
+DECIMAL_DIGITS = 38
+"""Digits that decimal numbers have at most."""
 WIDE = Context(prec=80)
 """Decimals as wide as columns may be."""
 

@@ -118,7 +118,12 @@ _WORDS = {
 """What an analyst wrote where an argument is set that is not read."""
 
 _NAMES = {
-    "regexplike": "~",
+    "regexplike": "~ (PostgreSQL: some part matches, DuckDB: the whole text; write regexp_matches(x, 'p'))",
+    "regexpilike": "~* (write regexp_matches(lower(x), 'p'))",
+    "attimezone": "AT TIME ZONE",
+    "bytestring": "E'...'",
+    "national": "N'...'",
+    "arrayoverlaps": "&&",
     "explode": "UNNEST",
     "var": "ORDER BY ALL",
     "withingroup": "WITHIN GROUP",
@@ -372,6 +377,8 @@ def _check_function(function: str, arguments: int) -> None:
         raise QueryError(
             f"{function.upper()} cannot be answered: it gives another value each time it is asked; write a constant"
         )
+    if function == "all":
+        raise QueryError("ALL cannot be answered with a bound here; x <> ALL ([1, 2]) is x NOT IN (1, 2)")
     if function not in _KNOWN:
         close = difflib.get_close_matches(function[:60], sorted({*AGGREGATES, *_KNOWN}), n=1, cutoff=0.6)
         why = (

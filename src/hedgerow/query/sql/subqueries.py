@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from hedgerow.errors import QueryError
 from hedgerow.query.sql.joining import own_nodes as _own
-from hedgerow.query.sql.strict import is_set, refusal
+from hedgerow.query.sql.strict import is_set
 
 __all__ = [
     "check_arguments",
@@ -159,8 +159,6 @@ def substitute(outer: exp.Select, names: Mapping[str, exp.Expression]) -> None:
     """Replace the columns of a sub-query by what they stand for; results keep the names that they would have had."""
     items = []
     for item in outer.expressions:
-        if isinstance(item, exp.Star):
-            raise refusal(item, "select columns and aggregates; single rows have no bounds")
         named = isinstance(item, exp.Column)
         items.append(exp.alias_(item.copy(), item.name, quoted=True) if named else item)
     outer.set("expressions", items)

@@ -48,27 +48,8 @@ def publish_generalized(labelled: Labelled) -> dict[str, pa.Table]:
 
     A column with a hierarchy is published as the lowest node that covers its group, not below the column's level.
     """
-    table, columns, keys = labelled.table, labelled.columns, labelled.keys
-    gathered, offsets = gathered_rows(labelled.labels, keys=keys)
-    trees, floors = labelled.hierarchies, labelled.levels
-    # Keys are drawn before threads begin, so that a seed gives the same release again.
-    set_keys = {name: _secret(table, name, keys) for name in columns.quasi if name not in trees}
-
-    def box(name: str) -> Box:
-        encoded = table.encode(name)
-        codes = encoded.codes.take(gathered)
-        table.forget([name])
-        if name in trees:
-            return node_box(codes, offsets, encoded, trees[name], level=floors.get(name, 0), name=name)
-        secret = set_keys[name]
-        return interval_box(codes, offsets, encoded) if secret is None else set_box(codes, offsets, encoded, secret)
-
-    # A box is the same in whatever order the rows of its group lie, which is drawn meanwhile.
-    rows, *found = _at_once(
-        [partial(reshuffle, gathered, offsets, keys=keys), *(partial(box, name) for name in columns.quasi)],
-        len(gathered),
-    )
-    boxes = dict(zip(columns.quasi, found, strict=True))
+    table, columns = labelled.table, labelled.columns
+    rows, offsets, boxes = _boxes_of(labelled)
     free_unused()
     names = box_columns(columns, labelled.group_column)
     parts = {column: part for name, box in boxes.items() for column, part in _parts(box, names[name]).items()}
@@ -84,6 +65,31 @@ def publish_generalized(labelled: Labelled) -> dict[str, pa.Table]:
     tables = {"release": pa.table(published | {labelled.group_column: group_numbers(offsets)})}
     listed = [_set_table(name, *box.members) for name, box in boxes.items() if box.members is not None]
     return tables | ({SETS: pa.concat_tables(listed).combine_chunks()} if listed else {})
+
+
+def _boxes_of(labelled: Labelled) -> tuple[NDArray[np.int32], NDArray[np.int64], dict[str, Box]]:
+    """The rows group after group, in random order inside each, where each group ends, and the boxes of its columns."""
+    table, names, trees, keys = labelled.table, labelled.columns.quasi, labelled.hierarchies, labelled.keys
+    gathered, offsets = gathered_rows(labelled.labels, keys=keys)
+    # Keys are drawn before threads begin, so that a seed gives the same release again.
+    set_keys = {name: _secret(table, name, keys) for name in names if name not in trees}
+
+    def box(name: str) -> Box:
+        encoded = table.encode(name)
+        codes = encoded.codes.take(gathered)
+        table.forget([name])
+        if name in trees:
+            return node_box(codes, offsets, encoded, trees[name], level=labelled.levels.get(name, 0), name=name)
+        secret = set_keys[name]
+        return interval_box(codes, offsets, encoded) if secret is None else set_box(codes, offsets, encoded, secret)
+
+    # A box is the same in whatever order the rows of its group lie, which is drawn meanwhile. Sets are worth threads;
+    # intervals are short work, and several at once take memory.
+    works: list[Callable[[], Any]] = [partial(reshuffle, gathered, offsets, keys=keys)]
+    works += [partial(box, name) for name in names]
+    has_sets = any(secret is not None for secret in set_keys.values())
+    rows, *found = _at_once(works, len(gathered) if has_sets else 0)
+    return rows, offsets, dict(zip(names, found, strict=True))
 
 
 def _at_once(works: Sequence[Callable[[], Any]], rows: int) -> list[Any]:
